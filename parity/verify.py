@@ -33,6 +33,7 @@ from workloads.support.machine import environment
 if TYPE_CHECKING:
     from parity.against.against_setup import OldGraph
     from parity.against.forward_difference import ForwardDifference
+    from parity.causes.basics.cause import RecognizedCause
     from parity.comparison.result import Verdict, Verification
     from parity.comparison.setup import Setup
     from parity.processes.interruption import Interruption
@@ -182,12 +183,14 @@ class Outcome(NamedTuple):
       recording: of the towers; None if they ran here.
       part: the part of the job that another framework's recording holds; None otherwise.
       explanation: the causes of a failure; None where there is nothing to explain.
+      in_terms: whether the recording was compared again, in the workload's terms, and `comparison` is that one.
     """
 
     comparison: Comparison
     recording: Recording | None
     part: RecordedPart | None
     explanation: Explanation | None = None
+    in_terms: bool = False
 
 
 def _verify_programs(setup: Setup, old: OldGraph | None = None) -> Verdict:
@@ -233,8 +236,11 @@ def _compare_and_explain(setup: Setup, folder: str, interruption: Interruption) 
         return Outcome(comparison, recording, part)
     explanation = _explain(setup, recording_from_flags(setup, folder), verification)
     verification.first_layer = verification.first_layer or explanation.first_layer
-    again = None if part is None else _compare_in_terms(compared, folder, explanation, examples)
-    return Outcome(again or comparison, recording, part, explanation)
+    terms = _terms_of_recording(explanation, verification) if part is not None else []
+    if terms:
+        comparison = _compare_in_terms(compared, folder, terms, examples)
+        explanation = explanation.of_terms(terms) if comparison.verification.passed else explanation
+    return Outcome(comparison, recording, part, explanation, bool(terms))
 
 
 def _is_explicable(setup: Setup, result: Verification) -> bool:
@@ -258,14 +264,13 @@ def _report(setup: Setup, outcome: Outcome, difference: ForwardDifference | None
     from parity.reports.formatting import make_console, print_plain_lines
     from parity.verdict import report
 
-    comparison, recording, part, explanation = outcome
+    comparison, recording, part, explanation, in_terms = outcome
     terminal = make_console()
     left_out = [stage for stage in STAGES if part is not None and stage in part.left_out]
     print_plain_lines(terminal, [] if difference is None else [difference.sentence()])
     if part is not None:
-        rewritten = explanation is not None and comparison.verification.passed
-        terms = ", rewritten in the workload's terms" if rewritten else ""
-        print_plain_lines(terminal, [f"in the tables legacy is the recording{terms}; in the causes it is the port"])
+        rewritten = ", rewritten in the workload's terms" if in_terms else ""
+        print_plain_lines(terminal, [f"in the tables legacy is the recording{rewritten}; in the causes it is the port"])
     print_plain_lines(terminal, [f"not compared, as the recording does not hold it: {stage}" for stage in left_out])
     report.print_verification(terminal, setup, comparison, explanation)
     content = report.verification_json(setup, comparison, recording, explanation)
@@ -284,26 +289,41 @@ def _explain(setup: Setup, recording: Recording | None, result: Verification) ->
     return explanation.explain_failure(setup, recording, result)
 
 
-def _compare_in_terms(
-    setup: Setup, folder: str, explanation: Explanation, examples: Batches | None
-) -> Comparison | None:
-    """Compares another framework's recording again, in the workload's terms, where it differs in its terms alone.
+def _terms_of_recording(explanation: Explanation, failed: Verification) -> list[RecognizedCause]:
+    """Returns the other terms that another framework's recording may be in, so that it is compared again in legacy's.
+
+    Args:
+      explanation: of the failure.
+      failed: the comparison in the recording's own terms.
+
+    Returns:
+      the terms; empty where something else was recognized, or bits must be identical.
+    """
+    from parity.causes.terms import terms_alone, terms_beside_rounding
+
+    if failed.tolerance_name != "auto":
+        return []
+    terms = terms_alone(explanation.recognized)
+    if failed.half_precision and not terms:
+        return terms_beside_rounding(explanation.evidence, explanation.recognized)
+    return terms
+
+
+def _compare_in_terms(setup: Setup, folder: str, terms: list[RecognizedCause], examples: Batches | None) -> Comparison:
+    """Compares another framework's recording again, in the workload's terms.
 
     Args:
       setup: the job, with the part of it that the recording holds.
       folder: for a recording that is made here.
-      explanation: of the failure.
+      terms: that the recording is in.
       examples: to evaluate the metrics on; or None.
 
     Returns:
-      the comparison; None where something else was recognized, or bits must be identical.
+      the comparison.
     """
-    from parity.causes.terms import RecordingInTerms, terms_alone
+    from parity.causes.terms import RecordingInTerms
     from parity.verdict.compare_programs import compare_programs
 
-    terms = terms_alone(explanation.recognized)
-    if not terms or tolerance_name() != "auto":
-        return None
     recording = recording_from_flags(setup, folder)
     assert recording is not None  # `check_flags` has seen --recording
     in_terms = RecordingInTerms(recording, terms, setup.job.workload.optimizer)

@@ -120,6 +120,10 @@ class Program(abc.ABC):
     def state(self) -> State:
         """Returns the current `State`, copied to the host."""
 
+    def half_precision(self) -> str:
+        """Returns the 16-bit type that parts of a step compute in: "float16", "bfloat16", or "" for none."""
+        return ""
+
     def load(self, state: State) -> None:
         """Makes `state` the current one; the next step uses its `step` for schedule and noise."""
         raise NotImplementedError(f"{type(self).__name__}.load")
@@ -167,6 +171,9 @@ class RecordRewriter(Program):
 
     def describe(self) -> dict[str, str]:
         return self._program.describe()
+
+    def half_precision(self) -> str:
+        return self._program.half_precision()
 
     def load(self, state: State) -> None:
         self._program.load(state)

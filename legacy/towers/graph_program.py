@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 from typing import TYPE_CHECKING, Any, Dict, List
 
+from workloads.numerics.half_precision import coarsest_half
 from workloads.program import Program
 
 if TYPE_CHECKING:
@@ -24,6 +25,10 @@ class GraphProgram(Program):
     graph: tf.Graph
     _session: Any
     _replaced: Mapping[str, np.ndarray] = {}
+
+    def half_precision(self) -> str:
+        outputs = (tensor for op in self.graph.get_operations() for tensor in op.outputs)
+        return coarsest_half(tensor.dtype.base_dtype.name for tensor in outputs)
 
     def replace_tensors(self, values: Mapping[str, np.ndarray]) -> None:
         """Feeds these values, {tensor name: value}, to every step from now on, in place of the graph's own."""

@@ -87,6 +87,9 @@ class ReferenceProgram(Program):
         spare = {"not in the port": ", ".join(self._names.spare)} if self._names.spare else {}
         return {**self._program.describe(), **spare}
 
+    def half_precision(self) -> str:
+        return self._program.half_precision()
+
     def load(self, state: State) -> None:
         self._program.load(self._old_state(state))
 

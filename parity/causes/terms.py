@@ -89,6 +89,19 @@ def terms_alone(recognized: Sequence[RecognizedCause]) -> list[RecognizedCause]:
     return list(recognized) if all(entry.id in TERMS for entry in recognized) else []
 
 
+def terms_beside_rounding(evidence: Evidence, recognized: Sequence[RecognizedCause]) -> list[RecognizedCause]:
+    """Returns the terms of a run in half precision, whose rounding looks like further causes.
+
+    Args:
+      evidence: of both programs' steps.
+      recognized: the causes that are recognized in it.
+
+    Returns:
+      the terms whose constants follow from the job, so that none of them takes up a fault.
+    """
+    return [*_shares(evidence), *(entry for entry in recognized if entry.id == SLOTS)]
+
+
 class RecordingInTerms(RecordRewriter):
     """A recording whose records are rewritten in legacy's terms, in the types that it has.
 

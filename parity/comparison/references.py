@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from parity.comparison import stages
-from workloads.numerics import random_keys
+from workloads.numerics import half_precision, random_keys
 from workloads.program import Program, RecordRewriter, State, StepRecord
 
 #: The precisions of a run, each with the other one.
@@ -97,6 +97,11 @@ class References:
         return self._records
 
     @property
+    def half_precision(self) -> str:
+        """The 16-bit type that the left side's steps compute in, at least in parts; "" for none."""
+        return self._again.half_precision()
+
+    @property
     def judges_in_double(self) -> bool:
         """Whether the mathematics of a run in float32 is judged in float64."""
         return self._port is not None
@@ -121,7 +126,7 @@ class References:
         inside the step then plays no part, and the response is the mathematics' own.
 
         Args:
-          dtype: the precision whose last bit is meant.
+          dtype: the precision whose last bit is meant: float32, float64, or a format of `half_precision`.
         """
         assert self._state is not None and self._records is not None, "no step was taken yet"
         program, record, state = self._again, self._records.again, self._state
@@ -190,7 +195,7 @@ def rounded_differently(state: State, dtype: str, sample: int) -> State:
       a new state; its slots, statistics and averages are those of `state`.
     """
     generator = random_keys.generator("rounding", sample)
-    unit = float(np.finfo(dtype).eps)
+    unit = half_precision.epsilon(dtype) if dtype in half_precision.SIGNIFICANDS else float(np.finfo(dtype).eps)
     weights = {}
     for name in sorted(state.weights):
         value = np.asarray(state.weights[name])

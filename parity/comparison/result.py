@@ -85,6 +85,7 @@ class Verification:
       double: {stage: `StageSummary`} of both sides' programs in float64, each step from legacy's state.
       single_only: why the mathematics was not judged in float64; empty if it was, or if bits were compared.
       unproven: reasons why a difference below float32's rounding is not ruled out; see `verdict`.
+      half_precision: the 16-bit type that parts of the left side's steps compute in; "" for none, or not looked for.
       noise: "tensor (stage)" of those that float32 does not determine: they were judged in float64, or not at all.
       first: the first tensor beyond its tolerance, or None.
       mismatched: lines about variables that do not match; if any, no number was compared.
@@ -107,6 +108,7 @@ class Verification:
     double: dict[str, StageSummary] = dataclasses.field(default_factory=dict)
     single_only: str = ""
     unproven: list[str] = dataclasses.field(default_factory=list)
+    half_precision: str = ""
     noise: list[str] = dataclasses.field(default_factory=list)
     first: Failure | None = None
     mismatched: list[str] = dataclasses.field(default_factory=list)
@@ -164,6 +166,7 @@ class Verification:
             "double": {name: stage.to_json() for name, stage in self.double.items()},
             "single_only": self.single_only,
             "unproven": self.unproven,
+            "half_precision": self.half_precision,
             "noise": self.noise,
             "races": self.races,
             "floor": self.floor,

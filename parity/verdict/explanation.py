@@ -50,6 +50,10 @@ class Explanation(NamedTuple):
         confirmed = any(entry.confirmation is not None and entry.confirmation.confirmed for entry in self.recognized)
         return None if confirmed else find_diverging_layer(self.evidence)
 
+    def of_terms(self, terms: list[RecognizedCause]) -> Explanation:
+        """Returns the explanation of a run that agrees once it is read in legacy's terms: these alone."""
+        return self._replace(recognized=terms, remaining=None)
+
 
 class StepCounts(NamedTuple):
     """Numbers of steps of a diagnosis: `free` along two trajectories, then `locked` from the left side's state."""

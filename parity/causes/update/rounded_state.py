@@ -11,8 +11,9 @@ from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
 from parity.comparison import stages
 from parity.comparison.fits import flatten_arrays, relative_norm
-from parity.diagnosis.signatures.precision import LEAST_NUMBERS, NARROW, round_to_format
+from parity.diagnosis.signatures.precision import LEAST_NUMBERS, round_to_format
 from parity.diagnosis.stage_checks.observed_updates import observe_update, update_readings
+from workloads.numerics.half_precision import SIGNIFICANDS
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -57,7 +58,7 @@ def _rounded(step: ComparedStep, optimizer: Optimizer | None, eps: float) -> Ite
     before, after, legacys = step.right_before, step.right.state, step.left.state
     for kind in ("weights", "slots"):
         old, new, other = (getattr(state, kind) for state in (before, after, legacys))
-        for form in NARROW:
+        for form in SIGNIFICANDS:
             if _is_narrow(new, form) and not _is_narrow(old, form) and not _is_narrow(other, form):
                 yield _Rounded(step.right.step, kind, form)
                 break
@@ -70,7 +71,7 @@ def _rounded(step: ComparedStep, optimizer: Optimizer | None, eps: float) -> Ite
         if predicted is None or not np.all(np.isfinite(predicted)):
             continue
         start = update.weights + update.change - predicted
-        for form in NARROW:
+        for form in SIGNIFICANDS:
             rounded = round_to_format(update.weights, form)
             off = relative_norm(start - rounded, rounded)
             if off <= SAME * eps and relative_norm(start - update.weights, rounded) > FURTHER * SAME * eps:

@@ -19,7 +19,9 @@ from parity.comparison.references import ReferenceRecords, References, Response
 from parity.comparison.result import Failure, Verification
 from parity.layers.first_layer import find_first_layer
 from workloads.job import Job
+from workloads.numerics import half_precision
 from workloads.program import State, StepRecord
+from workloads.support.wording import counted
 
 #: The precision in which the mathematics is judged.
 DOUBLE = "float64"
@@ -58,6 +60,7 @@ class Judge:
         self._history = history
         self._searched = False
         self._small: list[Failure] = []
+        result.half_precision = self._half = "" if references is None else references.half_precision
         self._judged = RecordComparison(
             result.stages, self._allowed, self._magnitudes, races=result.races, history=history
         )
@@ -106,7 +109,8 @@ class Judge:
         self._judged.history = None if is_visit else self._history
         if self._history is not None and not is_visit:
             self._history.add_losses(left, right)
-        failures = self._judged.compare(step, 0 if same_state else step, *both, response, others)
+        half_response = self._response_in(self._half) if same_state and self._half else None
+        failures = self._judged.compare(step, 0 if same_state else step, *both, response, others, half_response)
         failures += self._compare_in_double(step, references)
         result.add_failures(sorted(failures, key=lambda failure: stages.STAGES.index(failure.stage)))
         self._find_layer(left, judged, failures)
@@ -126,6 +130,9 @@ class Judge:
             self._judge_factor(stage, factors)
         if self._small and not self._result.has_identical_bits:
             self._result.unproven.append(_rounded_constants(self._small))
+        rounded = self._judged.half_rounded + self._double.half_rounded
+        if rounded:
+            self._result.unproven.append(_rounded_to_half(self._half, rounded))
         if self._noise_floor is not None:
             self._result.floor = self._noise_floor.to_json()
             self._result.noise = [f"{name} ({stage})" for stage, name in self._noise_floor.noise()]
@@ -151,7 +158,8 @@ class Judge:
             return []
         self._double_magnitudes.add(references.truth)
         both = stages.both_tensors(references.truth, references.port)
-        failures = self._double.compare(step, 0, *both, self._response_in(DOUBLE))
+        half_response = self._response_in(self._half) if self._half else None
+        failures = self._double.compare(step, 0, *both, self._response_in(DOUBLE), (), half_response)
         own_constants = self._references is not None and self._references.own_constants
         if not own_constants or not all(map(_may_be_a_rounded_constant, failures)):
             return failures
@@ -178,7 +186,9 @@ class Judge:
         allowed = tolerance.factor(self._job.dtype, self._job.replicas, truth)
         allowed = max(allowed, self._units.get(stage, 0.0) * float(np.finfo(np.float32).eps))
         gap = abs(middle - 1)
-        if gap > allowed and self._result.passed:
+        if self._half and allowed < gap <= half_precision.epsilon(self._half):
+            self._judged.half_rounded.append(f"factor of all {stage} together")
+        elif gap > allowed and self._result.passed:
             name, steps = "factor of all tensors together", len(factors)
             difference = Difference(name, steps, steps, max_abs=gap, max_rel=gap, left=1.0, right=middle)
             first_step = factors[0][0]
@@ -224,4 +234,12 @@ def _rounded_constants(failures: Sequence[Failure]) -> str:
     return (
         f"in float64 they differ by up to {worst.difference.max_rel:.1e} ({worst.stage}, {worst.difference.name} at "
         f"step {worst.step}), as constants do that one side computes in float32 and the other in Python"
+    )
+
+
+def _rounded_to_half(name: str, rounded: Sequence[str]) -> str:
+    """Returns the reason why differences as large as half precision rounds are not shown to be rounding."""
+    return (
+        f"the job computes in {name}, and {counted(len(rounded), 'difference is', 'differences are')} as large as its "
+        f"rounding makes them (the first: {rounded[0]}): a smaller fault cannot be told from it"
     )

@@ -51,6 +51,7 @@ class RecordComparison:
       magnitudes: reference magnitudes of the left side's tensors.
       precision: of the programs where it is not the run's own, for the failures.
       rounded: "tensor at step" of each difference that rounding of the weights explains.
+      half_rounded: the same of each that rounding of the weights to half precision explains.
       races: "tensor at step" of each that another order of reads and updates explains.
       history: keeps every tensor's difference; or None.
     """
@@ -60,6 +61,7 @@ class RecordComparison:
     magnitudes: ReferenceMagnitudes
     precision: str = ""
     rounded: list[str] = dataclasses.field(default_factory=list)
+    half_rounded: list[str] = dataclasses.field(default_factory=list)
     races: list[str] = dataclasses.field(default_factory=list)
     history: History | None = None
 
@@ -71,6 +73,7 @@ class RecordComparison:
         right: Iterable[StageTensor],
         response: Callable[[], Response] | None = None,
         others: Sequence[StepRecord] = (),
+        half_response: Callable[[], Response] | None = None,
     ) -> list[Failure]:
         """Adds one record's tensors to the summaries.
 
@@ -82,6 +85,7 @@ class RecordComparison:
           response: measures how far rounding of the weights moves each tensor in this step; called only if a tensor
             is beyond its tolerance; None where that cannot be measured.
           others: records of the alternative orders of reads and updates.
+          half_response: as `response`, of rounding to half precision; None where the job does not compute in it.
 
         Returns:
           the tensors beyond their tolerance, in causal order.
@@ -91,9 +95,10 @@ class RecordComparison:
         """
         states = [stages.state_tensors(record.state) for record in others]
         entries = [self._nearest_order(step, entry, states) for entry in self._entries(age, left, right)]
-        if response is not None and any(entry.may_be_rounding for entry in entries):
-            responses = response()
-            entries = [self._widened(step, entry, responses) for entry in entries]
+        for measure, rounded in ((response, self.rounded), (half_response, self.half_rounded)):
+            if measure is not None and any(entry.may_be_rounding for entry in entries):
+                responses = measure()
+                entries = [self._widened(step, entry, responses, rounded) for entry in entries]
         failures = []
         for entry in entries:
             summary = self.summaries.setdefault(entry.stage, StageSummary())
@@ -126,13 +131,23 @@ class RecordComparison:
         self.races.append(f"{name} at step {step}")
         return entry._replace(difference=best)
 
-    def _widened(self, step: int, entry: _Entry, responses: Response) -> _Entry:
-        """Widens a tensor's tolerance to the change that rounding of the weights causes in this step."""
+    def _widened(self, step: int, entry: _Entry, responses: Response, rounded: list[str]) -> _Entry:
+        """Widens a tensor's tolerance to the change that rounding of the weights causes in this step.
+
+        Args:
+          step: number of the step.
+          entry: the tensor.
+          responses: to the rounding.
+          rounded: gets "tensor at step" if the wider tolerance explains the difference.
+
+        Returns:
+          the entry with the wider tolerance.
+        """
         scale = self.magnitudes.magnitude(entry.stage, entry.name)
         if not entry.may_be_rounding or scale <= 0:
             return entry
         response = responses.get((entry.stage, entry.name), 0.0) / scale
         widened = entry._replace(allowed=max(entry.allowed, tolerance.RESPONSE_FACTOR * response))
         if not widened.beyond:
-            self.rounded.append(f"{entry.name} at step {step}")
+            rounded.append(f"{entry.name} at step {step}")
         return widened

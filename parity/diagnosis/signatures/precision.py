@@ -11,13 +11,11 @@ from parity.comparison import stages
 from parity.comparison.fits import flatten_arrays, relative_norm
 from parity.diagnosis.candidates.combined_forms import combine_gradients
 from parity.diagnosis.evidence import Evidence, measured_once
+from workloads.numerics.half_precision import SIGNIFICANDS
 
 if TYPE_CHECKING:
     from parity.diagnosis.steps.compared_step import ComparedStep
     from workloads.program import Arrays, StepRecord
-
-#: Bits of the significand, the leading one included, of the formats that are narrower than float32.
-NARROW = {"bfloat16": 8, "float16": 11}
 
 #: Fewer numbers may have few bits by chance.
 LEAST_NUMBERS = 8
@@ -32,7 +30,7 @@ class NarrowValues(NamedTuple):
     Attributes:
       stage: as in `stages.STAGES`.
       names: the variables.
-      format: key of `NARROW`.
+      format: key of `SIGNIFICANDS`.
       before: whether each replica's values were rounded before they were combined, instead of the result.
     """
 
@@ -58,9 +56,9 @@ def significant_bits(values: np.ndarray) -> int:
 
 
 def round_to_format(values: np.ndarray, name: str) -> np.ndarray:
-    """Returns the values rounded to the significand of a format of `NARROW`, float64."""
+    """Returns the values rounded to the significand of a format of `SIGNIFICANDS`, float64."""
     mantissa, exponent = np.frexp(np.asarray(values, np.float64))
-    return np.asarray(np.ldexp(np.rint(np.ldexp(mantissa, NARROW[name])), exponent - NARROW[name]))
+    return np.asarray(np.ldexp(np.rint(np.ldexp(mantissa, SIGNIFICANDS[name])), exponent - SIGNIFICANDS[name]))
 
 
 @measured_once
@@ -111,7 +109,7 @@ def _narrow_format(right: np.ndarray, left: np.ndarray) -> str | None:
         return None
     bits, others = significant_bits(right), significant_bits(left)
     size, others_size = (float(np.max(np.abs(side), initial=0.0)) for side in (right, left))
-    for name, most in NARROW.items():
+    for name, most in SIGNIFICANDS.items():
         if bits <= most and others > most + MOST_ROUNDINGS:
             return name if size > 2.0**most * others_size * _eps(left) else None
     return None
@@ -126,7 +124,7 @@ def _narrow_reduction(evidence: Evidence) -> NarrowValues | None:
     left, right = evidence.combined_fits
     if left is None or left.first is None or right is None or right.first is not None or right.borrowed:
         return None
-    for name in NARROW:
+    for name in SIGNIFICANDS:
         gaps = []
         for step in evidence.steps:
             gradients, combined = step.right.gradients, step.right.combined

@@ -30,6 +30,20 @@ def test_by_hand(average, variables):
     assert record.state.step == 1
 
 
+@dataclasses.dataclass(frozen=True)
+class Half(Dyadic):
+    """Its loss is computed in bfloat16."""
+
+    def loss(self, scope, batch):
+        return tf.cast(tf.cast(super().loss(scope, batch), tf.bfloat16), scope.dtype)
+
+
+@pytest.mark.parametrize("workload, expected", [(Half(), "bfloat16"), (Dyadic(), "")])
+def test_the_half_precision_of_a_part_is_known(workload, expected):
+    with setup(workload, 2).legacy_program() as program:
+        assert program.half_precision() == expected
+
+
 def test_sum_adds():
     assert float(step(Dyadic(combine="sum")).combined["a"]) == 14.0
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from parity.causes.catalogue import recognize_causes
-from parity.causes.terms import RecordingInTerms, in_legacys_terms, terms_alone
+from parity.causes.terms import RecordingInTerms, in_legacys_terms, terms_alone, terms_beside_rounding
 from parity.causes.unexplained import unexplained_deviations
 from parity.comparison import stages
 from parity.diagnosis.context.job_context import Context
@@ -166,3 +166,14 @@ def test_a_recording_in_other_terms_shows_legacys_numbers_bit_for_bit_in_its_own
 def test_terms_beside_a_fault_are_not_alone(fault):
     facts, recognized = in_legacys_terms(evidence(keras=True, **fault), recognize_causes(evidence(keras=True, **fault)))
     assert not terms_alone(recognized) or unexplained_deviations(facts, recognized)
+
+
+def test_terms_are_found_beside_roundings_of_half_precision():
+    facts = evidence(keras=True, shares=True)
+    for step in facts.steps:
+        for number, gradients in enumerate(step.right.gradients):
+            gradients["w"] = gradients["w"] * np.float32([1 + 2.0**-8, 1 - number * 2.0**-8])
+        step.right.combined["w"] = np.sum([gradients["w"] for gradients in step.right.gradients], axis=0)
+    terms = terms_beside_rounding(facts, recognize_causes(facts))
+    assert terms[0].id == "LOSS_SHARE" and terms[0].finding.constants["replica"] == 1 / facts.replicas
+    assert terms_beside_rounding(evidence(), []) == []

@@ -80,6 +80,8 @@ def test_no_step_may_differ_by_more_than_its_tolerance():
 class MadeUpReferences:
     """References whose records and responses are given."""
 
+    half_precision = ""
+
     def __init__(self, truth, port, response=None, single_only="", own_constants=False):
         self.single_only, self.own_constants = single_only, own_constants
         self.records, self.response, self.asked = ReferenceRecords(record(), truth, port), response or {}, []
@@ -219,3 +221,32 @@ def test_records_of_different_tensors_are_refused():
     _, judging = judge()
     with pytest.raises(InputError, match="records do not line up: combined gradients 'w' against learning rate"):
         judging.compare_step(step_record(combined={"w": [np.float32(1)]}), step_record())
+
+
+def judge_half(response, combined):
+    places = {(stages.GRADIENTS, "w on replica 0"): response, (stages.COMBINED, "w"): response}
+    references = MadeUpReferences(double_record(), double_record())
+    references.half_precision = "bfloat16"
+    references.sensitivity = lambda dtype: places if dtype == "bfloat16" else {}
+    result, judging = judge_with(references)
+    judging.compare_step(record(), record(combined=combined))
+    judging.finish()
+    return result
+
+
+def test_what_rounding_to_half_precision_does_too_is_not_shown():
+    result = judge_half(2.0**-6, 4.0 + 2.0**-5)
+    assert result.verdict is Verdict.NOT_SHOWN and result.kinks == []
+    assert "computes in bfloat16, and 4 differences are as large as its rounding" in result.unproven[0]
+    result = judge_half(2.0**-6, 4.0 + 2.0**-3)  # eight times the response
+    assert (result.verdict, result.first.stage) == (Verdict.NO_PARITY, stages.GRADIENTS)
+
+
+def test_a_job_in_half_precision_whose_bits_agree_is_parity():
+    result = judge_half(0.0, 4.0)
+    assert (result.verdict, result.unproven) == (Verdict.PARITY, [])
+
+
+def test_a_factor_beyond_one_rounding_of_half_precision_is_none():
+    assert judge_half(1.0, 4.0 * (1 + 2.0**-7)).verdict is Verdict.NOT_SHOWN
+    assert judge_half(1.0, 4.0 * (1 + 2.0**-6)).verdict is Verdict.NO_PARITY
