@@ -19,8 +19,7 @@ from typing import Any
 
 from absl import flags
 
-import parity.verify as verify
-from parity import benchmark, report_flags
+from parity import benchmark, report_flags, verify_flags
 from parity import flags as parity_flags
 from parity.processes import turns
 from parity.processes.json_command import run_json_command
@@ -49,6 +48,8 @@ flags.DEFINE_string(
     None,
     "Adds a column: both sides predicted on devices that are not here, such as v100x8 (see parity.predict).",
 )
+
+verify_flags.define_comparison(flags.FLAGS)
 
 FLAGS = flags.FLAGS
 FLAGS.set_default("json", "report.json")
@@ -154,7 +155,7 @@ def _verify_workload(name: str) -> dict[str, Any]:
     from parity.verdict.compare_programs import compare_programs
 
     setup = parity_flags.setup_from_flags(exact=True, workload_name=name)
-    comparison = compare_programs(setup, None, verify.plan_from_flags())
+    comparison = compare_programs(setup, None, verify_flags.plan_from_flags(FLAGS))
     _print_line(setup.job.workload.name, verification_verdict(comparison.verification))
     return report.verification_json(setup, comparison, None, None)
 
@@ -224,7 +225,7 @@ def main() -> int:
     """Runs the command; returns its exit status."""
     check_workloads(FLAGS.workloads)
     check_devices()
-    verify.check_flags()
+    verify_flags.check_comparison(FLAGS)
     benchmark.inputs_from_flags()
     benchmark.other_paths()
     if FLAGS.phase != ALL:

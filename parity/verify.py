@@ -18,14 +18,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from absl import flags
 
-from legacy import flags as legacy_flags
-from parity import against_flags, report_flags
+from parity import against_flags, report_flags, verify_flags
 from parity import flags as parity_flags
-from parity.processes import child_command
 from parity.processes.interruption import interruptible
 from workloads.progress.progress import Progress
-from workloads.selection import evaluation_flags, name_flags, tap_flags
-from workloads.selection import flags as job_flags
 from workloads.support.command_line import command
 from workloads.support.errors import require
 from workloads.support.machine import environment
@@ -37,122 +33,20 @@ if TYPE_CHECKING:
     from parity.comparison.result import Verdict, Verification
     from parity.comparison.setup import Setup
     from parity.processes.interruption import Interruption
-    from parity.verdict.compare_programs import Comparison, ComparisonPlan
+    from parity.verdict.compare_programs import Comparison
     from parity.verdict.explanation import Explanation
     from parity.verdict.recorded_part import RecordedPart
     from workloads.data.batches import Batches
     from workloads.records.reader import Recording
 
-MODES = ("free", "locked")
-
-flags.DEFINE_integer("steps", 20, "Number of steps to compare.")
-flags.DEFINE_enum(
-    "mode", "free", MODES, "free: two trajectories; locked: each step of the port starts from legacy's state."
-)
-flags.DEFINE_enum(
-    "tolerance",
-    None,
-    ("exact", "auto"),
-    "exact: identical bits; auto: differences within rounding, by a measured noise floor. Default: exact; auto with "
-    "--recording or --legacy_python.",
-)
-flags.DEFINE_string(
-    "recording", None, "Compare with this recording (.npz; for a lift, the folder that recorder.py wrote)."
-)
-flags.DEFINE_string("legacy_python", None, "Run the towers in this Python interpreter, with its own TensorFlow.")
-flags.DEFINE_boolean(
-    "floor", True, "With --tolerance=auto, measure the noise floor: the rounding errors of legacy's own steps."
-)
-flags.DEFINE_boolean(
-    "visits",
-    True,
-    "Also compare single steps from states in which choices act that the first steps do not exercise: around the "
-    "learning rate's boundaries, at the end of the averages' warm-up, with and without clipping.",
-)
-flags.DEFINE_boolean(
-    "coverage",
-    False,
-    "Change every constant of the towers' graph too, one at a time, not only the choices that the workload names, and "
-    "report whether the comparison would have detected it.",
-)
-report_flags.define_report(flags.FLAGS)
-name_flags.define_names(flags.FLAGS)
-tap_flags.define_taps(flags.FLAGS)
-evaluation_flags.define_eval_data(flags.FLAGS)
+verify_flags.define_comparison(flags.FLAGS)
 
 FLAGS = flags.FLAGS
 
 
-def check_flags() -> None:
-    """Raises `InputError` for flags that can be refused before TensorFlow is started."""
-    require(FLAGS.steps >= 1, "--steps", FLAGS.steps, "must be at least 1")
-    report_flags.check_report(FLAGS)
-    require(not (FLAGS.recording and FLAGS.legacy_python), "--recording", FLAGS.recording, "not with --legacy_python")
-    require(
-        FLAGS.names is None or FLAGS.recording, "--names", FLAGS.names, "needs the --recording of another framework"
-    )
-    name_flags.check_names(FLAGS)
-
-
-def tolerance_name() -> str:
-    """Returns `--tolerance`, or its default: "auto" for another environment, whose kernels give other bits."""
-    return FLAGS.tolerance or ("auto" if FLAGS.recording or FLAGS.legacy_python else "exact")
-
-
-def plan_from_flags() -> ComparisonPlan:
-    """Returns the comparison's steps, mode and tolerance that the flags describe."""
-    from parity.verdict.compare_programs import ComparisonPlan
-
-    wants_history = FLAGS.report is not None
-    return ComparisonPlan(
-        FLAGS.steps, FLAGS.mode, tolerance_name(), FLAGS.floor, FLAGS.visits, FLAGS.coverage, wants_history
-    )
-
-
-def recording_from_flags(setup: Setup, folder: str) -> Recording | None:
-    """Opens the recording that the flags name, or makes the one that they ask for.
-
-    Args:
-      setup: the job.
-      folder: an existing folder for a recording that `--legacy_python` makes; it is made once.
-
-    Returns:
-      the recording, at its first step; None if the towers run here.
-    """
-    from parity.verdict import left_side
-
-    path = FLAGS.recording
-    if FLAGS.legacy_python:
-        modules = [job_flags.__name__, legacy_flags.__name__, tap_flags.__name__]
-        job_and_towers = child_command.flag_arguments(FLAGS, modules)
-        path = left_side.record_in_interpreter(FLAGS.legacy_python, [*job_and_towers, f"--steps={FLAGS.steps}"], folder)
-    if path is None:
-        return None
-    recording = left_side.open_recording(path, setup.job, FLAGS.steps, FLAGS.names)
-    holds = not FLAGS.taps or recording.holds_taps
-    require(holds, "--taps", ",".join(FLAGS.taps or ()), f"{path} holds no activations; record it with --taps")
-    return recording
-
-
-def examples_of_metrics(setup: Setup) -> Batches | None:
-    """Returns the examples to evaluate on: those of `--eval_data`, or made-up ones; None without metrics.
-
-    Raises:
-      InputError: the data cannot be used, or the metrics cannot be evaluated.
-    """
-    from workloads.data.evaluation import made_up_examples
-
-    job = setup.job
-    mirrored = setup.workers == 1 and not setup.parameter_servers and not setup.layer_devices
-    require(mirrored or not FLAGS.eval_data, "--eval_data", FLAGS.eval_data, "with mirrored replicas in one process")
-    if FLAGS.eval_data:
-        return evaluation_flags.examples_from_flags(job, FLAGS)
-    return made_up_examples(job) if mirrored and not job.workload.is_lifted and job.workload.has_metrics else None
-
-
 def main() -> int:
     """Runs the command; returns its exit status."""
-    check_flags()
+    verify_flags.check_comparison(FLAGS)
     environment.prepare(exact=True)
     if FLAGS.against and not against_flags.names_the_same_lift():
         return _verify_programs(*against_flags.setup_from_flags(exact=True)).exit_status
@@ -169,7 +63,7 @@ def _verify_recorded_run(setup: Setup) -> Verdict:
     from parity.verdict import recorded_run
 
     steps = FLAGS.steps if FLAGS["steps"].present else None
-    result = recorded_run.verify_recorded_run(setup, FLAGS.recording, steps, tolerance_name())
+    result = recorded_run.verify_recorded_run(setup, FLAGS.recording, steps, verify_flags.tolerance_name(FLAGS))
     recorded_run.print_recorded_run(make_console(), result)
     command.write_json(recorded_run.recorded_run_json(setup, result))
     return result.judged.verdict
@@ -225,18 +119,18 @@ def _compare_and_explain(setup: Setup, folder: str, interruption: Interruption) 
     """
     from parity.verdict.compare_programs import compare_programs
 
-    examples = examples_of_metrics(setup)
-    recording = recording_from_flags(setup, folder)
+    examples = verify_flags.examples_of_metrics(FLAGS, setup)
+    recording = verify_flags.recording_from_flags(FLAGS, setup, folder)
     part = _recorded_part(setup, folder)
     compared = setup if part is None else dataclasses.replace(setup, shown=part.shown)
-    comparison = compare_programs(compared, recording, plan_from_flags(), interruption, examples)
+    comparison = compare_programs(compared, recording, verify_flags.plan_from_flags(FLAGS), interruption, examples)
     interruption.close()
     verification = comparison.verification
     if not _is_explicable(setup, verification):
         return Outcome(comparison, recording, part)
-    explanation = _explain(setup, recording_from_flags(setup, folder), verification)
+    explanation = _explain(setup, verify_flags.recording_from_flags(FLAGS, setup, folder), verification)
     verification.first_layer = verification.first_layer or explanation.first_layer
-    terms = _terms_of_recording(explanation, verification) if part is not None else []
+    terms = explanation.terms_to_rewrite(verification) if part is not None else []
     if terms:
         comparison = _compare_in_terms(compared, folder, terms, examples)
         explanation = explanation.of_terms(terms) if comparison.verification.passed else explanation
@@ -289,26 +183,6 @@ def _explain(setup: Setup, recording: Recording | None, result: Verification) ->
     return explanation.explain_failure(setup, recording, result)
 
 
-def _terms_of_recording(explanation: Explanation, failed: Verification) -> list[RecognizedCause]:
-    """Returns the other terms that another framework's recording may be in, so that it is compared again in legacy's.
-
-    Args:
-      explanation: of the failure.
-      failed: the comparison in the recording's own terms.
-
-    Returns:
-      the terms; empty where something else was recognized, or bits must be identical.
-    """
-    from parity.causes.terms import terms_alone, terms_beside_rounding
-
-    if failed.tolerance_name != "auto":
-        return []
-    terms = terms_alone(explanation.recognized)
-    if failed.half_precision and not terms:
-        return terms_beside_rounding(explanation.evidence, explanation.recognized)
-    return terms
-
-
 def _compare_in_terms(setup: Setup, folder: str, terms: list[RecognizedCause], examples: Batches | None) -> Comparison:
     """Compares another framework's recording again, in the workload's terms.
 
@@ -324,10 +198,10 @@ def _compare_in_terms(setup: Setup, folder: str, terms: list[RecognizedCause], e
     from parity.causes.terms import RecordingInTerms
     from parity.verdict.compare_programs import compare_programs
 
-    recording = recording_from_flags(setup, folder)
-    assert recording is not None  # `check_flags` has seen --recording
+    recording = verify_flags.recording_from_flags(FLAGS, setup, folder)
+    assert recording is not None  # `check_comparison` has seen --recording
     in_terms = RecordingInTerms(recording, terms, setup.job.workload.optimizer)
-    return compare_programs(setup, in_terms, plan_from_flags(), examples=examples)
+    return compare_programs(setup, in_terms, verify_flags.plan_from_flags(FLAGS), examples=examples)
 
 
 def _recorded_part(setup: Setup, folder: str) -> RecordedPart | None:
@@ -336,8 +210,8 @@ def _recorded_part(setup: Setup, folder: str) -> RecordedPart | None:
 
     if FLAGS.names is None:
         return None
-    recording = recording_from_flags(setup, folder)
-    assert recording is not None  # `check_flags` has seen --recording
+    recording = verify_flags.recording_from_flags(FLAGS, setup, folder)
+    assert recording is not None  # `check_comparison` has seen --recording
     with recording:
         return RecordedPart.of(recording)
 

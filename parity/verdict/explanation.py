@@ -9,7 +9,7 @@ from typing import NamedTuple
 from parity.causes import catalogue
 from parity.causes.basics.cause import RecognizedCause
 from parity.causes.basics.confirmation import Remainder
-from parity.causes.terms import WHOLE, in_legacys_terms, terms_alone
+from parity.causes.terms import WHOLE, in_legacys_terms, terms_alone, terms_beside_rounding
 from parity.comparison.result import Verification
 from parity.comparison.setup import Setup
 from parity.confirmation.conclusions import without_planting
@@ -49,6 +49,22 @@ class Explanation(NamedTuple):
         """The layer in which the passes diverge; None where a confirmed cause explains that, or none stands out."""
         confirmed = any(entry.confirmation is not None and entry.confirmation.confirmed for entry in self.recognized)
         return None if confirmed else find_diverging_layer(self.evidence)
+
+    def terms_to_rewrite(self, failed: Verification) -> list[RecognizedCause]:
+        """Returns the terms in which another framework's recording is to be compared again.
+
+        Args:
+          failed: the comparison in the recording's own terms, which this explains.
+
+        Returns:
+          the terms; empty where something else was recognized, or bits must be identical.
+        """
+        if failed.tolerance_name != "auto":
+            return []
+        terms = terms_alone(self.recognized)
+        if failed.half_precision and not terms:
+            return terms_beside_rounding(self.evidence, self.recognized)
+        return terms
 
     def of_terms(self, terms: list[RecognizedCause]) -> Explanation:
         """Returns the explanation of a run that agrees once it is read in legacy's terms: these alone."""
