@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from parity.causes.basics.cause import HIGH, LOW, MEDIUM, Cause, RecognizedCause
 from parity.causes.combining import (
     clip_in_optimizer,
@@ -95,8 +97,12 @@ PASSES = (stages.INITIAL, stages.BATCH, stages.LOSS, stages.GRADIENTS)
 _CONFIDENCE_ORDER = {HIGH: 0, MEDIUM: 1, LOW: 2}
 
 
+@np.errstate(all="ignore")
 def recognize_causes(evidence: Evidence) -> list[RecognizedCause]:
-    """Returns all causes that the evidence shows: bugs first, by stage in causal order, then by confidence."""
+    """Returns all causes that the evidence shows: bugs first, by stage in causal order, then by confidence.
+
+    A run may hold infinite numbers and NaN; no criterion takes what follows from them for a fit.
+    """
     causes = [cause for cause in CAUSES if not cause.last]
     everywhere = _recognize(evidence, causes)
     whole = [entry for entry in everywhere if entry.cause in (*decay_place.CAUSES, *clip_in_optimizer.CAUSES)]

@@ -7,6 +7,8 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from parity.causes import catalogue
 from parity.causes.basics.cause import RecognizedCause
 from parity.causes.basics.confirmation import Confirmation, Remainder
@@ -66,6 +68,7 @@ class _Planting(NamedTuple):
         return not self.agreement.remaining
 
 
+@np.errstate(all="ignore")  # a run may hold infinite numbers and NaN
 def confirm_causes(setup: Setup, evidence: Evidence, recognized: Sequence[RecognizedCause]) -> Explained:
     """Plants the recognized causes into the clean port, and compares it with the user's run.
 

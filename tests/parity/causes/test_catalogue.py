@@ -8,6 +8,7 @@ import pathlib
 import re
 import types
 
+import numpy as np
 import pytest
 
 from parity.causes import __main__ as command
@@ -17,13 +18,15 @@ from parity.causes.page import causes_page
 from parity.comparison import stages
 from parity.diagnosis import collect
 from parity.diagnosis.context import job_context
+from parity.diagnosis.context.job_context import Context
 from parity.fault_injection.pairs import PAIRS
 from tests.cases import setup
 from tests.marks import slow_after
 from tests.parity.causes import injected
 from tests.parity.causes.facts import HEALTHY
 from tests.parity.causes.injected import FAULTS, SMALL
-from tests.parity.step_records import made_up_evidence
+from tests.parity.step_records import compared_step, made_up_evidence, made_up_state, step_record
+from workloads import optimizers
 from workloads.support.files import json_file
 
 
@@ -184,3 +187,17 @@ def test_what_is_not_in_the_catalogue_is_not_named_for_sure():
 def test_causes_of_speed(cause, changes):
     found = [recognized.id for recognized in speed.recognize_causes(dataclasses.replace(HEALTHY, **changes))]
     assert found == ([] if cause is None else [cause])
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_infinite_gradients_are_no_warnings_and_no_cause_with_a_fit():
+    steps = []
+    for number in range(3):
+        mean = {"w": np.float32([2.0, -4.0])}
+        state = made_up_state({"w": [1.0, 2.0]}, {"w/momentum": [0.0, 0.0]}, step=number)
+        left = step_record(number, losses=[1.0, 2.0], gradients=[mean, mean], combined=mean, state=state)
+        inf = {"w": np.float32([np.inf, -np.inf])}
+        right = step_record(number, losses=[1.0, 2.0], gradients=[mean, inf], combined=inf, state=state)
+        steps.append(compared_step(left, right, state, state))
+    found = catalogue.recognize_causes(made_up_evidence(steps, Context(2, 4, optimizers.Momentum(0.5), combine="mean")))
+    assert all(entry.finding.confidence != HIGH for entry in found)
