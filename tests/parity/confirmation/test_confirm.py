@@ -8,7 +8,7 @@ import pytest
 from parity.causes import catalogue
 from parity.causes.basics.cause import HIGH, LOW, MEDIUM, Cause, Finding, RecognizedCause
 from parity.causes.basics.injection import Change
-from parity.confirmation import conclusions, confirm
+from parity.confirmation import conclusions, confirm, plantings
 from parity.diagnosis.context.job_context import Context
 from tests.cases import Dyadic, setup
 from tests.parity.step_records import compared_step, made_up_evidence, made_up_state, step_record
@@ -47,7 +47,7 @@ class MadeUpPort:
 def ports(monkeypatch):
     """Ports are made up, and a diagnosis of what remains finds nothing; returns the list of the ports."""
     MadeUpPort.built = []
-    monkeypatch.setattr(confirm, "PlantedPort", MadeUpPort)
+    monkeypatch.setattr(plantings, "PlantedPort", MadeUpPort)
     monkeypatch.setattr(catalogue, "recognize_causes", lambda evidence: [])
     monkeypatch.setattr(confirm.job_context, "context_of_job", lambda job, about: Context())
     return MadeUpPort.built
