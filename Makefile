@@ -1,12 +1,14 @@
-# make parity: everything, from nothing.  make test, make test-slow: the test suite.  make lint: formatter, linter, type checker.
-# make docs: the documentation site, in build/site.  make coverage: line coverage of the analysis core, and its floors.
-# make fuzz: damaged inputs.
+# make parity           makes .venv, then compares and times the five built-in workloads
+# make lint             formatter, linter, type checker
+# make test, test-slow  the test suite, in parallel
+# make coverage         line coverage of the analysis core; fails below its floors
+# make docs             the documentation site, in build/site
+# make fuzz, gpu, studies, matrix, legacy-python: see there
 PYTHON ?= $(shell for v in 3.11 3.12 3.13 3.10; do command -v python$$v && break; done || command -v python3)
 BIN := .venv/bin
 
 # Test processes side by side: one a core; one that has nothing left to do takes tests from another.
 WORKERS ?= auto
-FOLDER_FLOORS = legacy/saved:99 modern/lifted:100 parity/diagnosis:98 parity/causes:91
 PYTEST = pytest -n $(WORKERS) --dist worksteal
 
 parity: .venv/installed
@@ -24,7 +26,9 @@ FUZZ_EXAMPLES ?= 2000
 fuzz: .venv/installed
 	$(BIN)/python -m tests.fuzz --examples=$(FUZZ_EXAMPLES)
 
-# The analysis core by its unit tests, in half a minute. The floor stands in setup.cfg: [coverage:report] fail_under.
+# Line coverage of the analysis core by its unit tests; some minutes, in one process. The floor of all of it stands in
+# setup.cfg ([coverage:report] fail_under), those of its folders here.
+FOLDER_FLOORS = legacy/saved:99 modern/lifted:100 parity/diagnosis:98 parity/causes:91
 CORE_TESTS = tests/legacy/saved tests/modern/lifted tests/parity/diagnosis tests/parity/causes tests/parity/confirmation \
 	tests/legacy/test_hazard_twins.py --ignore=tests/parity/causes/test_catalogue.py
 coverage: .venv/installed
@@ -82,4 +86,4 @@ legacy-python: .venv-tf1/installed
 clean:
 	rm -rf .venv .venv-tf1 .matrix build dist *.egg-info report.json .coverage .coverage.*
 
-.PHONY: parity docs test test-slow fuzz gpu studies coverage lint legacy-python clean
+.PHONY: parity docs test test-slow fuzz gpu studies matrix coverage lint legacy-python clean
