@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from parity.diagnosis.collect import evidence_of_recordings
 from parity.verdict.explanation import explain_recordings
-from tests.fuzz import mutations, readers
+from tests.fuzz import array_damage, mutations, readers
 from tests.fuzz.corpus import KINDS, SOUND
 from tests.fuzz.examples import CHOICES
 from workloads.records.reader import Recording
@@ -95,4 +95,6 @@ def test_every_damage_of_a_recording_changes_it(corpus, tmp_path):
         path = tmp_path / "damaged.npz"
         path.write_bytes(source)
         members = {"00000/losses": np.float32([1, 2])}
-        assert mutations.odd_members(members, random.Random(number)) and mutations.damage(path, random.Random(number))
+        assert array_damage.odd_members(members, random.Random(number)) and mutations.damage(
+            path, random.Random(number)
+        )
