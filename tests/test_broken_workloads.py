@@ -5,8 +5,11 @@ import sys
 
 import pytest
 
-from tests import broken_workloads, old_programs
-from tests.broken_workloads import AT_BUILD, AT_RUN, DATA, FIELDS, Healthy, NoDataclass, line_of
+from tests import old_programs
+from tests.broken_workloads.all_cases import AT_BUILD, AT_RUN
+from tests.broken_workloads.case import Healthy, place_of, workload_with
+from tests.broken_workloads.data import DATA
+from tests.broken_workloads.fields import FIELDS, NoDataclass
 from tests.cases import setup
 from tests.commands import run
 from tests.stderr import without_progress
@@ -48,7 +51,7 @@ def assert_told_as(reported, case):
     """Asserts that an error is of the case's kind, and names its file and line."""
     assert type(reported) is case.error, reported
     assert re.search(case.says, str(reported)), reported
-    assert f"broken_workloads.py:{line_of(case.function)}: " in str(reported)
+    assert f"{place_of(case.function)}: " in str(reported)
 
 
 def cases(group):
@@ -94,7 +97,7 @@ def test_examples_that_end_after_the_last_step_are_enough(side, options):
             raise StopIteration
         return Healthy().examples(rng, count)
 
-    workload = broken_workloads.workload_with(examples=examples)
+    workload = workload_with(examples=examples)
     assert told(lambda: run_side(workload, side, **options)) is None
     assert len(steps) >= STEPS
 
@@ -128,7 +131,7 @@ def test_a_fault_of_a_data_function(function, error, says, how):
 
     reported = told(read)
     assert type(reported) is error and re.search(says, str(reported)), reported
-    assert f"broken_workloads.py:{line_of(function)}" in str(reported)
+    assert place_of(function) in str(reported)
 
 
 MODULES = [
@@ -139,7 +142,7 @@ MODULES = [
     ("X = None\n", InputError, "--workload: got None, expected a workloads.workload.Workload"),
     ("def X():\n    raise KeyError('a')\n", UserError, "mine.py:2: mine:X raised KeyError: 'a'"),
     ("def X(size):\n    pass\n", UserError, "mine.py:1: mine:X raised TypeError: X.. missing 1 required .* 'size'"),
-    ("from tests.broken_workloads import Workload\nclass X(Workload): pass\n", UserError, "mine.py:2: .*abstract"),
+    ("from workloads.workload import Workload\nclass X(Workload): pass\n", UserError, "mine.py:2: .*abstract"),
     ("Y = 1\n", InputError, "module 'mine' has no attribute 'X'"),
 ]
 
@@ -157,7 +160,7 @@ def test_a_module_that_cannot_be_used(text, error, says, tmp_path, monkeypatch):
 
 def workload_flag(name):
     """`--workload` for the case of that name; it is found by the function that makes the workload."""
-    return f"--workload=tests.broken_workload_modules:{name}"
+    return f"--workload=tests.broken_workloads.by_name:{name}"
 
 
 COMMANDS = [
@@ -181,7 +184,7 @@ def test_a_command_ends_with_one_line_and_its_status(name, arguments):
     assert process.returncode == (command.USER_CODE if case.error is UserError else 2), process.stderr
     refusal = without_progress(process.stderr)
     assert refusal.count("\n") == 1 and refusal.startswith("error: ")
-    assert f"broken_workloads.py:{line_of(case.function)}: " in process.stderr
+    assert f"{place_of(case.function)}: " in process.stderr
 
 
 @pytest.mark.slow
@@ -189,7 +192,7 @@ def test_the_whole_traceback_is_there_if_it_is_asked_for():
     process = run("modern.train", workload_flag("wrong_key"), "--traceback")
     assert process.returncode == command.USER_CODE
     assert "Traceback (most recent call last)" in process.stderr and "in wrong_key" in process.stderr
-    assert process.stderr.splitlines()[-1].startswith("error: tests/broken_workloads.py:")
+    assert process.stderr.splitlines()[-1].startswith("error: tests/broken_workloads/losses.py:")
 
 
 @pytest.mark.slow
