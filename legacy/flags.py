@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from absl import flags
 
 from legacy.options import AVERAGES, INPUTS, UPDATES, VARIABLES, LegacyOptions
 from workloads.selection.tap_flags import taps_from_flags
+
+if TYPE_CHECKING:
+    from workloads.job import Job
+    from workloads.program import Program
+    from workloads.sources import Source
 
 flags.DEFINE_enum("legacy_input", "feed", INPUTS, "Input pipeline of the towers.")
 flags.DEFINE_enum("legacy_variables", "cpu", VARIABLES, "Device of the variables; tower: the first tower's device.")
@@ -44,3 +51,20 @@ def options_from_flags(exact: bool, resident: bool = False) -> LegacyOptions:
         exact=exact,
         taps=taps_from_flags(FLAGS),
     )
+
+
+def program_from_flags(job: Job, source: Source, devices: list[str], exact: bool) -> Program:
+    """Makes the towers that the flags describe, for commands that run them alone.
+
+    Args:
+      job: the `Job`.
+      source: the `Source` of its batches.
+      devices: the device of each tower.
+      exact: see `LegacyOptions`.
+
+    Returns:
+      the program.
+    """
+    from legacy import factory
+
+    return factory.legacy_program(job, source, options_from_flags(exact, resident=source.fixed), devices)

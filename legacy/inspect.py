@@ -11,30 +11,14 @@ import os
 
 from absl import flags
 
+from legacy import saved_graph_flags
 from workloads.html import report_flag
 from workloads.support.command_line import command
 from workloads.support.files import input_files
 from workloads.support.machine import environment
 from workloads.support.processes import isolation
 
-flags.DEFINE_list(
-    "train_op",
-    [],
-    "Name of the training op that the program ran; several, separated by commas, if it ran them in turn, and joined by "
-    "+ those that it fetched in one run.",
-)
-flags.DEFINE_list(
-    "with",
-    [],
-    "Ops that the program fetched beside its training op, such as batch-norm updates; a step runs them too.",
-)
-flags.DEFINE_list("feed", [], "Constant values of placeholders, as placeholder=value,placeholder=value.")
-flags.DEFINE_enum(
-    "layout",
-    None,
-    ["NHWC"],
-    "Layout of convolutions, pooling and batch normalization, for a graph in NCHW on a machine without kernels for it.",
-)
+saved_graph_flags.define_graph_flags()
 command.define_json()
 report_flag.define_report(flags.FLAGS)
 flags.DEFINE_integer("rows", 40, "Rows to print of each section.", lower_bound=1)
@@ -45,7 +29,7 @@ FLAGS = flags.FLAGS
 def main(graph: str) -> int:
     """Prints the page about the file `graph`."""
     report_flag.check_report(FLAGS)
-    feed = command.assignments(FLAGS.feed, "--feed", "placeholder=value")
+    feed = saved_graph_flags.feed_from_flags()
     limits = isolation.limits_of_files(input_files.require_regular(graph, "graph file"))
     return command.isolated(lambda: _inspect(graph, feed), f"graph file: {graph!r}", limits)
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from absl import flags
 
+from legacy import saved_graph_flags
 from workloads.support.command_line import command
 from workloads.support.errors import require
 from workloads.support.files import input_files
@@ -31,24 +32,7 @@ flags.DEFINE_string(
     "checkpoint", None, "Checkpoint with the values to start from, e.g. model.ckpt-1000. Default: initial values."
 )
 flags.DEFINE_string("out", None, "Folder to write.")
-flags.DEFINE_list(
-    "train_op",
-    [],
-    "Name of the training op that the program ran; several, separated by commas, if it ran them in turn, and joined by "
-    "+ those that it fetched in one run.",
-)
-flags.DEFINE_list(
-    "with",
-    [],
-    "Ops that the program fetched beside its training op, such as batch-norm updates; a step runs them too.",
-)
-flags.DEFINE_list("feed", [], "Constant values of placeholders, as placeholder=value,placeholder=value.")
-flags.DEFINE_enum(
-    "layout",
-    None,
-    ["NHWC"],
-    "Layout of convolutions, pooling and batch normalization, for a graph in NCHW on a machine without kernels for it.",
-)
+saved_graph_flags.define_graph_flags()
 flags.DEFINE_list(
     "carry", [], "State that the program fetched and fed into the next step, as placeholder=tensor,placeholder=tensor."
 )
@@ -78,7 +62,7 @@ def main(graph: str) -> int:
     settings = command.assignments(FLAGS.settings, "--settings", "input=value")
     for name, text in settings.items():
         require(_is_number(text), "--settings", f"{name}={text}", "must be a number")
-    feed = command.assignments(FLAGS.feed, "--feed", "placeholder=value")
+    feed = saved_graph_flags.feed_from_flags()
     carry = command.assignments(FLAGS.carry, "--carry", "placeholder=tensor")
     values = input_files.checkpoint_size(FLAGS.checkpoint) if FLAGS.checkpoint else 0
     limits = isolation.limits_of_files(input_files.require_regular(graph, "graph file"), values)

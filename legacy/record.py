@@ -7,38 +7,16 @@ digests, losses, gradients, learning rate, weights, slots and statistics, for `p
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import functools
 
 from legacy import flags as legacy_flags
 from workloads.records import flags as record_flags
 from workloads.support.command_line import command
 
-if TYPE_CHECKING:
-    from workloads.job import Job
-    from workloads.program import Program
-    from workloads.sources import Source
-
-
-def make_program(job: Job, source: Source, devices: list[str]) -> Program:
-    """Makes the towers that the flags describe, with exact kernels.
-
-    Args:
-      job: the `Job`.
-      source: the `Source` of its batches.
-      devices: the device of each tower.
-
-    Returns:
-      the program.
-    """
-    from legacy import factory
-
-    options = legacy_flags.options_from_flags(exact=True, resident=source.fixed)
-    return factory.legacy_program(job, source, options, devices)
-
 
 def main() -> int:
     """Records the run."""
-    return record_flags.record_from_flags(make_program)
+    return record_flags.record_from_flags(functools.partial(legacy_flags.program_from_flags, exact=True))
 
 
 console = command.entry(main, __doc__)

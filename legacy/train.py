@@ -21,9 +21,6 @@ from workloads.training import flags as training_flags
 
 if TYPE_CHECKING:
     from legacy.towers.cluster import WorkerTask
-    from workloads.job import Job
-    from workloads.program import Program
-    from workloads.sources import Source
     from workloads.support.processes.child_side import Speaker
 
 flags.DEFINE_string(
@@ -32,23 +29,6 @@ flags.DEFINE_string(
 flags.DEFINE_string("task", None, "With addresses in --cluster: the task of this process, as worker:0.")
 
 FLAGS = flags.FLAGS
-
-
-def make_program(job: Job, source: Source, devices: list[str]) -> Program:
-    """Makes the towers that the flags describe.
-
-    Args:
-      job: the `Job`.
-      source: the `Source` of its batches.
-      devices: the device of each tower.
-
-    Returns:
-      the program.
-    """
-    from legacy import factory
-
-    options = legacy_flags.options_from_flags(exact=False, resident=source.fixed)
-    return factory.legacy_program(job, source, options, devices)
 
 
 class TaskCounts(NamedTuple):
@@ -157,7 +137,7 @@ def train_alone() -> int:
     environment.prepare(exact=False)
     job, make_source = job_flags.job_from_flags()
     source = make_source(job)
-    with make_program(job, source, job_flags.devices_from_flags(job)) as program:
+    with legacy_flags.program_from_flags(job, source, job_flags.devices_from_flags(job), exact=False) as program:
         return training_flags.train_from_flags(program, job, source)
 
 

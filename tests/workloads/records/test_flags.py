@@ -1,5 +1,7 @@
 """The recording commands' flags: a recording of the steps that they ask for, and refusals before any work."""
 
+import functools
+
 import pytest
 
 from tests.own_flags import own_flags, set_flags
@@ -28,7 +30,8 @@ def test_a_recording_has_the_steps_that_were_asked_for(tmp_path, monkeypatch):
     with set_flags(FLAGS, out=path, steps=2, workload="regression", device="cpu"):
         monkeypatch.setattr(record_flags.job_flags, "FLAGS", FLAGS)
         monkeypatch.setattr(legacy_record.legacy_flags, "FLAGS", FLAGS)
-        assert record_flags.record_from_flags(legacy_record.make_program) == 0
+        make_program = functools.partial(legacy_record.legacy_flags.program_from_flags, exact=True)
+        assert record_flags.record_from_flags(make_program) == 0
     with Recording(path) as recording:
         assert recording.manifest["job"]["workload.name"] == "'regression'"
         assert [recording.step().step for _ in range(2)] == [0, 1]
