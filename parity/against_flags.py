@@ -17,8 +17,14 @@ from workloads.support.command_line import command
 from workloads.support.errors import require
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from parity.against.against_setup import OldGraph
     from parity.comparison.setup import Setup
+    from workloads.job import Job
+    from workloads.lifted.workload import LiftedWorkload
+    from workloads.sources import Source
+    from workloads.workload import Workload
 
 flags.DEFINE_string(
     "against",
@@ -70,45 +76,65 @@ def setup_from_flags(exact: bool) -> tuple[Setup, OldGraph | None]:
     Raises:
       InputError: a flag's value is not usable, or the workload and the graph do not correspond.
     """
-    from parity.against.against_setup import average_form, old_graph_of, setup_against
+    from parity.against.against_setup import old_graph_of, setup_against
     from parity.against.own_step import with_own_step
-    from parity.comparison.setup import Setup
-    from workloads.job import Job
     from workloads.lifted.workload import load_lift
     from workloads.steps.workload import as_steps
 
+    _check_flags()
+    port = registry.get(FLAGS.workload, FLAGS.size)
+    require(not port.is_lifted, "--workload", FLAGS.workload, "with --against: a workload, such as port.py:PORT")
+    lift = load_lift(FLAGS.against)
+    source = job_flags.lifted_source_from_flags(lift, FLAGS.resident)
+    job = _job(port, lift, source.name)
+    if port.has_own_step:
+        lift = with_own_step(lift, as_steps(port), source.settings, job.replicas, job.per_replica_batch)
+        job = dataclasses.replace(job, workload=lift)
+    setup = _setup(job, lift, source.make, exact, replicated=port.has_own_step)
+    setup.devices()
+    if port.has_own_step:
+        return setup, None
+    old = old_graph_of(lift, job, source.settings, source.make)
+    return setup_against(setup, old), old
+
+
+def _check_flags() -> None:
+    """Raises `InputError` for flags that do not go with `--against`."""
     modern_flags.check_strategy()
     parity_flags.check_mirrored_towers(FLAGS)
     for name in _UNUSED:
         value = FLAGS[name].value if name in FLAGS else None
         require(value is None, f"--{name}", value, "not with --against")
     require(is_lift_folder(FLAGS.against), "--against", FLAGS.against, "must be a folder that legacy.lift wrote")
-    port = registry.get(FLAGS.workload, FLAGS.size)
-    require(not port.is_lifted, "--workload", FLAGS.workload, "with --against: a workload, such as port.py:PORT")
-    lift = load_lift(FLAGS.against)
-    source = job_flags.lifted_source_from_flags(lift, FLAGS.resident)
+
+
+def _job(port: Workload, lift: LiftedWorkload, data: str) -> Job:
+    """Returns the port's job, with the lift's number of towers and batch unless flags say otherwise."""
+    from workloads.job import Job
+
     replicas = lift.plan.towers if FLAGS.replicas is None else FLAGS.replicas
     per_replica = lift.plan.batch
     batch = replicas * per_replica if FLAGS.global_batch is None and per_replica else FLAGS.global_batch
-    job = Job(port, replicas, batch, FLAGS.dtype, FLAGS.seed, source.name)
-    if port.has_own_step:
-        lift = with_own_step(lift, as_steps(port), source.settings, replicas, job.per_replica_batch)
-        job = dataclasses.replace(job, workload=lift)
+    return Job(port, replicas, batch, FLAGS.dtype, FLAGS.seed, data)
+
+
+def _setup(
+    job: Job, lift: LiftedWorkload, make_source: Callable[[Job], Source], exact: bool, replicated: bool
+) -> Setup:
+    """Returns the setup of a job, whose towers average as the old graph does unless a flag says otherwise."""
+    from parity.against.against_setup import average_form
+    from parity.comparison.setup import Setup
+
     legacy = legacy_flags.options_from_flags(exact)
     if not FLAGS["legacy_average"].present:
         legacy = dataclasses.replace(legacy, average=average_form(lift))
-    setup = Setup(
+    return Setup(
         job=job,
-        make_source=source.make,
+        make_source=make_source,
         legacy=legacy,
         modern=modern_flags.options_from_flags(exact, legacy.average),
         device=FLAGS.device,
         logical_cpus=FLAGS.logical_cpus,
         logical_gpus=FLAGS.logical_gpus,
-        replicated=port.has_own_step,
+        replicated=replicated,
     )
-    setup.devices()
-    if port.has_own_step:
-        return setup, None
-    old = old_graph_of(lift, job, source.settings, source.make)
-    return setup_against(setup, old), old

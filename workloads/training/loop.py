@@ -80,7 +80,7 @@ def train_program(
       the last loss and the step reached.
     """
     saver, summaries, evaluation = hooks or Hooks()
-    step, loss, most = program.state().step, None, 1
+    step, loss, longest = program.state().step, None, 1
     pace = _Pace(job.global_batch)
     progress = Progress(f"{program.side} {job.workload.name}")
     progress.stage("first step")
@@ -90,13 +90,10 @@ def train_program(
     while step < steps:
         portion = next_stop(step, steps, log_every, *[hook.every for hook in (saver, evaluation) if hook]) - step
         if in_portions:  # a signal is waited for by all workers, each after as many steps
-            portion = min(portion, program.agree(most))
-        before = time.perf_counter()
-        losses = program.run(portion)
-        elapsed = max(time.perf_counter() - before, 1e-6)
-        most = max(1, int(PORTION_SECONDS * portion / elapsed))
-        step, mean_loss = step + portion, sum(map(float, losses)) / len(losses)
-        pace.add(portion, elapsed)
+            portion = min(portion, program.agree(longest))
+        mean_loss, seconds = _run_portion(program, portion)
+        step, longest = step + portion, max(1, int(PORTION_SECONDS * portion / seconds))
+        pace.add(portion, seconds)
         progress.update(step, steps, loss=mean_loss)
         if step % log_every == 0 or step == steps:
             loss, speed = mean_loss, pace.examples_per_second()
@@ -111,6 +108,14 @@ def train_program(
     progress.done()
     out.write_memory(environment.peak_bytes())
     return Outcome(loss, step)
+
+
+def _run_portion(program: Program, steps: int) -> tuple[float, float]:
+    """Takes some steps; returns the last loss, averaged over the replicas, and the seconds that they took."""
+    before = time.perf_counter()
+    losses = program.run(steps)
+    seconds = max(time.perf_counter() - before, 1e-6)
+    return sum(map(float, losses)) / len(losses), seconds
 
 
 def _scalars(job: Job, step: int, loss: float, examples_per_second: float) -> dict[str, float]:
