@@ -15,14 +15,14 @@ import numpy as np
 
 from parity.causes.basics.cause import HIGH, LOW, MEDIUM, Cause, Finding, RecognizedCause
 from parity.comparison import stages
-from parity.diagnosis.localization.deviations import Deviations, StageDeviations, find_deviations
+from parity.diagnosis.localization.extents import Extent, StageExtents, find_extents
 from parity.diagnosis.localization.restriction import restrict_evidence
 from parity.diagnosis.stage_checks.step_pattern import describe_steps
 
 if TYPE_CHECKING:
     from parity.diagnosis.evidence import Evidence
 
-#: {field of `StageDeviations`: the stages of the causes that may explain its deviations}.
+#: {field of `StageExtents`: the stages of the causes that may explain deviations there}.
 STAGES_OF = {
     "gradients": (stages.LOSS, stages.GRADIENTS, stages.COMBINED),
     "combined": (stages.COMBINED,),
@@ -56,13 +56,13 @@ def recognize_confined_causes(
     Returns:
       the causes, their findings with `variables` and `steps`.
     """
-    deviations = find_deviations(evidence)
+    extents = find_extents(evidence)
     found: list[RecognizedCause] = []
-    for field in StageDeviations._fields:
+    for field in StageExtents._fields:
         explained = any(_explains(entry, STAGES_OF[field]) for entry in recognized)
         if not explained:
             here = [cause for cause in causes if cause.stage in STAGES_OF[field]]
-            found.extend(_recognize(evidence, getattr(deviations, field), here))
+            found.extend(_recognize(evidence, getattr(extents, field), here))
     return found
 
 
@@ -71,9 +71,9 @@ def _explains(entry: RecognizedCause, explained: Iterable[str]) -> bool:
     return entry.cause.bug and entry.finding.confidence == HIGH and stage in explained
 
 
-def _recognize(evidence: Evidence, deviations: Deviations, causes: Sequence[Cause]) -> list[RecognizedCause]:
+def _recognize(evidence: Evidence, extent: Extent, causes: Sequence[Cause]) -> list[RecognizedCause]:
     """The causes in the narrowest place that any explains."""
-    for place in _places(deviations):
+    for place in _places(extent):
         part = restrict_evidence(evidence, place.steps, place.names)
         asked = [cause for cause in causes if _may_act_in(cause, place)]
         findings = [(cause, cause.criterion(part)) for cause in asked]
@@ -87,12 +87,12 @@ def _recognize(evidence: Evidence, deviations: Deviations, causes: Sequence[Caus
     return []
 
 
-def _places(deviations: Deviations) -> list[_Place]:
-    steps = deviations.steps if deviations.in_some_steps else None
-    when = describe_steps(deviations.steps, sorted(deviations.compared)) if steps else ""
+def _places(extent: Extent) -> list[_Place]:
+    steps = extent.steps if extent.in_some_steps else None
+    when = describe_steps(extent.steps, sorted(extent.compared)) if steps else ""
     places = []
-    if deviations.in_some_variables:
-        names = deviations.names
+    if extent.in_some_variables:
+        names = extent.names
         listed = "in " + ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
         places.append(_Place(names, steps, ", ".join(filter(None, [listed, when]))))
     if steps:

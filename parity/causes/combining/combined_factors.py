@@ -13,7 +13,7 @@ from parity.causes.basics.planted_gradients import scaled_combined
 from parity.causes.basics.wording import format_number, shortest_decimal
 from parity.comparison import stages
 from parity.comparison.fits import FactorFit, fit_factor, near, spread
-from parity.diagnosis.localization.deviations import find_deviations
+from parity.diagnosis.localization.extents import find_extents
 from parity.diagnosis.signatures.stage_values import StageRow, stage_rows
 from workloads.support.wording import counted
 
@@ -32,10 +32,10 @@ SAME_FACTOR = 1e-4
 
 def combined_partly_scaled(evidence: Evidence) -> Finding | None:
     """Recognizes COMBINED_PARTLY_SCALED: the combined gradients of some weights are a number times the replicas'."""
-    deviations = find_deviations(evidence).combined
-    rows = [row for row in stage_rows(evidence)[stages.COMBINED] if row.step in deviations.steps]
-    factors = {name: _common_factor(rows, name, evidence.clean_residual) for name in deviations.names}
-    if not factors or not deviations.in_some_variables or not np.all(np.isfinite(list(factors.values()))):
+    extent = find_extents(evidence).combined
+    rows = [row for row in stage_rows(evidence)[stages.COMBINED] if row.step in extent.steps]
+    factors = {name: _common_factor(rows, name, evidence.clean_residual) for name in extent.names}
+    if not factors or not extent.in_some_variables or not np.all(np.isfinite(list(factors.values()))):
         return None
     listed = ", ".join(f"{name} {format_number(factor)} x" for name, factor in list(factors.items())[:4])
     return Finding(
@@ -45,8 +45,8 @@ def combined_partly_scaled(evidence: Evidence) -> Finding | None:
         f"weight by weight, the same factor in {counted(len(rows), 'step')}",
         {"factors": tuple((name, shortest_decimal(factor, SAME_FACTOR)) for name, factor in factors.items())},
         variables=tuple(factors),
-        steps=tuple(deviations.steps) if deviations.in_some_steps else (),
-        confined=deviations.in_some_steps,
+        steps=tuple(extent.steps) if extent.in_some_steps else (),
+        confined=extent.in_some_steps,
     )
 
 

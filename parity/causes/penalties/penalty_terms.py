@@ -16,7 +16,7 @@ from parity.causes.penalties.decay_ratios import newly_decayed_weights, plant_de
 from parity.causes.penalties.weight_decay import decayed_weights
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
-from parity.diagnosis.localization.deviations import find_deviations
+from parity.diagnosis.localization.extents import find_extents
 from parity.diagnosis.signatures.penalties import PenaltyChange, fit_penalty_changes, same_multiple
 from workloads.tracing import trace_decayed
 
@@ -100,7 +100,7 @@ def _ratio_text(ratio: float) -> str:
 def _explaining_changes(evidence: Evidence) -> dict[str, PenaltyChange]:
     """The penalties' changes if they explain every gradient that differs, else {}."""
     changes = fit_penalty_changes(evidence)
-    return changes if set(find_deviations(evidence).gradients.names) == set(changes) else {}
+    return changes if set(find_extents(evidence).gradients.names) == set(changes) else {}
 
 
 def _has_sign(change: PenaltyChange) -> bool:

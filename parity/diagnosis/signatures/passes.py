@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from parity.diagnosis.evidence import Evidence, measured_once
-from parity.diagnosis.localization.deviations import find_deviations
+from parity.diagnosis.localization.extents import find_extents
 from parity.diagnosis.steps.compared_step import ComparedStep
 
 #: Losses agree within so many roundings.
@@ -63,9 +63,9 @@ def compare_passes(evidence: Evidence) -> Passes | None:
     gaps = _moment_gaps(evidence)
     equal = [layer for layer, gap in gaps.items() if gap <= SAME_MOMENTS * evidence.eps]
     unequal = [layer for layer in gaps if layer not in equal]
-    deviations = find_deviations(evidence).gradients
-    compared = {name for names in deviations.compared.values() for name in names}
-    wrong = deviations.names
+    extent = find_extents(evidence).gradients
+    compared = {name for names in extent.compared.values() for name in names}
+    wrong = extent.names
     with_same_inputs = _weights_before(evidence.left.weights, unequal[0] if unequal else None)
     off = {replica for step in steps for replica in _other_losses(step, evidence.eps)}
     return Passes(
@@ -77,7 +77,7 @@ def compare_passes(evidence: Evidence) -> Passes | None:
         equal_gradients=[name for name in evidence.left.weights if name in compared and name not in wrong],
         revived=_revived(steps, [name for name in wrong if name in with_same_inputs]),
         replicas=tuple(sorted(off)) if len(off) < len(steps[0].left.losses) else (),
-        steps=tuple(deviations.steps) if deviations.in_some_steps else (),
+        steps=tuple(extent.steps) if extent.in_some_steps else (),
     )
 
 

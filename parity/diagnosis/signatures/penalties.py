@@ -8,7 +8,7 @@ import numpy as np
 
 from parity.comparison.fits import fit_combination, spread
 from parity.diagnosis.evidence import Evidence, measured_once
-from parity.diagnosis.localization.deviations import find_deviations
+from parity.diagnosis.localization.extents import find_extents
 
 #: A fit explains the difference if it leaves less than this part over, besides rounding.
 MOST_RESIDUAL = 1e-2
@@ -37,7 +37,7 @@ def fit_penalty_changes(evidence: Evidence) -> dict[str, PenaltyChange]:
     replica and step from the same state.
     """
     found: dict[str, PenaltyChange] = {}
-    for name in find_deviations(evidence).gradients.names:
+    for name in find_extents(evidence).gradients.names:
         rows = [fit for fit in _fits(evidence, name)]
         if not rows or any(row is None for row in rows):
             continue

@@ -15,7 +15,7 @@ import numpy as np
 
 from parity.comparison.fits import fit_factor, near
 from parity.diagnosis.evidence import Evidence, measured_once
-from parity.diagnosis.localization.deviations import find_deviations
+from parity.diagnosis.localization.extents import find_extents
 from parity.diagnosis.stage_checks.side_step import weights_gap
 from parity.diagnosis.steps.compared_step import ComparedStep
 
@@ -61,7 +61,7 @@ class _Gap(NamedTuple):
 def find_smoothed_labels(evidence: Evidence) -> SmoothedLabels | None:
     """Returns the smoothing that explains how the gradient of some biases differs; None if there is no such biases."""
     batch = evidence.context.per_replica_batch
-    names = [name for name in find_deviations(evidence).gradients.names if np.ndim(evidence.left.weights[name]) == 1]
+    names = [name for name in find_extents(evidence).gradients.names if np.ndim(evidence.left.weights[name]) == 1]
     steps = [step for step in evidence.steps if weights_gap(step.left_before.weights, step.right_before.weights) == 0]
     for name in names:
         gaps = list(_gaps(steps, name, evidence.eps))

@@ -3,11 +3,11 @@ import pytest
 from parity.causes.basics.cause import HIGH
 from parity.causes.penalties import penalty_terms
 from parity.diagnosis.context.job_context import Context
-from parity.diagnosis.localization.deviations import Deviations, StageDeviations
+from parity.diagnosis.localization.extents import Extent, StageExtents
 from parity.diagnosis.signatures.penalties import PenaltyChange
 from tests.parity.step_records import made_up_evidence
 
-NONE = Deviations({}, {})
+NONE = Extent({}, {})
 
 
 def findings(changes, deviating=None, decayed=("a", "b"), rate=0.5):
@@ -17,7 +17,7 @@ def findings(changes, deviating=None, decayed=("a", "b"), rate=0.5):
         (), Context(2, 8, weight_decay=rate, decayed=decayed, penalized=decayed), gradient_factors=None
     )
     evidence.facts["fit_penalty_changes"] = changes
-    evidence.facts["find_deviations"] = StageDeviations(Deviations({0: names}, {0: names}), NONE, NONE, NONE, NONE)
+    evidence.facts["find_extents"] = StageExtents(Extent({0: names}, {0: names}), NONE, NONE, NONE, NONE)
     found = {cause.id: cause.criterion(evidence) for cause in penalty_terms.CAUSES}
     return {name: finding for name, finding in found.items() if finding is not None}
 

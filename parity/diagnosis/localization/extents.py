@@ -1,4 +1,4 @@
-"""Deviations: which variables, in which steps, are not what one stage makes of the same inputs.
+"""Extents of deviations: the variables, and the steps, in which a stage does not give what it should from its inputs.
 
 Gradients and proposals of statistics are compared with the left side's in steps from the same state. Combined
 gradients, updates and averages are computed from the right side's own inputs by the left side's rule, which holds on
@@ -27,8 +27,8 @@ _NONE: frozenset[str] = frozenset()
 ROUNDINGS = 32
 
 
-class Deviations(NamedTuple):
-    """Variables in which one stage deviates, step by step.
+class Extent(NamedTuple):
+    """Extent of one stage's deviations: the variables in which it deviates, step by step.
 
     Attributes:
       compared: {step: variables of which it can be told}.
@@ -59,32 +59,32 @@ class Deviations(NamedTuple):
         return 0 < len(self.names) < len(frozenset().union(*self.compared.values()))
 
 
-class StageDeviations(NamedTuple):
-    """Deviations of each stage; a stage that shows too little has no steps."""
+class StageExtents(NamedTuple):
+    """Extents of all stages; that of a stage which shows too little has no steps."""
 
-    gradients: Deviations
-    combined: Deviations
-    updates: Deviations
-    statistics: Deviations
-    averages: Deviations
+    gradients: Extent
+    combined: Extent
+    updates: Extent
+    statistics: Extent
+    averages: Extent
 
 
 @measured_once
-def find_deviations(evidence: Evidence) -> StageDeviations:
-    """Returns the deviations of all stages."""
-    return StageDeviations(
-        _deviations(evidence.steps, lambda step: _gradients(step, evidence)),
-        _deviations(evidence.steps, lambda step: _combined(step, evidence)),
-        _update_deviations(evidence),
-        _statistics_deviations(evidence),
-        _deviations(evidence.steps, lambda step: _averages(step, evidence)),
+def find_extents(evidence: Evidence) -> StageExtents:
+    """Returns the extents of all stages."""
+    return StageExtents(
+        _extent(evidence.steps, lambda step: _gradients(step, evidence)),
+        _extent(evidence.steps, lambda step: _combined(step, evidence)),
+        _update_extent(evidence),
+        _statistics_extent(evidence),
+        _extent(evidence.steps, lambda step: _averages(step, evidence)),
     )
 
 
-def _deviations(steps: Iterable[ComparedStep], judge: Judge) -> Deviations:
+def _extent(steps: Iterable[ComparedStep], judge: Judge) -> Extent:
     judged = {step.left.step: judge(step) for step in steps}
     known = {number: names for number, names in judged.items() if names}
-    return Deviations(
+    return Extent(
         {number: frozenset(names) for number, names in known.items()},
         {number: frozenset(name for name, wrong in names.items() if wrong) for number, names in known.items()},
     )
@@ -125,10 +125,10 @@ def _combined(step: ComparedStep, evidence: Evidence) -> dict[str, bool]:
     }
 
 
-def _update_deviations(evidence: Evidence) -> Deviations:
+def _update_extent(evidence: Evidence) -> Extent:
     """Weights whose change, or one of whose slots, is off by `parity.diagnosis.stage_checks`."""
     if evidence.both_updates is None:
-        return Deviations({}, {})
+        return Extent({}, {})
     names = frozenset(evidence.both_updates[1].steps[0].factors)
     compared = {step.step: names for step in evidence.both_updates[1].steps}
     wrong = dict.fromkeys(compared, frozenset[str]())
@@ -137,23 +137,23 @@ def _update_deviations(evidence: Evidence) -> Deviations:
             for step in deviation.steps:
                 if step in wrong:
                     wrong[step] |= names & {deviation.variable}
-    return Deviations(compared, wrong)
+    return Extent(compared, wrong)
 
 
-def _statistics_deviations(evidence: Evidence) -> Deviations:
+def _statistics_extent(evidence: Evidence) -> Extent:
     """Statistics that the right keeps from elsewhere, or that a replica proposes otherwise.
 
     What is kept can be told of every step, and proposals are compared in steps from the same state only: where they
     alone deviate, the other steps say nothing.
     """
-    kept = _deviations(evidence.steps, lambda step: _kept_statistics(step, evidence))
-    proposed = _deviations(evidence.steps, lambda step: _proposed_statistics(step, evidence))
+    kept = _extent(evidence.steps, lambda step: _kept_statistics(step, evidence))
+    proposed = _extent(evidence.steps, lambda step: _proposed_statistics(step, evidence))
     if not kept.names or not proposed.names:
         return proposed if proposed.names else kept
     compared = {
         n: kept.compared.get(n, _NONE) | proposed.compared.get(n, _NONE) for n in {**kept.compared, **proposed.compared}
     }
-    return Deviations(compared, {n: kept.wrong.get(n, _NONE) | proposed.wrong.get(n, _NONE) for n in compared})
+    return Extent(compared, {n: kept.wrong.get(n, _NONE) | proposed.wrong.get(n, _NONE) for n in compared})
 
 
 def _common_statistics(step: ComparedStep, evidence: Evidence) -> list[str]:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from parity.diagnosis.context.job_context import Context
-from parity.diagnosis.localization.deviations import Deviations, find_deviations
+from parity.diagnosis.localization.extents import Extent, find_extents
 from tests.parity.step_records import compared_step, made_up_evidence, made_up_state, step_record
 from workloads import optimizers
 from workloads.workload import MovingAverage
@@ -39,13 +39,13 @@ def record(step=0, gradient=None, combined=None, proposal=(1.0, 2.0), **changed)
     )
 
 
-def deviations(*rights):
+def extents(*rights):
     steps = [compared_step(record(step), right, BEFORE) for step, right in enumerate(rights)]
-    return find_deviations(made_up_evidence(steps, CONTEXT))
+    return find_extents(made_up_evidence(steps, CONTEXT))
 
 
 def test_nothing_deviates_where_both_sides_do_the_same():
-    found = deviations(record(0), record(1))
+    found = extents(record(0), record(1))
     assert all(stage.names == [] and stage.steps == [] for stage in found)
     assert all(list(stage.compared) == [0, 1] for stage in found)
 
@@ -63,7 +63,7 @@ def test_nothing_deviates_where_both_sides_do_the_same():
     ],
 )
 def test_the_variable_and_the_step_of_a_difference_are_found(stage, name, changed):
-    found = getattr(deviations(record(0), record(1, **changed)), stage)
+    found = getattr(extents(record(0), record(1, **changed)), stage)
     assert (found.names, found.steps) == ([name], [1])
     assert found.in_some_steps
     assert found.in_some_variables == (name != "mean")
@@ -72,25 +72,25 @@ def test_the_variable_and_the_step_of_a_difference_are_found(stage, name, change
 def test_rounding_is_no_deviation_and_more_is():
     one = np.float32(2.0**-23)
     few, many = (np.array([2.0, 4.0 * (1 + k * one)], np.float32) for k in (2, 4000))
-    assert deviations(record(gradient={"a": few})).gradients.names == []
-    assert deviations(record(gradient={"a": many})).gradients.names == ["a"]
+    assert extents(record(gradient={"a": few})).gradients.names == []
+    assert extents(record(gradient={"a": many})).gradients.names == ["a"]
 
 
 def test_a_number_that_is_not_finite_is_a_deviation():
-    assert deviations(record(gradient={"a": [np.nan, 4.0]})).gradients.names == ["a"]
-    assert deviations(record(averages={"a": [np.inf, 1.0]})).averages.names == ["a"]
+    assert extents(record(gradient={"a": [np.nan, 4.0]})).gradients.names == ["a"]
+    assert extents(record(averages={"a": [np.inf, 1.0]})).averages.names == ["a"]
 
 
 def test_gradients_of_other_weights_are_not_compared():
     other = made_up_state({"a": [9.0, 2.0], "b": [3.0, 4.0]}, BEFORE.slots, BEFORE.statistics, BEFORE.averages)
     steps = [compared_step(record(0), record(0, gradient={"a": [7.0, 4.0]}), BEFORE, other)]
-    assert find_deviations(made_up_evidence(steps, CONTEXT)).gradients == Deviations({}, {})
+    assert find_extents(made_up_evidence(steps, CONTEXT)).gradients == Extent({}, {})
 
 
 def test_what_the_rule_does_not_explain_on_the_left_either_is_not_blamed_on_the_right():
     odd = record(weights={"b": [-1.0, 5.01]})
     steps = [compared_step(odd, odd, BEFORE)]
-    assert find_deviations(made_up_evidence(steps, CONTEXT)).updates.names == []
+    assert find_extents(made_up_evidence(steps, CONTEXT)).updates.names == []
 
 
 def test_proposals_are_told_of_in_steps_from_the_same_state_only():
@@ -98,9 +98,9 @@ def test_proposals_are_told_of_in_steps_from_the_same_state_only():
     own = {"proposal": (1.0, 2.5), "statistics": {"mean": [1.0, 2.5]}}
     moved = made_up_state({"a": [9.0, 2.0], "b": [3.0, 4.0]}, BEFORE.slots, BEFORE.statistics, BEFORE.averages)
     steps = [compared_step(record(0), record(0, **own), BEFORE), compared_step(record(1), record(1), BEFORE, moved)]
-    found = find_deviations(made_up_evidence(steps, CONTEXT)).statistics
+    found = find_extents(made_up_evidence(steps, CONTEXT)).statistics
     assert (list(found.compared), found.steps, found.in_some_steps) == ([0], [0], False)
     kept = {"statistics": {"mean": [1.0, 2.5]}}
     steps[1] = compared_step(record(1), record(1, **kept), BEFORE, moved)
-    found = find_deviations(made_up_evidence(steps, CONTEXT)).statistics
+    found = find_extents(made_up_evidence(steps, CONTEXT)).statistics
     assert (list(found.compared), found.steps, found.names) == ([0, 1], [0, 1], ["mean"])
