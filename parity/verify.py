@@ -69,7 +69,7 @@ def _verify_recorded_run(setup: Setup) -> Verdict:
     return result.judged.verdict
 
 
-class Outcome(NamedTuple):
+class ExplainedComparison(NamedTuple):
     """A comparison of towers and port, and what explains it.
 
     Attributes:
@@ -98,15 +98,15 @@ def _verify_programs(setup: Setup, old: OldGraph | None = None) -> Verdict:
       the verdict.
     """
     with tempfile.TemporaryDirectory() as folder, interruptible() as interruption:
-        outcome = _compare_and_explain(setup, folder, interruption)
-    verification = outcome.comparison.verification
-    _report(setup, outcome, _forward_difference(setup, old, verification))
+        explained = _compare_and_explain(setup, folder, interruption)
+    verification = explained.comparison.verification
+    _report(setup, explained, _forward_difference(setup, old, verification))
     if verification.partial:
         raise KeyboardInterrupt
     return verification.verdict
 
 
-def _compare_and_explain(setup: Setup, folder: str, interruption: Interruption) -> Outcome:
+def _compare_and_explain(setup: Setup, folder: str, interruption: Interruption) -> ExplainedComparison:
     """Compares towers and port, and looks for the causes where they differ.
 
     Args:
@@ -127,14 +127,14 @@ def _compare_and_explain(setup: Setup, folder: str, interruption: Interruption) 
     interruption.close()
     verification = comparison.verification
     if not _is_explicable(setup, verification):
-        return Outcome(comparison, recording, part)
+        return ExplainedComparison(comparison, recording, part)
     explanation = _explain(setup, verify_flags.recording_from_flags(FLAGS, setup, folder), verification)
     verification.first_layer = verification.first_layer or explanation.first_layer
     terms = explanation.terms_to_rewrite(verification) if part is not None else []
     if terms:
         comparison = _compare_in_terms(compared, folder, terms, examples)
         explanation = explanation.of_terms(terms) if comparison.verification.passed else explanation
-    return Outcome(comparison, recording, part, explanation, bool(terms))
+    return ExplainedComparison(comparison, recording, part, explanation, bool(terms))
 
 
 def _is_explicable(setup: Setup, result: Verification) -> bool:
@@ -146,19 +146,19 @@ def _is_explicable(setup: Setup, result: Verification) -> bool:
     return not result.passed and complete and not only_metrics and setup.job.staleness is None
 
 
-def _report(setup: Setup, outcome: Outcome, difference: ForwardDifference | None) -> None:
+def _report(setup: Setup, explained: ExplainedComparison, difference: ForwardDifference | None) -> None:
     """Prints the result, and writes `--json` and `--report`.
 
     Args:
       setup: the job.
-      outcome: the result.
+      explained: the result.
       difference: the first op of a workload's loss that the old graph does not have; None where that is not known.
     """
     from parity.comparison.stages import STAGES
     from parity.reports.formatting import make_console, print_plain_lines
     from parity.verdict import report
 
-    comparison, recording, part, explanation, in_terms = outcome
+    comparison, recording, part, explanation, in_terms = explained
     terminal = make_console()
     left_out = [stage for stage in STAGES if part is not None and stage in part.left_out]
     print_plain_lines(terminal, [] if difference is None else [difference.sentence()])
