@@ -15,7 +15,7 @@ import numpy as np
 
 from parity.causes.basics.cause import MEDIUM, Finding, RecognizedCause
 from parity.causes.basics.rewriting import Rewrite, rewritten_evidence, with_momentum, without_factors
-from parity.causes.basics.wording import format_number
+from parity.causes.basics.wording import format_factor
 from parity.causes.catalogue import CAUSES, recognize_causes
 from parity.causes.combining.clip_in_optimizer import rewrite_of_clip
 from parity.causes.combining.shares import share_of_replicas
@@ -145,7 +145,7 @@ def _shares(evidence: Evidence) -> list[RecognizedCause]:
     share = share_of_replicas(evidence)
     if share is None:
         return []
-    factor = format_number(share)
+    factor = format_factor(share)
     finding = Finding(
         f"The port sums its replicas' gradients where legacy averages, and each replica's loss and gradients are about "
         f"{factor} of legacy's: they are compared after a division by {factor}.",

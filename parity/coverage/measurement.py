@@ -9,7 +9,7 @@ import numpy as np
 from parity.comparison import stages
 from parity.comparison.tour import Tour, Visit
 from parity.coverage.detector import Detector, detector_in_float64
-from parity.coverage.mutant import Choice, Exposure, Mutant, Outcome
+from parity.coverage.mutant import Choice, Exposure, Mutant, MutantOutcome
 from parity.coverage.observed_step import ObservedStep
 from parity.coverage.update_mutants import GradientLog
 from parity.coverage.visits import View
@@ -68,7 +68,7 @@ class Measurement(Tour):
         self._finite_steps = 0
         self._last_is_finite = True
         self._rates_seen = False
-        self.outcomes = [Outcome(mutant) for mutant in mutants]
+        self.outcomes = [MutantOutcome(mutant) for mutant in mutants]
 
     def observe(self, before: State, record: StepRecord, visit: Visit | None) -> None:
         step = ObservedStep(self._job, before, record, self._dtype, visit)
@@ -117,7 +117,7 @@ class Measurement(Tour):
             if not outcome.seen and not outcome.unrecorded and (chosen or outcome.mutant.every_step):
                 self._try(outcome, step)
 
-    def _try(self, outcome: Outcome, step: ObservedStep) -> None:
+    def _try(self, outcome: MutantOutcome, step: ObservedStep) -> None:
         for effect in outcome.mutant.effects(step):
             if self._detector(effect):
                 outcome.seen, outcome.place, outcome.stage = True, step.place, effect.stage

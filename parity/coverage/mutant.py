@@ -1,4 +1,4 @@
-"""`Mutant`: a job with one choice changed, and the tensors that differ by it; `Outcome`: whether it was detected."""
+"""`Mutant`: a job with one choice changed, and the tensors that differ by it; `MutantOutcome`: was it detected?"""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ WITHIN_TOLERANCE = "what it changes is within this comparison's tolerance; one i
 
 
 @dataclasses.dataclass
-class Outcome:
+class MutantOutcome:
     """The result of trying a mutant.
 
     Attributes:

@@ -113,7 +113,7 @@ def _changed_share(name: str) -> Effects:
     return effects
 
 
-def input_mutants(job: Job, shards: Callable[[int], Sequence[Arrays]]) -> Iterator[Mutant]:
+def batch_mutants(job: Job, shards: Callable[[int], Sequence[Arrays]]) -> Iterator[Mutant]:
     """Yields the mutants of the batches: replicas in another order, and each input's rows in another order.
 
     Args:

@@ -19,7 +19,7 @@ from absl import flags
 
 from parity import flags as parity_flags  # noqa: F401  --json
 from parity.qualification import gpu_checks
-from parity.qualification.gpu_checks import Check, CheckResult, Machine, run_check
+from parity.qualification.gpu_checks import CheckResult, GpuCheck, GpuMachine, run_check
 from parity.speed.names import INPUTS
 from workloads.progress.progress import Progress
 from workloads.selection import registry
@@ -75,7 +75,7 @@ def read_results(path: str) -> list[CheckResult]:
         raise InputError(f"--resume: cannot read the checks in {path}: {type(error).__name__}: {error}") from error
 
 
-def run_checks(machine: Machine, known: Sequence[CheckResult]) -> list[CheckResult]:
+def run_checks(machine: GpuMachine, known: Sequence[CheckResult]) -> list[CheckResult]:
     """Runs the checks that are not known yet, shows the progress on stderr, and writes each result to `--json`.
 
     Args:
@@ -93,7 +93,7 @@ def run_checks(machine: Machine, known: Sequence[CheckResult]) -> list[CheckResu
     left = [check for check in checks if check not in done]
     progress = Progress("gpu", "check")
 
-    def run(check: Check) -> None:
+    def run(check: GpuCheck) -> None:
         progress.update(len(done), len(checks), f"{check.part}: {check.workload}")
         done[check] = run_check(check)
         if FLAGS.json and not json_file.is_stdout(FLAGS.json):
@@ -108,7 +108,7 @@ def run_checks(machine: Machine, known: Sequence[CheckResult]) -> list[CheckResu
     return [done[check] for check in checks]
 
 
-def write_results(machine: Machine, results: Sequence[CheckResult]) -> None:
+def write_results(machine: GpuMachine, results: Sequence[CheckResult]) -> None:
     """Writes the results to `--json`, if that is asked for."""
     command.write_json({"gpus": machine.gpus, "checks": [result.to_json() for result in results]}, FLAGS)
 
@@ -125,7 +125,7 @@ def main() -> int:
     from parity.qualification.gpu_page import page_lines
 
     gpus = count_gpus()
-    machine = Machine(gpus, FLAGS.most_replicas or max(2, gpus))
+    machine = GpuMachine(gpus, FLAGS.most_replicas or max(2, gpus))
     results = run_checks(machine, read_results(FLAGS.json) if FLAGS.resume else ())
     text = "\n".join(page_lines(results, machine, environment.describe())) + "\n"
     print(text, end="")

@@ -38,7 +38,7 @@ TIMED = (SPEED, NCCL, PROFILE)
 ON_GPU = "--legacy_variables=tower"
 
 
-class Machine(NamedTuple):
+class GpuMachine(NamedTuple):
     """The GPUs that checks are planned for.
 
     Attributes:
@@ -55,7 +55,7 @@ class Machine(NamedTuple):
         return -(-self.replicas // self.gpus) if self.gpus else 1
 
 
-class Check(NamedTuple):
+class GpuCheck(NamedTuple):
     """One check.
 
     Attributes:
@@ -85,7 +85,7 @@ class CheckResult(NamedTuple):
       error: the last line that it wrote to stderr, if its status is not 0.
     """
 
-    check: Check
+    check: GpuCheck
     status: int
     result: Any
     error: str
@@ -99,12 +99,14 @@ class CheckResult(NamedTuple):
         """Returns the result that `to_json` made; raises KeyError, TypeError or ValueError for anything else."""
         fields = {**entry, "arguments": tuple(entry["arguments"])}
         fields["variables"] = tuple((name, value) for name, value in entry["variables"])
-        return cls(Check(*(fields[name] for name in Check._fields)), entry["status"], entry["result"], entry["error"])
+        return cls(
+            GpuCheck(*(fields[name] for name in GpuCheck._fields)), entry["status"], entry["result"], entry["error"]
+        )
 
 
 def plan_checks(
-    machine: Machine, workloads: Sequence[str], steps: int, size: str, timing: Sequence[str] = ()
-) -> Iterator[Check]:
+    machine: GpuMachine, workloads: Sequence[str], steps: int, size: str, timing: Sequence[str] = ()
+) -> Iterator[GpuCheck]:
     """Plans the checks for a machine.
 
     Args:
@@ -118,22 +120,22 @@ def plan_checks(
       the checks, in the order of the page.
     """
     on_gpu = (ON_GPU,) if machine.gpus else ()
-    yield Check(TOPOLOGY, "", 0, "modern.topology")
+    yield GpuCheck(TOPOLOGY, "", 0, "modern.topology")
     yield from _parity_checks(machine, workloads, steps, size)
     for name in workloads:
         for replicas in sorted({1, machine.replicas}):
             job = (*_job(machine, name, replicas, size), *on_gpu, *timing)
-            yield Check(SPEED, name, replicas, "parity.benchmark", job, tuple(DETERMINISTIC.items()))
+            yield GpuCheck(SPEED, name, replicas, "parity.benchmark", job, tuple(DETERMINISTIC.items()))
     if machine.gpus >= 2:
         for name in workloads:
             nccl = (*_job(machine, name, machine.gpus, size), *on_gpu, "--all_reduce=nccl", *timing)
-            yield Check(NCCL, name, machine.gpus, "parity.benchmark", nccl)
+            yield GpuCheck(NCCL, name, machine.gpus, "parity.benchmark", nccl)
     for name in workloads:
         job = (*_job(machine, name, machine.replicas, size), *on_gpu)
-        yield Check(PROFILE, name, machine.replicas, "parity.profile", job)
+        yield GpuCheck(PROFILE, name, machine.replicas, "parity.profile", job)
 
 
-def _parity_checks(machine: Machine, workloads: Sequence[str], steps: int, size: str) -> Iterator[Check]:
+def _parity_checks(machine: GpuMachine, workloads: Sequence[str], steps: int, size: str) -> Iterator[GpuCheck]:
     kinds: list[tuple[str, tuple[str, ...], dict[str, str]]] = []
     kinds.append((DETERMINISTIC_PARITY, ("--tolerance=exact", *((ON_GPU,) if machine.gpus else ())), DETERMINISTIC))
     if machine.gpus:
@@ -141,15 +143,15 @@ def _parity_checks(machine: Machine, workloads: Sequence[str], steps: int, size:
     for part, more, variables in kinds:
         for name in workloads:
             job = (*_job(machine, name, machine.replicas, size), f"--steps={steps}", *more)
-            yield Check(part, name, machine.replicas, "parity.verify", job, tuple(variables.items()))
+            yield GpuCheck(part, name, machine.replicas, "parity.verify", job, tuple(variables.items()))
 
 
-def _job(machine: Machine, workload: str, replicas: int, size: str) -> tuple[str, ...]:
+def _job(machine: GpuMachine, workload: str, replicas: int, size: str) -> tuple[str, ...]:
     divided = machine.logical_gpus if replicas > machine.gpus else 1
     return (f"--workload={workload}", f"--replicas={replicas}", f"--size={size}", f"--logical_gpus={divided}")
 
 
-def run_check(check: Check) -> CheckResult:
+def run_check(check: GpuCheck) -> CheckResult:
     """Runs a check in a process of its own and returns its result."""
     end = run_json_command(check.module, check.arguments, dict(check.variables))
     return CheckResult(check, end.status, end.result, end.error)

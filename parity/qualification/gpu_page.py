@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from parity.qualification import gpu_checks
-from parity.qualification.gpu_checks import CheckResult, Machine
+from parity.qualification.gpu_checks import CheckResult, GpuMachine
 from parity.speed.ratio import ratio_from_json, ratio_text
 from workloads.support.wording import counted
 
@@ -15,7 +15,7 @@ from workloads.support.wording import counted
 _STAGES = ("loss", "gradients", "weights")
 
 
-def page_lines(results: Sequence[CheckResult], machine: Machine, environment: Mapping[str, str]) -> Iterator[str]:
+def page_lines(results: Sequence[CheckResult], machine: GpuMachine, environment: Mapping[str, str]) -> Iterator[str]:
     """Yields the page line by line.
 
     Args:

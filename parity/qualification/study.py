@@ -25,7 +25,7 @@ from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     from parity.experiments.images import LabelledImages
-    from parity.experiments.sync_or_async.runs import Outcome
+    from parity.experiments.sync_or_async.runs import RunLosses
 
 SYNC_OR_ASYNC = "sync_or_async"
 QUESTIONS = {
@@ -101,12 +101,12 @@ def images_from_flags() -> LabelledImages | None:
     return LabelledImages(images, labels, description)
 
 
-def run_study(images: LabelledImages | None) -> list[Outcome]:
+def run_study(images: LabelledImages | None) -> list[RunLosses]:
     """Runs all cases in several processes, and shows the progress on stderr."""
     from parity.experiments.sync_or_async import runs
 
     settings = runs.plan_cases(FLAGS.workloads, FLAGS.replicas, FLAGS.steps, FLAGS.seeds)
-    outcomes: list[Outcome] = []
+    outcomes: list[RunLosses] = []
     progress = Progress("study", "run")
     run_setting = functools.partial(runs.run_cases, images=images)
     with process_pool(FLAGS.processes, TASKS_PER_PROCESS) as pool:

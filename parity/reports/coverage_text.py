@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from parity.coverage.mutant import Outcome
+from parity.coverage.mutant import MutantOutcome
 
 
-def coverage_lines(outcomes: Sequence[Outcome], visits: Sequence[str], no_visits: str = "") -> list[str]:
+def coverage_lines(outcomes: Sequence[MutantOutcome], visits: Sequence[str], no_visits: str = "") -> list[str]:
     """Says what a comparison would have seen.
 
     Args:
@@ -31,5 +31,5 @@ def coverage_lines(outcomes: Sequence[Outcome], visits: Sequence[str], no_visits
     return lines
 
 
-def _listed(start: str, outcomes: Sequence[Outcome]) -> str:
+def _listed(start: str, outcomes: Sequence[MutantOutcome]) -> str:
     return start + "; ".join(f"{o.mutant.name}, {o.mutant.change} ({o.why})" for o in outcomes) if outcomes else ""

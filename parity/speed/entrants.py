@@ -36,7 +36,7 @@ class Entrant(NamedTuple):
 
 
 @dataclasses.dataclass
-class Comparison:
+class ParityCheck:
     """Settings of the comparison before the timing, and what it has shown with the first input.
 
     Identical bits need no further judge. Where bits differ the mathematics is judged in float64 too, which takes three
@@ -59,7 +59,7 @@ class Comparison:
 
 
 def enter_programs(
-    stack: contextlib.ExitStack, setup: Setup, input_name: str, comparison: Comparison, left: Program | None = None
+    stack: contextlib.ExitStack, setup: Setup, input_name: str, comparison: ParityCheck, left: Program | None = None
 ) -> list[Entrant]:
     """Makes the programs of one input and compares them step by step, with the very kernels that will be timed.
 
@@ -108,12 +108,12 @@ def _note(parts: str, setup: Setup) -> str:
     return f"the batch in {setup.job.replicas} parts: {parts}" if parts and setup.job.replicas > 1 else ""
 
 
-def _port_rival(setup: Setup, right: Program, comparison: Comparison) -> Rival:
+def _port_rival(setup: Setup, right: Program, comparison: ParityCheck) -> Rival:
     units = tolerance.keras_units(setup.job.workload.optimizer, setup.modern.update_rules)
     return Rival(right, one_device.AsItIs, units=units, floor=comparison.floors.get(MODERN))
 
 
-def _one_device_rival(stack: contextlib.ExitStack, setup: Setup, comparison: Comparison) -> Rival:
+def _one_device_rival(stack: contextlib.ExitStack, setup: Setup, comparison: ParityCheck) -> Rival:
     make = functools.partial(one_device.one_device_program, setup, bool(comparison.parts))
     view = one_device.AsItIs if comparison.parts else one_device.TowersAsOne
     floor = comparison.floors.get(ONE_DEVICE)
@@ -121,7 +121,7 @@ def _one_device_rival(stack: contextlib.ExitStack, setup: Setup, comparison: Com
 
 
 def _compare(
-    left: Program, rivals: Mapping[str, Rival], setup: Setup, comparison: Comparison
+    left: Program, rivals: Mapping[str, Rival], setup: Setup, comparison: ParityCheck
 ) -> dict[str, Verification]:
     """{name: result}; of the rivals whose bits differ and exceed any known noise floor, judged in float64 too."""
 

@@ -33,7 +33,7 @@ class Rival(NamedTuple):
     floor: NoiseFloor | None = None
 
 
-class Outcome(NamedTuple):
+class RivalVerification(NamedTuple):
     """The comparison of one rival.
 
     Attributes:
@@ -52,7 +52,7 @@ def verify_together(
     steps: int,
     references: References | None,
     progress: Callable[[int], object],
-) -> list[Outcome]:
+) -> list[RivalVerification]:
     """Compares several programs with one, step by step under "auto"; the left one takes each step once.
 
     Args:
@@ -128,8 +128,8 @@ class _Comparison:
         self._judge.compare_step(self._rival.view(self._left).rewrite(record), taken)
         self.result.steps += 1
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> RivalVerification:
         """Completes the result and returns it."""
         if not self.result.mismatched:
             self._judge.finish()
-        return Outcome(self.result, self._judge.noise_floor)
+        return RivalVerification(self.result, self._judge.noise_floor)

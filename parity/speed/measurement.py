@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol, cast
 from parity.comparison.setup import Setup
 from parity.processes.interruption import Interruption
 from parity.speed.all_cores import FasterProgram, needs_own_process, own_process
-from parity.speed.entrants import Comparison, Entrant, enter_programs
+from parity.speed.entrants import Entrant, ParityCheck, enter_programs
 from parity.speed.fastest_input import choose_fastest_input
 from parity.speed.names import LEGACY, MODERN, STREAMED
 from parity.speed.ratio import UNDECIDED, speed_ratio, speed_verdict
@@ -121,7 +121,7 @@ def _enter_inputs(
     process = own_process() if tries else None
     if process is not None:
         stack.callback(process.close_programs)
-    comparison = Comparison(
+    comparison = ParityCheck(
         plan.parity_steps, lambda done: progress("parity", done, plan.parity_steps), own_process=process
     )
     entry = _Entry(dict(setups), [], {})

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from workloads.job import Job
 
 
-class Writer(writer.Writer):
+class RecordingWriter(writer.Writer):
     """`writer.Writer` for this project's commands: a file that cannot be written is an `InputError`."""
 
     def __init__(self, path: str, about: Mapping[str, Mapping[str, str]], variables: Iterable[Any]) -> None:
@@ -63,7 +63,7 @@ def record_program(
     """
     about = {"job": job.describe(), "settings": program.describe(), "environment": environment.describe()}
     part = unfinished.removed_unless_complete(f"{path}.part{os.getpid()}")
-    with part, Writer(path, about, program.variables()) as made:
+    with part, RecordingWriter(path, about, program.variables()) as made:
         made.initial(program.state())
         for _ in range(steps):
             seen = program.step()

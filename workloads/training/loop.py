@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PORTION_SECONDS = 1.0
 
 
-class Outcome(NamedTuple):
+class TrainingEnd(NamedTuple):
     """End of a training run.
 
     Attributes:
@@ -65,7 +65,7 @@ def train_program(
     log_every: int,
     out: Output,
     hooks: Hooks | None = None,
-) -> Outcome:
+) -> TrainingEnd:
     """Runs `program` from its present step to step `steps`.
 
     Args:
@@ -107,7 +107,7 @@ def train_program(
             break
     progress.done()
     out.write_memory(environment.peak_bytes())
-    return Outcome(loss, step)
+    return TrainingEnd(loss, step)
 
 
 def _run_portion(program: Program, steps: int) -> tuple[float, float]:

@@ -17,7 +17,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.saved.analysis.context import Context
-from legacy.saved.data_trial.trial_run import Outcome, TrialRunner
+from legacy.saved.data_trial.trial_run import TrialOutcome, TrialRunner
 from legacy.saved.data_trial.trial_sizes import BATCH_PRIME, PRIMES, corrected_sizes, first_sizes, with_sizes
 from legacy.saved.tower_search import inputs
 from workloads.lifted.graph import parse_tensor_name
@@ -85,7 +85,7 @@ class _Fit(NamedTuple):
 
     entries: list[Input]
     batch: int | None
-    outcome: Outcome
+    outcome: TrialOutcome
 
 
 class _Search:
@@ -129,9 +129,9 @@ class _Search:
                     return fallback if first.message else None
         return fallback if first.message else None
 
-    def _run(self, entries: Sequence[Input], batch: int) -> Outcome:
+    def _run(self, entries: Sequence[Input], batch: int) -> TrialOutcome:
         """Runs several times, with different values; returns the first outcome that is not good."""
-        outcome = Outcome("")
+        outcome = TrialOutcome("")
         for seed in range(SEEDS if self._is_small else SEEDS_OF_LARGE):
             self._runs += 1
             outcome = self._runner.run(entries, batch, seed)

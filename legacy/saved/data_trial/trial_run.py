@@ -20,7 +20,7 @@ from workloads.support.errors import InputError
 v1 = tf.compat.v1
 
 
-class Outcome(NamedTuple):
+class TrialOutcome(NamedTuple):
     """Outcome of one run.
 
     Attributes:
@@ -80,7 +80,7 @@ class TrialRunner:
             else:
                 self._holders[feed.key] = holder
 
-    def run(self, entries: Sequence[Input], batch: int, seed: int) -> Outcome:
+    def run(self, entries: Sequence[Input], batch: int, seed: int) -> TrialOutcome:
         """Runs once.
 
         Args:
@@ -103,14 +103,14 @@ class TrialRunner:
                         feed[self._holders[tensor]] = values[entry.name]
             results = self._session.run(self._tensors, feed)
         except (tf.errors.OpError, ValueError, InputError) as error:
-            return Outcome(getattr(error, "message", None) or str(error))
+            return TrialOutcome(getattr(error, "message", None) or str(error))
         for condition, *shown in self._assertions:
             if not np.all(results[condition]):
-                return Outcome("assertion failed: " + ", ".join(str(results[tensor]) for tensor in shown))
+                return TrialOutcome("assertion failed: " + ", ".join(str(results[tensor]) for tensor in shown))
         computed = {name for tower in self._towers for name in tower} | set(self._losses)
         finite = all(np.isfinite(np.asarray(results[name], np.float64)).all() for name in computed)
         trains = all(any(np.any(results[name]) for name in tower) for tower in self._towers if tower)
-        return Outcome("", finite, trains and any(self._towers))
+        return TrialOutcome("", finite, trains and any(self._towers))
 
 
 def assertions_of(graph: Graph, train_ops: Sequence[str]) -> list[list[str]]:

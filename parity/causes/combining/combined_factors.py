@@ -10,7 +10,7 @@ from modern.mirrored.step.replica_step import ReplicaStep
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
 from parity.causes.basics.planted_gradients import scaled_combined
-from parity.causes.basics.wording import format_number, shortest_decimal
+from parity.causes.basics.wording import format_factor, shortest_decimal
 from parity.comparison import stages
 from parity.comparison.fits import FactorFit, fit_factor, near, spread
 from parity.diagnosis.localization.extents import find_extents
@@ -37,7 +37,7 @@ def combined_partly_scaled(evidence: Evidence) -> Finding | None:
     factors = {name: _common_factor(rows, name, evidence.clean_residual) for name in extent.names}
     if not factors or not extent.in_some_variables or not np.all(np.isfinite(list(factors.values()))):
         return None
-    listed = ", ".join(f"{name} {format_number(factor)} x" for name, factor in list(factors.items())[:4])
+    listed = ", ".join(f"{name} {format_factor(factor)} x" for name, factor in list(factors.items())[:4])
     return Finding(
         f"The combined gradients of {counted(len(factors), 'weight')} are a number times what the port's replicas "
         f"computed ({listed}); the others are combined as in legacy.",
@@ -80,7 +80,7 @@ def replica_scaled(evidence: Evidence) -> Finding | None:
     scaled = {replica: factor for replica, factor in factors.items() if not near(factor, 1, SAME_FACTOR)}
     if any(factor == 0 for factor in scaled.values()):
         return None
-    listed = ", ".join(f"replica {replica} {format_number(factor)} x" for replica, factor in scaled.items())
+    listed = ", ".join(f"replica {replica} {format_factor(factor)} x" for replica, factor in scaled.items())
     return Finding(
         f"The gradients of {len(scaled)} of the port's {len(replicas)} replicas are a number times legacy's "
         f"({listed}): replicas weigh their losses differently.",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from parity.causes.basics.cause import HIGH, Finding
-from parity.causes.basics.wording import format_number
+from parity.causes.basics.wording import format_factor
 from parity.comparison.fits import fit_factor, near, spread
 from parity.diagnosis.candidates.combined_forms import CombinedForm, combine_gradients
 from workloads.support.wording import counted
@@ -46,10 +46,10 @@ def group_clip(evidence: Evidence) -> Finding | None:
         return None
     listed = "; ".join(", ".join(group[:3]) for group in groups[:4])
     return Finding(
-        f"The port clips {len(groups)} groups of weights apart, each to {format_number(limit)} by its own norm "
+        f"The port clips {len(groups)} groups of weights apart, each to {format_factor(limit)} by its own norm "
         f"({listed}); legacy's combined gradient is {left.first}.",
         HIGH,
-        f"the weights of a group share a factor that makes its norm {format_number(limit)}, or 1 where it is shorter, "
+        f"the weights of a group share a factor that makes its norm {format_factor(limit)}, or 1 where it is shorter, "
         f"in {counted(len(known), 'step')}",
         {"groups": tuple(map(tuple, groups)), "limit": limit},
     )

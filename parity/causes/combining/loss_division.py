@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding
-from parity.causes.basics.wording import describe_fit, format_number
+from parity.causes.basics.wording import describe_fit, format_factor
 from parity.causes.combining.shares import averages_become_sums, share_of_replicas
 from parity.causes.combining.total_factor import (
     averaged_for_sum,
@@ -45,7 +45,7 @@ def loss_not_divided(evidence: Evidence) -> Finding | None:
         because = "worked out from what the optimizer got"
     unique = summed or evidence.replicas != 2
     return Finding(
-        f"Every gradient is {format_number(totals.total)} x legacy's, the number of replicas: gradients are summed "
+        f"Every gradient is {format_factor(totals.total)} x legacy's, the number of replicas: gradients are summed "
         "over the replicas, and the loss is not divided by the global batch.",
         HIGH if unique else MEDIUM,
         f"{describe_fit(totals)}; {because}" + ("" if unique else "; a factor of 2 in the loss would look the same"),
@@ -75,7 +75,7 @@ def loss_divided_twice(evidence: Evidence) -> Finding | None:
         return None
     unique = evidence.replicas != 2
     return Finding(
-        f"Every gradient is {format_number(totals.total)} x legacy's, one over the number of replicas: the loss is "
+        f"Every gradient is {format_factor(totals.total)} x legacy's, one over the number of replicas: the loss is "
         "divided by the number of replicas twice.",
         HIGH if unique else MEDIUM,
         describe_fit(totals) + _keras(evidence) + ("" if unique else "; or a factor of one half in the loss"),
@@ -102,7 +102,7 @@ def sum_reduction(evidence: Evidence) -> Finding | None:
     batch = "the global batch" if "B" in names else "the per-replica batch"
     other = [name for name in names if name not in "Bb"]
     return Finding(
-        f"Every gradient is {format_number(totals.total)} x legacy's, {batch}: the loss is a sum over examples and not "
+        f"Every gradient is {format_factor(totals.total)} x legacy's, {batch}: the loss is a sum over examples and not "
         "a mean.",
         MEDIUM if other else HIGH,
         describe_fit(totals) + ("; the same number is also " + ", ".join(other) if other else ""),

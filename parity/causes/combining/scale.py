@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding
-from parity.causes.basics.wording import describe_fit, format_number
+from parity.causes.basics.wording import describe_fit, format_factor
 from parity.causes.combining.total_factor import (
     averaged_for_sum,
     factor_constants,
@@ -33,7 +33,7 @@ def towers_summed(evidence: Evidence) -> Finding | None:
         return None
     return Finding(
         "Legacy sums its towers' gradients and the port averages them: every gradient is "
-        f"{format_number(totals.total)} x legacy's.",
+        f"{format_factor(totals.total)} x legacy's.",
         HIGH,
         f"{describe_fit(totals)}; each side's combined gradients are explained by its own replicas' (legacy: sum, "
         "port: mean)",
@@ -55,8 +55,8 @@ def gradient_scale(evidence: Evidence) -> Finding | None:
     return Finding(
         f"Every gradient is {totals.total:.9g} x legacy's{known_as}: one factor in the loss or in the reduction.",
         MEDIUM,
-        f"{describe_fit(totals)}; of it {format_number(totals.replica)} within a replica and "
-        f"{format_number(totals.reduction)} in the reduction",
+        f"{describe_fit(totals)}; of it {format_factor(totals.replica)} within a replica and "
+        f"{format_factor(totals.reduction)} in the reduction",
         factor_constants(totals, evidence),
     )
 

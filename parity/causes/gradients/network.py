@@ -9,7 +9,7 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, LOW, MEDIUM, Cause, Fault, Finding
-from parity.causes.basics.wording import format_number, shortest_decimal
+from parity.causes.basics.wording import format_factor, shortest_decimal
 from parity.causes.gradients import faulty_layers
 from parity.causes.gradients.numerics import tf32
 from parity.causes.statistics.batch_norm import bn_epsilon
@@ -39,9 +39,9 @@ def label_smoothing(evidence: Evidence) -> Finding | None:
     if found is None:
         return None
     return Finding(
-        f"The port smooths its labels: {format_number(found.smoothing)} of each is spread over all classes.",
+        f"The port smooths its labels: {format_factor(found.smoothing)} of each is spread over all classes.",
         HIGH if found.distinct else LOW,
-        f"the gradient of {found.name} differs by {format_number(found.smoothing)} x (share of the class in the batch "
+        f"the gradient of {found.name} differs by {format_factor(found.smoothing)} x (share of the class in the batch "
         f"- 1 / classes), with whole numbers of examples, in {found.gradients} gradients"
         + ("" if found.distinct else "; a factor of the loss would look the same, for all classes are equally likely"),
         {"smoothing": found.smoothing},

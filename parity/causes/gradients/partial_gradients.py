@@ -9,7 +9,7 @@ import numpy as np
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
 from parity.causes.basics.planted_gradients import partly_scaled_gradients, weighted_reduction
-from parity.causes.basics.wording import format_number
+from parity.causes.basics.wording import format_factor
 from parity.comparison import stages
 from parity.comparison.fits import largest, near, spread
 from workloads.support.wording import counted
@@ -52,7 +52,7 @@ def gradient_partly_scaled(evidence: Evidence) -> Finding | None:
         return None
     name, factor = sorted(scaled.items())[0]
     return Finding(
-        f"The gradients of {len(scaled)} of {len(factors)} weights are {format_number(factor)} x legacy's, the others "
+        f"The gradients of {len(scaled)} of {len(factors)} weights are {format_factor(factor)} x legacy's, the others "
         f"agree ({name}).",
         HIGH,
         "weight by weight, one factor in every replica and step from the same state",
@@ -95,7 +95,7 @@ def _left_out(side: CombinedFit | None, who: str) -> Finding | None:
     if not missing or len(missing) == len(shares):
         return None
     replicas = ("replicas " if len(missing) > 1 else "replica ") + ", ".join(map(str, missing))
-    others = ", ".join(format_number(share) for share in shares if abs(share) >= NO_SHARE)
+    others = ", ".join(format_factor(share) for share in shares if abs(share) >= NO_SHARE)
     return Finding(
         f"In {who} the gradients of {replicas} never reach the update; the others count {others}.",
         HIGH,

@@ -8,7 +8,7 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
-from parity.causes.basics.wording import describe_fit, format_number
+from parity.causes.basics.wording import describe_fit, format_factor
 from parity.causes.combining.loss_division import DividedByReplicas
 from parity.causes.combining.scale import TimesThree
 from parity.causes.combining.total_factor import factor_constants, plant_factors, scaled_totals
@@ -31,7 +31,7 @@ def hidden_scale(evidence: Evidence) -> Finding | None:
         return None
     if not isinstance(evidence.context.optimizer, optimizers.Adam):
         return None
-    factor, squared = format_number(totals.total), format_number(totals.total**2)
+    factor, squared = format_factor(totals.total), format_factor(totals.total**2)
     return Finding(
         f"The slots show that every gradient is {factor} x legacy's (m x {factor}, v x {squared}); Adam divides the "
         "factor out again, so the weights nearly agree.",
@@ -55,7 +55,7 @@ def reported_loss(evidence: Evidence) -> Finding | None:
     return Finding(
         f"The gradients agree and only the reported loss differs: it is {reported.words}.",
         HIGH,
-        f"gradient factor {format_number(totals.replica)} in {len(finite)} replica steps from the same state",
+        f"gradient factor {format_factor(totals.replica)} in {len(finite)} replica steps from the same state",
         {"reported": reported.kind, "factor": reported.factor},
     )
 
@@ -84,7 +84,7 @@ def _reported_instead(evidence: Evidence) -> _Reported | None:
     ratios = [float(ratio) for left, right in rows for ratio in right / left]
     if spread(ratios) <= 1000 * evidence.eps and not near(ratios[0], 1, 1e-3):
         names = factor_names(ratios[0], evidence.replicas, evidence.context.global_batch)
-        words = f"{format_number(ratios[0])} x legacy's" + (f" ({names[0]})" if names else "")
+        words = f"{format_factor(ratios[0])} x legacy's" + (f" ({names[0]})" if names else "")
         return _Reported("factor", words, float(np.median(ratios)))
     return None
 
@@ -99,8 +99,8 @@ def loss_share(evidence: Evidence) -> Finding | None:
     if _has_legacys_losses(evidence) and _may_reduce_otherwise(evidence):
         return None  # clipping hides a factor as well as another reduction does
     return Finding(
-        f"Each replica's loss and gradients are {format_number(totals.replica)} x legacy's and the reduction makes up "
-        f"for it ({format_number(totals.reduction)} x): the optimizer gets the same.",
+        f"Each replica's loss and gradients are {format_factor(totals.replica)} x legacy's and the reduction makes up "
+        f"for it ({format_factor(totals.reduction)} x): the optimizer gets the same.",
         HIGH,
         describe_fit(totals),
         factor_constants(totals, evidence),

@@ -9,7 +9,7 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding
-from parity.causes.basics.wording import format_number
+from parity.causes.basics.wording import format_factor
 from parity.causes.inputs.short_batches import MeanOverAll, divide_by, with_short_batches
 from parity.causes.inputs.step_factors import (
     StepFactors,
@@ -88,7 +88,7 @@ def short_batch_fixed_gbs(evidence: Evidence) -> Finding | None:
     counts = [_example_counts(evidence, row) for row in differing]
     if len(differing) * 2 > len(rows) or counts[0] is None or None in counts:
         return None
-    factor = format_number(float(np.mean(differing[0].factors)))
+    factor = format_factor(float(np.mean(differing[0].factors)))
     shown = _shows_short_batches(evidence, differing)
     return Finding(
         f"In {len(differing)} of {len(rows)} steps (first at step {differing[0].step}) every gradient is {factor} of "
@@ -110,7 +110,7 @@ def mean_of_uneven_means(evidence: Evidence) -> Finding | None:
         return None
     if any(losses_contradict(evidence, row) for row in differing):
         return None
-    factors = ", ".join(map(format_number, differing[0].factors))
+    factors = ", ".join(map(format_factor, differing[0].factors))
     return Finding(
         f"In {len(differing)} of {len(rows)} steps (first at step {differing[0].step}) the replicas' gradients are "
         f"{factors} x legacy's: each replica's mean counts alike though their numbers of examples differ.",

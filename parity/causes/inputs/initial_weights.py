@@ -9,7 +9,7 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding
-from parity.causes.basics.wording import format_number, shortest_decimal
+from parity.causes.basics.wording import format_factor, shortest_decimal
 from parity.comparison import stages
 from parity.comparison.fits import near
 from workloads.numerics import random_keys
@@ -66,7 +66,7 @@ def init_default(evidence: Evidence) -> Finding | None:
     largest = max(scaled, key=lambda entry: entry.weight.size)
     weight, reason = largest.weight, _known_reason(largest)
     return Finding(
-        f"{weight.name} starts with {format_number(largest.ratio)} x legacy's standard deviation"
+        f"{weight.name} starts with {format_factor(largest.ratio)} x legacy's standard deviation"
         + (f": {reason}." if reason else "."),
         HIGH if reason and (largest.exact or weight.size > 1000) else MEDIUM,
         f"{counted(len(scaled), 'weight has', 'weights have')} another spread; this one has {weight.size} elements, "

@@ -8,7 +8,7 @@ import numpy as np
 
 from parity.causes.basics.cause import HIGH, Cause, Finding
 from parity.causes.basics.rewriting import Penalty, Rewrite, rewritten_evidence, with_penalty
-from parity.causes.basics.wording import format_number, shortest_decimal
+from parity.causes.basics.wording import format_factor, shortest_decimal
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
 from parity.diagnosis.evidence import measured_once
@@ -37,7 +37,7 @@ def decay_in_optimizer(evidence: Evidence) -> Finding | None:
     in_losses = next((lacks for lacks in (True, False) if _explains_all(evidence, rates, lacks)), None)
     if in_losses is None:
         return None
-    listed = ", ".join(f"{format_number(rate)} x {name}" for name, rate in list(rates.items())[:4])
+    listed = ", ".join(f"{format_factor(rate)} x {name}" for name, rate in list(rates.items())[:4])
     return Finding(
         f"The port's gradients{' and losses' if in_losses else ''} are recorded without legacy's weight decay, and its "
         f"optimizer applies the same decay itself ({listed}).",

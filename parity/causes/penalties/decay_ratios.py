@@ -9,7 +9,7 @@ import numpy as np
 
 from parity.causes.basics.loss_fit import fit_loss
 from parity.causes.basics.planted_gradients import decayed_gradients, scaled_gradients
-from parity.causes.basics.wording import format_number
+from parity.causes.basics.wording import format_factor
 from parity.comparison.fits import near, spread
 from parity.diagnosis.gradient_factors import decay_noise
 from workloads.support.wording import counted
@@ -136,7 +136,7 @@ def describe_decay_fit(factors: GradientFactors) -> str:
     """Returns the fit of data factor and decay as a phrase."""
     return (
         f"fitted g = a g_legacy + d w in {counted(factors.steps, 'step')} from the same state: data factor "
-        f"{format_number(factors.total)}, residual {factors.residual:.1e}"
+        f"{format_factor(factors.total)}, residual {factors.residual:.1e}"
     )
 
 

@@ -11,7 +11,7 @@ from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
 from parity.causes.basics.loss_fit import fit_loss
 from parity.causes.basics.planted_gradients import penalized_gradients
-from parity.causes.basics.wording import format_number, shortest_decimal
+from parity.causes.basics.wording import format_factor, shortest_decimal
 from parity.causes.penalties.decay_ratios import newly_decayed_weights, plant_decay
 from parity.causes.penalties.weight_decay import decayed_weights
 from parity.comparison import stages
@@ -45,9 +45,9 @@ def l1_for_l2(evidence: Evidence) -> Finding | None:
     l1, l2 = (float(np.median([getattr(change, term) for change in changes.values()])) for term in ("l1", "l2"))
     rate = evidence.context.weight_decay
     replaced = bool(rate) and near(-l2, rate or 0.0, 0.1)
-    instead = f" instead of legacy's {format_number(-l2)} x the weight" if replaced else ""
+    instead = f" instead of legacy's {format_factor(-l2)} x the weight" if replaced else ""
     return Finding(
-        f"The port adds {format_number(l1)} x the sign of the weight{instead} to the gradients of {len(changes)} "
+        f"The port adds {format_factor(l1)} x the sign of the weight{instead} to the gradients of {len(changes)} "
         f"weights ({', '.join(sorted(changes)[:3])}): an L1 penalty.",
         HIGH,
         "the gradients' difference is explained by the weights and their signs, with one multiple in every replica and "
@@ -94,7 +94,7 @@ def _plant_signs(finding: Finding, setup: Setup) -> injection.Change:
 
 
 def _ratio_text(ratio: float) -> str:
-    return "has none" if abs(ratio) < SAME_RATIO else f"{format_number(ratio)} x"
+    return "has none" if abs(ratio) < SAME_RATIO else f"{format_factor(ratio)} x"
 
 
 def _explaining_changes(evidence: Evidence) -> dict[str, PenaltyChange]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding
-from parity.causes.basics.wording import format_number
+from parity.causes.basics.wording import format_factor
 from parity.causes.penalties.decay_ratios import (
     DecayRatios,
     changed_weights,
@@ -48,8 +48,8 @@ def reg_not_scaled(evidence: Evidence) -> Finding | None:
     if may_be_half and decay.factors.replicas_shown and not decay.is_in_shares(replicas):
         return None  # a factor of 2 inside each replica: `L2_HALF_FACTOR`
     return Finding(
-        f"The weight decay counts {format_number(ratio)} x: every replica adds all of it and the replicas are summed, "
-        f"while the data's gradient is {format_number(decay.factors.total)} x legacy's.",
+        f"The weight decay counts {format_factor(ratio)} x: every replica adds all of it and the replicas are summed, "
+        f"while the data's gradient is {format_factor(decay.factors.total)} x legacy's.",
         MEDIUM if may_be_half else HIGH,
         decay.because + ("; with two replicas, a missing factor of one half looks the same" if may_be_half else ""),
         decay_constants(decay.factors, evidence),
@@ -72,7 +72,7 @@ def l2_half_factor(evidence: Evidence) -> Finding | None:
     unique = evidence.context.decayed is not None and told_apart
     names = changed_weights(evidence)
     return Finding(
-        f"The weight decay{of_weights(names)} is {format_number(ratio)} x legacy's: 1.x's l2_loss is half the squared "
+        f"The weight decay{of_weights(names)} is {format_factor(ratio)} x legacy's: 1.x's l2_loss is half the squared "
         "norm and Keras's L2 is all of it.",
         HIGH if unique else MEDIUM,
         decay.because + ("; a decay that legacy lacks looks the same" if names else ""),

@@ -9,7 +9,7 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding
-from parity.causes.basics.wording import format_number
+from parity.causes.basics.wording import format_factor
 from parity.causes.penalties.decay_ratios import (
     changed_weights,
     decay_constants,
@@ -69,7 +69,7 @@ def weight_decay_rate(evidence: Evidence) -> Finding | None:
     if any(near(ratio, value, 5e-3) for value in explained):
         return None
     constants = decay_constants(decay.factors, evidence)
-    sentence = f"The weight decay{of_weights(changed_weights(evidence))} is {format_number(ratio)} x legacy's."
+    sentence = f"The weight decay{of_weights(changed_weights(evidence))} is {format_factor(ratio)} x legacy's."
     return Finding(sentence, MEDIUM, decay.because, constants)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
-from parity.causes.basics.wording import decay_of_share, format_number
+from parity.causes.basics.wording import decay_of_share, format_factor
 from parity.causes.statistics.faulty_averages import (
     AveragesBeforeUpdate,
     AveragesInEvenSteps,
@@ -63,7 +63,7 @@ def ema_warm_up(evidence: Evidence) -> Finding | None:
     warming, other = ("legacy's averages", "the port's") if left_warms_up else ("the port's averages", "legacy's")
     return Finding(
         f"The decay of {warming} warms up as min(decay, (1 + n) / (10 + n)), while {other} take in "
-        f"{format_number(constant[0])} of the weights in every step.",
+        f"{format_factor(constant[0])} of the weights in every step.",
         HIGH,
         f"share of the new weights fitted in {counted(len(shares), 'step')}",
         _warm_up_constants(evidence, left_warms_up, constant[0]),
@@ -118,7 +118,7 @@ def ema_copied(evidence: Evidence) -> Finding | None:
         return None
     return Finding(
         f"The port's averages become the weights in {counted(len(copied), 'step')} (first at step {copied[0].step}), "
-        f"where legacy's take in {format_number(copied[0].left)} of them.",
+        f"where legacy's take in {format_factor(copied[0].left)} of them.",
         HIGH,
         f"share of the new weights fitted in {counted(len(shares), 'step')}; in the others both sides' are equal",
         steps=tuple(row.step for row in copied),
@@ -139,8 +139,8 @@ def ema_decay(evidence: Evidence) -> Finding | None:
         return None
     middle = sorted(shares, key=lambda row: row.right / (row.left or 1.0))[len(shares) // 2]
     return Finding(
-        f"The averages have another decay: in a step the port's take in {format_number(middle.right)} of the new "
-        f"weights and legacy's {format_number(middle.left)}.",
+        f"The averages have another decay: in a step the port's take in {format_factor(middle.right)} of the new "
+        f"weights and legacy's {format_factor(middle.left)}.",
         HIGH,
         f"share of the new weights fitted in {counted(len(shares), 'step')}",
         {"decay": decay_of_share(middle.right)},

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import tensorflow as tf
 
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
-from parity.causes.basics.wording import format_number
+from parity.causes.basics.wording import format_factor
 from parity.causes.statistics import faulty_batch_norm
 from parity.causes.statistics.moving_statistics import normalizing
 from parity.comparison import stages
@@ -28,7 +28,7 @@ def moving_deviation(evidence: Evidence) -> Finding | None:
     return Finding(
         f"The port's moving variance takes in the {found.name} of a batch, and legacy's its variance.",
         HIGH,
-        f"fitted to {len(found.statistics)} statistics with a share of {format_number(found.share)} of a batch, "
+        f"fitted to {len(found.statistics)} statistics with a share of {format_factor(found.share)} of a batch, "
         f"residual {found.residual:.1e}",
         {"function": found.name, "share": found.share},
         variables=found.statistics,

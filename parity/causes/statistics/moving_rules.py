@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding
-from parity.causes.basics.wording import format_number, shortest_decimal
+from parity.causes.basics.wording import format_factor, shortest_decimal
 from parity.causes.statistics import faulty_batch_norm
 from parity.causes.statistics.faulty_batch_norm import in_batch_norm, make_batch_norm
 from parity.causes.statistics.moving_statistics import normalizing
@@ -55,7 +55,7 @@ def bn_bessel(evidence: Evidence) -> Finding | None:
         return None
     name, count = min(counts.items(), key=lambda item: item[1])
     return Finding(
-        f"The variance that enters the port's moving variance is {format_number(factors[name])} x legacy's "
+        f"The variance that enters the port's moving variance is {format_factor(factors[name])} x legacy's "
         f"({round(count)} examples and positions in {name}): one side stores it with Bessel's correction n / (n - 1), "
         "the other without.",
         HIGH,
@@ -145,7 +145,7 @@ def bn_decay_099_0999(evidence: Evidence) -> Finding | None:
         return _changing_share(facts.shares)
     libraries = " (10 is 0.99 against 0.999)" if near(ratio, 10, 0.02) or near(ratio, 0.1, 0.02) else ""
     return Finding(
-        f"The port's moving statistics take in {format_number(ratio)} x legacy's share of a batch: 1 - momentum "
+        f"The port's moving statistics take in {format_factor(ratio)} x legacy's share of a batch: 1 - momentum "
         f"differs by that factor{libraries}.",
         HIGH if steps != 1 else MEDIUM,
         f"the same ratio in {len(shares)} proposals, residual {largest(share.residual for share in shares):.1e}"
@@ -165,7 +165,7 @@ def _changing_share(shares: Sequence[StepShare]) -> Finding | None:
     parts = [share.part * numbers[share.step] for share in shares if np.isfinite(share.part)]
     cumulative = all(near(number, step + 1, 1e-2) for step, number in numbers.items())
     cumulative = cumulative and bool(parts) and all(near(part, 1, 5e-2) for part in parts)
-    listed = ", ".join(f"{format_number(ratio)} x in step {step}" for step, ratio in sorted(ratios.items())[:4])
+    listed = ", ".join(f"{format_factor(ratio)} x in step {step}" for step, ratio in sorted(ratios.items())[:4])
     kind = ": 1 / n of the n-th batch, a cumulative average (PyTorch's momentum=None)" if cumulative else ""
     return Finding(
         f"The share of a batch that the port's moving statistics take in changes with the steps, beside legacy's "

@@ -9,7 +9,7 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding
-from parity.causes.basics.wording import format_number, shortest_decimal
+from parity.causes.basics.wording import format_factor, shortest_decimal
 from parity.causes.update.planted_updates import in_schedule, recorded_rates
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
@@ -92,7 +92,7 @@ def learning_rate_scaled(evidence: Evidence) -> Finding | None:
     because = f"the same ratio in {counted(len(rates.steps), 'step')}, spread {spread(rates.ratio):.1e}"
     because += "" if unique else "; legacy's rate is constant in them, so that another boundary before would look alike"
     return Finding(
-        f"The learning rate is {format_number(ratio)} x legacy's{known_as} {when}.",
+        f"The learning rate is {format_factor(ratio)} x legacy's{known_as} {when}.",
         HIGH if unique else MEDIUM,
         because,
         {"factor": shortest_decimal(ratio)},

@@ -9,7 +9,7 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
-from parity.causes.basics.wording import format_number
+from parity.causes.basics.wording import format_factor
 from parity.comparison import stages
 from parity.comparison.fits import near
 from workloads import optimizers, schedules
@@ -54,7 +54,7 @@ def momentum_form(evidence: Evidence) -> Finding | None:
     for fit in known:
         if not near(fit.keep, slots.momentum * rates[fit.step - 1] / rates[fit.step], 2e-3):
             return None
-    reason = f"there the slot keeps {format_number(known[0].keep)} of itself in legacy's terms"
+    reason = f"there the slot keeps {format_factor(known[0].keep)} of itself in legacy's terms"
     return _rate_inside(slots, reason, {"shown": "1.x"})
 
 
@@ -82,7 +82,7 @@ def slot_convention(evidence: Evidence) -> Finding | None:
         f"The port's momentum slot is -rate times legacy's (v = -{next(iter(rates.values())):g} a), which is Keras's "
         "convention: the weights are the same while the learning rate is constant.",
         HIGH,
-        f"the slot takes up {format_number(slots.right[0].gain)} times the gradient in every step",
+        f"the slot takes up {format_factor(slots.right[0].gain)} times the gradient in every step",
         {"learning_rate": next(iter(rates.values()))},
     )
 

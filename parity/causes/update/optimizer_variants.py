@@ -8,7 +8,7 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
-from parity.causes.basics.wording import format_number, shortest_decimal
+from parity.causes.basics.wording import format_factor, shortest_decimal
 from parity.causes.update import framework_rules
 from parity.causes.update.momentum_slots import MOST_RESIDUAL
 from parity.causes.update.planted_updates import scaled_updates_of
@@ -59,8 +59,8 @@ def momentum_dampening(evidence: Evidence) -> Finding | None:
     first = [fit.gain for fit in fits if fit.old_size <= EMPTY]
     undamped = bool(first) and near(first[0], 1, SAME_NUMBER)
     return Finding(
-        f"The port's momentum slot takes up {format_number(gain)} x the gradient and legacy's all of it: dampening of "
-        f"{format_number(1 - gain)}" + (", but for the first step, as in PyTorch." if undamped else "."),
+        f"The port's momentum slot takes up {format_factor(gain)} x the gradient and legacy's all of it: dampening of "
+        f"{format_factor(1 - gain)}" + (", but for the first step, as in PyTorch." if undamped else "."),
         HIGH,
         f"least-squares fit of the slot by its old value and the gradient in {counted(len(known), 'step')}, residual "
         f"{max(fit.residual for fit in known):.1e}",
@@ -81,7 +81,7 @@ def optimizer_decay(evidence: Evidence) -> Finding | None:
         decay = float(np.median(decays))
         if decay:
             return Finding(
-                f"The port's optimizer adds {format_number(decay)} x each weight to the gradient that it gets: a "
+                f"The port's optimizer adds {format_factor(decay)} x each weight to the gradient that it gets: a "
                 "weight decay of its own, which legacy's has not.",
                 HIGH,
                 f"slot {slot} takes up the gradient plus that multiple of the weight in {counted(len(decays), 'step')}",
@@ -104,7 +104,7 @@ def variable_learning_rate(evidence: Evidence) -> Finding | None:
         return None
     if any(not near(factor_of(name, left), 1, SAME_NUMBER) for name in scaled):
         return None
-    listed = ", ".join(f"{name} {format_number(factor)} x" for name, factor in sorted(scaled.items())[:4])
+    listed = ", ".join(f"{name} {format_factor(factor)} x" for name, factor in sorted(scaled.items())[:4])
     return Finding(
         f"{len(scaled)} of the port's {len(factors)} weights {plural(len(scaled), 'moves', 'move')} by a factor times "
         f"the update that gradients, slots and learning rate give ({listed}), the others by that update itself.",

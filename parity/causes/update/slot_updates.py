@@ -10,7 +10,7 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding
-from parity.causes.basics.wording import decay_of_share, format_number
+from parity.causes.basics.wording import decay_of_share, format_factor
 from parity.causes.update.momentum_slots import (
     MOST_RESIDUAL,
     adds_learning_rate,
@@ -70,8 +70,8 @@ def _other_constant(evidence: Evidence) -> Finding | None:
             continue
         found[rule.constant] = decay_of_share(1 - port)
         sentences.append(
-            f"Slot {slot} keeps {format_number(port)} of itself in each of the port's steps and "
-            f"{format_number(legacy)} in each of legacy's: another {rule.constant}."
+            f"Slot {slot} keeps {format_factor(port)} of itself in each of the port's steps and "
+            f"{format_factor(legacy)} in each of legacy's: another {rule.constant}."
         )
     if not found:
         return None
@@ -131,8 +131,8 @@ def constant_in_time(evidence: Evidence) -> Finding | None:
         ):
             continue
         return Finding(
-            f"Slot {slot} keeps from {format_number(min(port))} to {format_number(max(port))} of itself in the port's "
-            f"steps, and {format_number(legacy[0])} in each of legacy's: the port's {rule.constant} changes with the "
+            f"Slot {slot} keeps from {format_factor(min(port))} to {format_factor(max(port))} of itself in the port's "
+            f"steps, and {format_factor(legacy[0])} in each of legacy's: the port's {rule.constant} changes with the "
             "steps.",
             MEDIUM,
             f"least-squares fit of the slot by its old value and the gradient, in each of {counted(len(port), 'step')}",

@@ -8,7 +8,7 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, LOW, Cause, Fault, Finding
-from parity.causes.basics.wording import format_number, shortest_decimal
+from parity.causes.basics.wording import format_factor, shortest_decimal
 from parity.causes.update import (
     framework_rules,
     momentum_slots,
@@ -75,7 +75,7 @@ def update_scaled(evidence: Evidence) -> Finding | None:
     if residual > 1e-2 or another_epsilon(evidence) or better_form(left, right, FormKind.KERAS_SLOT):
         return None
     return Finding(
-        f"The port's weights change by {format_number(ratios[0])} x what its own gradient, slots and learning rate "
+        f"The port's weights change by {format_factor(ratios[0])} x what its own gradient, slots and learning rate "
         "give.",
         HIGH,
         f"the same factor in {counted(len(ratios), 'step')}, residual {residual:.1e}",
@@ -98,7 +98,7 @@ def update_unknown(evidence: Evidence) -> Finding | None:
     fit = right.steps[0].factor
     return Finding(
         f"The port's weights do not change by {type(evidence.context.optimizer).__name__} of its own gradient, slots "
-        f"and learning rate (best: {format_number(fit.factor)} x the expected change, residual {fit.residual:.1e}).",
+        f"and learning rate (best: {format_factor(fit.factor)} x the expected change, residual {fit.residual:.1e}).",
         LOW,
         f"legacy's do, to {left.misfit(own):.1f} roundings; no form or constant in the catalogue fits",
     )

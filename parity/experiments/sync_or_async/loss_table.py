@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from parity.experiments.intervals import Interval, confidence_interval
-from parity.experiments.sync_or_async.runs import STALENESS, Outcome
+from parity.experiments.sync_or_async.runs import STALENESS, RunLosses
 
 BETTER, WORSE = "better", "worse"
 
@@ -22,7 +22,7 @@ class Cell:
       interval: mean of the final losses with its 95 % interval; None if a run diverged.
     """
 
-    def __init__(self, outcomes: Sequence[Outcome]) -> None:
+    def __init__(self, outcomes: Sequence[RunLosses]) -> None:
         self._finals = {outcome.case.seed: outcome.final for outcome in outcomes}
         self.runs = len(outcomes)
         self.diverged = sum(outcome.diverged for outcome in outcomes)
@@ -50,9 +50,9 @@ Row = Mapping["int | None", Cell]
 Rows = Mapping[float, Row]
 
 
-def loss_tables(outcomes: Iterable[Outcome]) -> dict[str, Rows]:
+def loss_tables(outcomes: Iterable[RunLosses]) -> dict[str, Rows]:
     """Returns {workload: rows} of outcomes that hold every staleness for every learning rate."""
-    cells: dict[str, dict[float, dict[int | None, list[Outcome]]]] = {}
+    cells: dict[str, dict[float, dict[int | None, list[RunLosses]]]] = {}
     for outcome in outcomes:
         case = outcome.case
         row = cells.setdefault(case.workload, {}).setdefault(case.learning_rate, {})

@@ -32,7 +32,7 @@ LEARNING_RATES = {"cifar_cnn": (0.0125, 0.025, 0.05, 0.1, 0.2), "regression": (6
 
 
 @dataclasses.dataclass(frozen=True)
-class Case:
+class StudyRun:
     """One run of the study.
 
     Attributes:
@@ -53,7 +53,7 @@ class Case:
 
 
 @dataclasses.dataclass(frozen=True)
-class Outcome:
+class RunLosses:
     """The losses of a run.
 
     Attributes:
@@ -62,7 +62,7 @@ class Outcome:
       final: mean loss of the last tenth of the steps.
     """
 
-    case: Case
+    case: StudyRun
     first: float
     final: float
 
@@ -87,7 +87,7 @@ class Outcome:
         }
 
 
-def plan_cases(workload_names: Sequence[str], replicas: int, steps: int, seeds: int) -> list[list[Case]]:
+def plan_cases(workload_names: Sequence[str], replicas: int, steps: int, seeds: int) -> list[list[StudyRun]]:
     """Returns the cases of every workload, learning rate and staleness.
 
     Args:
@@ -100,14 +100,14 @@ def plan_cases(workload_names: Sequence[str], replicas: int, steps: int, seeds: 
       a list for each setting, with one case per seed.
     """
     return [
-        [Case(name, learning_rate, staleness, seed, replicas, steps) for seed in range(seeds)]
+        [StudyRun(name, learning_rate, staleness, seed, replicas, steps) for seed in range(seeds)]
         for name in workload_names
         for learning_rate in LEARNING_RATES[name]
         for staleness in STALENESS
     ]
 
 
-def run_cases(cases: Sequence[Case], images: LabelledImages | None = None) -> list[Outcome]:
+def run_cases(cases: Sequence[StudyRun], images: LabelledImages | None = None) -> list[RunLosses]:
     """Trains cases that differ in the seed only, on the legacy side, where one graph serves all of them.
 
     The modern side has the same bits (`parity.verify --staleness`), but a function is traced anew for each input.
@@ -139,11 +139,11 @@ def run_cases(cases: Sequence[Case], images: LabelledImages | None = None) -> li
             first = float(np.mean(program.run(1)))
             program.run(case.steps - 1 - last)
             final = float(np.mean([program.run(1) for _ in range(last)]))
-            outcomes.append(Outcome(each, first, final))
+            outcomes.append(RunLosses(each, first, final))
     return outcomes
 
 
-def workload_of_case(case: Case, images: LabelledImages | None) -> tuple[Workload, Callable[[Job], sources.Source]]:
+def workload_of_case(case: StudyRun, images: LabelledImages | None) -> tuple[Workload, Callable[[Job], sources.Source]]:
     """Returns a case's workload with its fixed learning rate, and the function that makes its batches.
 
     A workload of images gets as many channels as the images have, and does not distort them.

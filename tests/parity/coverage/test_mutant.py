@@ -1,11 +1,11 @@
 """Outcomes of mutants: seen, missing, and harmless."""
 
-from parity.coverage.mutant import WITHIN_TOLERANCE, Choice, Mutant, Outcome
+from parity.coverage.mutant import WITHIN_TOLERANCE, Choice, Mutant, MutantOutcome
 from parity.coverage.observed_step import ObservedStep
 
 
 def outcome(harmless="", **fields):
-    return Outcome(
+    return MutantOutcome(
         Mutant(Choice.CLIP, "clip.limit", "1 -> 2", lambda step: [], lambda: "never acts", lambda: harmless), **fields
     )
 

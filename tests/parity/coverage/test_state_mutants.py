@@ -66,4 +66,4 @@ def test_a_statistic_that_stays_shows_nothing():
 def test_an_order_shows_where_rows_differ(rows, shown):
     shards = [{"x": np.asarray(part, np.float32)} for part in rows]
     job = dyadic_job()
-    assert seen(state_mutants.input_mutants(job, lambda step: shards), observed(job)) == shown
+    assert seen(state_mutants.batch_mutants(job, lambda step: shards), observed(job)) == shown

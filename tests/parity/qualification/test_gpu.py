@@ -6,14 +6,14 @@ import pytest
 
 from parity.processes.json_command import CommandEnd
 from parity.qualification import gpu_checks, gpu_page
-from parity.qualification.gpu_checks import Check, CheckResult, Machine
+from parity.qualification.gpu_checks import CheckResult, GpuCheck, GpuMachine
 from tests.own_flags import own_flags, set_flags
 from workloads.support.errors import InputError
 
 with own_flags():
     from parity.qualification import gpu
 
-CPU, ONE, FOUR = Machine(0, 2), Machine(1, 2), Machine(4, 4)
+CPU, ONE, FOUR = GpuMachine(0, 2), GpuMachine(1, 2), GpuMachine(4, 4)
 
 
 def planned(machine, workloads=("regression",)):
@@ -43,7 +43,7 @@ def test_one_card_is_divided_among_the_replicas_and_only_for_several():
     flags = {(check.part, check.replicas): check.arguments for check in planned(ONE)}
     assert "--logical_gpus=2" in flags[gpu_checks.SPEED, 2] and "--logical_gpus=1" in flags[gpu_checks.SPEED, 1]
     assert all("--logical_gpus=1" in check.arguments for check in planned(FOUR)[1:])
-    assert Machine(2, 5).logical_gpus == 3
+    assert GpuMachine(2, 5).logical_gpus == 3
 
 
 def test_deterministic_kernels_are_asked_for_and_compared_bit_by_bit():
@@ -63,7 +63,7 @@ def test_a_check_is_a_command_with_its_variables(monkeypatch):
         return CommandEnd(3, [module, *arguments, variables], "last words")
 
     monkeypatch.setattr(gpu_checks, "run_json_command", run)
-    done = gpu_checks.run_check(Check("part", "", 0, "made_up", ("--flag",), (("NAME", "value"),)))
+    done = gpu_checks.run_check(GpuCheck("part", "", 0, "made_up", ("--flag",), (("NAME", "value"),)))
     assert (done.status, done.error) == (3, "last words") and json.dumps(done.to_json())
     assert done.result == ["made_up", "--flag", {"NAME": "value"}]
 

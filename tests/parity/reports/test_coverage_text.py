@@ -1,11 +1,11 @@
 """Lines about a comparison's coverage."""
 
-from parity.coverage.mutant import Choice, Mutant, Outcome
+from parity.coverage.mutant import Choice, Mutant, MutantOutcome
 from parity.reports.coverage_text import coverage_lines
 
 
 def outcome(name, seen=False, harmless=""):
-    return Outcome(Mutant(Choice.CLIP, name, "1 -> 2", lambda step: [], lambda: "hidden", lambda: harmless), seen)
+    return MutantOutcome(Mutant(Choice.CLIP, name, "1 -> 2", lambda step: [], lambda: "hidden", lambda: harmless), seen)
 
 
 def test_what_is_missing_and_what_cannot_matter_is_named_with_its_reason():

@@ -7,7 +7,7 @@ import pytest
 from parity.comparison.result import Verification
 from parity.comparison.stage_summary import StageSummary
 from parity.speed import entrants
-from parity.speed.joint_verification import Outcome
+from parity.speed.joint_verification import RivalVerification
 from tests.parity.speed.fakes import Clock, MadeUpSetup, TimedProgram
 
 #: Results of a comparison.
@@ -56,7 +56,7 @@ def asked(monkeypatch):
         for program in programs:
             program.load(program.state() + steps)
         floors = [rival.floor or ("floor" if references is not None else None) for rival in rivals]
-        return [Outcome(verification(outcome), floor) for floor in floors]
+        return [RivalVerification(verification(outcome), floor) for floor in floors]
 
     monkeypatch.setattr(entrants, "verify_together", verify)
     monkeypatch.setattr(entrants.one_device, "reason_for_parts", lambda job: "noise is a tower's own")

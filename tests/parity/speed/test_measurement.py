@@ -9,7 +9,7 @@ from parity.comparison.result import Verification
 from parity.processes.interruption import Interruption
 from parity.speed import entrants, measurement, timing
 from parity.speed.entrants import Entrant
-from parity.speed.joint_verification import Outcome
+from parity.speed.joint_verification import RivalVerification
 from parity.speed.measurement import FEWEST_ROUNDS, MeasurementPlan, measure_speed
 from parity.speed.names import RESIDENT, STREAMED
 from parity.speed.speed_result import Contestant
@@ -39,7 +39,7 @@ def verified(monkeypatch):
         results = [
             Verification("auto", "locked", steps, rival.program.describe()["name"] not in different) for rival in rivals
         ]
-        return [Outcome(result, "floor") for result in results]
+        return [RivalVerification(result, "floor") for result in results]
 
     monkeypatch.setattr(entrants, "verify_together", verify)
     monkeypatch.setattr(entrants.one_device, "reason_for_parts", lambda job: "")

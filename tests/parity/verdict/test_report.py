@@ -7,7 +7,7 @@ from parity.causes.catalogue import CAUSES
 from parity.comparison.difference import compare
 from parity.comparison.result import Failure, Verdict, Verification
 from parity.comparison.stage_summary import StageSummary
-from parity.coverage.mutant import Choice, Mutant, Outcome
+from parity.coverage.mutant import Choice, Mutant, MutantOutcome
 from parity.verdict import report
 from parity.verdict.compare_programs import Comparison, Settings
 from parity.verdict.explanation import Explanation
@@ -31,7 +31,7 @@ def comparison(passed=True, **fields):
 class MadeUpCoverage:
     """A measurement of one mutant that no step showed."""
 
-    outcomes = [Outcome(Mutant(Choice.CLIP, "clip.limit", "1 -> 2", lambda step: [], lambda: "never acts"))]
+    outcomes = [MutantOutcome(Mutant(Choice.CLIP, "clip.limit", "1 -> 2", lambda step: [], lambda: "never acts"))]
     no_visits = "--novisits"
 
 

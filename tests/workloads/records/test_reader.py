@@ -9,7 +9,7 @@ from tests.cases import Everything, assert_same, records, setup
 from tests.full_disk import full_disk
 from workloads.records import reader, writer
 from workloads.records.reader import Recording
-from workloads.records.record_program import Writer, record_program
+from workloads.records.record_program import RecordingWriter, record_program
 from workloads.records.writer import DIGEST, digest_of
 from workloads.support.errors import InputError
 
@@ -21,7 +21,9 @@ def recorded(tmp_path_factory):
     """(path of a recording, the records in it)."""
     path = str(tmp_path_factory.mktemp("recording") / "run.npz")
     made = setup(Everything())
-    with made.legacy_program() as program, Writer(path, {"job": made.job.describe()}, program.variables()) as writer:
+    with made.legacy_program() as program, RecordingWriter(
+        path, {"job": made.job.describe()}, program.variables()
+    ) as writer:
         writer.initial(program.state())
         seen = [program.step() for _ in range(STEPS)]
         for record in seen:
@@ -76,14 +78,14 @@ def test_truncation_is_found(recorded, tmp_path, kept):
 
 
 def test_a_failed_run_leaves_nothing_behind(tmp_path):
-    with pytest.raises(RuntimeError), Writer(str(tmp_path / "run.npz"), {}, ()):
+    with pytest.raises(RuntimeError), RecordingWriter(str(tmp_path / "run.npz"), {}, ()):
         raise RuntimeError("the training broke")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_is_not_there(tmp_path):
     with pytest.raises(InputError, match="--out: cannot write"):
-        Writer(str(tmp_path / "no" / "run.npz"), {}, ())
+        RecordingWriter(str(tmp_path / "no" / "run.npz"), {}, ())
 
 
 def test_examples():
@@ -159,7 +161,7 @@ def test_only_a_regular_file_is_replaced(tmp_path):
         if path != tmp_path:
             os.mkfifo(path)
         with pytest.raises(InputError, match="--out: cannot write .*: is no regular file, and is not replaced"):
-            Writer(str(path), {}, ())
+            RecordingWriter(str(path), {}, ())
     assert sorted(os.listdir(tmp_path)) == ["pipe"] and not os.path.exists(str(tmp_path) + f".part{os.getpid()}")
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from legacy.saved.data_trial.trial_run import Outcome, TrialRunner
+from legacy.saved.data_trial.trial_run import TrialOutcome, TrialRunner
 from tests.small_lift import small_graph, small_plan
 
 
@@ -13,11 +13,11 @@ def outcome(change=lambda plan: None, start=2.0):
 
 
 def test_a_run_that_shows_something_is_good():
-    assert outcome() == Outcome("", finite=True, trains=True) and outcome().is_good
+    assert outcome() == TrialOutcome("", finite=True, trains=True) and outcome().is_good
 
 
 def test_losses_that_are_not_finite_show_nothing():
-    assert outcome(start=np.inf) == Outcome("", finite=False, trains=True)
+    assert outcome(start=np.inf) == TrialOutcome("", finite=False, trains=True)
     assert not outcome(start=np.inf).is_good
 
 
@@ -25,7 +25,7 @@ def test_a_tower_without_gradients_does_not_train():
     def no_gradients(plan):
         plan.phases[0].gradients = [{}, {}]
 
-    assert outcome(no_gradients) == Outcome("", finite=True, trains=False)
+    assert outcome(no_gradients) == TrialOutcome("", finite=True, trains=False)
 
 
 def test_an_error_is_the_outcomes_message():

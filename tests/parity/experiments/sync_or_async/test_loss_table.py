@@ -3,7 +3,7 @@
 import pytest
 
 from parity.experiments.sync_or_async.loss_table import BETTER, WORSE, Cell, loss_tables
-from parity.experiments.sync_or_async.runs import STALENESS, Case, Outcome
+from parity.experiments.sync_or_async.runs import STALENESS, RunLosses, StudyRun
 from tests.parity.experiments.sync_or_async.made_up_outcomes import outcomes
 
 NAN = float("nan")
@@ -11,7 +11,7 @@ NAN = float("nan")
 
 def cell(*finals, first=1.0):
     return Cell(
-        [Outcome(Case("regression", 0.1, None, seed, 4, 10), first, final) for seed, final in enumerate(finals)]
+        [RunLosses(StudyRun("regression", 0.1, None, seed, 4, 10), first, final) for seed, final in enumerate(finals)]
     )
 
 

@@ -7,18 +7,18 @@ import pytest
 
 from parity.experiments.images import LabelledImages
 from parity.experiments.sync_or_async import runs
-from parity.experiments.sync_or_async.runs import LEARNING_RATES, STALENESS, Case, ExchangeableSource, Outcome
+from parity.experiments.sync_or_async.runs import LEARNING_RATES, STALENESS, ExchangeableSource, RunLosses, StudyRun
 from tests.commands import run
 from workloads import sources
 from workloads.job import Job
 from workloads.selection import registry
 
-CASE = Case("regression", 0.1, None, 0, 4, 10)
+CASE = StudyRun("regression", 0.1, None, 0, 4, 10)
 
 
 @pytest.mark.parametrize("final, diverged", [(0.9, False), (1.0, True), (1.5, True), (float("nan"), True)])
 def test_ending_no_better_than_it_began_is_divergence(final, diverged):
-    assert Outcome(CASE, 1.0, final).diverged is diverged
+    assert RunLosses(CASE, 1.0, final).diverged is diverged
 
 
 def test_the_plan_has_every_setting_for_every_seed():
@@ -33,7 +33,7 @@ def test_the_cases_of_a_setting_differ_in_the_seed_only():
 
 
 def test_json_calls_the_learning_rate_rate():
-    assert Outcome(CASE, 1.0, 0.5).to_json() == {
+    assert RunLosses(CASE, 1.0, 0.5).to_json() == {
         "workload": "regression", "rate": 0.1, "staleness": None, "seed": 0, "replicas": 4, "steps": 10,
         "first": 1.0, "final": 0.5, "diverged": False,
     }  # fmt: skip
@@ -65,7 +65,7 @@ def test_an_exchanged_source_gives_the_new_sources_batches():
 
 
 def test_runs_of_one_graph_are_independent_of_the_runs_before_them():
-    cases = [Case("regression", 2.0**-8, 1, seed, 2, 10) for seed in (0, 1)]
+    cases = [StudyRun("regression", 2.0**-8, 1, seed, 2, 10) for seed in (0, 1)]
     both = runs.run_cases(cases)
     alone = runs.run_cases(cases[1:])
     assert both[1] == alone[0] and both[0].first != both[1].first and not both[0].diverged
