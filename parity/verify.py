@@ -122,7 +122,7 @@ def _compare_and_explain(setup: Setup, folder: str, interruption: Interruption) 
     examples = verify_flags.examples_of_metrics(FLAGS, setup)
     recording = verify_flags.recording_from_flags(FLAGS, setup, folder)
     part = _recorded_part(setup, folder)
-    compared = setup if part is None else dataclasses.replace(setup, shown=part.shown)
+    compared = setup if part is None else dataclasses.replace(setup, record_filter=part.filter_records)
     comparison = compare_programs(compared, recording, verify_flags.plan_from_flags(FLAGS), interruption, examples)
     interruption.close()
     verification = comparison.verification

@@ -51,7 +51,7 @@ class Setup:
       first_state: the state that the port starts from; None for the workload's own initial values.
       stated: {field of a workload: value} of the choices that are known of a left side that is not built from the job,
         such as an old graph; its other choices are not known. None for towers built from the job.
-      shown: wraps every program that is made to rewrite its records, such as to keep only what a recording holds; or
+      record_filter: wraps every program that is made, so that its records keep only what a recording holds; or
         None.
     """
 
@@ -69,7 +69,7 @@ class Setup:
     towers: Callable[[Setup], Program] | None = None
     replicated: bool = False
     first_state: State | None = None
-    shown: Callable[[Program], Program] | None = None
+    record_filter: Callable[[Program], Program] | None = None
     stated: Mapping[str, Any] | None = None
 
     def devices(self) -> list[str]:
@@ -92,7 +92,7 @@ class Setup:
     def legacy_program(self, dtype: str | None = None) -> Program:
         """Makes the towers, in the job's dtype or another."""
         program = self._towers(dtype)
-        return program if self.shown is None else self.shown(program)
+        return program if self.record_filter is None else self.record_filter(program)
 
     def _towers(self, dtype: str | None) -> Program:
         devices = self._devices_with_threads()  # first: they cannot be set once TensorFlow runs
@@ -106,7 +106,7 @@ class Setup:
         program = self._port(self._job_in(dtype))
         if self.first_state is not None:
             program.load(self.first_state.cast(dtype or self.job.dtype))
-        return program if self.shown is None else self.shown(program)
+        return program if self.record_filter is None else self.record_filter(program)
 
     def _port(self, job: Job) -> Program:
         if self.port is not None:
@@ -163,7 +163,7 @@ class Setup:
             again = stack.enter_context(self.legacy_program())
             truth, reason = self._unless_single_only(stack, lambda: self.legacy_program(other))
             port = None
-            if self.shown is not None:
+            if self.record_filter is not None:
                 reason = reason or RECORDED_NUMBERS
             elif truth is not None and other == "float64":
                 port, reason = self._unless_single_only(stack, self._port_in_float64)

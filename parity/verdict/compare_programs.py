@@ -115,7 +115,7 @@ def compare_programs(
     history = History() if plan.with_history else None
     # The rules know both ways to hold an optimizer's constants; a recording may have been made in either of them.
     rule_units = tolerance.keras_units(setup.job.workload.optimizer, setup.modern.update_rules)
-    units = rule_units if setup.shown is None else tolerance.recorded_units(setup.job.workload.optimizer)
+    units = rule_units if setup.record_filter is None else tolerance.recorded_units(setup.job.workload.optimizer)
     with contextlib.ExitStack() as stack:
         left, right, companions = _enter_programs(stack, setup, left, plan)
         in_double = companions.references is not None and not companions.references.single_only
@@ -189,7 +189,7 @@ def _unproven(verification: Verification, setup: Setup) -> list[str]:
     A recording holds one precision, so that nothing more can be asked of it; a note says so.
     """
     judged = not verification.single_only or verification.has_identical_bits
-    if judged or not setup.has_old_graph or setup.shown is not None:
+    if judged or not setup.has_old_graph or setup.record_filter is not None:
         return []
     return [
         f"rounding may hide a difference, since the mathematics was not judged in float64 ({verification.single_only})"
@@ -208,7 +208,7 @@ def _rule_check(setup: Setup, units: dict[str, float]) -> StepCheck:
     from parity.verdict.rule_check import RuleCheck  # identical bits need no rules, nor their modules
 
     # Another framework may raise Adam's constants to the step's number in float32, as Keras does.
-    described = setup.job.workload.optimizer.keras_class() if setup.shown is not None else None
+    described = setup.job.workload.optimizer.keras_class() if setup.record_filter is not None else None
     recorded = 0.0 if described is None else described.update_units
     return RuleCheck(setup.job, (recorded, units.get(stages.WEIGHTS, 0.0)))
 

@@ -36,9 +36,9 @@ class RecordedPart:
         """Returns the part that a recording holds, whose first step is read."""
         return RecordedPart(recording.step())
 
-    def shown(self, program: Program) -> Program:
-        """Returns a program with the records' part that the recording holds, too."""
-        return _Shown(program, self)
+    def filter_records(self, program: Program) -> Program:
+        """Wraps a program, so that its records and states hold what the recording holds."""
+        return _FilteredProgram(program, self)
 
     def of_state(self, state: State) -> State:
         """Returns the part of a state."""
@@ -90,8 +90,8 @@ class RecordedPart:
         return rate
 
 
-class _Shown(RecordRewriter):
-    """Shows of a program's records and states what a recording holds.
+class _FilteredProgram(RecordRewriter):
+    """A program whose records and states are cut down to what a recording holds.
 
     Args:
       program: the program.

@@ -90,14 +90,15 @@ def compare_three_ways(
         column: comparison.verify_column(column, None if progress is None else functools.partial(progress, column))
         for column in COLUMNS
     }
-    return ThreeWays(columns, _missing(plan, comparison.shown))
+    return ThreeWays(columns, _missing(plan, comparison.first_records))
 
 
 class _Comparison:
     """One recording and the programs that are compared with it.
 
     Attributes:
-      shown: the recording's first record of each train op; other programs' records are cut down to what these hold.
+      first_records: the recording's first record of each train op; other programs' records are cut down to what these
+        hold.
     """
 
     def __init__(self, setup: Setup, plan: Plan, recorded: RecordedSteps, steps: int, tolerance_name: str) -> None:
@@ -106,7 +107,7 @@ class _Comparison:
         self._units = units_of_original(plan, as_lifted(setup.job.workload).graph, recorded.about["tensorflow"])
         with self._original() as original:
             self._start: State = original.state()
-            self.shown: list[StepRecord] = [original.step() for _ in plan.phases]
+            self.first_records: list[StepRecord] = [original.step() for _ in plan.phases]
 
     def verify_column(self, column: str, progress: Callable[[int, Verification], None] | None) -> Verification:
         """Compares the two programs of a column, both from the recorded initial state."""
@@ -117,8 +118,10 @@ class _Comparison:
             right = stack.enter_context(setup.modern_program() if port else setup.legacy_program())
             others: list[Program] = []
             if with_original:
-                right = RecordSubset(right, self.shown)
-                others = [RecordSubset(stack.enter_context(other), self.shown) for other in self._other_orders()]
+                right = RecordSubset(right, self.first_records)
+                others = [
+                    RecordSubset(stack.enter_context(other), self.first_records) for other in self._other_orders()
+                ]
             for program in (left, right, *others):
                 program.load(self._start)
             of_original = Criterion("locked", self._tolerance_name, self._units)
@@ -209,10 +212,10 @@ def verdict(result: ThreeWays) -> str:
     return "NO PARITY with the original" + ("" if here.passed else ", nor with the old graph here: the port differs")
 
 
-def _missing(plan: Plan, shown: Sequence[StepRecord]) -> list[str]:
+def _missing(plan: Plan, records: Sequence[StepRecord]) -> list[str]:
     """Lines about what the recording does not hold."""
     missing = [f"numbers that {noise.name} draws inside a loop" for noise in plan.noise if noise.in_loop]
-    for phase, record in zip(plan.phases, shown):
+    for phase, record in zip(plan.phases, records):
         if phase.losses and not record.losses:
             missing.append(f"losses of {phase.train_op}")
         for tower, gradients in enumerate(phase.gradients):

@@ -53,7 +53,7 @@ def compared(path, made, names):
     with left_side.open_recording(path, made.job, 2, names) as recording:
         part = RecordedPart.of(recording)
     left = left_side.open_recording(path, made.job, 2, names)
-    result = compare_programs(dataclasses.replace(made, shown=part.shown), left, PLAN).verification
+    result = compare_programs(dataclasses.replace(made, record_filter=part.filter_records), left, PLAN).verification
     return result, part
 
 
