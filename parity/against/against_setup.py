@@ -7,9 +7,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from legacy.options import LegacyOptions
 from legacy.rerun.replicated import require_replicable
-from modern.options import ModernOptions
 from parity.against.counters import find_counters
 from parity.against.input_names import match_inputs, match_noise, with_port_shapes
 from parity.against.port_order import port_order
@@ -172,21 +170,6 @@ def setup_against(setup: Setup, old: OldGraph) -> Setup:
     return dataclasses.replace(
         setup, make_source=old.port_source, towers=old.program, first_state=old.first_state, stated=old.stated
     )
-
-
-def exact_setup_against(job: Job, old: OldGraph, device: str = "cpu") -> Setup:
-    """Returns the setup of a port and an old graph with both sides run for identical bits.
-
-    Args:
-      job: of the port.
-      old: the old graph.
-      device: see `Setup`.
-
-    Returns:
-      the setup.
-    """
-    setup = Setup(job, old.port_source, LegacyOptions(exact=True), ModernOptions(exact=True), device)
-    return setup_against(setup, old)
 
 
 def averaging_factors(phase: Phase, port: Workload, towers: int) -> tuple[float, float]:

@@ -44,6 +44,9 @@ NOISE_FACTOR = 8.0
 #: A stage that is off by more than this part of its length is off by more than rounding.
 MOST_NOISE = 1e-2
 
+#: A planted cause explains something if a stage's gap becomes so many times smaller.
+SHRINKS = 10.0
+
 
 class Lengths(NamedTuple):
     """Squared lengths of a difference, and of what differs."""
@@ -204,17 +207,16 @@ def _noise(mine: np.ndarray, twin: np.ndarray | None) -> float:
     return NOISE_FACTOR * float(np.max(gap[np.isfinite(gap)], initial=0.0))
 
 
-def improves(new: Mapping[str, float], old: Mapping[str, float], factor: float = 10.0) -> bool:
+def improves(new: Mapping[str, float], old: Mapping[str, float]) -> bool:
     """Tells whether a planted cause explains something.
 
     Args:
       new: `Agreement.gaps` with the cause planted.
       old: those without it.
-      factor: a stage's gap shrinks if it becomes at least so many times smaller.
 
     Returns:
-      true if a stage's gap shrinks or vanishes, and no stage's grows by as much.
+      true if a stage's gap becomes at least `SHRINKS` times smaller or vanishes, and no stage's grows by as much.
     """
-    shrinks = any(np.isfinite(new.get(stage, 0.0)) and new.get(stage, 0.0) * factor <= old[stage] for stage in old)
-    grows = any(not np.isfinite(new[stage]) or new[stage] > factor * old.get(stage, 0.0) for stage in new)
+    shrinks = any(np.isfinite(new.get(stage, 0.0)) and new.get(stage, 0.0) * SHRINKS <= old[stage] for stage in old)
+    grows = any(not np.isfinite(new[stage]) or new[stage] > SHRINKS * old.get(stage, 0.0) for stage in new)
     return shrinks and not grows

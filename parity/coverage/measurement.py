@@ -42,7 +42,7 @@ class Measurement(Tour):
       mutants: of the job.
       choose_visits: see `ChooseVisits`.
       gradients: to be filled with the gradients of each compared step.
-      sight: tells whether the comparison would have failed.
+      detector: tells whether the comparison would have failed.
       dtype: dtype in which differences are judged.
       no_visits: the reason why no other state can be visited, or "".
 
@@ -57,12 +57,12 @@ class Measurement(Tour):
         mutants: Iterable[Mutant],
         choose_visits: ChooseVisits,
         gradients: GradientLog,
-        sight: Detector,
+        detector: Detector,
         dtype: str,
         no_visits: str = "",
     ) -> None:
         self._job, self._choose_visits, self._gradients = job, choose_visits, gradients
-        self._detector, self._dtype = sight, dtype
+        self._detector, self._dtype = detector, dtype
         self.no_visits = no_visits
         self._steps: set[int] = set()
         self._finite_steps = 0

@@ -118,31 +118,3 @@ def _place(task: Task, ready: float, resources: Sequence[_Resource]) -> Placed:
 def end_of(placed: Iterable[Placed]) -> float:
     """Returns the time at which the last task ends; 0 without tasks."""
     return max((here.end for here in placed), default=0.0)
-
-
-def critical_path(placed: Sequence[Placed]) -> list[Placed]:
-    """Returns the chain of tasks that ends last, first to last.
-
-    Each task of the chain started when the one before it ended: because it needed it, or a resource of it.
-    """
-    if not placed:
-        return []
-    by_end: dict[float, list[Placed]] = collections.defaultdict(list)
-    for here in placed:
-        by_end[here.end].append(here)
-    chain = [max(placed, key=lambda here: here.end)]
-    seen = {chain[0].task.name}
-    while chain[-1].start > 0:
-        last = chain[-1]
-        before = [here for here in by_end[last.start] if here.task.name not in seen and _held_up(here, last)]
-        if not before:
-            break
-        chain.append(max(before, key=lambda here: here.end - here.start))
-        seen.add(chain[-1].task.name)
-    return chain[::-1]
-
-
-def _held_up(before: Placed, after: Placed) -> bool:
-    """Whether a task may have waited for another."""
-    shared = set(before.task.resources) & set(after.task.resources)
-    return before.task.name in after.task.needs or bool(shared)

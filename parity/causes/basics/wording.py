@@ -33,10 +33,10 @@ def shortest_decimal(value: float, tolerance: float = 1e-6) -> float:
     return next((number for number in rounded if near(number, value, tolerance)), value)
 
 
-def decay_of_share(share: float, tolerance: float = 1e-3) -> float:
+def decay_of_share(share: float) -> float:
     """Returns the decay 1 - share that was written down, given the share as it was fitted.
 
     >>> decay_of_share(0.00099998)
     0.999
     """
-    return round(1.0 - shortest_decimal(share, tolerance), 12)
+    return round(1.0 - shortest_decimal(share, 1e-3), 12)

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 #: Ratios of weights, or of replicas, agree if they differ by at most this much.
 SAME_RATIO = 1e-2
 
+#: Of weights, so many are named in a sentence.
+MOST_LISTED = 3
+
 
 class DecayRatios(NamedTuple):
     """Ratios of the port's weight decay to legacy's, the same for every decayed weight.
@@ -126,9 +129,10 @@ def changed_weights(evidence: Evidence) -> tuple[str, ...]:
     return () if factors is None or evidence.context.decayed is not None else tuple(sorted(factors.decay))
 
 
-def of_weights(names: Sequence[str], most: int = 3) -> str:
+def of_weights(names: Sequence[str]) -> str:
     """Returns " of a, b" for names of weights, and nothing for none."""
-    listed = ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    more = len(names) - MOST_LISTED
+    listed = ", ".join(names[:MOST_LISTED]) + (f" and {more} more" if more > 0 else "")
     return f" of {listed}" if names else ""
 
 

@@ -158,11 +158,6 @@ class Machine:
         return self.device is None
 
     @property
-    def replica_processor(self) -> Processor:
-        """The processor that a replica's ops run on."""
-        return self.device or self.host
-
-    @property
     def collective_link(self) -> Link:
         """The link of an accelerator in an all-reduce."""
         if self.ring_link or self.peer_link:

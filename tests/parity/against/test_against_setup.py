@@ -7,7 +7,6 @@ import pytest
 from parity.against.against_setup import (
     average_form,
     averaging_factors,
-    exact_setup_against,
     old_graph_of,
     require_comparable,
 )
@@ -16,6 +15,7 @@ from parity.comparison.runs.verification import verify
 from parity.confirmation.planted_port import can_be_planted
 from tests import old_programs
 from tests.parity.against import hand_ports
+from tests.parity.against.exact_setup import exact_setup_against
 from tests.small_lift import small_plan
 from workloads import optimizers, schedules
 from workloads.job import Job

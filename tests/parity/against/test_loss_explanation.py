@@ -4,11 +4,12 @@ import dataclasses
 
 import pytest
 
-from parity.against.against_setup import exact_setup_against, old_graph_of
+from parity.against.against_setup import old_graph_of
 from parity.against.loss_explanation import explain_loss
 from parity.comparison.runs.verification import verify
 from tests import old_programs
 from tests.parity.against import hand_ports
+from tests.parity.against.exact_setup import exact_setup_against
 from workloads import optimizers
 from workloads.job import Job
 from workloads.selection import registry

@@ -2,7 +2,7 @@
 
 import pytest
 
-from parity.prediction.schedule import COMPUTE, COPY, Task, critical_path, end_of, schedule
+from parity.prediction.schedule import COMPUTE, COPY, Task, end_of, schedule
 
 
 def task(name, seconds, resource, *needs):
@@ -44,12 +44,6 @@ def test_a_task_of_two_resources_waits_for_both():
     peer = Task("peer", COPY, (2.0,), ("GPU:0 sends", "GPU:1 receives"), ("GPU:0", "GPU:1"), ())
     busy = Task("busy", COPY, (4.0,), ("GPU:1 receives",), ("GPU:1",), ())
     assert spans(schedule([busy, peer])) == {"busy": (0, 4), "peer": (4, 6)}
-
-
-def test_the_critical_path_is_the_chain_that_ends_last():
-    placed = schedule([task("a", 4.0, "GPU:0"), task("b", 1.0, "GPU:1"), task("c", 2.0, "GPU:1", "a", "b")])
-    assert [here.task.name for here in critical_path(placed)] == ["a", "c"]
-    assert critical_path([]) == []
 
 
 def test_tasks_that_wait_for_each_other_are_refused():

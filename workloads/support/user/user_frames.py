@@ -78,12 +78,8 @@ def innermost(frames: Iterable[Place], called: bool = True) -> Place | None:
     return found
 
 
-def find_place(error: BaseException, called: bool = True) -> Place | None:
+def find_place(error: BaseException) -> Place | None:
     """Returns the innermost line of the user's code that an exception, or one of its causes, comes from.
-
-    Args:
-      error: the exception.
-      called: see `innermost`.
 
     Returns:
       the place; None if no user's code is involved.
@@ -95,7 +91,7 @@ def find_place(error: BaseException, called: bool = True) -> Place | None:
         found = (
             syntax
             or (place_in_text(str(one)) if generated else None)
-            or innermost(frames, called)
+            or innermost(frames, called=True)
             or (place_in_text(str(one)) if is_op_error(one) else None)
             or place_in_text(getattr(one, "tb", ""))  # the text that multiprocessing keeps of a task's traceback
         )
