@@ -94,10 +94,10 @@ def _plan(context: Context, cut: cone.Cone, name: str, analysed: list[PhaseParts
     graph, imported, towers = context.graph, context.imported, context.towers
     matched = correspondence.find_correspondence(context, analysed)
     batch = inputs.batch_size(graph, imported, matched.rows)
-    taken: set[str] = set()
-    own = inputs.describe_inputs(graph, imported, cut.origins, matched.rows, batch, taken)
+    describer = inputs.InputDescriber(graph, imported, cut.origins, batch)
+    own = describer.describe(matched.rows)
     common_rows = [[tensor] for tensor in matched.common]
-    common = inputs.describe_inputs(graph, imported, cut.origins, common_rows, batch, taken, common=True)
+    common = describer.describe(common_rows, common=True)
     variables = _variables(context, [effect for phase in analysed for effect in phase.effects])
     used = {variable.name for variable in variables}
     aliases = {tensor_name(*tensor): name for tensor, name in context.state.aliases.items() if name in used}

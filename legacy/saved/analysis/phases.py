@@ -9,6 +9,7 @@ from legacy.saved.analysis import gradients, losses
 from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.division import parts, tensor_matching
 from legacy.saved.analysis.division.crossings import Crossings, tensors_leaving
+from legacy.saved.analysis.division.labelled_step import LabelledStep
 from legacy.saved.analysis.division.returns import depend_on_sizes_alone
 from legacy.saved.analysis.effects import describe_effects
 from legacy.saved.analysis.loss_scale import loss_scale
@@ -34,7 +35,8 @@ def analyse_phase(context: Context, target: str) -> PhaseParts:
     computed = context.data | graph.ancestors(found.nodes() & members, controls=False)
     flow = StepFlow(graph, state, members)
     order = order_step(graph, state, members, computed, flow=flow)
-    divided = parts.divide_step(graph, imported, state, context.towers, members, order, found.main)
+    step = LabelledStep(graph, imported, state, context.towers, members, order, found.main)
+    divided = parts.divide_step(step)
     effects = describe_effects(graph, imported, state, order.effects)
     return PhaseParts(target, members, order, found.main, divided, effects, found.others, computed, flow)
 

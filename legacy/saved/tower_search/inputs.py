@@ -15,54 +15,55 @@ from workloads.lifted.graph import Graph, TensorId, tensor_name
 from workloads.lifted.plan import Input
 
 
-def describe_inputs(
-    graph: Graph,
-    imported: ImportedGraph,
-    origins: Mapping[str, tuple[str, str]],
-    rows: Sequence[Sequence[TensorId]],
-    batch: int | None,
-    taken: set[str],
-    common: bool = False,
-) -> list[Input]:
-    """Describes tensors that bring data in.
+class InputDescriber:
+    """Describes the tensors that bring data into a step; each description has another name.
 
     Args:
       graph: the subgraph that a step runs.
       imported: the same graph in TensorFlow.
       origins: {placeholder: (tensor that it replaces, op type)}; see `cone.Cone`.
-      rows: for each input, its tensors: one a tower, or a single one.
       batch: number of a tower's examples, or None if it is open.
-      taken: names of inputs that are in use already; those of the result are added.
-      common: whether the inputs belong to no tower.
-
-    Returns:
-      One `Input` a row, named after its only placeholder where that name is free, else after its first tensor.
     """
-    found = []
-    sparse = sparse_parts(graph, imported, [row[0] for row in rows])
-    for row in rows:
+
+    def __init__(
+        self, graph: Graph, imported: ImportedGraph, origins: Mapping[str, tuple[str, str]], batch: int | None
+    ) -> None:
+        self._graph, self._imported, self._origins, self._batch = graph, imported, origins, batch
+        self._taken: set[str] = set()
+
+    def describe(self, rows: Sequence[Sequence[TensorId]], common: bool = False) -> list[Input]:
+        """Describes some inputs.
+
+        Args:
+          rows: for each input, its tensors: one a tower, or a single one.
+          common: whether the inputs belong to no tower.
+
+        Returns:
+          One `Input` a row, named after its only placeholder where that name is free, else after its first tensor.
+        """
+        sparse = sparse_parts(self._graph, self._imported, [row[0] for row in rows])
+        return [self._input(row, sparse.get(row[0], ""), common) for row in rows]
+
+    def _input(self, row: Sequence[TensorId], sparse: str, common: bool) -> Input:
+        graph, imported = self._graph, self._imported
         name, output = row[0]
-        source, origin = _origin(graph, imported, origins, name)
-        if source in taken:
-            source = name if name not in taken else tensor_name(name, output)
-        taken.add(source)
-        dtype = imported.dtype(name, output)
+        source, origin = _origin(graph, imported, self._origins, name)
+        if source in self._taken:
+            source = name if name not in self._taken else tensor_name(name, output)
+        self._taken.add(source)
+        dtype, shape = imported.dtype(name, output), imported.shape(name, output)
         is_integer = dtype.startswith(("int", "uint"))
-        shape = imported.shape(name, output)
-        found.append(
-            Input(
-                name=source,
-                dtype=dtype,
-                shape=None if shape is None else list(shape),
-                kind=_kind(graph, imported, row, batch, common),
-                limit=upper_bound(graph, imported, row[0]) if is_integer else 0,
-                tensors=[tensor_name(*tensor) for tensor in row],
-                origin=origin,
-                sparse=sparse.get(row[0], ""),
-                low=int(is_integer and are_lengths(graph, imported, row[0])),
-            )
+        return Input(
+            name=source,
+            dtype=dtype,
+            shape=None if shape is None else list(shape),
+            kind=_kind(graph, imported, row, self._batch, common),
+            limit=upper_bound(graph, imported, row[0]) if is_integer else 0,
+            tensors=[tensor_name(*tensor) for tensor in row],
+            origin=origin,
+            sparse=sparse,
+            low=int(is_integer and are_lengths(graph, imported, row[0])),
         )
-    return found
 
 
 def batch_size(graph: Graph, imported: ImportedGraph, rows: Sequence[Sequence[TensorId]]) -> int | None:

@@ -12,13 +12,10 @@ from typing import NamedTuple
 
 from legacy.saved.analysis.division.crossings import Crossings, find_crossings
 from legacy.saved.analysis.division.entering import find_common_cuts, find_cuts
+from legacy.saved.analysis.division.labelled_step import LabelledStep
 from legacy.saved.analysis.division.returns import find_returns, find_saved_tensors, owned_inputs
 from legacy.saved.analysis.division.tower_nodes import find_tower_nodes
-from legacy.saved.analysis.order.ordering import Order
-from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.graph.variables import VariableUses
-from legacy.saved.tower_search.towers import Towers
-from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.graph import TensorId
 
 
 class StepParts(NamedTuple):
@@ -44,41 +41,23 @@ class StepParts(NamedTuple):
     saved_tensors: list[list[TensorId]]
 
 
-def divide_step(
-    graph: Graph,
-    imported: ImportedGraph,
-    state: VariableUses,
-    towers: Towers,
-    phase_members: set[str],
-    order: Order,
-    losses: list[TensorId],
-) -> StepParts:
+def divide_step(step: LabelledStep) -> StepParts:
     """Divides one step.
-
-    Args:
-      graph: the cut graph.
-      imported: the same graph as TensorFlow imports it.
-      state: its variables.
-      towers: the towers, and the nodes that depend on each.
-      phase_members: nodes that the step runs.
-      order: the order of the step's reads and updates.
-      losses: tensors that the towers compute besides.
-
-    Returns:
-      The step's parts.
 
     Raises:
       InputError: a tower uses a variable after the step has changed it, or towers exchange results more than twice.
     """
-    members = graph.ancestors(phase_members | {name for name, _ in losses}, controls=False)
-    tower_nodes = find_tower_nodes(graph, imported, state, towers, members, order, losses)
+    graph, towers, order = step.graph, step.towers, step.order
+    members = graph.ancestors(step.members | {name for name, _ in step.losses}, controls=False)
+    step = step._replace(members=members)
+    tower_nodes = find_tower_nodes(step)
     owners = owned_inputs(graph, towers, tower_nodes)
     returns = find_returns(graph, towers.count, members, tower_nodes, owners)
-    crossings = find_crossings(graph, state, [TensorId(name, 0) for name in order.effects], tower_nodes, {})
+    crossings = find_crossings(graph, step.state, [TensorId(name, 0) for name in order.effects], tower_nodes, {})
     returned = list(dict.fromkeys(tensor for tower in returns for tensor in tower))
-    early = find_crossings(graph, state, returned, tower_nodes, owners)
+    early = find_crossings(graph, step.state, returned, tower_nodes, owners)
     saved = [find_saved_tensors(graph, tower_nodes, tower, tensors, early) for tower, tensors in enumerate(returns)]
-    cuts = find_cuts(graph, state, towers, tower_nodes, returns)
+    cuts = find_cuts(step, tower_nodes, returns)
     computed = [tensor for tensor in returned if tensor not in owners and tensor[0] not in tower_nodes]
-    common_cuts = find_common_cuts(graph, state, towers, tower_nodes, order.effects, losses, computed)
+    common_cuts = find_common_cuts(step, tower_nodes, computed)
     return StepParts(tower_nodes, cuts, common_cuts, crossings, returns, early, saved)

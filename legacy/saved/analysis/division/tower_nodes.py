@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from legacy.saved.analysis.division.labelled_step import LabelledStep
 from legacy.saved.analysis.order.ordering import Order
-from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.variables import VariableUses
-from legacy.saved.tower_search.towers import Towers
-from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import GRADIENTS
 from workloads.support.errors import InputError
 
@@ -14,25 +13,8 @@ from workloads.support.errors import InputError
 PREPARES = ("ExpandDims", "Pack", "Reshape", "Mul", "RealDiv", "Div", "Cast")
 
 
-def find_tower_nodes(
-    graph: Graph,
-    imported: ImportedGraph,
-    state: VariableUses,
-    towers: Towers,
-    members: set[str],
-    order: Order,
-    losses: list[TensorId],
-) -> dict[str, int]:
+def find_tower_nodes(step: LabelledStep) -> dict[str, int]:
     """Finds the nodes that the towers compute.
-
-    Args:
-      graph: the cut graph.
-      imported: the same graph as TensorFlow imports it.
-      state: its variables.
-      towers: the towers, and the nodes that depend on each.
-      members: nodes that the step runs.
-      order: the order of the step's reads and updates.
-      losses: tensors that the towers compute besides.
 
     Returns:
       {node: tower} of the nodes that depend on one tower and are computed before the step changes any variable, without
@@ -41,37 +23,36 @@ def find_tower_nodes(
     Raises:
       InputError: a tower's loss or gradient uses a variable after the step has changed it.
     """
-    tower_nodes = _nodes_before_updates(graph, state, towers, members, order, losses)
-    _release_preparations(graph, imported, tower_nodes, members, losses)
+    tower_nodes = _nodes_before_updates(step)
+    _release_preparations(step, tower_nodes)
     return tower_nodes
 
 
-def _nodes_before_updates(
-    graph: Graph, state: VariableUses, towers: Towers, members: set[str], order: Order, losses: list[TensorId]
-) -> dict[str, int]:
+def _nodes_before_updates(step: LabelledStep) -> dict[str, int]:
     """{node: tower} of the nodes that depend on one tower and are computed before the step changes any variable."""
-    late = _late_nodes(graph, state, members, order)
-    to_rules = graph.ancestors(state.rules, controls=False) - _update_arithmetic(graph, members, losses)
-    useful = _useful_nodes(graph, state, members, order.effects, losses)
-    statistics = _statistics_nodes(graph, state, order.effects)
+    graph, state = step.graph, step.state
+    late = _late_nodes(step)
+    to_rules = graph.ancestors(state.rules, controls=False) - _update_arithmetic(step)
+    useful = _useful_nodes(step)
+    statistics = _statistics_nodes(graph, state, step.order.effects)
     tower_nodes = {}
-    for name in [name for name in graph.nodes if name in members]:
-        tower = towers.tower_of(name)
+    for name in [name for name in graph.nodes if name in step.members]:
+        tower = step.towers.tower_of(name)
         if tower is None or name in state.writes:
             continue
         if name in late:
             if name in useful and name in to_rules:
-                variable = _changed_before(graph, order, name)
+                variable = _changed_before(graph, step.order, name)
                 raise InputError(f"graph file: {name!r}: tower {tower} uses {variable} after the step changed it")
         elif name in useful or name not in statistics:
             tower_nodes[name] = tower
     return tower_nodes
 
 
-def _late_nodes(graph: Graph, state: VariableUses, members: set[str], order: Order) -> set[str]:
+def _late_nodes(step: LabelledStep) -> set[str]:
     """Nodes whose value depends on a variable that the step has changed before."""
-    first = {name for (name, _), version in order.versions.items() if version > 0}
-    return graph.descendants(first | set(order.effects), controls=False) & members
+    first = {name for (name, _), version in step.order.versions.items() if version > 0}
+    return step.graph.descendants(first | set(step.order.effects), controls=False) & step.members
 
 
 def _changed_before(graph: Graph, order: Order, name: str) -> str:
@@ -81,26 +62,24 @@ def _changed_before(graph: Graph, order: Order, name: str) -> str:
     return repr(late[0]) if late else "a variable"
 
 
-def _update_arithmetic(graph: Graph, members: set[str], losses: list[TensorId]) -> set[str]:
+def _update_arithmetic(step: LabelledStep) -> set[str]:
     """Nodes between gradients and updates, which no loss and no gradient depends on: an optimizer written with ops.
 
     Such an optimizer may read a slot that it has changed, as `AdamOptimizer` does for rows; of a single tower, all of
     it depends on that tower's data alone.
     """
-    gradients = {name for name in members if GRADIENTS.search(name)}
-    computed = graph.ancestors(gradients | {name for name, _ in losses}, controls=False)
-    return graph.descendants(gradients, controls=False) - computed
+    gradients = {name for name in step.members if GRADIENTS.search(name)}
+    computed = step.graph.ancestors(gradients | {name for name, _ in step.losses}, controls=False)
+    return step.graph.descendants(gradients, controls=False) - computed
 
 
-def _useful_nodes(
-    graph: Graph, state: VariableUses, members: set[str], effects: list[str], losses: list[TensorId]
-) -> set[str]:
+def _useful_nodes(step: LabelledStep) -> set[str]:
     """Nodes that losses and update rules depend on."""
-    ends = {name for name, _ in losses}
-    for effect in effects:
-        if effect in state.rules:
-            ends |= {producer for producer, _ in graph.inputs(effect)}
-    return graph.ancestors(ends, stop=set(effects), controls=False) & members
+    ends = {name for name, _ in step.losses}
+    for effect in step.order.effects:
+        if effect in step.state.rules:
+            ends |= {producer for producer, _ in step.graph.inputs(effect)}
+    return step.graph.ancestors(ends, stop=set(step.order.effects), controls=False) & step.members
 
 
 def _statistics_nodes(graph: Graph, state: VariableUses, effects: list[str]) -> set[str]:
@@ -118,24 +97,23 @@ def _statistics_nodes(graph: Graph, state: VariableUses, effects: list[str]) -> 
     return found
 
 
-def _release_preparations(
-    graph: Graph, imported: ImportedGraph, tower_nodes: dict[str, int], members: set[str], losses: list[TensorId]
-) -> None:
+def _release_preparations(step: LabelledStep, tower_nodes: dict[str, int]) -> None:
     """Takes out of the towers the ops that only prepare a gradient for the average: expand_dims, a division by N."""
-    losses_nodes = {name for name, _ in losses}
+    graph, loss_nodes = step.graph, {name for name, _ in step.losses}
     todo = list(tower_nodes)
     while todo:
         name = todo.pop()
-        users = [user for user, _, _ in graph.users(name) if user in members]
-        if name not in tower_nodes or name in losses_nodes or not users or any(user in tower_nodes for user in users):
+        users = [user for user, _, _ in graph.users(name) if user in step.members]
+        if name not in tower_nodes or name in loss_nodes or not users or any(user in tower_nodes for user in users):
             continue
-        if graph.type(name) in PREPARES and "_grad/" not in name and _is_unary(graph, imported, name, tower_nodes):
+        if graph.type(name) in PREPARES and "_grad/" not in name and _is_unary(step, name, tower_nodes):
             del tower_nodes[name]
             todo += [producer for producer, _ in graph.inputs(name)]
 
 
-def _is_unary(graph: Graph, imported: ImportedGraph, name: str, tower_nodes: dict[str, int]) -> bool:
+def _is_unary(step: LabelledStep, name: str, tower_nodes: dict[str, int]) -> bool:
     """Whether a node has one input from its tower, and constants otherwise."""
-    others = [tensor for tensor in graph.inputs(name) if tensor[0] not in tower_nodes]
-    constant = all(imported.constant(*tensor) is not None for tensor in others)
-    return constant and len(graph.inputs(name)) - len(others) == 1
+    inputs = step.graph.inputs(name)
+    others = [tensor for tensor in inputs if tensor[0] not in tower_nodes]
+    constant = all(step.imported.constant(*tensor) is not None for tensor in others)
+    return constant and len(inputs) - len(others) == 1

@@ -1,7 +1,7 @@
 import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.tower_search.inputs import batch_size, constant_part, describe_inputs
+from legacy.saved.tower_search.inputs import InputDescriber, batch_size, constant_part
 from tests.legacy.saved.graphs import traced
 from workloads.lifted.graph import TensorId
 
@@ -23,9 +23,9 @@ IMPORTED = ImportedGraph(GRAPH)
 ORIGINS = {name: (f"queue/{name}:0", "QueueDequeue") for name in ("images", "labels", "table", "shift")}
 
 
-def described(*rows, batch=2, taken=None, common=False):
+def described(*rows, batch=2, common=False):
     rows = [[TensorId(*tensor) for tensor in row] for row in rows]
-    return describe_inputs(GRAPH, IMPORTED, ORIGINS, rows, batch, set() if taken is None else taken, common)
+    return InputDescriber(GRAPH, IMPORTED, ORIGINS, batch).describe(rows, common)
 
 
 def test_an_input_is_named_after_its_only_placeholder():
@@ -45,10 +45,8 @@ def test_an_input_that_is_made_from_two_placeholders_has_its_own_name():
 
 
 def test_a_name_that_is_taken_gives_way_to_the_node_and_then_to_the_tensor():
-    taken = {"images"}
-    rows = [[("halves", 0)], [("halves", 1)]]
-    assert [entry.name for entry in described(*rows, taken=taken)] == ["halves", "halves:1"]
-    assert taken == {"images", "halves", "halves:1"}
+    rows = [[("images", 0)], [("halves", 0)], [("halves", 1)]]
+    assert [entry.name for entry in described(*rows)] == ["images", "halves", "halves:1"]
 
 
 def test_kinds_of_inputs():
@@ -107,5 +105,5 @@ def test_an_array_of_unknown_rank_is_a_batch_and_a_scalar_is_none():
         tf.reshape(tf.split(v1.placeholder(tf.float32, name="x"), 2, name="halves")[0], [-1, 3])
 
     graph = traced(build)
-    (entry,) = describe_inputs(graph, ImportedGraph(graph), {}, [[TensorId("halves", 0)]], None, set())
+    (entry,) = InputDescriber(graph, ImportedGraph(graph), {}, None).describe([[TensorId("halves", 0)]])
     assert (entry.shape, entry.kind) == (None, "batch")

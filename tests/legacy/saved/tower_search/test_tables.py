@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.tower_search.inputs import batch_size, describe_inputs
+from legacy.saved.tower_search.inputs import InputDescriber, batch_size
 from legacy.saved.tower_search.tables import is_table
 from tests.legacy.saved.graphs import traced
 from workloads.lifted.graph import TensorId
@@ -42,5 +42,5 @@ def test_a_table_is_an_input_that_nothing_but_gathers_of_its_rows_uses(name, exp
 def test_rows_of_a_table_are_no_examples(table, batch, kind):
     rows = [[TensorId("words", 0)], [TensorId(table, 0)]]
     assert batch_size(GRAPH, IMPORTED, rows) == batch
-    _, described = describe_inputs(GRAPH, IMPORTED, {}, rows, batch, set())
+    _, described = InputDescriber(GRAPH, IMPORTED, {}, batch).describe(rows)
     assert described.kind == kind

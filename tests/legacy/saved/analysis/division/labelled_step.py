@@ -1,9 +1,10 @@
-"""A step of two towers, whose nodes are labelled by hand, as arguments of what takes it apart."""
+"""A step of two towers, whose nodes are labelled by hand."""
 
 from __future__ import annotations
 
 import types
 
+from legacy.saved.analysis.division.labelled_step import LabelledStep
 from legacy.saved.analysis.order.ordering import Order
 from legacy.saved.tower_search.batch_slices import DATA
 from legacy.saved.tower_search.towers import Towers
@@ -26,7 +27,7 @@ STEP_TOWERS = {"a": 0, "b": 1}
 def labelled_step(
     text, towers, rules=("train",), writes=None, reads=None, versions=None, losses=(), constants=(), data=("x0", "x1")
 ):
-    """Arguments of `divide_step` for a step that runs all nodes; `towers` is {node: tower}, `data` is before them."""
+    """A step that runs all nodes; `towers` is {node: tower}, `data` is before them."""
     graph = graph_of(text)
     writes = writes or {"train": ["w"]}
     state = types.SimpleNamespace(
@@ -38,12 +39,6 @@ def labelled_step(
     imported = types.SimpleNamespace(constant=lambda name, output: 2.0 if name in constants else None)
     masks = dict({name: DATA for name in data}, **{name: DATA | 2 << tower for name, tower in towers.items()})
     order = Order(list(writes), versions or {}, [], [])
-    return {
-        "graph": graph,
-        "imported": imported,
-        "state": state,
-        "towers": Towers(2, "labels by hand", masks, dict(towers), set()),
-        "phase_members": set(graph.nodes),
-        "order": order,
-        "losses": [TensorId(name, 0) for name in losses],
-    }
+    labelled = Towers(2, "labels by hand", masks, dict(towers), set())
+    tensors = [TensorId(name, 0) for name in losses]
+    return LabelledStep(graph, imported, state, labelled, set(graph.nodes), order, tensors)

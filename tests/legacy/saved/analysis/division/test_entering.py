@@ -6,29 +6,27 @@ from legacy.saved.analysis.division.entering import brings_data, find_common_cut
 from tests.legacy.saved.analysis.division.labelled_step import STEP, STEP_TOWERS, labelled_step
 
 
-def of_step(text=STEP):
-    """(graph, variables, towers) of a labelled step."""
-    step = labelled_step(text, STEP_TOWERS)
-    return step["graph"], step["state"], step["towers"]
+def of_step(text=STEP, **options):
+    return labelled_step(text, STEP_TOWERS, **options)
 
 
 def test_each_tower_has_its_own_cuts_and_returns_are_none():
-    assert find_cuts(*of_step(), STEP_TOWERS, [[], []]) == [[("x0", 0)], [("x1", 0)]]
-    assert find_cuts(*of_step(), STEP_TOWERS, [[("x0", 0)], []]) == [[], [("x1", 0)]]
+    assert find_cuts(of_step(), STEP_TOWERS, [[], []]) == [[("x0", 0)], [("x1", 0)]]
+    assert find_cuts(of_step(), STEP_TOWERS, [[("x0", 0)], []]) == [[], [("x1", 0)]]
 
 
 def test_data_reach_a_tower_through_nodes_of_no_tower():
     text = STEP.replace("Mul(x0, w)", "Mul(scaled, w)") + "scaled = Neg(x0)\n"
-    assert find_cuts(*of_step(text), STEP_TOWERS, [[], []])[0] == [("x0", 0)]
+    assert find_cuts(of_step(text), STEP_TOWERS, [[], []])[0] == [("x0", 0)]
 
 
 def test_common_cuts_are_those_of_update_ops_and_losses():
     text = STEP.replace("rate = Const()", "rate = Placeholder()") + "loss = Neg(x1)\n"
-    assert find_common_cuts(*of_step(text), STEP_TOWERS, ["train"], [], []) == [("rate", 0)]
-    assert find_common_cuts(*of_step(text), STEP_TOWERS, ["train"], [("loss", 0)], []) == [("rate", 0), ("x1", 0)]
+    assert find_common_cuts(of_step(text), STEP_TOWERS, []) == [("rate", 0)]
+    assert find_common_cuts(of_step(text, losses=["loss"]), STEP_TOWERS, []) == [("rate", 0), ("x1", 0)]
 
 
 @pytest.mark.parametrize("producer, expected", [("x0", True), ("rate", False), ("a", False)])
 def test_data_come_from_placeholders_and_nothing_that_a_tower_computes(producer, expected):
-    graph, _, towers = of_step()
-    assert brings_data(graph, towers, producer) == expected
+    step = of_step()
+    assert brings_data(step.graph, step.towers, producer) == expected

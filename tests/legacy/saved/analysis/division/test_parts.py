@@ -9,7 +9,7 @@ from workloads.support.errors import InputError
 
 def divided(*arguments, **options):
     """The parts of a step; see `labelled_step`."""
-    return divide_step(**labelled_step(*arguments, **options))
+    return divide_step(labelled_step(*arguments, **options))
 
 
 def test_cuts_and_crossings_enclose_each_tower():

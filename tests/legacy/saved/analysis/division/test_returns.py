@@ -13,13 +13,13 @@ TOWERS = dict(STEP_TOWERS, c=0)
 
 
 def test_a_tensor_that_is_computed_from_both_towers_comes_back():
-    graph = labelled_step(TEXT, TOWERS)["graph"]
+    graph = labelled_step(TEXT, TOWERS).graph
     assert find_returns(graph, 2, set(graph.nodes), TOWERS, {}) == [[("sum", 0)], []]
     assert find_returns(graph, 2, set(graph.nodes), STEP_TOWERS, {}) == [[], []]  # c is computed once
 
 
 def test_what_is_kept_over_the_exchange():
-    graph = labelled_step(TEXT, TOWERS)["graph"]
+    graph = labelled_step(TEXT, TOWERS).graph
     early = {(("sum", 0), 0): {0: ("a", 0), 1: ("b", 0)}}
     assert find_saved_tensors(graph, TOWERS, 0, [("sum", 0)], early) == [("a", 0)]
     assert find_saved_tensors(graph, TOWERS, 1, [], early) == []
@@ -29,16 +29,14 @@ def test_what_is_kept_over_the_exchange():
 
 def test_an_input_is_owned_by_the_only_tower_that_takes_it():
     step = labelled_step(STEP, STEP_TOWERS)
-    assert owned_inputs(step["graph"], step["towers"], STEP_TOWERS) == {("x0", 0): 0, ("x1", 0): 1}
+    assert owned_inputs(step.graph, step.towers, STEP_TOWERS) == {("x0", 0): 0, ("x1", 0): 1}
     shared = labelled_step(STEP.replace("Mul(x1, w)", "Mul(x0, w)"), STEP_TOWERS)
-    assert owned_inputs(shared["graph"], shared["towers"], STEP_TOWERS) == {}
+    assert owned_inputs(shared.graph, shared.towers, STEP_TOWERS) == {}
 
 
 @pytest.mark.parametrize("measure, alone", [("Size", True), ("Shape", True), ("Sum", False)])
 def test_the_number_of_all_towers_examples_is_no_result_of_theirs(measure, alone):
-    graph = labelled_step(TEXT + f"rows = {measure}(sum)\nshare = Reciprocal(rows)\nd = Mul(b, share)\n", TOWERS)[
-        "graph"
-    ]
+    graph = labelled_step(TEXT + f"rows = {measure}(sum)\nshare = Reciprocal(rows)\nd = Mul(b, share)\n", TOWERS).graph
     early = {(("share", 0), 0): {0: TensorId("a", 0), 1: TensorId("b", 0)}}
     assert depend_on_sizes_alone(graph, {TensorId("share", 0)}, early) == alone
     assert not depend_on_sizes_alone(graph, {TensorId("share", 0), TensorId("sum", 0)}, early)

@@ -9,8 +9,7 @@ from workloads.support.errors import InputError
 
 def tower_nodes(*arguments, **options):
     """{node: tower} of a step; see `labelled_step`."""
-    step = labelled_step(*arguments, **options)
-    return find_tower_nodes(members=step.pop("phase_members"), **step)
+    return find_tower_nodes(labelled_step(*arguments, **options))
 
 
 def test_what_depends_on_one_tower_is_its_own_and_what_depends_on_both_is_not():
