@@ -82,7 +82,7 @@ def enter(comparison):
 )
 def test_float64_judges_where_bits_differ_beyond_a_known_floor(results, references, asked):
     asked["results"] = list(results)
-    comparison = entrants.Comparison(3, lambda done: None)
+    comparison = entrants.ParityCheck(3, lambda done: None)
     enter(comparison)
     made = enter(comparison)
     assert asked["references"] == references
@@ -90,14 +90,14 @@ def test_float64_judges_where_bits_differ_beyond_a_known_floor(results, referenc
 
 
 def test_the_comparison_in_float64_begins_at_the_initial_values_of_every_side(asked):
-    enter(entrants.Comparison(3, lambda done: None))
+    enter(entrants.ParityCheck(3, lambda done: None))
     assert asked["references"] == [False, True]
     assert asked["starts"] == [[0, 0, 0], [0, 0, 0]]
 
 
 def test_a_difference_that_float64_confirms_is_one(asked):
     asked["results"] = [IDENTICAL, FAILED, FAILED]
-    comparison = entrants.Comparison(3, lambda done: None)
+    comparison = entrants.ParityCheck(3, lambda done: None)
     enter(comparison)
     legacy, port, lone = enter(comparison)
     assert not port.contestant.verification.passed and lone.runner is None

@@ -91,7 +91,7 @@ def test_the_whole_batch_is_the_towers_mean(source):
 def test_the_whole_batch_of_batch_norm_is_no_mean_and_is_told_by_comparison(monkeypatch):
 
     monkeypatch.setattr(one_device, "reason_for_parts", lambda job: "")  # as if nothing were known of the workload
-    comparison = entrants.Comparison(2, lambda done: None)
+    comparison = entrants.ParityCheck(2, lambda done: None)
     with contextlib.ExitStack() as stack:
         made = entrants.enter_programs(stack, setup(Everything()), "resident", comparison)
     assert [entrant.contestant.name for entrant in made] == ["legacy", "modern", "one device"]
