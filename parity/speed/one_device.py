@@ -77,19 +77,22 @@ def reason_for_parts(job: Job) -> str:
     return ""
 
 
-def one_device_program(setup: Setup, in_parts: bool) -> Program:
+def one_device_program(setup: Setup, in_parts: bool, dtype: str | None = None) -> Program:
     """Makes the port on the setup's first device.
 
     Args:
       setup: the job.
       in_parts: takes the global batch in as many parts as there are replicas, all in one function: the same
         mathematics whatever the workload; else the whole batch at once.
+      dtype: of the program; None for the job's.
 
     Returns:
       the program.
     """
     devices = setup.devices()[:1]
-    job = setup.job if in_parts else dataclasses.replace(setup.job, replicas=1)
+    job = dataclasses.replace(setup.job, dtype=dtype or setup.job.dtype)
+    if not in_parts:
+        job = dataclasses.replace(job, replicas=1)
     return OneDeviceProgram(job, setup.make_source(job), setup.modern, devices)
 
 
