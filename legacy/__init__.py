@@ -1,4 +1,4 @@
-"""The old way: one graph, a loop over devices, shared variables, averaged gradients, a session.
+"""Tower programs of TensorFlow 1.x: one graph, a loop over devices, shared variables, averaged gradients, a session.
 
 Written as tower programs were written from 2016 to 2019, in `tf.compat.v1` names that TensorFlow 1.15 and
 current TensorFlow both have. It imports `workloads` and nothing of `modern` or `parity`.

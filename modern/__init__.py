@@ -1,7 +1,8 @@
 """The modern implementation, `tf.distribute`: replicas, all-reduce, update rules, programs, and the commands to run it.
 
 It needs current TensorFlow and imports `workloads`, and nothing of `legacy` or `parity`.
-Start with `factory.py` (a job's program); Keras is imported by `mirrored/state/keras_rules.py` alone, when asked for.
+Keras is imported only where it is asked for: by `mirrored/state/keras_rules.py`, `keras_models/` and the recorder of
+Keras models. Start with `factory.py` (a job's program).
 """
 
 import os

@@ -42,7 +42,7 @@ def modern_program(
 
         return LiftedProgram(job, source, options, devices)
     if job.workload.has_own_step:
-        from modern.written.program import StepProgram
+        from modern.steps.program import StepProgram
 
         return StepProgram(job, source, options, devices)
     if options.placement == "layers":

@@ -10,7 +10,7 @@ import tensorflow as tf
 from modern.lifted.function import Tensors
 from modern.lifted.step import LiftedStepTensors
 from modern.mirrored.state.variables import MirroredState
-from modern.written.replica import run_train_op
+from modern.steps.replica import run_train_op
 from workloads.job import Job
 from workloads.lifted.pieces.noise import noise_key
 from workloads.lifted.plan import indices_label

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from modern.mirrored.in_turn_program import InTurnProgram
-from tests.modern.written.test_program import program
+from tests.modern.steps.test_program import program
 
 
 class Numbered(InTurnProgram):

@@ -8,8 +8,8 @@ from legacy.factory import legacy_program
 from legacy.options import LegacyOptions
 from modern.factory import modern_program
 from modern.options import ModernOptions
-from modern.written.program import StepProgram
-from modern.written.replica import run_train_op
+from modern.steps.program import StepProgram
+from modern.steps.replica import run_train_op
 from tests.small_steps import EXAMPLES, Weighed
 from workloads.job import Job
 from workloads.sources import Source

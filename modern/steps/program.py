@@ -16,7 +16,7 @@ from modern.mirrored.input.replica_input import ReplicaInput
 from modern.mirrored.state.variables import MirroredState
 from modern.mirrored.step.step_tensors import Tensors, replica_arrays
 from modern.options import ModernOptions
-from modern.written.replica import run_train_op
+from modern.steps.replica import run_train_op
 from workloads.job import Job
 from workloads.numerics.random_keys import noise_key
 from workloads.program import StepRecord
