@@ -26,8 +26,9 @@ import zipfile
 import numpy as np
 import tensorflow
 
+# Arguments are annotated in comments, which the type checker reads: Python 2.7 has no annotations and no `typing`.
 MYPY = False
-if MYPY:  # for the type comments; Python 2.7 has no typing
+if MYPY:
     from typing import Any, Dict, Iterable, List, Sequence, Set, Tuple  # noqa: F401
 
 tf = getattr(getattr(tensorflow, "compat", None), "v1", tensorflow)
