@@ -1,4 +1,4 @@
-"""Whatever is wrong with a user's own workload or data is told in one line that names their file and line."""
+"""Whatever is wrong with a user's own workload or data is reported in one line that names their file and line."""
 
 import re
 import sys
@@ -24,7 +24,7 @@ from workloads.support.user import user_code
 STEPS = 2
 
 
-def told(work):
+def reported_by(work):
     """The error that `work` is reported to end with, in one line; None if it ends well."""
     try:
         work()
@@ -47,7 +47,7 @@ def run_side(workload, side, run=True, **options):
                 program.step()
 
 
-def assert_told_as(reported, case):
+def assert_reported_as(reported, case):
     """Asserts that an error is of the case's kind, and names its file and line."""
     assert type(reported) is case.error, reported
     assert re.search(case.says, str(reported)), reported
@@ -61,13 +61,13 @@ def cases(group):
 @cases(AT_BUILD)
 @pytest.mark.parametrize("side", ["legacy", "modern"])
 def test_a_fault_that_shows_before_the_first_step(case, side):
-    assert_told_as(told(lambda: run_side(case.workload, side)), case)
+    assert_reported_as(reported_by(lambda: run_side(case.workload, side)), case)
 
 
 @cases(AT_RUN)
 @pytest.mark.parametrize("side", ["legacy", "modern"])
 def test_a_fault_that_shows_in_a_step(case, side):
-    assert_told_as(told(lambda: run_side(case.workload, side)), case)
+    assert_reported_as(reported_by(lambda: run_side(case.workload, side)), case)
 
 
 SOME = [case for case in AT_RUN if case.name in ("examples_that_end", "too_few_examples", "numpy_function")]
@@ -79,12 +79,12 @@ SOME = [case for case in AT_RUN if case.name in ("examples_that_end", "too_few_e
     [("legacy", {"input": "queue"}), ("legacy", {"input": "dataset"}), ("modern", {"autodiff": "tape"})],
 )
 def test_a_fault_that_shows_in_a_step_of_another_way(case, side, options):
-    assert_told_as(told(lambda: run_side(case.workload, side, run=False, **options)), case)
+    assert_reported_as(reported_by(lambda: run_side(case.workload, side, run=False, **options)), case)
 
 
 @pytest.mark.parametrize("side", ["legacy", "modern"])
 def test_the_healthy_workload_runs(side):
-    assert told(lambda: run_side(Healthy(), side)) is None
+    assert reported_by(lambda: run_side(Healthy(), side)) is None
 
 
 @pytest.mark.parametrize("side, options", [("legacy", {"input": "queue"}), ("legacy", {}), ("modern", {})])
@@ -98,7 +98,7 @@ def test_examples_that_end_after_the_last_step_are_enough(side, options):
         return Healthy().examples(rng, count)
 
     workload = workload_with(examples=examples)
-    assert told(lambda: run_side(workload, side, **options)) is None
+    assert reported_by(lambda: run_side(workload, side, **options)) is None
     assert len(steps) >= STEPS
 
 
@@ -129,7 +129,7 @@ def test_a_fault_of_a_data_function(function, error, says, how):
         else:
             list(source.pipeline(0).take(8).as_numpy_iterator())
 
-    reported = told(read)
+    reported = reported_by(read)
     assert type(reported) is error and re.search(says, str(reported)), reported
     assert place_of(function) in str(reported)
 
@@ -153,7 +153,7 @@ def test_a_module_that_cannot_be_used(text, error, says, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "mine", raising=False)
-    reported = told(lambda: registry.get("mine:X"))
+    reported = reported_by(lambda: registry.get("mine:X"))
     assert type(reported) is error and re.search(says, str(reported)), reported
     sys.modules.pop("mine", None)
 
@@ -196,7 +196,7 @@ def test_the_whole_traceback_is_there_if_it_is_asked_for():
 
 
 @pytest.mark.slow
-def test_an_older_interpreters_error_is_told_alike(legacy_python):
+def test_an_older_interpreters_error_is_reported_alike(legacy_python):
     process = run("parity.verify", f"--legacy_python={legacy_python}", workload_flag("wrong_key"))
     refusal = without_progress(process.stderr)
     assert (process.returncode, refusal.count("\n")) == (command.USER_CODE, 1), process.stderr

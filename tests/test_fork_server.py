@@ -81,7 +81,7 @@ def test_tensorflow_that_was_imported_for_other_runs_is_not_given(exact, run):
     assert process.returncode == 1 and "TF_ENABLE_ONEDNN_OPTS is " in process.stderr
 
 
-def test_a_server_that_has_ended_is_told():
+def test_a_server_that_has_ended_is_reported():
     server = fork_server.ForkServer(exact=True)
     os.kill(server._process.pid, signal.SIGKILL)
     server._process.wait()

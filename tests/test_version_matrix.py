@@ -42,7 +42,7 @@ def test_an_interpreter_of_pyenv_comes_before_the_command_of_its_name(tmp_path, 
     assert version_matrix.find_python("3.11") == "/somewhere/python3.11"
 
 
-def test_what_cannot_be_installed_is_told_from_what_fails(tmp_path, monkeypatch):
+def test_what_cannot_be_installed_is_distinguished_from_what_fails(tmp_path, monkeypatch):
     def run(said):
         def ended(command, **_):
             return subprocess.CompletedProcess(command, 1 if "pip" in command else 0, "", said)

@@ -141,7 +141,7 @@ def test_help_begins_with_the_commands_own_description_and_knows_its_json(subcom
         assert ("--json\n" in process.stdout) == ("command.write_json(" in file.read())
 
 
-def test_a_users_module_that_wants_its_own_package_of_that_name_is_told(tmp_path):
+def test_a_users_module_that_wants_its_own_package_of_that_name_is_reported(tmp_path):
     (tmp_path / "legacy").mkdir()
     (tmp_path / "legacy" / "net.py").write_text("")
     (tmp_path / "mine.py").write_text("from legacy import net\nfrom legacy.net import x\n")

@@ -40,7 +40,7 @@ def test_random_numbers_come_with_the_batch(tmp_path):
     assert {name: value for name, value in second.items() if name != "x"} == {"noise/a/0": 3}
 
 
-def test_what_was_not_recorded_is_told(tmp_path):
+def test_what_was_not_recorded_is_reported(tmp_path):
     steps = small_steps(1)
     del steps[0]["tensors/x1:0"]
     with pytest.raises(InputError, match="--recording: step 0 does not hold 'x1:0'"):

@@ -73,7 +73,7 @@ def test_a_source_says_what_was_recognised_and_what_was_a_race():
     assert "learning_rate: Any = schedules.ExponentialDecay(0.1, 6, 0.5, staircase=True)" in text
 
 
-def test_scalars_that_were_fed_are_constants_and_those_that_are_assumed_are_told():
+def test_scalars_that_were_fed_are_constants_and_those_that_are_assumed_are_reported():
     assert "For 2 replicas only: the loss is divided by 2, gradients are summed." in source("e_slim_dropout").text
     assert "replicas only" not in source("a_split_sgd").text
     assert "KEEP_PROB = 0.75  # fed at every step in the old program" in source("e_slim_dropout").text

@@ -29,7 +29,7 @@ def towers():
         )
 
 
-def test_variables_are_told_apart_by_kind(towers):
+def test_variables_are_distinguished_by_kind(towers):
     names = {kind: list(variables) for kind, variables in variables_by_kind(towers).items()}
     assert names == {"weights": ["w"], "slots": ["w/momentum"], "statistics": ["moving"], "averages": ["w"]}
 

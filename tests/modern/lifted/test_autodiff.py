@@ -93,7 +93,7 @@ def test_a_weight_that_the_loss_does_not_depend_on_has_a_gradient_of_zero():
     assert differentiated(Graph(graph.as_graph_def()), {"w": [1.0, 2.0]}, phase, {})["g0:0"].tolist() == [0, 0]
 
 
-def test_an_op_without_a_gradient_is_told():
+def test_an_op_without_a_gradient_is_reported():
     with tf.Graph().as_default() as graph:
         w = v1.get_variable("w", [2, 2], use_resource=False)
         tf.reduce_sum(tf.raw_ops.Lu(input=w)[0], name="loss0")
@@ -120,7 +120,7 @@ def test_says_why_a_loss_cannot_be_differentiated_anew():
             check_differentiable(workload_of(graph), phase)
 
 
-def test_a_while_loop_is_told():
+def test_a_while_loop_is_reported():
     with tf.Graph().as_default() as graph:
         v1.disable_control_flow_v2()
         y = v1.while_loop(lambda i: i < 3.0, lambda i: i + 1.0, [tf.constant(0.0)], name="loop")

@@ -30,7 +30,7 @@ def test_a_combination_of_two_vectors_is_found():
     assert found.residual < 1e-15
 
 
-def test_a_decay_is_told_from_a_factor():
+def test_a_decay_is_distinguished_from_a_factor():
     rng = np.random.RandomState(0)
     left = {"a": rng.randn(6), "b": rng.randn(4)}
     weights = {"a": rng.randn(6), "b": rng.randn(4)}

@@ -26,7 +26,7 @@ def fits_of(left, right=None, context=None, gradients=REPLICAS, right_gradients=
 
 
 @pytest.mark.parametrize("combined, form, weight", [(MEAN, CombinedForm("mean"), 0.5), (SUM, CombinedForm("sum"), 1.0)])
-def test_a_mean_and_a_sum_are_told_apart(combined, form, weight):
+def test_a_mean_and_a_sum_are_distinguished(combined, form, weight):
     left, _ = fits_of(combined)
     assert left.first == form
     assert left.fits[form] == 0.0

@@ -92,7 +92,7 @@ def test_a_weight_is_still_if_it_should_have_moved_by_more_than_rounding(gradien
     assert updates_of(step_of([0.0, 0.0], [gradient, 0.0])).steps[0].still == still
 
 
-def test_nesterovs_form_is_told_from_the_rules_own():
+def test_nesterovs_form_is_distinguished_from_the_rules_own():
     optimizer = optimizers.Momentum(0.5)
     slots = {"w/momentum": [4.0, 0.0]}, {"w/momentum": [4.0, 2.0]}  # 0.5 old + gradient
     step = step_of([-0.5 * (2.0 + 2.0), -0.5 * (2.0 + 1.0)], [2.0, 2.0], slots=slots[0], new_slots=slots[1])
@@ -155,7 +155,7 @@ def test_a_dense_matrix_has_no_rows_to_tell_apart():
         assert updates_of(step_of(-0.5 * gradient, gradient, np.zeros((3, 2)))).steps[0].rows == {}
 
 
-def test_adam_without_its_powers_is_told_by_the_forms_that_need_none():
+def test_adam_without_its_powers_is_recognised_by_the_forms_that_need_none():
     optimizer = optimizers.Adam(0.5, 0.5)
     slots = {"w/m": [0.0, 0.0], "w/v": [0.0, 0.0]}, {"w/m": [1.0, 1.0], "w/v": [2.0, 2.0]}
     updates = updates_of(step_of([-0.5, -0.5], [2.0, 2.0], slots=slots[0], new_slots=slots[1]), optimizer=optimizer)

@@ -56,7 +56,7 @@ def gpu_profile(streams):
     return space
 
 
-def test_logical_devices_of_one_card_are_told_apart_by_their_streams():
+def test_logical_devices_of_one_card_are_distinguished_by_their_streams():
     graphs = [graph_of("a/conv", "Conv2D", GPUS[0]), graph_of("b/conv", "Conv2D", GPUS[1])]
     streams = {
         "Stream #13": [("void cudnn::kernel<float>", "a/conv:Conv2D"), ("Memset 3", None)],

@@ -88,7 +88,7 @@ def test_the_whole_batch_is_the_towers_mean(source):
     assert lone.describe()["reduction"] == "none, the whole batch at once"
 
 
-def test_the_whole_batch_of_batch_norm_is_no_mean_and_is_told_by_comparison(monkeypatch):
+def test_the_whole_batch_of_batch_norm_is_no_mean_and_is_recognised_by_comparison(monkeypatch):
 
     monkeypatch.setattr(one_device, "reason_for_parts", lambda job: "")  # as if nothing were known of the workload
     comparison = entrants.ParityCheck(2, lambda done: None)

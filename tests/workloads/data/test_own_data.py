@@ -86,7 +86,7 @@ def test_refuses_other_arrays(changes, says, tmp_path):
         own(tmp_path / "data.npz")
 
 
-def test_a_file_that_is_no_data_is_told(tmp_path):
+def test_a_file_that_is_no_data_is_reported(tmp_path):
     (tmp_path / "text.npz").write_text("no arrays")
     with pytest.raises(InputError, match="--data: cannot read .* as .npz"):
         open_data(str(tmp_path / "text.npz"))

@@ -61,7 +61,7 @@ def test_what_an_object_based_checkpoint_holds_besides_is_left_out(tmp_path):
     assert read_checkpoint(str(tmp_path / "x")) == {"w": 1.0}
 
 
-def test_what_cannot_be_used_is_told(tmp_path):
+def test_what_cannot_be_used_is_reported(tmp_path):
     with pytest.raises(InputError, match="checkpoint: cannot read"):
         read_checkpoint(str(tmp_path / "nothing"))
     (tmp_path / "damaged.index").write_bytes(b"damaged")

@@ -73,7 +73,7 @@ def test_a_folder_that_is_no_lift_is_not_replaced(tmp_path):
     assert is_lift_folder(str(tmp_path / "empty"))
 
 
-def test_damage_is_told(tmp_path):
+def test_damage_is_reported(tmp_path):
     folder = written(tmp_path)
     path = tmp_path / "lift" / PLAN
     content = json.loads(path.read_text())

@@ -64,7 +64,7 @@ def test_the_file_needs_numpy_alone(tmp_path):
     assert out.stdout.strip() == "[]"
 
 
-def test_examples_are_told_apart_by_every_input():
+def test_examples_are_distinguished_by_every_input():
     batch = {"x": np.array([[1.0], [1.0], [2.0]]), "y": np.array([0, 1, 0])}
     ids = writer.example_ids(batch)
     assert len(set(ids.tolist())) == 3

@@ -107,7 +107,7 @@ def test_updates_that_never_run_are_named(unused, note):
     assert analyse._unused_notes({}, {"train"}) == []
 
 
-def test_updates_that_only_a_read_loss_runs_are_told_from_those_that_never_run():
+def test_updates_that_only_a_read_loss_runs_are_distinguished_from_those_that_never_run():
     first, second = analyse._unused_notes({"update ops": ["a", "b"]}, {"train", "a"})
     assert first.startswith(
         "1 update op runs where the loss is read beside the train op, and not with the train op alone"

@@ -138,7 +138,7 @@ def test_terms_that_a_sum_hands_its_derivative_to_are_followed_to_the_sum():
     assert losses.differentiated(apart, set(apart.nodes)) == ["a", "b", "c"]
 
 
-def test_further_losses_are_told_apart_from_the_first():
+def test_further_losses_are_distinguished_from_the_first():
     def both(tensors, w):
         others = [tf.reduce_mean(tensor) * 3.0 for tensor in tensors]
         grads = [tf.gradients(tensor, [w])[0] for tensor in tensors + others]

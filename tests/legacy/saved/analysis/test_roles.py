@@ -18,7 +18,7 @@ def roles_of(build, tower_of=lambda name: None, trainable=("w",)):
     return {entry.name: (entry.role, entry.of, entry.tower) for entry in found}
 
 
-def test_weights_slots_averages_and_statistics_are_told_by_their_updates():
+def test_weights_slots_averages_and_statistics_are_recognised_by_their_updates():
     def build():
         w, step = variable("w"), variable("global_step", [0.0, 0.0], trainable=False)
         v1.train.AdamOptimizer(0.5).apply_gradients([(tf.constant([1.0, 1.0]), w)])

@@ -30,7 +30,7 @@ def test_other_ops_take_no_indices_to_update(op_type):
     assert not op_types.is_sparse(op_type)
 
 
-def test_sources_random_and_unsafe_ops_are_told_apart():
+def test_sources_random_and_unsafe_ops_are_distinguished():
     assert op_types.is_source("QueueDequeueManyV2") and not op_types.is_source("FIFOQueueV2")
     assert op_types.is_random("RandomUniform") and op_types.is_random("RandomShuffle")
     assert not op_types.is_random("Placeholder")

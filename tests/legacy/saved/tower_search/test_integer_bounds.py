@@ -21,7 +21,7 @@ def lengths(use, shape=(4,)):
     return are_lengths(graph, ImportedGraph(graph), TensorId("labels", 0))
 
 
-def test_lengths_of_sequences_are_told_from_rows():
+def test_lengths_of_sequences_are_distinguished_from_rows():
     reverse = lambda x: tf.raw_ops.ReverseSequence(input=tf.zeros([4, 8]), seq_lengths=tf.cast(x, tf.int64), seq_dim=1)  # noqa: E731
     assert lengths(reverse)
     assert lengths(lambda x: loop(x, tf.constant(5)))

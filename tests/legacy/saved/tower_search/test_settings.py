@@ -55,7 +55,7 @@ def test_what_is_split_or_sliced_is_an_array_though_its_rank_is_unknown(use, exp
     assert not (expected and is_scalar_setting(graph, ImportedGraph(graph), "p"))
 
 
-def test_an_array_is_told_by_the_users_of_its_own_output():
+def test_an_array_is_recognised_by_the_users_of_its_own_output():
     def build():
         first, second = tf.raw_ops.Unpack(value=v1.placeholder(tf.float32, name="p"), num=2, name="parts")
         tf.split(second, 2), tf.multiply(first, 2.0)

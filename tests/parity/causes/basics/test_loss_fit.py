@@ -21,7 +21,7 @@ def fit(left, right, factors=(), decay=None):
         ([4.0 + PENALTY, 8.0 + PENALTY], LossFit(2.0, 1.0)),
     ],
 )
-def test_the_factor_and_the_penalty_are_told_apart(right, expected):
+def test_the_factor_and_the_penalty_are_distinguished(right, expected):
     assert fit([2.0, 4.0], right, [2.0], {"w": [0.5, 0.5]}) == expected
 
 

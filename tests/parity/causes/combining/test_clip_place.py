@@ -21,7 +21,7 @@ def test_each_place_is_a_cause_and_its_opposite_is_not():
     assert clip_before_reduce(later) is None and tower_clip(earlier) is None
 
 
-def test_places_of_clipping_are_not_told_apart_where_gradients_are_parallel():
+def test_places_of_clipping_are_not_distinguished_where_gradients_are_parallel():
     adapt = FAULTS["clipped_on_each_replica"].adapt
     assert adapt(sigmoid_stack.SMALL) is None
     assert adapt(Dyadic()).clip == Clip(0.5, "combined")

@@ -69,7 +69,7 @@ def test_with_two_replicas_a_factor_of_two_or_one_half_may_be_in_the_loss():
     assert recognized(gradient_factors(1.0, 2.0), two)["LOSS_NOT_DIVIDED"].confidence == HIGH
 
 
-def test_a_factor_that_is_both_the_number_of_replicas_and_of_examples_is_told_by_where_it_is():
+def test_a_factor_that_is_both_the_number_of_replicas_and_of_examples_is_recognised_by_where_it_is():
     four_of_four = Context(replicas=4, global_batch=16)
     assert list(recognized(gradient_factors(4.0), four_of_four)) == ["SUM_REDUCTION"]
     assert list(recognized(gradient_factors(1.0, 4.0), four_of_four)) == ["LOSS_NOT_DIVIDED"]

@@ -110,7 +110,7 @@ def test_a_decay_of_one_nth_was_collected_once():
         ([0.01 * RATE, -0.99 * RATE], "The port adds the weight decay in the first replica only: it counts 1/2."),
     ],
 )
-def test_a_decay_in_the_first_replica_or_tower_is_told_replica_by_replica(extra, sentence):
+def test_a_decay_in_the_first_replica_or_tower_is_reported_replica_by_replica(extra, sentence):
     found = recognized(gradient_factors(decay={"w": extra}), 2)
     assert found["REG_COLLECTED_ONCE"].sentence == sentence
 

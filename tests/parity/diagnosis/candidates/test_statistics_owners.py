@@ -54,7 +54,7 @@ def test_the_unexplained_part_is_relative_to_the_change(error, explained):
     assert (FIRST in explaining_owners([row], ["mean"])) is explained
 
 
-def test_no_owner_is_told_by_bits_and_not_by_a_threshold():
+def test_no_owner_is_recognised_by_bits_and_not_by_a_threshold():
     assert unexplained_part(kept(8.0), NONE, ["mean"]) == 0.0
     assert unexplained_part(kept(np.nextafter(np.float32(8), np.float32(9))), NONE, ["mean"]) == float("inf")
 

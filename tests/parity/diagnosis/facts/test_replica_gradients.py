@@ -22,7 +22,7 @@ def test_one_factor_of_all_gradients_needs_no_decay():
     assert (found.loss, found.loss_finite) == (4.0, (True, True))
 
 
-def test_a_multiple_of_the_weight_is_told_from_the_datas_factor():
+def test_a_multiple_of_the_weight_is_distinguished_from_the_datas_factor():
     weights = {"w": [0.0, 2.0]}
     (found,) = fits_of([{"w": [1.0, 0.0]}], [{"w": [2.0, 1.0]}], weights=weights)
     assert found.data == 2.0

@@ -93,7 +93,7 @@ def test_what_the_rule_does_not_explain_on_the_left_either_is_not_blamed_on_the_
     assert find_extents(made_up_evidence(steps, CONTEXT)).updates.names == []
 
 
-def test_proposals_are_told_of_in_steps_from_the_same_state_only():
+def test_proposals_are_compared_in_steps_from_the_same_state_only():
     """Each side keeps what its first replica proposes, so that steps from other states say nothing of proposals."""
     own = {"proposal": (1.0, 2.5), "statistics": {"mean": [1.0, 2.5]}}
     moved = made_up_state({"a": [9.0, 2.0], "b": [3.0, 4.0]}, BEFORE.slots, BEFORE.statistics, BEFORE.averages)

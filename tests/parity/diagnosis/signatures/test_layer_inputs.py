@@ -13,7 +13,7 @@ WEIGHT = RANDOM.normal(size=(8, 6))
 
 
 @pytest.mark.parametrize("inputs, errors, same", [(INPUTS, OTHER_ERRORS, True), (OTHER, ERRORS, False)])
-def test_other_inputs_are_told_from_other_errors(inputs, errors, same):
+def test_other_inputs_are_distinguished_from_other_errors(inputs, errors, same):
     assert same_column_space(INPUTS.T @ ERRORS, inputs.T @ errors, 3, EPS) is same
 
 

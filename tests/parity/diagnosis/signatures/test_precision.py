@@ -40,7 +40,7 @@ def test_gradients_of_a_narrow_format_are_found_with_its_name():
     assert (seen.stage, seen.names, seen.format, seen.before) == (stages.GRADIENTS, ("w",), "bfloat16", False)
 
 
-def test_a_result_that_was_rounded_is_told_from_addends_that_were():
+def test_a_result_that_was_rounded_is_distinguished_from_addends_that_were():
     mean = (ONE.astype(np.float64) + TWO) / 2
     (after,) = found(combined=narrow(mean, "float16"))
     assert (after.stage, after.format, after.before) == (stages.COMBINED, "float16", False)

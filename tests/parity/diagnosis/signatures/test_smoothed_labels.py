@@ -39,7 +39,7 @@ def test_counts_that_are_whole_by_less_than_rounding_explains_are_no_smoothing()
     assert smoothed(0.125 * (almost / 8 - 1 / 4)) is None
 
 
-def test_a_smoothing_is_told_apart_from_a_factor_of_the_loss():
+def test_a_smoothing_is_distinguished_from_a_factor_of_the_loss():
     assert smoothed(0.125 * (COUNTS / 8 - 1 / 4)).distinct
 
 

@@ -121,7 +121,7 @@ def test_knows_what_feeds_a_node_and_what_uses_it():
     assert graph.type("a") == "Square" and graph.users("after") == []
 
 
-def test_reaches_up_and_down_as_far_as_it_is_told():
+def test_reaches_up_and_down_as_far_as_it_is_asked():
     graph = graph_of(diamond)
     assert graph.ancestors(["after"]) == {"after", "c", "a", "b", "x"}
     assert graph.ancestors(["after"], controls=False) == {"after"}

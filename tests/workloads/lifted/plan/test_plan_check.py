@@ -79,7 +79,7 @@ def changed(path, value):
         ("phases.0.control_dependencies", [ControlDependency("a", "update")], "names 'a', which is no node"),
     ],
 )
-def test_each_wrong_entry_is_told(path, value, message):
+def test_each_wrong_entry_is_reported(path, value, message):
     with pytest.raises(InputError, match="^lift: .*" + message):
         check(changed(path, value))
 

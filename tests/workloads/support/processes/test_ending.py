@@ -109,7 +109,7 @@ def test_an_unexpected_exception_is_shown_and_ends_it_too(start):
 @pytest.mark.parametrize(
     "number, status, line", [(signal.SIGINT, 130, "interrupted\n"), (signal.SIGTERM, 143, "terminated\n")]
 )
-def test_an_error_that_a_library_makes_of_a_signal_is_told_as_the_signal(number, status, line, start):
+def test_an_error_that_a_library_makes_of_a_signal_is_reported_as_the_signal(number, status, line, start):
     work = f"""
 import signal
 try:

@@ -41,7 +41,7 @@ def test_the_status_and_what_is_printed_are_the_works():
     assert sorted(process.stderr.splitlines()) == ["native", "told"]
 
 
-def test_refused_input_and_defects_are_told_as_without_a_child():
+def test_refused_input_and_defects_are_reported_as_without_a_child():
     assert run("raise InputError('--x: got 1, not this')").stderr == "error: --x: got 1, not this\n"
     defect = run("1 / 0")
     assert defect.returncode == 1 and "ZeroDivisionError" in defect.stderr
