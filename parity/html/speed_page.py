@@ -82,8 +82,8 @@ def ratio_pictures(entries: Mapping[str, Mapping[str, Any]]) -> list[str]:
         return blocks
     title = "speed of the port relative to the towers"
     picture = charts.interval_bars(title, "port / towers; 1: as fast as the towers", bars, 1.0)
-    told = "; ".join(f"{name}: {ratio_text(ratio)}" for name, ratio in ratios.items())
-    return [figure(picture, f"Medians with 95 % intervals. {told}."), *blocks]
+    listed = "; ".join(f"{name}: {ratio_text(ratio)}" for name, ratio in ratios.items())
+    return [figure(picture, f"Medians with 95 % intervals. {listed}."), *blocks]
 
 
 def _contestant_pictures(content: Mapping[str, Any]) -> list[str]:
@@ -127,11 +127,11 @@ def _parity_table(verified: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _verdict(content: Mapping[str, Any]) -> str:
-    told = "; ".join(
+    listed = "; ".join(
         f"{content['verdicts'][kind]} with {kind} batches, {ratio_text(ratio_from_json(ratio))} x the towers"
         for kind, ratio in content["ratios"].items()
     )
-    return f"The port is {told}"
+    return f"The port is {listed}"
 
 
 def _mood(content: Mapping[str, Any]) -> str:

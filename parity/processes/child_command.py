@@ -38,8 +38,8 @@ def raise_user_error(status: int, errors: str) -> None:
       errors: what it wrote to stderr, whose last line tells the error.
     """
     if status == command.USER_CODE:
-        told = errors.strip().rpartition("\n")[2]
-        raise UserError(told[len(command.ERROR) :] if told.startswith(command.ERROR) else told)
+        line = errors.strip().rpartition("\n")[2]
+        raise UserError(line[len(command.ERROR) :] if line.startswith(command.ERROR) else line)
 
 
 def child_environment() -> dict[str, str]:

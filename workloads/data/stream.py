@@ -144,8 +144,8 @@ class StreamBatches(Batches):
             for name, wanted in self._request.inputs.items()
             if wanted.rank is not None and values[name].ndim
         }
-        told = ", ".join(f"{name} {list(values[name].shape)}" for name in values)
-        require(len(set(counts.values())) <= 1, self._what, told, "inputs must have equally many rows")
+        shapes = ", ".join(f"{name} {list(values[name].shape)}" for name in values)
+        require(len(set(counts.values())) <= 1, self._what, shapes, "inputs must have equally many rows")
         count = next(iter(counts.values()), self._request.order.size)
         return _Part(self._what, count, {name: name in counts for name in values}, values)
 

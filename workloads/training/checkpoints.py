@@ -156,8 +156,8 @@ class Checkpoints:
         """Raises `InputError` for the state of another job: where names and shapes agree it would load, wrongly."""
         other = sorted(key for key in set(about) | set(self._about) if about.get(key) != self._about.get(key))
         if other:
-            told = [f"{key} {about.get(key)} and not {self._about.get(key)}" for key in other[:3]]
-            raise InputError("made by another job: " + "; ".join(told))
+            differing = [f"{key} {about.get(key)} and not {self._about.get(key)}" for key in other[:3]]
+            raise InputError("made by another job: " + "; ".join(differing))
 
 
 def newest_checkpoint(folder: str) -> str:

@@ -178,8 +178,8 @@ def metrics_of_part(job: Job, frame: Frame, batch: Tensors) -> dict[str, tf.Tens
     what = user_code.named(what, workload.metrics)
     require(isinstance(metrics, Mapping) and metrics, what, metrics, f"must be {allowed}")
     for name, value in metrics.items():
-        told = f"{name!r} must be a number for each example, [{rows}]"
-        require(isinstance(value, tf.Tensor), what, value, told)
+        expected = f"{name!r} must be a number for each example, [{rows}]"
+        require(isinstance(value, tf.Tensor), what, value, expected)
         numbers = value.dtype.is_floating or value.dtype.is_integer or value.dtype.is_bool
-        require(numbers and value.shape.as_list() == [rows], what, f"{value.dtype.name} {value.shape}", told)
+        require(numbers and value.shape.as_list() == [rows], what, f"{value.dtype.name} {value.shape}", expected)
     return {name: tf.cast(value, tf.float64) for name, value in sorted(metrics.items())}

@@ -206,8 +206,8 @@ class Output:
           means: {metric: mean over the examples}.
           count: number of examples.
         """
-        told = "  ".join(f"{name} {value:.6g}" for name, value in means.items())
-        text = f"{self._side} | step {step:6d} | evaluation of {counted(count, 'example')}: {told}"
+        listed = "  ".join(f"{name} {value:.6g}" for name, value in means.items())
+        text = f"{self._side} | step {step:6d} | evaluation of {counted(count, 'example')}: {listed}"
         self._write({"step": step, "evaluation": dict(means), "examples": count}, text)
 
     def write_memory(self, peak: int) -> None:
