@@ -40,8 +40,8 @@ def describe_effects(graph: Graph, imported: ImportedGraph, state: VariableUses,
 
 
 def _effect(graph: Graph, imported: ImportedGraph, state: VariableUses, name: str) -> Effect:
-    writes, kind, branches = state.writes[name], graph.type(name), graph.branches()
-    conditions = _conditions(graph, name) if name in branches else []
+    writes, kind = state.writes[name], graph.type(name)
+    conditions = _conditions(graph, name)
     arguments = [argument.name for argument in imported.definition(name).input_arg][len(writes) :]
     inputs = graph.inputs(name)[len(writes) :]
     applies = op_types.is_apply(kind)
@@ -73,7 +73,7 @@ def _conditions(graph: Graph, name: str) -> list[Condition]:
       InputError: data enter one of these branches by several predicates.
     """
     found = enclosing_conditions(graph, name)
-    if not found or any(len(branches) != 1 for branches in found):
+    if any(len(branches) != 1 for branches in found) or (name in graph.branches() and not found):
         raise InputError(f"graph file: {name!r} changes variables in a branch of several conditions at once")
     return [Condition(predicate.name, bool(value)) for ((predicate, value),) in found]
 

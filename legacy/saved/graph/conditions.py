@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
 from workloads.lifted.graph import MERGES, SWITCHES, Graph, TensorId
 
 
-def entering_switches(graph: Graph, name: str) -> set[TensorId]:
-    """Returns the outputs of Switch nodes by which data and control enter the branch that a node is in."""
-    branches = graph.branches()
-    found: set[TensorId] = set()
-    seen, todo = {name}, [name]
-    while todo:
-        node = todo.pop()
-        for before, output in graph.inputs(node) + [TensorId(control, 0) for control in graph.controls(node)]:
-            if graph.type(before) in SWITCHES and len(graph.inputs(before)) > 1:
-                found.add(TensorId(before, output))
-            elif before in branches and before not in seen:
-                seen.add(before)
-                todo.append(before)
-    return found
+class Branch(NamedTuple):
+    """A branch of a `cond`.
+
+    Attributes:
+      predicate: of the `cond`, as it is before it enters any branch.
+      value: 1 for the branch that runs where the predicate is true, else 0.
+    """
+
+    predicate: TensorId
+    value: int
+
+    @property
+    def opposite(self) -> Branch:
+        """The other branch of the same `cond`."""
+        return Branch(self.predicate, 1 - self.value)
 
 
-def enclosing_conditions(graph: Graph, name: str) -> list[set[tuple[TensorId, int]]]:
-    """Returns the branches that a node is in, the outermost first: for each, {(predicate, the value it runs with)}.
+def enclosing_conditions(graph: Graph, name: str) -> list[set[Branch]]:
+    """Returns the branches that a node is in, the outermost first.
 
-    A branch that is entered by one `cond` has one predicate.
+    Each set has one branch, but where data enter by several predicates of which none is in a branch of the other.
 
     >>> from tensorflow.core.framework import graph_pb2
     >>> graph_def = graph_pb2.GraphDef()
@@ -32,32 +37,18 @@ def enclosing_conditions(graph: Graph, name: str) -> list[set[tuple[TensorId, in
     >>> _ = graph_def.node.add(name="switch", op="Switch", input=["x", "p"])
     >>> _ = graph_def.node.add(name="negative", op="Neg", input=["switch:1"])
     >>> enclosing_conditions(Graph(graph_def), "negative")
-    [{(TensorId(node='p', output=0), 1)}]
+    [{Branch(predicate=TensorId(node='p', output=0), value=1)}]
     """
-    found: list[set[tuple[TensorId, int]]] = []
-    seen: set[TensorId] = set()
-    switches = entering_switches(graph, name) if name in graph.branches() else set()
-    while switches - seen:
-        seen |= switches
-        found.insert(0, {(graph.before_branches(graph.inputs(switch)[1]), output) for switch, output in switches})
-        switches = {outer for switch, _ in switches for outer in _switches_before(graph, switch)}
-    return found
+    own, depths = _branches_of_nodes(graph)[name], _depths(graph)
+    levels = sorted({depths[branch.predicate] for branch in own})
+    return [{branch for branch in own if depths[branch.predicate] == level} for level in levels]
 
 
-def _switches_before(graph: Graph, switch: str) -> set[TensorId]:
-    """Returns the outputs of Switch nodes by which what a Switch takes enters the branch around it."""
-    found: set[TensorId] = set()
-    for tensor in graph.inputs(switch):
-        if graph.type(tensor.node) in SWITCHES:
-            found.add(tensor)
-        elif tensor.node in graph.branches():
-            found |= entering_switches(graph, tensor.node)
-    return found
-
-
-def predicates_of(graph: Graph, name: str) -> set[tuple[TensorId, int]]:
-    """Returns {(predicate, its value)} under which a node runs, of all branches that it is in."""
-    return set().union(*enclosing_conditions(graph, name))
+def predicates_of(graph: Graph, name: str) -> frozenset[Branch]:
+    """Returns all branches that a node is in; a Switch that lets a value into one branch only is in that one, too."""
+    branches = _branches_of_nodes(graph)[name]
+    used = {use.output for use in graph.users(name)} if _enters_a_branch(graph, name) else set()
+    return branches | {_entered(graph, TensorId(name, *used))} if len(used) == 1 else branches
 
 
 def exclude_each_other(graph: Graph, first: str, second: str) -> bool:
@@ -71,11 +62,57 @@ def exclude_each_other(graph: Graph, first: str, second: str) -> bool:
     Returns:
       Whether they are in opposite branches of one `cond`.
     """
-    branches = graph.branches()
-    if first not in branches or second not in branches:
-        return False
-    own = predicates_of(graph, first)  # to ask for both is slow where one is in a large loop
-    return bool(own) and any((predicate, 1 - value) in own for predicate, value in predicates_of(graph, second))
+    own = predicates_of(graph, first)
+    return bool(own) and any(branch.opposite in own for branch in predicates_of(graph, second))
+
+
+@functools.lru_cache(maxsize=2)
+def _branches_of_nodes(graph: Graph) -> Mapping[str, frozenset[Branch]]:
+    """Returns {node: the branches that it is in}.
+
+    A node is in every branch that one of its inputs is in. Behind the Merge of a `cond`, whose inputs come from both
+    branches, neither is left.
+    """
+    found: dict[str, frozenset[Branch]] = {}
+    of_controls: dict[int, frozenset[Branch]] = {}  # many nodes share one list of control inputs
+    for name in graph.order(graph.nodes):
+        controls = graph.controls(name)
+        if id(controls) not in of_controls:
+            of_controls[id(controls)] = _union(found.get(control) for control in controls)
+        inputs = graph.inputs(name)
+        branches = _union((of_controls[id(controls)], *(found.get(tensor.node) for tensor in inputs)))
+        branches |= {_entered(graph, tensor) for tensor in inputs if _enters_a_branch(graph, tensor.node)}
+        if graph.type(name) in MERGES:
+            branches = frozenset(branch for branch in branches if branch.opposite not in branches)
+        found[name] = branches
+    return found
+
+
+def _union(sets: Iterable[frozenset[Branch] | None]) -> frozenset[Branch]:
+    """Returns the union of the sets; a loop's back edge, whose node comes later, has none yet."""
+    return frozenset().union(*(entries for entries in sets if entries))
+
+
+def _enters_a_branch(graph: Graph, name: str) -> bool:
+    """Whether a node is the Switch of a `cond`, and not of a loop."""
+    inputs = graph.inputs(name)
+    return graph.type(name) in SWITCHES and len(inputs) > 1 and graph.type(inputs[1].node) != "LoopCond"
+
+
+def _entered(graph: Graph, output: TensorId) -> Branch:
+    """The branch that an output of a Switch leads into."""
+    return Branch(graph.before_branches(graph.inputs(output.node)[1]), output.output)
+
+
+@functools.lru_cache(maxsize=2)
+def _depths(graph: Graph) -> Mapping[TensorId, int]:
+    """Returns {predicate: number of branches that its `cond` is in}."""
+    depths: dict[TensorId, int] = {}
+    for name, branches in _branches_of_nodes(graph).items():
+        if _enters_a_branch(graph, name):
+            predicate = _entered(graph, TensorId(name, 0)).predicate
+            depths[predicate] = max(len(branches), depths.get(predicate, 0))
+    return depths
 
 
 def after_the_branch(graph: Graph, name: str) -> str | None:

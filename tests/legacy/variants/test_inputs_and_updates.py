@@ -282,6 +282,35 @@ def test_a_loss_scale_that_rises_or_falls_in_opposite_branches(tmp_path):
     assert_same(setup)
 
 
+def test_a_dynamic_loss_scale_that_rises_after_every_second_good_step(tmp_path):
+    """The count of good steps, and the scale's own `cond` behind it, are in the branch of finite gradients."""
+
+    def build():
+        v1.disable_control_flow_v2()
+        xs, scale = split_batch(), plain("scale", [], 4.0)
+        good = v1.get_variable("good_steps", initializer=0, trainable=False, use_resource=False)
+        scaled = towers(lambda i: sum_of_squares(xs[i]) * scale)
+        mean = tf.add_n([tf.gradients(loss, [weights()])[0] / scale for loss in scaled]) / TOWERS
+
+        def finite():
+            with tf.control_dependencies([apply(mean)]):
+                count = v1.assign_add(good, 1)
+                return tf.group(
+                    v1.cond(tf.equal(count % 2, 0), lambda: v1.assign(scale, scale * 2.0), lambda: tf.identity(scale))
+                )
+
+        def overflow():
+            return tf.group(v1.assign(scale, scale / 2.0), v1.assign(good, 0))
+
+        return v1.group(v1.cond(tf.reduce_all(v1.is_finite(mean)), finite, overflow), name="train")
+
+    setup = lifted(build, tmp_path)
+    assert_same(setup)
+    with setup.modern_program() as program:
+        scales = [float(program.step().state.statistics["scale"]) for _ in range(4)]
+    assert scales == [4.0, 8.0, 8.0, 16.0]
+
+
 def test_centered_rmsprop_whose_slots_were_made_in_another_order(tmp_path):
     def build():
         xs = split_batch()

@@ -158,16 +158,22 @@ class _Ordering:
         self._chosen.add(before, after)
 
     def _version_read(self, variable: str, updates: list[str], reader: str) -> int:
-        """The number of updates that run before a node reads the variable."""
-        count = 0
+        """The number of updates that run before a node reads the variable.
+
+        A node that reads before an update reads before all later ones, too, except those of the opposite branch.
+        """
+        count, missed = 0, None
         for number, update in enumerate(updates):
             if update == reader:
                 return number
             if exclude_each_other(self._graph, update, reader):
                 continue  # of two opposite branches, one runs
-            if not self._is_read_after(variable, updates, number, reader):
-                return count
-            count = number + 1
+            if missed is not None and not exclude_each_other(self._graph, missed, update):
+                continue
+            if self._is_read_after(variable, updates, number, reader):
+                count = number + 1
+            else:
+                missed = update
         return count
 
     def _is_read_after(self, variable: str, updates: list[str], index: int, reader: str) -> bool:

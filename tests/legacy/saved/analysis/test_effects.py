@@ -65,6 +65,27 @@ def test_an_update_in_nested_conds_has_all_predicates_the_outermost_first(comput
     assert effect.conditions == (Condition("p:0", True), Condition("cond/large:0" if computed else "q:0", False))
 
 
+def test_an_update_in_an_inner_cond_may_wait_for_one_in_the_outer():
+    """As a loss scale that is raised after every so many good steps: the inner branch begins after the update."""
+
+    def build():
+        w, scale, steps = variable("w"), variable("scale"), variable("steps")
+
+        def finite():
+            with tf.control_dependencies([v1.assign_sub(w, [1.0, 1.0])]):
+                enough = tf.equal(v1.assign_add(steps, [1.0, 1.0])[0], 4.0, "enough")
+                return tf.group(
+                    v1.cond(enough, lambda: tf.group(v1.assign(scale, scale * 2.0, name="raised")), tf.no_op)
+                )
+
+        v1.cond(v1.placeholder(tf.bool, [], "finite"), finite, tf.no_op)
+
+    effects = {effect.writes[0]: effect for effect in described(build)[2].values()}
+    outer = Condition("finite:0", True)
+    assert effects["scale"].conditions == (outer, Condition("cond/enough:0", True))
+    assert effects["w"].conditions == effects["steps"].conditions == (outer,)
+
+
 def test_branches_of_several_conditions_and_loops_are_refused():
     def several():
         w, p, q = variable("w"), v1.placeholder(tf.bool, [], "p"), v1.placeholder(tf.bool, [], "q")

@@ -36,3 +36,51 @@ def test_what_runs_after_a_branch_in_any_case():
     graph = graph_of(COND)
     assert conditions.after_the_branch(graph, "up") == "merge"
     assert conditions.after_the_branch(graph, "elsewhere") is None
+
+
+#: A `cond` in the true branch of another, whose false branch reads x too.
+NESTED = """
+    p = Placeholder()
+    q = Placeholder()
+    x = Const()
+    outer = Switch(x, p)
+    step = AssignAdd(outer:1)
+    inner = Switch(outer:1, q)
+    raised = AssignAdd(inner:1, ^step)
+    kept = Identity(inner)
+    inner_merge = Merge(kept, raised)
+    behind_inner = Neg(inner_merge)
+    lowered = AssignSub(outer)
+    merge = Merge(lowered, behind_inner)
+    behind = Neg(merge)
+    read = Identity(x)
+    into_one = Switch(read, p)
+    used = Neg(into_one:1)
+    """
+
+
+def branches(name):
+    return [
+        [(branch.predicate.node, branch.value) for branch in level]
+        for level in conditions.enclosing_conditions(graph_of(NESTED), name)
+    ]
+
+
+def test_the_branches_of_a_node_are_told_apart_by_depth():
+    assert branches("raised") == [[("p", 1)], [("q", 1)]], "though it waits for a node of the outer branch, too"
+    assert branches("behind_inner") == [[("p", 1)]]
+    assert branches("behind") == branches("x") == []
+
+
+def test_what_lies_behind_an_inner_cond_is_in_the_outer_branch():
+    graph = graph_of(NESTED)
+    assert conditions.exclude_each_other(graph, "lowered", "behind_inner")
+    assert conditions.exclude_each_other(graph, "lowered", "inner_merge")
+    assert not conditions.exclude_each_other(graph, "lowered", "behind")
+
+
+def test_a_switch_that_lets_a_value_into_one_branch_runs_for_that_branch():
+    graph = graph_of(NESTED)
+    assert conditions.exclude_each_other(graph, "lowered", "into_one")
+    assert not conditions.exclude_each_other(graph, "lowered", "outer"), "both branches use what it lets in"
+    assert not conditions.exclude_each_other(graph, "lowered", "read")

@@ -77,6 +77,12 @@ def test_a_conditional_update_waits_for_a_read_in_its_own_branch_itself():
     assert order.dependencies == [("seen", "up")] and len(order.races) == 1
 
 
+def test_a_read_before_both_of_two_opposite_updates_is_ordered_against_each():
+    order = ordered(BRANCHES, reads={"read": ["v"]}, writes={"up": ["v"], "down": ["v"]})
+    assert order.versions == {("read", "v"): 0}
+    assert sorted(order.dependencies) == [("read", "down"), ("read", "up")]
+
+
 #: A read in the branch of another condition, whose end the update waits for already.
 WAITING = """
     p = Placeholder()
