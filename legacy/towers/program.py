@@ -5,7 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
@@ -105,24 +105,12 @@ class LegacyProgram(GraphProgram):
         return State(step, **values)
 
     def step(self) -> StepRecord:
-        one = self._options.updates == "sync" or self._job.replicas == 1
-        require(one, "--updates", "async", "several towers have no order that could be compared; see --staleness")
+        has_order = self._options.updates == "sync" or self._job.replicas == 1
+        require(has_order, "--updates", "async", "several towers have no order that could be compared; see --staleness")
         self._start()
-        towers = self._towers
-        observed = {
-            "losses": towers.losses,
-            "gradients": towers.gradients,
-            "combined": towers.combined,
-            "rate": towers.learning_rate,
-            "batches": self._input.batches,
-            "proposals": towers.proposals,
-            "masks": towers.masks,
-            "taps": list(towers.taps),
-            "tap_gradients": list(towers.tap_gradients),
-        }
         with self._user_ops:
             feed = self._with_replaced(self._input.feed(self._step))
-            _, seen = self._session.run([self._train_op(self._step), observed], feed)
+            _, seen = self._session.run([self._train_op(self._step), self._observed()], feed)
         record = StepRecord(
             step=self._step,
             digests=[batch_digest(batch) for batch in seen["batches"]],
@@ -139,6 +127,21 @@ class LegacyProgram(GraphProgram):
         )
         self._step += 1
         return record
+
+    def _observed(self) -> dict[str, Any]:
+        """Returns the tensors of a step record, by its parts."""
+        towers = self._towers
+        return {
+            "losses": towers.losses,
+            "gradients": towers.gradients,
+            "combined": towers.combined,
+            "rate": towers.learning_rate,
+            "batches": self._input.batches,
+            "proposals": towers.proposals,
+            "masks": towers.masks,
+            "taps": list(towers.taps),
+            "tap_gradients": list(towers.tap_gradients),
+        }
 
     def tower_tensors(self) -> list[str]:
         towers = self._towers

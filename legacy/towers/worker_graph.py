@@ -51,10 +51,7 @@ def build_worker_graph(job: Job, index: int, sync: bool) -> WorkerGraph:
     step = tf.identity(global_step)
     rate = schedules.rate_tensor(workload.learning_rate, step, job.global_batch)
     inner = optimizers.tf1_optimizer(workload.optimizer, rate)
-    batch = {
-        name: v1.placeholder(spec.dtype(job.dtype), (job.per_replica_batch,) + tuple(spec.shape), name)
-        for name, spec in sorted(workload.inputs().items())
-    }
+    batch = _batch_placeholders(job)
     frame = TowerFrame(job, step, index, {}, None)
     loss = tower_loss(workload, frame, batch)
     gradients = graph.tower_gradients(inner, loss, frame, frame.variables)
@@ -81,6 +78,14 @@ def build_worker_graph(job: Job, index: int, sync: bool) -> WorkerGraph:
         masks=[],
     )
     return WorkerGraph(tower, batch, hooks)
+
+
+def _batch_placeholders(job: Job) -> Tensors:
+    """Returns {input name: placeholder of a worker's part of a batch}."""
+    return {
+        name: v1.placeholder(spec.dtype(job.dtype), (job.per_replica_batch,) + tuple(spec.shape), name)
+        for name, spec in sorted(job.workload.inputs().items())
+    }
 
 
 def _cluster_optimizer(
