@@ -9,7 +9,7 @@ import numpy as np
 
 from legacy.saved.facts.analysed_step import is_counter
 from parity.comparison.tour import Visit
-from parity.coverage.visits import MOST_RANDOM, SMALL_SLOTS, View, random_visit
+from parity.coverage.visits import MOST_RANDOM, SMALL_SLOTS, CoverageState, random_visit
 from workloads.lifted.plan import Variable
 from workloads.lifted.workload import KINDS, LiftedWorkload
 from workloads.program import STATES, Arrays, State
@@ -31,7 +31,7 @@ def visits_of_lift(
     workload: LiftedWorkload,
     numbers: Sequence[int],
     last: State,
-    view: View,
+    coverage: CoverageState,
     find_small_gradients: FindSmallGradients | None = None,
 ) -> Iterator[Visit]:
     """Makes the visits of a lifted program, while any mutant is missing.
@@ -40,7 +40,7 @@ def visits_of_lift(
       workload: the lift.
       numbers: that its learning rates are made of.
       last: the state after the ordinary steps.
-      view: what has been seen so far.
+      coverage: of the steps so far.
       find_small_gradients: for the visit of small gradients; None for no such visit.
 
     Yields:
@@ -48,12 +48,12 @@ def visits_of_lift(
     """
     step, phases = last.step, len(workload.plan.phases)
     for visit in _visits(workload, numbers, last):
-        if not view.any_missing():
+        if not coverage.any_missing():
             return
         for _ in range(phases):
             yield visit._replace(state=dataclasses.replace(visit.state, step=step))
             step += 1
-    if find_small_gradients is not None and view.any_missing():
+    if find_small_gradients is not None and coverage.any_missing():
         yield Visit(f"the smallest gradients of {MORE_STEPS} more steps", find_small_gradients(last, MORE_STEPS))
 
 

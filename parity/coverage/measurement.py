@@ -12,7 +12,7 @@ from parity.coverage.detector import Detector, detector_in_float64
 from parity.coverage.mutant import Choice, Exposure, Mutant, MutantOutcome
 from parity.coverage.observed_step import ObservedStep
 from parity.coverage.update_mutants import GradientLog
-from parity.coverage.visits import View
+from parity.coverage.visits import CoverageState
 from workloads.job import Job
 from workloads.program import State, StepRecord
 
@@ -31,7 +31,7 @@ NEEDED = {
 }
 
 #: A function from the state after the ordinary steps, and what has been seen, to the visits.
-ChooseVisits = Callable[[State, View], Iterator[Visit]]
+ChooseVisits = Callable[[State, CoverageState], Iterator[Visit]]
 
 
 class Measurement(Tour):
@@ -81,8 +81,8 @@ class Measurement(Tour):
     def visits(self, last: State) -> Iterator[Visit]:
         if self.no_visits or not self._finite_steps:
             return
-        view = View(self._any_missing, self._needs, self._steps.__contains__, lambda: self._last_is_finite)
-        yield from self._choose_visits(last, view)
+        coverage = CoverageState(self._any_missing, self._needs, self._steps.__contains__, lambda: self._last_is_finite)
+        yield from self._choose_visits(last, coverage)
 
     def reasons(self) -> list[str]:
         """Returns the reasons why parity is not shown though everything that was compared agrees."""

@@ -32,8 +32,8 @@ SMALL_SLOTS = 2.0**-40
 MOST_RANDOM = 4
 
 
-class View(NamedTuple):
-    """Progress of a comparison, by which the next visit is chosen.
+class CoverageState(NamedTuple):
+    """Coverage by the steps that were compared so far, by which the next visit is chosen.
 
     Attributes:
       any_missing: tells whether any mutant that can matter has not been detected.
@@ -48,7 +48,9 @@ class View(NamedTuple):
     is_finite: Callable[[], bool]
 
 
-def visits_of_job(job: Job, last: State, boundaries: Sequence[int], source: Source, view: View) -> Iterator[Visit]:
+def visits_of_job(
+    job: Job, last: State, boundaries: Sequence[int], source: Source, coverage: CoverageState
+) -> Iterator[Visit]:
     """Makes the visits of a job, each when the one before was compared.
 
     Args:
@@ -56,28 +58,28 @@ def visits_of_job(job: Job, last: State, boundaries: Sequence[int], source: Sour
       last: the state after the ordinary steps.
       boundaries: the first steps after a jump of the learning rate.
       source: of the batches.
-      view: what has been seen so far.
+      coverage: of the steps so far.
 
     Yields:
       the visits.
     """
-    yield from _steps_around(last, boundaries, view)
+    yield from _steps_around(last, boundaries, coverage)
     for end in source.ends():
-        if not view.taken(end):
+        if not coverage.taken(end):
             yield Visit(f"step {end:,} (the data end)", dataclasses.replace(last, step=end))
     yield from _averages(job, last)
     step = last.step
-    for visit in _states(job, source, last, view):
+    for visit in _states(job, source, last, coverage):
         yield visit._replace(state=dataclasses.replace(visit.state, step=step))
         step += 1
 
 
-def _steps_around(last: State, boundaries: Sequence[int], view: View) -> Iterator[Visit]:
+def _steps_around(last: State, boundaries: Sequence[int], coverage: CoverageState) -> Iterator[Visit]:
     places = {-1: "before", 0: "at", 1: "after"}
     for boundary in boundaries:
         for shift, place in places.items():
             step = boundary + shift
-            if 0 <= step <= LARGEST and not view.taken(step):
+            if 0 <= step <= LARGEST and not coverage.taken(step):
                 yield Visit(
                     f"step {step:,} ({place} a boundary of the learning rate)", dataclasses.replace(last, step=step)
                 )
@@ -98,29 +100,29 @@ def _averages(job: Job, last: State) -> Iterator[Visit]:
             yield Visit(name, dataclasses.replace(far, step=step))
 
 
-def _states(job: Job, source: Source, last: State, view: View) -> Iterator[Visit]:
+def _states(job: Job, source: Source, last: State, coverage: CoverageState) -> Iterator[Visit]:
     """Visits of other weights and slots."""
-    if view.needs(Exposure.SMALL_SLOTS):
+    if coverage.needs(Exposure.SMALL_SLOTS):
         small = {
             name: value * np.asarray(SMALL_SLOTS, value.dtype) for name, value in last.slots.items() if "/" in name
         }
         yield Visit("slots near zero", dataclasses.replace(last, slots={**last.slots, **small}))
     if job.workload.clip is not None:
-        yield from _clipped(job, source, last, view)
-        yield from _scaled_weights(last, view, 0.5, lambda: view.needs(Exposure.SMALL_GRADIENTS))
+        yield from _clipped(job, source, last, coverage)
+        yield from _scaled_weights(last, coverage, 0.5, lambda: coverage.needs(Exposure.SMALL_GRADIENTS))
     for number in range(1, MOST_RANDOM + 1):
-        if view.needs(Exposure.RANDOM_WEIGHTS):
+        if coverage.needs(Exposure.RANDOM_WEIGHTS):
             yield random_visit(last, number)
 
 
-def _clipped(job: Job, source: Source, last: State, view: View) -> Iterator[Visit]:
+def _clipped(job: Job, source: Source, last: State, coverage: CoverageState) -> Iterator[Visit]:
     """States of ever larger gradients, until clipping acts: scaled weights first, then a search."""
     assert job.workload.clip is not None  # the caller's condition
 
     def is_wanted() -> bool:
-        return view.needs(Exposure.LARGE_GRADIENTS)
+        return coverage.needs(Exposure.LARGE_GRADIENTS)
 
-    yield from _scaled_weights(last, view, 2.0, is_wanted)
+    yield from _scaled_weights(last, coverage, 2.0, is_wanted)
     for factor in STEEP_FACTORS:
         if is_wanted():
             norm = factor * job.workload.clip.limit
@@ -128,18 +130,22 @@ def _clipped(job: Job, source: Source, last: State, view: View) -> Iterator[Visi
             if weights is not None:
                 name = f"weights of a gradient {factor:g} times the clip"
                 yield Visit(name, dataclasses.replace(last, weights=weights))
-    yield from _scaled_weights(last, view, 2.0, is_wanted, MORE_DOUBLINGS)
+    yield from _scaled_weights(last, coverage, 2.0, is_wanted, MORE_DOUBLINGS)
 
 
 def _scaled_weights(
-    last: State, view: View, factor: float, is_wanted: Callable[[], bool], powers: Sequence[int] = DOUBLINGS
+    last: State,
+    coverage: CoverageState,
+    factor: float,
+    is_wanted: Callable[[], bool],
+    powers: Sequence[int] = DOUBLINGS,
 ) -> Iterator[Visit]:
     for power in powers:
         if not is_wanted():
             return
         scale = factor**power
         yield Visit(f"weights times {scale:g}", dataclasses.replace(last, weights=_scaled(last.weights, scale)))
-        if not view.is_finite():
+        if not coverage.is_finite():
             return
 
 

@@ -84,7 +84,7 @@ def _of_job(
     rate = RateFunction(job.workload.learning_rate, job.global_batch)
     boundaries = find_boundaries(rate, job.workload.learning_rate)
     mutants = list(native_mutants(job, source, specs, rate, boundaries, gradients))
-    return mutants, lambda last, view: visits_of_job(job, last, boundaries, source, view)
+    return mutants, lambda last, coverage: visits_of_job(job, last, boundaries, source, coverage)
 
 
 def _of_lift(
@@ -94,7 +94,7 @@ def _of_lift(
     workload, numbers = as_lifted(job.workload), towers.index.counted_numbers()
     mutants = [*input_mutants(job, source), *_lifted_updates(workload, gradients), *towers.mutants(whole)]
     find_small_gradients = towers.find_small_gradients if whole else None
-    return mutants, lambda last, view: visits_of_lift(workload, numbers, last, view, find_small_gradients)
+    return mutants, lambda last, coverage: visits_of_lift(workload, numbers, last, coverage, find_small_gradients)
 
 
 def _towers(setup: Setup) -> MutatedTowers:

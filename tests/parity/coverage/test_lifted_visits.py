@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from parity.coverage.lifted_visits import visits_of_lift
-from parity.coverage.visits import View
+from parity.coverage.visits import CoverageState
 from tests.small_lift import small_lift
 from workloads.lifted.plan import Effect, Variable
 from workloads.program import State
 
-VIEW = View(lambda: True, lambda exposure: False, lambda step: False, lambda: True)
+COVERAGE = CoverageState(lambda: True, lambda exposure: False, lambda step: False, lambda: True)
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,9 @@ def test_a_variable_that_steps_only_add_to_is_set_near_the_numbers_of_the_schedu
     workload.plan.variables.append(Variable("count", [], dtype, "statistic"))
     workload.plan.phases[0].effects.append(Effect("counted", op, ["count"], ["rate:0"]))
     last = State(4, {"w": np.float32(2)}, {}, {"count": np.asarray(4, dtype)}, {})
-    counted = [visit for visit in visits_of_lift(workload, [350], last, VIEW) if "the graph's own count" in visit.name]
+    counted = [
+        visit for visit in visits_of_lift(workload, [350], last, COVERAGE) if "the graph's own count" in visit.name
+    ]
     found = [visit.state.statistics["count"] for visit in counted]
     assert [int(value) for value in found] == ([349, 350, 351, 1000, 100000, 10000000] if counts else [])
     assert all(value.dtype == dtype for value in found)

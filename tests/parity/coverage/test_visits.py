@@ -5,7 +5,7 @@ import pytest
 
 from parity.comparison.tour import Visit
 from parity.coverage.mutant import Exposure
-from parity.coverage.visits import View, random_visit, visits_of_job
+from parity.coverage.visits import CoverageState, random_visit, visits_of_job
 from tests.parity.coverage.cases import dyadic_job
 from workloads import sources
 from workloads.program import State
@@ -16,10 +16,10 @@ def visited(needed=None, taken=range(20), boundaries=(), is_finite=True, **field
     job = dyadic_job(**fields)
     weights = {"a": np.float32(1), "b": np.float32(2)}
     last = State(20, weights, {"a/m": np.float32(1), "power": np.float32(0.5)}, {}, dict(weights))
-    view = View(
+    coverage = CoverageState(
         lambda: needed is not None, lambda exposure: exposure is needed, set(taken).__contains__, lambda: is_finite
     )
-    return list(visits_of_job(job, last, boundaries, sources.Synthetic(job), view))
+    return list(visits_of_job(job, last, boundaries, sources.Synthetic(job), coverage))
 
 
 def test_nothing_is_visited_where_nothing_is_missing():
