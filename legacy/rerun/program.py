@@ -76,16 +76,24 @@ class OldGraphProgram(GraphProgram):
             self._reads, self._holders, self._assign = self._state_ops()
         self._session = v1.Session(graph=self.graph, config=session_config(devices, options.exact, job.replicas))
         self._session.run(self._starters)
-        names = {operation.name for operation in self.graph.get_operations()}
-        self._keys = [
-            (runnable.key_name(node) + ":0", noise_key(job.seed, tower, stream))
-            for node, tower, stream in keyed_nodes(self._plan)
-            if runnable.key_name(node) in names
-        ]
+        self._keys = self._noise_keys()
         self._fetches = [
             {**self._observed(phase), **self._tapped(taps)} for phase, taps in zip(self._plan.phases, self._taps)
         ]
         self.load(self._workload.initial_state())
+
+    def _noise_keys(self) -> List[Tuple[str, int]]:
+        """Returns (placeholder of the key, key of the job's seed) of every random op in the graph."""
+        names = self._names()
+        return [
+            (runnable.key_name(node) + ":0", noise_key(self._job.seed, tower, stream))
+            for node, tower, stream in keyed_nodes(self._plan)
+            if runnable.key_name(node) in names
+        ]
+
+    def _names(self) -> set[str]:
+        """Returns the names of the graph's nodes."""
+        return {operation.name for operation in self.graph.get_operations()}
 
     def variables(self) -> tuple[VariableSpec, ...]:
         return self._workload.variables()

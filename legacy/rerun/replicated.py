@@ -154,9 +154,6 @@ class ReplicatedOldGraph(OldGraphProgram):
         """Returns nothing: replicas share their tower's inputs, which are fed."""
         return {}
 
-    def _names(self) -> set[str]:
-        return {operation.name for operation in self.graph.get_operations()}
-
     def _tensors_of(self, phase: Phase, tower: int, taps: PhaseTaps) -> list[str]:
         """Returns the tensors that a tower's run is asked for."""
         names = phase.losses[tower : tower + 1] + list(phase.gradients[tower].values())
