@@ -74,8 +74,11 @@ def _combining_text(analysed: AnalysedStep, phase: Phase, combine: Combine) -> s
     if combine.kind == "kept as written" and len(alone) == 1 and analysed.plan.towers > 1:
         return f"not combined: tower {alone[0]}'s alone"
     if combine.scale != 1.0:
-        is_mean = combine.kind == "concat" and abs(combine.scale * analysed.plan.towers - 1) < SCALE_TOLERANCE
-        return f"{combine.kind}, scaled by {combine.scale:g}" + (": a mean" if is_mean else "")
+        factor = combine.scale * analysed.plan.towers
+        is_mean = combine.kind == "concat" and abs(factor - 1) < SCALE_TOLERANCE
+        unscaled = not phase.shared_loss and abs(factor * phase.loss_scale - 1) < SCALE_TOLERANCE
+        meaning = ": a mean" if is_mean else f": a mean, without the losses' factor of {phase.loss_scale:g}"
+        return f"{combine.kind}, scaled by {combine.scale:g}" + (meaning if is_mean or unscaled else "")
     towers = analysed.plan.towers
     is_mean = combine.kind == "sum" and towers > 1 and abs(phase.loss_scale * towers - 1) < SCALE_TOLERANCE
     return combine.kind + (" of losses that are divided by the towers: a mean" if is_mean else "")

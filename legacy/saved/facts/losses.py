@@ -13,8 +13,7 @@ def loss_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
     rows = []
     for phase in analysed.phases:
         for tensor in phase.losses[:1]:
-            counted = "" if phase.loss_scale == 1 else f", counted {phase.loss_scale:g} times"
-            text = "the loss of the first tower" + counted
+            text = "the loss of the first tower" + _factor_text(phase)
             if phase.shared_loss and analysed.imported.shape(*parse_tensor_name(tensor)) != ():
                 text = "the first tower's part of one loss that all towers' results make"
             terms = [(term, _term_text(analysed, term)) for term in _terms(analysed, parse_tensor_name(tensor)[0])]
@@ -28,6 +27,15 @@ def loss_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
             for term in _shared_terms(analysed, phase)
         ]
     return rows
+
+
+def _factor_text(phase: Phase) -> str:
+    """The weight of a tower's loss in one loss of all towers, or the constant factor that the loss contains."""
+    if phase.loss_scale == 1:
+        return ""
+    return (
+        f", counted {phase.loss_scale:g} times" if phase.shared_loss else f", with its factor of {phase.loss_scale:g}"
+    )
 
 
 def _shared_terms(analysed: AnalysedStep, phase: Phase) -> list[str]:

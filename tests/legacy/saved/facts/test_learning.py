@@ -207,6 +207,25 @@ def test_gradients_that_other_runs_have_added_up_have_a_row(clip, by, clipped):
 
 
 @pytest.mark.parametrize(
+    "divided, are", [(True, "sum, scaled by 0.0625: a mean, without the losses' factor of 8"), (False, "mean")]
+)
+def test_a_loss_scale_that_is_divided_out_again_is_no_factor_of_the_mean(divided, are):
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        halves = tf.split(v1.placeholder(tf.float32, [4, 2], "x"), 2)
+        gradients = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                loss = tf.reduce_sum(halves[tower] * w) * 8.0
+                gradients += [g / (8.0 if divided else 1.0) for g in tf.gradients(loss, [w])]
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / 2.0, w)], name="train")
+
+    analysed = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"]))
+    assert combining_rows(analysed)[0]["are"] == are
+    assert loss_rows(analysed)[0]["is"] == "the loss of the first tower" + ", with its factor of 8" * divided
+
+
+@pytest.mark.parametrize(
     "combine, are",
     [
         (lambda a, b: tf.add_n([a, b]), "sum"),
