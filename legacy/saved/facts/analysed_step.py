@@ -80,7 +80,7 @@ class AnalysedStep:
 def is_counter(plan: Plan, variable: str) -> bool:
     """Returns whether a variable is a counter: a scalar that steps only add to, or an integer that no step changes."""
     found = next((entry for entry in plan.variables if entry.name == variable), None)
-    if found is None or found.shape:
+    if found is None or found.shape != []:
         return False
     ops = {effect.op for phase in plan.phases for effect in phase.effects if variable in effect.writes}
     return found.dtype.startswith("int") if not ops else ops <= {"AssignAdd", "AssignAddVariableOp"}

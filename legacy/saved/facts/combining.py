@@ -77,11 +77,19 @@ def _combining_text(analysed: AnalysedStep, phase: Phase, combine: Combine) -> s
         factor = combine.scale * analysed.plan.towers
         is_mean = combine.kind == "concat" and abs(factor - 1) < SCALE_TOLERANCE
         unscaled = not phase.shared_loss and abs(factor * phase.loss_scale - 1) < SCALE_TOLERANCE
-        meaning = ": a mean" if is_mean else f": a mean, without the losses' factor of {phase.loss_scale:g}"
-        return f"{combine.kind}, scaled by {combine.scale:g}" + (meaning if is_mean or unscaled else "")
+        without = f"a mean, without the losses' factor of {phase.loss_scale:g}"
+        meaning = _mean_of_parts(combine) or ("a mean" if is_mean else without if unscaled else "")
+        return f"{combine.kind}, scaled by {combine.scale:g}" + (f": {meaning}" if meaning else "")
     towers = analysed.plan.towers
     is_mean = combine.kind == "sum" and towers > 1 and abs(phase.loss_scale * towers - 1) < SCALE_TOLERANCE
     return combine.kind + (" of losses that are divided by the towers: a mean" if is_mean else "")
+
+
+def _mean_of_parts(combine: Combine) -> str:
+    """The words for a sum that is a mean of several gradients of each tower; "" for any other."""
+    count = sum(map(len, combine.parts))
+    is_mean = combine.kind == "sum" and count > len(combine.parts) and abs(combine.scale * count - 1) < SCALE_TOLERANCE
+    return f"a mean of {count} gradients, {count / len(combine.parts):g} of each tower" if is_mean else ""
 
 
 def _combining_ops(analysed: AnalysedStep, combine: Combine) -> str:
@@ -125,6 +133,8 @@ def sum_text(analysed: AnalysedStep, phase: Phase) -> str:
         return f"what each tower's loss makes of its data counts 1/{towers}: the sum of gradients is a mean of those"
     effects = {effect.writes[0]: effect for effect in phase.effects if effect.gradient and effect.writes}
     summed = [one for one in phase.combine if one.kind == "sum" and one.weight in effects]
+    if summed and all(_mean_of_parts(one) for one in summed):
+        return f"gradients are combined to {_mean_of_parts(summed[0])}"
     combined = [one.tensor for one in phase.combine]  # a global norm is made of all of them
     scaled = [one for one in summed if _is_scaled_later(analysed, effects[one.weight].gradient or "", combined)]
     if summed and len(scaled) == len(summed):

@@ -63,4 +63,11 @@ def _term_text(analysed: AnalysedStep, term: str) -> str:
         return "depends on random numbers"
     trained = {variable.name for variable in analysed.plan.variables if variable.role == "weight"}
     data = before & {variable.name for variable in analysed.plan.variables} - trained
+    if before & trained and not data and not _has_input(analysed):
+        return "depends on weights, and on no input: no loss of this step has any"
     return "depends on weights only: a regularizer" if before & trained and not data else "depends on no input"
+
+
+def _has_input(analysed: AnalysedStep) -> bool:
+    """Whether data enter the step: if not, its examples are constants, and a loss cannot be told from a regularizer."""
+    return any(entry.kind != "setting" for entry in analysed.plan.inputs + analysed.plan.common)

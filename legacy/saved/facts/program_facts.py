@@ -177,13 +177,14 @@ class _ProgramFacts:
         ]
 
     def _variable(self, variable: Variable) -> Row:
-        elements = int(np.prod(variable.shape if variable.shape is not None else []))
+        is_open = variable.shape is None or None in variable.shape
+        elements = 0 if is_open else int(np.prod(variable.shape))
         device = self._graph.nodes[variable.name].device if variable.name in self._graph.nodes else ""
         return {
             "name": variable.name,
-            "shape": str(variable.shape if variable.shape is not None else []),
+            "shape": "unknown" if variable.shape is None else str(variable.shape),
             "dtype": variable.dtype,
-            "bytes": elements * tf.as_dtype(variable.dtype).size,
+            "bytes": "-" if is_open else elements * tf.as_dtype(variable.dtype).size,
             "role": self._role(variable),
             "device": device or "-",
             "kind": "resource" if variable.resource else "reference",

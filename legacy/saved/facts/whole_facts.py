@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import re
 from typing import Any, Dict, List
 
 import tensorflow as tf
@@ -108,11 +109,20 @@ def _variables(whole: WholeGraph) -> list[dict[str, Any]]:
     return rows
 
 
+def _full_name(device: str) -> str:
+    """A device in its full spelling: "/gpu:0" and "/GPU:0" are "/device:GPU:0".
+
+    >>> _full_name("/job:worker/gpu:0"), _full_name("/device:CPU:0")
+    ('/job:worker/device:GPU:0', '/device:CPU:0')
+    """
+    return re.sub(r"(?i)/(?:device:)?(cpu|gpu):", lambda match: f"/device:{match.group(1).upper()}:", device)
+
+
 def device_rows(graph: Graph) -> list[dict[str, Any]]:
     """Returns a row for each device, with the number of its ops and their most frequent types."""
     kinds: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     for name, node in graph.nodes.items():
-        kinds[node.device or "(none)"][graph.type(name)] += 1
+        kinds[_full_name(node.device) or "(none)"][graph.type(name)] += 1
     counts = collections.Counter({device: sum(ops.values()) for device, ops in kinds.items()})
     return [
         {

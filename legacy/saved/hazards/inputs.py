@@ -91,15 +91,22 @@ def _idle_outputs(whole: WholeGraph, name: str) -> list[int]:
 
 
 def _idle_components(whole: WholeGraph, name: str) -> list[int]:
-    """Outputs of a data source that the model uses and no gradient depends on: targets that only a metric uses.
+    """Outputs of a data source that meet the model and no gradient depends on: targets that only a metric uses.
 
-    Texts, such as names of files, are no targets.
+    Texts, such as names of files, are no targets; nor is what is split and transposed and then left.
     """
-    used = {output for user, _, output in whole.graph.users(name) if user not in whole.reach}
+    others = [(user, output) for user, _, output in whole.graph.users(name) if user not in whole.reach]
+    used = {output for user, output in others if _meets_model(whole, user)}
     attributes = whole.graph.nodes[name].attr
     types = attributes["component_types"].list.type or attributes["output_types"].list.type
     texts = {output for output, dtype in enumerate(types) if dtype == tf.string.as_datatype_enum}
     return sorted(used - texts - _used_outputs(whole, name)) if _used_outputs(whole, name) else []
+
+
+def _meets_model(whole: WholeGraph, name: str) -> bool:
+    """Whether a node, or one that follows from it, also takes what is computed from weights."""
+    after = whole.graph.descendants([name], controls=False) | {name}
+    return bool(whole.graph.ancestors(after, controls=False) & whole.trainable)
 
 
 def _source(whole: WholeGraph, name: str) -> str:

@@ -12,6 +12,8 @@ from legacy.saved.hazards.hazard import Hazard
 from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
+#: Ops that compare the step with the end of a phase.
+COMPARISONS = {"Less", "LessEqual", "Greater", "GreaterEqual"}
 SCHEDULES = re.compile(r"(?i)(exponential|piecewise|polynomial|cosine|natural_?exp|inverse_?time)_?\w*(decay|constant)")
 
 
@@ -69,13 +71,20 @@ def _scaled_steps(whole: WholeGraph, step: str, steps: set[str]) -> Iterator[Haz
         if whole.count < 2 or graph.type(name) not in ("Mul", "RealDiv", "FloorDiv", "Div") or name not in whole.reach:
             continue
         numbers = [whole.value(producer) for producer, _ in graph.inputs(name)]
-        if whole.count in numbers and _has_step_input(graph, name, steps):
+        if whole.count in numbers and _has_step_input(graph, name, steps) and not _is_bound(whole, steps):
             yield Hazard(
                 "SCHEDULE_COUNTS_TOWERS",
                 name,
                 f"the schedule multiplies or divides the step by {whole.count}, the number of towers",
                 "one step is one update of all replicas: keep the factor only if the old learning rates are wanted",
             )
+
+
+def _is_bound(whole: WholeGraph, steps: set[str]) -> bool:
+    """Whether the step is compared with the number of towers, as with the length of a warm-up that divides it."""
+    graph = whole.graph
+    compared = [name for name in whole.reach if graph.type(name) in COMPARISONS and _has_step_input(graph, name, steps)]
+    return any(whole.value(producer) == whole.count for name in compared for producer, _ in graph.inputs(name))
 
 
 def _adds(graph: Graph, variable: str) -> list[str]:

@@ -46,14 +46,20 @@ def parameter_count(variables: Sequence[Variable]) -> str:
 
     >>> parameter_count([Variable("w", [1000, 2], "float32", "weight"), Variable("m", [1000, 2], "float32", "slot")])
     '2,000 in 1 weight; 4,000 with slots, statistics, averages and counters'
+
+    Variables whose shape is open, such as those that hold examples, are counted and not measured.
     """
-    weights = [variable for variable in variables if variable.role == "weight"]
-    total = f"; {_size(variables):,} with slots, statistics, averages and counters"
-    return f"{_size(weights):,} in {counted(len(weights), 'weight')}" + (total if len(variables) > len(weights) else "")
+    known = [variable for variable in variables if variable.shape is not None and None not in variable.shape]
+    weights = [variable for variable in known if variable.role == "weight"]
+    total = f"; {_size(known):,} with slots, statistics, averages and counters" if len(known) > len(weights) else ""
+    others = (
+        f"; {counted(len(variables) - len(known), 'variable')} of open shape" if len(known) < len(variables) else ""
+    )
+    return f"{_size(weights):,} in {counted(len(weights), 'weight')}{total}{others}"
 
 
 def _size(variables: Sequence[Variable]) -> int:
-    return sum(int(np.prod(variable.shape, dtype=np.int64)) for variable in variables)
+    return sum(int(np.prod(variable.shape or [], dtype=np.int64)) for variable in variables)
 
 
 def _checkpoint_flag(path: str) -> list[str]:

@@ -255,6 +255,43 @@ def test_what_combining_comes_to(combine, are, by_hand):
     assert row["are"] == are + own
 
 
+@pytest.mark.parametrize(
+    "scale, are, sentence",
+    [
+        (0.25, "sum, scaled by 0.25: a mean of 4 gradients, 2 of each tower", "a mean of 4 gradients, 2 of each tower"),
+        (0.125, "sum, scaled by 0.125", "gradients are summed over towers, not averaged"),
+    ],
+)
+def test_a_mean_of_several_batches_of_each_tower(scale, are, sentence):
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        parts = tf.split(v1.placeholder(tf.float32, [8, 2], "x"), 4)
+        gradients = []
+        for part, data in enumerate(parts):
+            with tf.device(f"/gpu:{part % 2}"), tf.name_scope(f"tower_{part % 2}"):
+                gradients += tf.gradients(tf.reduce_sum(data * w), [w])
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) * scale, w)], name="train")
+
+    step = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"]))
+    (row,) = combining_rows(step)
+    assert row["are"] == are and sum_text(step, step.phases[0]).endswith(sentence)
+
+
+@pytest.mark.parametrize(
+    "with_input, text", [(True, "a regularizer"), (False, "on no input: no loss of this step has any")]
+)
+def test_a_loss_of_constants_is_no_regularizer(with_input, text):
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        data = v1.placeholder(tf.float32, [2], "x") if with_input else tf.constant([3.0, 4.0], name="x")
+        loss = tf.reduce_sum(data * w, name="data") + tf.nn.l2_loss(w, name="l2")
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    found = analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"])
+    rows = {row["term"]: row["is"] for row in loss_rows(AnalysedStep(found))}
+    assert rows["l2"].endswith(text)
+
+
 def test_one_towers_loss_is_no_part_of_a_mean():
     def build():
         w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)

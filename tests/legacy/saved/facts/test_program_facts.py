@@ -5,7 +5,8 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.program_facts import description_fields, program_facts
-from tests.legacy.saved.graphs import saved, traced
+from legacy.saved.facts.whole_facts import device_rows
+from tests.legacy.saved.graphs import graph_of, saved, traced
 from tests.legacy.saved.programs import saved_two_towers
 
 v1 = tf.compat.v1
@@ -48,6 +49,28 @@ def test_variables_with_bytes_and_roles(sections):
     assert rows["w/ExponentialMovingAverage"]["role"] == "average of w" and rows["seen"]["bytes"] == 4
 
 
+@pytest.mark.parametrize(
+    "open_shape, row",
+    [(True, ("unknown", "-", "not changed by a step")), (False, ("[]", 4, "step counter"))],
+)
+def test_a_variable_of_open_shape_has_no_bytes_and_is_no_counter(open_shape, row):
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        given = v1.placeholder(tf.int32, None if open_shape else [], "given")
+        rows = v1.Variable(
+            given, trainable=False, validate_shape=False, collections=[], use_resource=False, name="rows"
+        )
+        x = v1.placeholder(tf.float32, [2], "x") + tf.cast(tf.reduce_sum(rows), tf.float32)
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_sum(x * w), name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    if not open_shape:
+        graph.graph.nodes["rows"].attr["shape"].shape.CopyFrom(tf.TensorShape([]).as_proto())
+    rows = program_facts(graph, analyse_graph(graph, "small"))["variables"]
+    (found,) = [found for found in rows if found["name"] == "rows"]
+    assert (found["shape"], found["bytes"], found["role"]) == row
+
+
 def test_updates_of_statistics_and_averages(sections):
     (statistic,), (average,) = sections["statistics"], sections["moving averages"]
     assert (statistic["variable"], statistic["changed by"], statistic["op"]) == ("seen", "tower 0", "Assign")
@@ -58,6 +81,13 @@ def test_devices_by_number_of_ops(sections):
     counts = [row["ops"] for row in sections["devices"]]
     assert counts == sorted(counts, reverse=True) and len(counts) == 3
     assert "Const" not in "".join(row["mostly"] for row in sections["devices"])
+
+
+def test_a_device_has_one_row_in_whatever_way_it_is_spelt():
+    graph = graph_of("a = Const()\nb = Const()\nc = Const()\nd = Const()")
+    for name, device in zip("abcd", ("/gpu:0", "/device:GPU:0", "/GPU:0", "/device:GPU:1")):
+        graph.nodes[name].device = device
+    assert [(row["device"], row["ops"]) for row in device_rows(graph)] == [("/device:GPU:0", 3), ("/device:GPU:1", 1)]
 
 
 def test_a_lifts_description(sections):

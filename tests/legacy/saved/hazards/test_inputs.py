@@ -72,7 +72,9 @@ def test_parts_of_a_models_output_are_no_targets():
 
 @pytest.mark.parametrize("dtype, count", [(tf.int64, 1), (tf.string, 0)])
 def test_texts_that_come_with_a_batch_are_no_targets(dtype, count):
-    graph = graph_of(QUEUE + "    name = Neg(batch:2)\n", batch={"component_types": [tf.float32, tf.float32, dtype]})
+    graph = graph_of(
+        QUEUE + "    name = Equal(y, batch:2)\n", batch={"component_types": [tf.float32, tf.float32, dtype]}
+    )
     whole = WholeGraph(saved(graph, trainable_variables=["w"]))
     assert len(list(unused_targets(whole))) == count
 
@@ -94,6 +96,7 @@ def test_texts_that_come_with_a_batch_are_no_targets(dtype, count):
             ["batch:1 comes with each batch of QueueDequeueV2, and no gradient depends on it"],
         ),
         (QUEUE.replace("Sub(y, batch:1)", "Square(y)").replace("Equal(y, batch:1)", "Neg(y)"), []),  # no one wants it
+        (QUEUE.replace("Sub(y, batch:1)", "Square(y)").replace("Equal(y, batch:1)", "Neg(batch:1)"), []),  # no metric
     ],
 )
 def test_unused_targets(text, expected):

@@ -58,6 +58,16 @@ def test_a_schedule_of_the_step_times_the_towers():
     assert hazards(miscounted_steps, not_the_step) == []
 
 
+@pytest.mark.parametrize("bound, expected", [("two", []), ("one", ["SCHEDULE_COUNTS_TOWERS"])])
+def test_a_step_divided_by_the_length_of_its_warm_up(bound, expected):
+    """The step is compared with that length, here as many steps as there are towers."""
+    text = TEXT.replace("Mul(step, one)", "RealDiv(step, two)").replace(
+        "Pow(two, scaled)", "Select(early, scaled, one)"
+    )
+    found = hazards(miscounted_steps, text + f"early = Less(step, {bound})\n")
+    assert [name for name, _, _ in found] == expected
+
+
 def test_a_schedule_that_no_update_depends_on():
     text = TEXT.replace("ApplyGradientDescent(w, ExponentialDecay/Pow, sum)", "ApplyGradientDescent(w, one, sum)")
     (found,) = hazards(frozen_learning_rate, text)

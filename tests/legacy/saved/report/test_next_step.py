@@ -34,3 +34,9 @@ def test_ops_that_are_refused_are_asked_for(tmp_path):
 
 def test_parameters_are_those_of_the_weights():
     assert parameter_count([Variable("w", [10, 2], "float32", "weight")]) == "20 in 1 weight"
+
+
+def test_variables_of_open_shape_are_counted_and_not_measured():
+    weight, others = Variable("w", [10, 2], "float32", "weight"), [None, [None, 2]]
+    examples = [Variable(f"examples_{shape}", shape, "float32", "statistic") for shape in others]
+    assert parameter_count([weight, *examples]) == "20 in 1 weight; 2 variables of open shape"
