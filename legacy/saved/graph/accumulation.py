@@ -13,8 +13,6 @@ from workloads.lifted.tensors.gradient_names import GRADIENTS
 ASSIGNMENTS = ("Assign", "Scatter", "ResourceScatter")
 #: Endings of those that add to it.
 ADDITIONS = ("Add", "AddVariableOp", "NdAdd")
-#: Most ops to be run together that a message names.
-MOST_NAMED = 8
 
 
 def variable_of(graph: Graph, node: str) -> str | None:
@@ -95,7 +93,8 @@ def require_accumulation(graph: Graph, targets: Sequence[str], trainable: Collec
     if not missing:
         return
     adding = _runs(graph, [name for names in missing.values() for name in names], updates)
-    period = [adding, adding, *targets, *_resets(graph, missing, members)]
+    weights = {variable_of(graph, name) or "" for name in updates}.union(trainable)
+    period = [adding, adding, *targets, *_resets(graph, missing, members, weights)]
     listed = ", ".join(list(missing)[:3]) + (", ..." if len(missing) > 3 else "")
     raise TrainOpError(
         f"--train_op: {', '.join(targets)} applies gradients that other runs add up in {listed}; name the runs of a "
@@ -103,7 +102,9 @@ def require_accumulation(graph: Graph, targets: Sequence[str], trainable: Collec
     )
 
 
-def _resets(graph: Graph, accumulators: Collection[str], members: Collection[str]) -> list[str]:
+def _resets(
+    graph: Graph, accumulators: Collection[str], members: Collection[str], trainable: Collection[str]
+) -> list[str]:
     """The run that sets accumulators back; empty if the train ops do, or if none is found."""
     assigns = {name: variable_of(graph, name) for name in graph.nodes if graph.type(name).startswith("Assign")}
     gradients = _dependent_on_gradients(graph)
@@ -112,7 +113,8 @@ def _resets(graph: Graph, accumulators: Collection[str], members: Collection[str
     if any(name in members for name in own):
         return []
     resets = [name for name in own if name != f"{assigns[name]}/Assign"] or own  # or their initializers
-    found = _runs(graph, resets, set(assigns) - set(own))
+    changed = {variable for name, variable in assigns.items() if name in members} | set(trainable)
+    found = _runs(graph, resets, {name for name, variable in assigns.items() if variable in changed})
     return [found] if found else []
 
 
@@ -124,5 +126,4 @@ def _runs(graph: Graph, wanted: Sequence[str], unwanted: Collection[str]) -> str
         if end not in spoiled and nodes & set(left):
             names.append(end)
             left = {name: None for name in left if name not in nodes}
-    more = ["..."] if len(names) > MOST_NAMED else []
-    return "+".join(names[:MOST_NAMED] + more)
+    return "+".join(names)

@@ -64,6 +64,26 @@ def test_what_sets_the_sum_back(runs, period):
         require_accumulation(graph_of(runs), ["train"])
 
 
+@pytest.mark.parametrize("other, period", [("count", "keep,keep,train,forget"), ("w", "keep,keep,train")])
+def test_what_sets_the_sum_back_may_set_a_count_back_and_not_a_weight(other, period):
+    runs = APART + f"    count = VariableV2()\n    other/back = Assign({other}, zero)\n"
+    with pytest.raises(InputError, match=f"--train_op={period}$"):
+        require_accumulation(graph_of(runs.replace("NoOp(^back)", "NoOp(^back, ^other/back)")), ["train"])
+
+
+def test_all_of_many_ops_that_were_fetched_in_one_run_are_named():
+    numbers = range(1, 20)
+    one = "    sum_? = VariableV2()\n    add_? = AssignAdd(sum_?, gradients/Mul)\n    back_? = Assign(sum_?, zero)\n"
+    sums = "".join(one.replace("?", str(n)) for n in numbers)
+    total = f"AddN(sum, {', '.join(f'sum_{n}' for n in numbers)})"
+    runs = (APART + sums).replace("Identity(sum)", total).replace("keep = NoOp(^add)", "")
+    with pytest.raises(InputError) as caught:
+        require_accumulation(graph_of(runs), ["train"])
+    adding, _, _, setting_back = str(caught.value).rpartition("--train_op=")[2].split(",")
+    assert set(adding.split("+")) == {"add"} | {f"add_{n}" for n in numbers}
+    assert set(setting_back.split("+")) == {"forget"} | {f"back_{n}" for n in numbers}
+
+
 def test_ops_that_were_fetched_in_one_run_are_joined():
     runs = APART + "other = VariableV2()\n add_1 = AssignAdd(other, gradients/Mul)"
     runs = runs.replace("keep = NoOp(^add)", "").replace("total = Identity(sum)", "total = Add(sum, other)")
