@@ -151,6 +151,11 @@ class Workload(abc.ABC):
         """True for a workload whose examples must come in the order of the data: one step's state enters the next."""
         return False
 
+    @property
+    def has_examples(self) -> bool:
+        """Whether a step trains on examples: without any, the agreement of two steps shows nothing."""
+        return bool(self.inputs())
+
     @abc.abstractmethod
     def inputs(self) -> Mapping[str, InputSpec]:
         """Returns {input name: `InputSpec`}."""

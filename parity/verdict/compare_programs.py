@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 #: The reason why activations that were asked for are not compared.
 NO_TAPS = "activations: no tap has one name on both sides; scope.tap(name, x) names a tensor of a workload"
 
+#: The reason why a job without data shows nothing.
+NO_EXAMPLES = "training on examples: no data enter a step, which trains on constants or on random numbers alone"
+
 
 @dataclasses.dataclass(frozen=True)
 class ComparisonPlan:
@@ -178,6 +181,8 @@ def _after_each_step(
 def _not_shown(verification: Verification, coverage: Measurement, setup: Setup) -> list[str]:
     """Returns the reasons why parity is not shown though nothing differs."""
     reasons = [] if verification.partial else coverage.reasons()
+    if not setup.job.workload.has_examples:
+        reasons.append(NO_EXAMPLES)
     if setup.modern.taps and stages.ACTIVATIONS not in verification.stages and not verification.mismatched:
         reasons.append(NO_TAPS)
     return reasons

@@ -87,6 +87,15 @@ class LiftedWorkload(Workload):
     def carries_state(self) -> bool:
         return any(variable.role == "state" for variable in self.plan.variables)
 
+    @property
+    def has_examples(self) -> bool:
+        """Whether data enter the graph's step, or a variable that no step changes may hold them."""
+        if any(entry.kind != "setting" for entry in self.inputs().values()):
+            return True
+        changed = {name for phase in self.plan.phases for effect in phase.effects for name in effect.writes}
+        others = [entry for entry in self.plan.variables if entry.role == "statistic" and entry.name not in changed]
+        return any(entry.shape for entry in others)
+
     def inputs(self) -> dict[str, Input]:  # type: ignore[override]  # a graph's inputs know more than an `InputSpec`
         """Returns {name: input} of all that a replica's batch holds."""
         return {entry.name: entry for entry in self.plan.inputs + self.plan.common}

@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 
+from parity.comparison.result import Verdict
 from parity.comparison.runs.verification import verify
 from parity.processes.interruption import Interruption
 from parity.verdict import compare_programs
@@ -62,6 +63,14 @@ def test_taps_that_compare_nothing_show_nothing(workload, reasons):  # a plain f
     made = setup(workload, legacy={"taps": ("*",)}, modern={"taps": ("*",)})
     result = compare_programs.compare_programs(made, None, ComparisonPlan(4)).verification
     assert result.passed and result.not_shown == reasons
+
+
+@pytest.mark.parametrize("has_examples", [True, False])
+def test_a_job_without_examples_shows_nothing(has_examples, monkeypatch):
+    monkeypatch.setattr(Dyadic, "has_examples", has_examples)
+    result = compare_programs.compare_programs(setup(Dyadic()), None, ComparisonPlan(4)).verification
+    assert (compare_programs.NO_EXAMPLES in result.not_shown) is not has_examples
+    assert (result.verdict is Verdict.PARITY) is has_examples
 
 
 class AskedToEnd(Interruption):

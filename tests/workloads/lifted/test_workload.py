@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -18,6 +20,24 @@ def test_a_lift_says_that_it_is_one(tmp_path):
     workload = small_lift(str(tmp_path / "lift"))
     assert workload.is_lifted and as_lifted(workload) is workload
     assert not regression.SMALL.is_lifted
+
+
+@pytest.mark.parametrize(
+    "kind, variables, expected",
+    [
+        ("batch", [], True),
+        ("setting", [], False),
+        ("setting", [Variable("total", [], "float32", "statistic")], False),  # such as a learning rate
+        ("setting", [Variable("total", [8, 2], "float32", "statistic")], True),
+        ("setting", [Variable("total", [8, 2], "float32", "slot")], False),
+    ],
+)
+def test_examples_enter_by_an_input_or_are_held_by_a_variable(kind, variables, expected, tmp_path):
+    def change(plan):
+        plan.inputs = [dataclasses.replace(entry, kind=kind) for entry in plan.inputs]
+        plan.variables += variables
+
+    assert small_lift(str(tmp_path / "lift"), change).has_examples is expected
 
 
 def test_sizes_are_those_that_the_graph_takes(tmp_path):
