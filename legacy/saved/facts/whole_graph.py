@@ -31,6 +31,7 @@ class WholeGraph:
       trainable: names of the variables that the program trains; see `trained_variables`.
       labels: {node: tower}; empty if no towers were recognised. A gradient op belongs where its forward op does.
       count: number of towers, 1 if none were recognised.
+      settings: {placeholder: value} of those that the lift fixed; empty without an analysis.
       found_by: the naming or placement by which the towers were recognised, in words.
       members: nodes that the train ops run.
       read: nodes that reading the losses runs, as a lift does in every step; empty without an analysis.
@@ -53,6 +54,7 @@ class WholeGraph:
         self.trainable = set(found.trained if found else trained_variables(saved.graph, listed))
         self.members = self._members(found)
         self.read = self._ancestors_of_losses(found) if found else set()
+        self.settings = dict(found.plan.settings) if found else {}
         self.found_by, labels = labels_of_analysis(self.graph, found) if found else ("", {})
         if not labels:
             self.found_by, labels = suggested_labels(self.graph, self.members if found else None)

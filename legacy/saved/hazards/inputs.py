@@ -144,12 +144,14 @@ def kept_for_dropped(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def inactive_dropout(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds dropout that drops nothing, always or unless a placeholder is fed; one hazard for all of it."""
+    """Finds dropout that drops nothing, always, as it is fed or unless it is fed; one hazard for all of it."""
     for name, tensor, is_rate in _dropouts(whole):
         constant, label = whole.value(tensor.node), _placeholder(whole, tensor.node)
-        share = _default_of(whole, label) if constant is None and label is not None else constant
+        is_fed = constant is None and label in whole.settings
+        share = whole.settings.get(label or "") if is_fed else constant
+        share = _default_of(whole, label) if share is None and label is not None else share
         if share == (0 if is_rate else 1):
-            unless = f" unless {label} is fed" if constant is None else ""
+            unless = "" if constant is not None else f" as {label} is fed" if is_fed else f" unless {label} is fed"
             text = f"{name} drops nothing{unless}: the share that it keeps is 1"
             advice = "a port without this dropout trains alike; if it was meant to drop, feed or set its probability"
             yield Hazard("DROPOUT_INACTIVE", name, text, advice)

@@ -153,6 +153,16 @@ def test_dropout_that_keeps_everything(share, kept, expected):
     assert all(("unless keep_prob is fed" in hazard.description) == ("Default" in share) for hazard in found)
 
 
+@pytest.mark.parametrize(
+    "value, expected",
+    [(1.0, ["drop1/mask drops nothing as keep_prob is fed: the share that it keeps is 1"]), (0.5, []), (None, [])],
+)
+def test_dropout_that_is_fed_a_share_of_one(value, expected):
+    whole = WholeGraph(saved(graph_of(FLOOR), trainable_variables=["w"]))
+    whole.settings.update({} if value is None else {"keep_prob": value})
+    assert [hazard.description for hazard in inputs.inactive_dropout(whole)] == expected
+
+
 AVERAGES = """
     x = Placeholder()
     w = VariableV2()
