@@ -17,9 +17,11 @@ _MOST_LISTED = 4
 def own_number_only(plan: Plan) -> str:
     """Returns why a program runs at its own number of towers only, or "" if it runs at any."""
     for phase in plan.phases:
-        written = [combine.weight for combine in phase.combine if combine.kind == "kept as written"]
+        written = [combine for combine in phase.combine if combine.kind == "kept as written"]
         if written:
-            listed = ", ".join(written[:_MOST_LISTED])
+            listed = ", ".join([combine.weight for combine in written][:_MOST_LISTED])
+            if plan.towers > 1 and all(sum(map(bool, combine.parts)) == 1 for combine in written):
+                return f"weights are trained by one tower's gradients alone ({listed})"
             return f"this graph combines gradients in a way that is not recognised ({listed})"
         if phase.returns:
             of_all = "on the sizes of all towers' batches" if phase.sizes_alone else "on all towers' results"

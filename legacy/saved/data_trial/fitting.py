@@ -118,6 +118,10 @@ class _Search:
             outcome = self._run(alike, self._plan.batch or DEFAULT_BATCH)
             if outcome.is_good:
                 return _Fit(alike, None, outcome)
+        if self._plan.batch is None and _has_open_rows(self._entries):
+            outcome = self._run(self._entries, OPEN)
+            if outcome.is_good:
+                return _Fit(list(self._entries), OPEN, outcome)
         fallback: _Fit | None = None
         for most_cost in MOST_COSTS:
             for batch, entries in itertools.product(self._batches, _choices(self._entries)):
@@ -158,6 +162,11 @@ class _Search:
             corrected = corrected_sizes(sizes, batch == BATCH_PRIME, outcome.message)
             todo += [other for other in corrected if other.cost <= most_cost]
         return None
+
+
+def _has_open_rows(entries: Sequence[Input]) -> bool:
+    """Whether a batch has another open dimension: the first may be that of time, which other inputs have elsewhere."""
+    return any(entry.kind == "batch" and None in (entry.shape or [])[1:] for entry in entries)
 
 
 def _all_alike(entries: Sequence[Input]) -> list[Input]:

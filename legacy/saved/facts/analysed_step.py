@@ -21,6 +21,7 @@ class AnalysedStep:
 
     Attributes:
       plan, graph, context: of the analysis; the graph is cut to a training step.
+      whole: the graph that it was cut from.
       phases: of the plan, each train op once: a period may run one several times.
       imported: the graph in TensorFlow, which knows types, shapes and constants.
       rules: nodes that are update rules.
@@ -33,6 +34,7 @@ class AnalysedStep:
 
     def __init__(self, found: Analysis) -> None:
         self.plan, self.graph, self.context = found.plan, found.cut.graph, found.context
+        self.whole = found.whole
         first: dict[str, Phase] = {}
         for phase in self.plan.phases:
             first.setdefault(phase.train_op, phase)

@@ -11,6 +11,7 @@ import tensorflow as tf
 from legacy.saved.facts.analysed_step import AnalysedStep
 from legacy.saved.facts.rows import Row
 from legacy.saved.facts.whole_graph import scalar_constant
+from legacy.saved.graph import op_types
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.graph.importing import import_graph
 from workloads.lifted.pieces.piece import Feed, Piece
@@ -76,6 +77,9 @@ def _learning_rate(analysed: AnalysedStep, train_op: str, tensor: str, schedules
         return LearningRate(train_op, tensor, f"{float(constant):g}, always", "-")
     if parse_tensor_name(tensor)[0] in analysed.plan.sources:
         return LearningRate(train_op, tensor, "fed at every step", "-")
+    fed = _fed_schedule(analysed, tensor)
+    if fed is not None:
+        return LearningRate(train_op, tensor, fed, "-")
     piece = analysed.cutter.piece([tensor], list(analysed.plan.tensors))
     reads = [feed for feed in piece.feeds if feed.kind == "read"]
     variables = tuple(feed.key[0] for feed in reads)
@@ -99,6 +103,27 @@ def _description(analysed: AnalysedStep, piece: Piece, variables: Tuple[str, ...
     text += f"; constants {', '.join(numbers)}" if numbers else ""
     text += f"; the step does not change {', '.join(outside)}" if outside else ""
     return text, constants
+
+
+def _fed_schedule(analysed: AnalysedStep, tensor: str) -> str | None:
+    """The description of a learning rate that is computed from scalars which the program feeds; None of any other.
+
+    The lift takes a part of it as one scalar, so that the whole graph tells more.
+    """
+    whole, name = analysed.whole, parse_tensor_name(tensor).node
+    nodes = whole.ancestors([name], controls=False) if name in whole.nodes else set()
+    holders = sorted(node for node in nodes if whole.type(node).startswith("Placeholder"))
+    if not holders or any(
+        whole.type(node) in op_types.VARIABLES or op_types.is_random(whole.type(node)) for node in nodes
+    ):
+        return None
+    kinds = sorted({whole.type(node) for node in nodes} - {"Const", "Identity", "Cast", *map(whole.type, holders)})
+    if not kinds:
+        return None
+    scalars = [scalar_constant(whole.nodes[node]) for node in sorted(nodes)]
+    numbers = dict.fromkeys(f"{number:g}" for number in scalars if number not in (None, 1))
+    text = f"a function of {', '.join(holders)}, fed at every step, by {', '.join(kinds)}"
+    return text + (f"; constants {', '.join(numbers)}" if numbers else "")
 
 
 def _values_by_step(piece: Piece, reads: list[Feed]) -> str:

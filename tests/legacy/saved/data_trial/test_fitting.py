@@ -49,6 +49,20 @@ def test_dimensions_that_must_be_equal_become_equal():
     assert inputs_of(fitted(loss)) == {"x": ([None, 3], 0, 0), "y": ([None, 2], 0, 0)}
 
 
+@pytest.mark.parametrize("is_time_major, batch", [(True, 6), (False, None)])
+def test_steps_before_examples_get_as_many_of_both(is_time_major, batch):
+    """Factors stand before the steps of the words, whose mask has the steps first, or else the examples."""
+
+    def loss(w):
+        words = v1.placeholder(tf.int32, [1, None, None], "words")
+        mask = v1.placeholder(tf.float32, [None, None], "mask")
+        known = tf.cast(words[0] + 1, tf.float32)
+        known = known * mask if is_time_major else known[:1, :1] * tf.reduce_mean(mask, 0)
+        return tf.reduce_sum(known) * tf.reduce_sum(w**2)
+
+    assert fitted(loss).batch == batch
+
+
 def test_letters_of_words_are_no_images():
     def loss(w):
         words = v1.placeholder(tf.int32, [2, None, None], "words")

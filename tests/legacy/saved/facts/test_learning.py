@@ -114,7 +114,16 @@ def test_an_optimizer_written_by_hand():
             "a function of global_step, by AddV2, RealDiv",
             "0: 1, 100: 0.00990099, 1000: 0.000999001, 10000: 9.999e-05, 100000: 9.9999e-06",
         ),
-        (lambda step: 2.0 * v1.placeholder(tf.float32, [], "rate"), "a function of inputs, by Mul; constants 2", "-"),
+        (
+            lambda step: 2.0 * v1.placeholder(tf.float32, [], "rate"),
+            "a function of rate, fed at every step, by Mul; constants 2",
+            "-",
+        ),
+        (
+            lambda step: 0.5 / (1 + v1.placeholder(tf.float32, [], "epoch") // v1.placeholder(tf.float32, [], "every")),
+            "a function of epoch, every, fed at every step, by AddV2, FloorDiv, RealDiv; constants 0.5",
+            "-",
+        ),
     ],
 )
 def test_learning_rates(make_rate, text, values):
