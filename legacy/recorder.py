@@ -95,15 +95,15 @@ class _Recording(object):
         """
         self._busy = True
         try:
-            if self._graph is None:
-                self._begin(session)
             plan = self._plan(session.graph, fetches)
+            if self._graph is None:
+                self._begin(session, plan)
             fed = _by_name(session.graph, feed_dict)
             extra = [tensor for tensor in plan.tensors if tensor.name not in fed]
             answer, seen = self._run(session, [fetches, extra], feed_dict, options, run_metadata)
             arrays = dict(("tensors/" + name, value) for name, value in fed.items())
             arrays.update(("tensors/" + tensor.name, value) for tensor, value in zip(extra, seen))
-            arrays.update(("after/" + name, value) for name, value in self._variables(session).items())
+            arrays.update(("after/" + name, value) for name, value in self._variables(session, plan.variables).items())
             self._write(arrays, plan.targets)
             self._left -= 1
             return answer
@@ -117,13 +117,13 @@ class _Recording(object):
             self._plans[targets] = _Plan(graph, targets)
         return self._plans[targets]
 
-    def _begin(self, session):
-        # type: (Any) -> None
+    def _begin(self, session, plan):
+        # type: (Any, _Plan) -> None
         """Writes the graph and all variables, before the first step."""
         self._graph = session.graph
         with self._graph.as_default():
             tf.train.export_meta_graph(os.path.join(self._folder, "graph.meta"))
-        values = self._variables(session)
+        values = self._variables(session, plan.variables)
         with tf.Graph().as_default():  # a graph of its own, so that the program's stays as it is
             holders = [(tf.placeholder(v.dtype, v.shape), v) for _, v in sorted(values.items())]
             made = [tf.Variable(h, name=n) for n, (h, _) in zip(sorted(values), holders)]
@@ -132,10 +132,17 @@ class _Recording(object):
                 self._run(other, [v.initializer for v in made], dict(holders))
                 saver.save(other, os.path.join(self._folder, "model.ckpt"), write_meta_graph=False)
 
-    def _variables(self, session):
-        # type: (Any) -> Dict[str, Any]
-        """{variable name: value} of all global and local variables that hold numbers and are initialized."""
+    def _variables(self, session, others=()):
+        # type: (Any, Iterable[str]) -> Dict[str, Any]
+        """{variable name: value} of all global and local variables that hold numbers and are initialized, and others.
+
+        Args:
+          session: the program's session.
+          others: names of variables in no collection, such as those that hold examples.
+        """
         reads = collections.OrderedDict()  # type: Dict[str, Any]
+        for name in others:
+            reads[name] = self._graph.get_tensor_by_name(name + ":0")
         for key in ("variables", "local_variables"):
             for variable in self._graph.get_collection(key):
                 name = variable.op.name
@@ -175,6 +182,7 @@ class _Plan(object):
     Attributes:
       targets: names of the operations that the program ran.
       updates: whether they change weights.
+      variables: names of the reference variables that hold numbers and that they depend on.
       tensors: tensors to fetch besides; none if no weights change.
     """
 
@@ -184,6 +192,8 @@ class _Plan(object):
         cone = _ancestors([graph.get_operation_by_name(name) for name in targets])
         applies = [op for op in cone if "Apply" in op.type]
         self.updates = bool(applies)
+        held = [op for op in cone if op.type in ("Variable", "VariableV2")]
+        self.variables = [op.name for op in held if op.outputs[0].dtype.base_dtype != tf.string]
         self.tensors = []  # type: List[Any]
         if self.updates:
             conditional = _conditional(cone)

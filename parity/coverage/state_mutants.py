@@ -116,6 +116,8 @@ def _changed_share(name: str) -> Effects:
 def batch_mutants(job: Job, shards: Callable[[int], Sequence[Arrays]]) -> Iterator[Mutant]:
     """Yields the mutants of the batches: replicas in another order, and each input's rows in another order.
 
+    The rows of an input that has one are those of its next dimension, as where factors stand before the words.
+
     Args:
       job: the job.
       shards: function from a step to each replica's {input name: array}.
@@ -125,8 +127,9 @@ def batch_mutants(job: Job, shards: Callable[[int], Sequence[Arrays]]) -> Iterat
         effects = _other_replicas(shards)
         yield Mutant(Choice.INPUT, "input of the replicas", "in another order", effects, lambda: hint)
     for name in shards(0)[0]:
-        if np.ndim(shards(0)[0][name]):
-            effects = _other_rows(name, shards)
+        axis = next((axis for axis, size in enumerate(np.shape(shards(0)[0][name])) if size > 1), None)
+        if axis is not None:
+            effects = _other_rows(name, shards, axis)
             yield Mutant(Choice.INPUT, f"input {name}", "rows in another order", effects, lambda: "all rows are equal")
 
 
@@ -139,10 +142,10 @@ def _other_replicas(shards: Callable[[int], Sequence[Arrays]]) -> Effects:
     return effects
 
 
-def _other_rows(name: str, shards: Callable[[int], Sequence[Arrays]]) -> Effects:
+def _other_rows(name: str, shards: Callable[[int], Sequence[Arrays]], axis: int) -> Effects:
     def effects(step: ObservedStep) -> Iterator[Effect]:
         shard = shards(step.record.step)[0]
-        turned = {**shard, name: shard[name][::-1]}
+        turned = {**shard, name: np.flip(shard[name], axis)}
         yield Effect(stages.BATCH, "replica 0", np.array(batch_digest(shard)), np.array(batch_digest(turned)))
 
     return effects

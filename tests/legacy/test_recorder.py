@@ -68,6 +68,27 @@ def test_records_a_program_without_changing_its_graph(tmp_path):
     assert steps.tensor(1, "x:0").tolist() == [[1, 0, 1]] * 4
 
 
+def test_variables_in_no_collection_are_recorded_if_a_step_uses_them(tmp_path):
+    """Examples that a program loads into variables, as LocalSyncParallelOptimizer of RLlib did."""
+    held = """given = tf.placeholder(tf.float32, name="given")
+options = {"trainable": False, "collections": [], "validate_shape": False, "use_resource": False}
+held, idle = [tf.Variable(given, name=name, **options) for name in ("held", "idle")]
+x = tf.reshape(tf.slice(held, [0, 0], [4, 3]), [4, 3], name="x")
+"""
+    text = HERE.replace('x = tf.placeholder(tf.float32, [4, 3], name="x")\n', held)
+    text = text.replace(
+        "session.run(initialize)", "session.run([initialize, held.initializer], {given: [[1, 0, 1]] * 6})"
+    )
+    script = tmp_path / "program.py"
+    script.write_text(text.replace(", {x: [[step, 0, 1]] * 4}", ""))
+    run = run_script(sys.executable, script, tmp_path / "run", tmp_path)
+    assert run.returncode == 0, run.stderr
+    found = checkpoint.read_checkpoint(str(tmp_path / "run" / "model.ckpt"))
+    assert found["held"].tolist() == [[1, 0, 1]] * 6 and set(found) == {"held", "m/w"}
+    plan = type("Plan", (), {"phases": [type("Phase", (), {"train_op": "GradientDescent"})]})
+    assert RecordedSteps(str(tmp_path / "run"), plan).step(2)["after/held"].tolist() == [[1, 0, 1]] * 6
+
+
 @pytest.mark.parametrize("name", ["f_sum_clip_after", "e_slim_dropout"])
 def test_a_true_old_environment_records_the_same_again(name, tmp_path, legacy_python):
     run = run_script(legacy_python, os.path.join(PROGRAMS, name + ".py"), tmp_path / "run", tmp_path)

@@ -51,7 +51,13 @@ def values_from_checkpoint(path: str, plan: Plan, whole: Graph) -> dict[str, np.
     values = dict(saved)
     values.update((name, value) for name, value in stored.items() if name not in values)
     if missing:
-        values.update(values_from_initializers([variable.name for variable in missing], whole))
+        names = [variable.name for variable in missing]
+        try:
+            values.update(values_from_initializers(names, whole))
+        except InputError as error:
+            listed = ", ".join(names[:MOST_LISTED]) + (", ..." if len(names) > MOST_LISTED else "")
+            reason = str(error).replace("--checkpoint: ", "").replace("; give a checkpoint", "")
+            raise InputError(f"--checkpoint: {path!r} lacks {listed}: {reason}") from error
     return values
 
 

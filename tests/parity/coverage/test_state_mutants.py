@@ -61,6 +61,9 @@ def test_a_statistic_that_stays_shows_nothing():
         ([[1, 2], [3, 4]], {"input of the replicas", "input x"}),
         ([[1, 2], [1, 2]], {"input x"}),
         ([[1, 1], [2, 2]], {"input of the replicas"}),
+        ([[[1, 2]], [[1, 2]]], {"input x"}),  # one row, whose entries count
+        ([[[1, 1]], [[2, 2]]], {"input of the replicas"}),
+        ([[1], [2]], {"input of the replicas"}),
     ],
 )
 def test_an_order_shows_where_rows_differ(rows, shown):

@@ -95,6 +95,18 @@ def test_an_initializer_that_reads_data_is_refused():
         values_from_initializers(["w"], graph)
 
 
+def test_examples_that_a_checkpoint_lacks_are_named(monkeypatch):
+    def build():
+        v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        v1.get_variable("examples", initializer=v1.placeholder(tf.float32, [2], "x"), use_resource=False)
+
+    plan = types.SimpleNamespace(variables=[Variable(name, [2], "float32", "statistic") for name in ("w", "examples")])
+    monkeypatch.setattr(initial_values.checkpoint, "read_checkpoint", lambda path: {"w": W})
+    message = r"--checkpoint: 'model.ckpt' lacks examples: the initial values depend on x \(Placeholder\), .* not run$"
+    with pytest.raises(InputError, match=message):
+        values_from_checkpoint("model.ckpt", plan, traced(build))
+
+
 def test_variables_that_wait_for_each_other_are_refused():
     def build():
         a = v1.get_variable("a", initializer=[1.0], use_resource=False)
