@@ -9,21 +9,22 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.source.made_up_tower import FACTOR, Tower, made_up_data, old_results, value_of
+from legacy.source.given_scope import GivenFrame, GivenScope
+from legacy.source.made_up_tower import Tower, made_up_data, value_of
+from legacy.source.old_tower import FACTOR, old_results
 from legacy.source.step.derivatives import weight_gradients
 from legacy.source.step.learning import find_counters
+from legacy.source.step.losses_of_weights import losses_of_weights
 from legacy.source.step.towers import parts_of_tower
 from legacy.towers.program import session_config
-from workloads.frame import Frame
 from workloads.lifted.plan import indices_label
-from workloads.scope import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from legacy.source.step.statistics import Proposal
-    from workloads.initializers import Initializer
     from workloads.program import Arrays
+    from workloads.scope import Scope
 
 v1 = tf.compat.v1
 
@@ -50,29 +51,16 @@ class Comparison(NamedTuple):
     in_any_order: bool = False
 
 
-class GivenFrame(Frame):
-    """Answers a model with given values and random numbers.
+class WantedGradient(NamedTuple):
+    """A gradient that a proof compares.
 
-    Args:
-      values: {variable: tensor}.
-      noises: {random stream: tensor}.
-      replica: number of the tower.
-      step: number of the step.
+    Attributes:
+      loss: number of the loss that it is of.
+      rows: whether the values of its rows are compared, if it has rows.
     """
 
-    def __init__(
-        self, values: Mapping[str, tf.Tensor], noises: Mapping[str, tf.Tensor], replica: int, step: int
-    ) -> None:
-        super().__init__("float32", 0, tf.constant(step, tf.int64), replica)
-        self._values, self._noises = values, noises
-
-    def variable(self, name: str, shape: tuple[int, ...], initializer: Initializer, trainable: bool) -> tf.Tensor:
-        if tuple(self._values[name].shape) != tuple(shape):
-            raise ValueError(f"{name}: {shape} in the source, {self._values[name].shape} in the old program")
-        return self._values[name]
-
-    def noise(self, name: str, shape: tuple[int, ...], kind: str = "uniform") -> tf.Tensor:
-        return self._noises[name]
+    loss: int
+    rows: bool
 
 
 def compare_tower(
@@ -96,8 +84,9 @@ def compare_tower(
     weights = [name for name in gradients if roles.get(name) == "weight"]  # the others are indices of rows
     data = {n: made_up_data(tower, n) for n in (range(tower.plan.towers) if loss_of_all else [tower.number])}
     old, noises = old_results(tower, [gradients[name] for name in weights], data)
-    by_rows = {name: indices_label(name) in gradients for name in weights}
-    new, updates, in_any_order = _new_results(tower, by_rows, data, noises, loss, loss_of_all)
+    numbers = losses_of_weights(tower.plan, tower.graph, phase, tower.number)
+    wanted = {name: WantedGradient(numbers[name], indices_label(name) in gradients) for name in weights}
+    new, changes, in_any_order = _new_results(tower, wanted, data, noises, loss, loss_of_all)
     expected = dict(zip([LOSS, *weights], old))
     found = dict(zip([LOSS, *weights], new))
     parts = parts_of_tower(phase, tower.number)
@@ -105,14 +94,25 @@ def compare_tower(
     found.update(zip(parts, new[len(new) - len(parts) :]))
     scale = phase.loss_scale if phase.shared_loss and not loss_of_all else 1.0
     found.update((name, np.asarray(found[name] * scale, np.float32)) for name in weights if scale != 1.0)
-    changes = old[1 + len(weights) :]
-    rows = iter(changes[len(tower.proposals) :])
-    for proposal, change in zip(tower.proposals, changes):
+    of_statistics = old[1 + len(weights) :]
+    rows = iter(of_statistics[len(tower.proposals) :])
+    labels = _numbered([proposal.variable for proposal in tower.proposals])
+    for label, proposal, change in zip(labels, tower.proposals, of_statistics):
         before = tower.values[proposal.variable]
-        expected[proposal.variable] = _changed(proposal, before, change, next(rows) if proposal.rows else None)
-        found[proposal.variable] = updates[proposal.variable]
+        expected[label] = _changed(proposal, before, change, next(rows) if proposal.rows else None)
+    found.update(zip(_numbered([name for name, _ in changes]), [value for _, value in changes]))
     differing = [name for name in expected if not np.array_equal(expected[name], found[name], equal_nan=True)]
     return Comparison(differing, max((_relative(expected[n], found[n]) for n in differing), default=0.0), in_any_order)
+
+
+def _numbered(names: Sequence[str]) -> List[str]:
+    """Returns labels of changes of variables: the name, and at a later change of the same variable its number.
+
+    >>> _numbered(["mean", "variance", "mean"])
+    ['mean', 'variance', 'mean (change 2)']
+    """
+    counts = [names[: place + 1].count(name) for place, name in enumerate(names)]
+    return [name if count == 1 else f"{name} (change {count})" for name, count in zip(names, counts)]
 
 
 def _changed(proposal: Proposal, before: np.ndarray, change: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
@@ -135,15 +135,15 @@ def _relative(one: np.ndarray, two: np.ndarray) -> float:
 
 def _new_results(
     tower: Tower,
-    by_rows: Mapping[str, bool],
+    wanted: Mapping[str, WantedGradient],
     data: Mapping[int, Arrays],
     noises: Mapping[int, Arrays],
     loss: Callable[[Scope, Dict[str, Any]], tf.Tensor],
     loss_of_all: Callable[[Sequence[tf.Tensor]], tf.Tensor] | None,
-) -> Tuple[List[np.ndarray], Arrays, bool]:
-    """Returns what the written function computes, {statistic: its new value}, and `Comparison.in_any_order`.
+) -> Tuple[List[np.ndarray], List[Tuple[str, np.ndarray]], bool]:
+    """Returns what the written function computes, (statistic, new value) of its changes, `Comparison.in_any_order`.
 
-    Of the weights in `by_rows` the gradients are computed; of those with true, the rows' values if there are rows.
+    The first are its loss, the gradients of the weights in `wanted`, and its further results.
     """
     with tf.Graph().as_default(), v1.Session(config=session_config(["CPU:0"], True)) as session:
         fed: Dict[tf.Tensor, np.ndarray] = {}
@@ -156,15 +156,15 @@ def _new_results(
 
         tensors = {name: given(np.asarray(value)) for name, value in tower.values.items() if value.dtype.kind != "O"}
         counts = [int(tower.values[name]) for name in find_counters(tower.phase, ImportedGraph(tower.graph))]
-        frames, results = {}, {}
+        scopes, results = {}, {}
         for number in data:
             drawn = {name: given(value) for name, value in noises[number].items()}
-            frames[number] = GivenFrame(tensors, drawn, number, next(iter(counts), 0))
+            scopes[number] = GivenScope(GivenFrame(tensors, drawn, number, next(iter(counts), 0)))
             batch = {}
             for name, entry in tower.names.inputs.items():
                 value = value_of(entry, number, data)
                 batch[name] = given(value.astype(np.int32) if value.dtype.kind == "i" else value)
-            made = loss(Scope(frames[number]), batch)
+            made = loss(scopes[number], batch)
             results[number] = list(made) if isinstance(made, (list, tuple)) else [made]
         result, *parts = results[tower.number]
         if loss_of_all is not None:
@@ -172,11 +172,35 @@ def _new_results(
             (factor,) = v1.gradients(loss_of_all(losses), [result])
         else:  # a loss may be a vector, whose sum is minimized
             factor = tf.fill(tf.shape(result), FACTOR if any(tower.phase.returns) else 1.0)
-        values = [tensors[name] for name in by_rows]
-        made = v1.gradients(result, values, factor, aggregation_method=IN_ORDER, unconnected_gradients="zero")
+        shown = _gradients([result, *parts], wanted, tensors, factor)
         in_any_order = any(_THIRD_PART.search(op.name) for op in session.graph.get_operations())
-        rows = by_rows.values()
-        shown = [g.values if row and isinstance(g, tf.IndexedSlices) else g for g, row in zip(made, rows)]
-        computed = [result, *(tf.convert_to_tensor(gradient) for gradient in shown), *parts]
-        new, updates = session.run([computed, frames[tower.number].updates], fed)  # at once: a random op draws once
-        return new, updates, in_any_order
+        computed = [result, *shown, *parts]
+        changes = scopes[tower.number].changes
+        new, changed = session.run([computed, [value for _, value in changes]], fed)  # at once: random ops draw once
+        return new, [(name, value) for (name, _), value in zip(changes, changed)], in_any_order
+
+
+def _gradients(
+    results: Sequence[tf.Tensor], wanted: Mapping[str, WantedGradient], values: Mapping[str, tf.Tensor], factor: Any
+) -> List[tf.Tensor]:
+    """Returns gradients as a source has them: those of one loss are made together.
+
+    Args:
+      results: of the written function, the losses first.
+      wanted: {weight: its gradient}.
+      values: {weight: tensor}.
+      factor: derivative of what is minimized by the first loss.
+
+    Returns:
+      The gradients, in the order of `wanted`.
+    """
+    found: Dict[str, tf.Tensor] = {}
+    for number in sorted({one.loss for one in wanted.values()}):
+        names = [name for name, one in wanted.items() if one.loss == number]
+        given = [values[name] for name in names]
+        seed = None if number else factor
+        made = v1.gradients(results[number], given, seed, aggregation_method=IN_ORDER, unconnected_gradients="zero")
+        for name, gradient in zip(names, made):
+            by_rows = wanted[name].rows and isinstance(gradient, tf.IndexedSlices)
+            found[name] = gradient.values if by_rows else tf.convert_to_tensor(gradient)
+    return [found[name] for name in wanted]

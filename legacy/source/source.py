@@ -14,6 +14,7 @@ from legacy.source.standalone.text import in_order
 from legacy.source.step.derivatives import with_derivatives
 from legacy.source.step.imported_step import ImportedStep, WrittenLoss, keep_proven, recover_losses
 from legacy.source.step.initial import find_initializers, first_values, held_scalars
+from legacy.source.step.losses_of_weights import with_minimized_losses
 from legacy.source.step.training_step import recover_step
 from legacy.source.styles import imported_style, step_style, workload_style
 from legacy.source.styles.docstring import MOST_LISTED, docstring, docstring_of_losses, docstring_of_update, notes_on
@@ -81,7 +82,7 @@ def source_text(
     modelled = [v for v in plan.variables if v.role in ("weight", "statistic")]
     initializers, unknown = find_initializers(whole, modelled)
     try:
-        plan = with_derivatives(plan, graph)
+        plan = with_minimized_losses(with_derivatives(plan, graph), graph)
         held = held_scalars(plan, initial) if style == "workload" else {}  # a workload has no such variable
         step = recover_step(plan, graph, initial, initializers, held)
         values, assumed = setting_values(step.model.settings, settings or {})

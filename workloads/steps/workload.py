@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from workloads.frame import Frame, Tensors
 
     #: Function of a scope and a batch. Returns a replica's loss; or a list that begins with the loss and goes on with
-    #: the tensors from which the train op computes a common factor of all replicas' losses.
+    #: further losses, or tensors from which the train op computes a common factor of all replicas' losses.
     Loss = Callable[[Scope, Tensors], Union[tf.Tensor, Sequence[tf.Tensor]]]
     #: Function of a scope, a batch, {name: the replica's copy of the variable} and the replica context. Runs a
     #: replica's part of a train op, updates the variables, and returns the replica's loss.
@@ -48,6 +48,7 @@ class StepScope(Scope):
     Attributes:
       values: as given.
       updates: {statistic: its new value, or a function from the old value to the new one}, as the losses asked for.
+      later_updates: likewise (statistic, change), in order, of those that were asked for again.
       gradients_found: {weight: gradient} that `gradients` has returned so far.
     """
 
@@ -55,10 +56,14 @@ class StepScope(Scope):
         super().__init__(frame)
         self.values = values
         self.updates: Tensors = {}
+        self.later_updates: List[Tuple[str, Any]] = []
         self.gradients_found: Tensors = {}
 
     def update(self, name: str, value: Any) -> None:
-        self.updates[name] = value
+        if name in self.updates:
+            self.later_updates.append((name, value))
+        else:
+            self.updates[name] = value
 
     def gradients(self, loss: tf.Tensor, weights: Sequence[str], factor: Optional[tf.Tensor] = None) -> List[Any]:
         """Differentiates a loss. Where a gradient is a sum, its terms are added in a fixed order.

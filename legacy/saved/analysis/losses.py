@@ -71,6 +71,12 @@ def differentiated(graph: Graph, members: Collection[str]) -> list[str]:
     The forward nodes need not be members: a mean's gradient depends on the mean's shape, and not on the mean. What is
     differentiated on the way to a loss, such as a critic's value in a gradient penalty, is none.
     """
+    found = differentiations(graph, members)
+    return list(dict.fromkeys(target for targets in found.values() for target in targets))
+
+
+def differentiations(graph: Graph, members: Collection[str]) -> dict[str, list[str]]:
+    """Returns {node from which a gradient graph starts: forward nodes that it differentiates}; see `differentiated`."""
     starts: dict[str, list[str]] = {}
     for root in graph.nodes:
         scope = gradient_names.gradient_scope(root) if root in members else None
@@ -84,7 +90,7 @@ def differentiated(graph: Graph, members: Collection[str]) -> list[str]:
         starts[root] = _sum_of(graph, list(dict.fromkeys(named)))
     targets = list(dict.fromkeys(target for found in starts.values() for target in found))
     inner = graph.ancestors(targets, controls=False) & set(starts)
-    return list(dict.fromkeys(target for root, found in starts.items() if root not in inner for target in found))
+    return {root: found for root, found in starts.items() if found and root not in inner}
 
 
 def _is_integer(graph: Graph, name: str) -> bool:

@@ -83,18 +83,23 @@ class Forward:
         one, two = self.typed.constants.get(tensor), self._other.constants.get(tensor)
         if one is None or two is None or one.ndim != 1 or one.shape != two.shape:
             return None
-        found = []
-        for size, other in zip(one.tolist(), two.tolist()):
-            factor = size // self.batch
-            if size != other and (size, other) != (factor * self.batch, factor * self._other_batch):
-                return None
-            found.append((size, False) if size == other else (factor, True))
-        return found
+        return _multiples(list(zip(one.tolist(), two.tolist())), self.batch, self._other_batch)
 
     def shape(self, tensor: str) -> list[int] | None:
         """Returns a tensor's static shape at `batch` examples; None where it is not fully known."""
-        shape = self.typed.graph.get_tensor_by_name(tensor).shape
-        return list(shape.as_list()) if shape.is_fully_defined() else None
+        return _static_shape(self.typed, tensor)
+
+    def shape_per_example(self, tensor: str) -> List[Tuple[int, bool]] | None:
+        """Returns a tensor's shape: of each dimension (size, False), or (c, True) for c times the batch; or None.
+
+        In a graph of one batch size the first dimension follows the batch if it has this size.
+        """
+        one, two = _static_shape(self.typed, tensor), _static_shape(self._other, tensor)
+        if one is None or two is None:
+            return None
+        if self.fixed:
+            return [(1, True) if not place and size == self.batch else (size, False) for place, size in enumerate(one)]
+        return _multiples(list(zip(one, two)), self.batch, self._other_batch)
 
     def _imported(self, batch: int) -> Typed:
         shapes: Dict[str, Sequence[Optional[int]]] = {}
@@ -103,6 +108,26 @@ class Forward:
             if entry is not None and entry.kind == "batch" and (entry.shape or entry.example):
                 shapes[name] = [batch, *example_sizes(entry)]
         return Typed(self._graph_def, shapes, list(self.loops))
+
+
+def _multiples(pairs: Sequence[Tuple[int, int]], batch: int, other: int) -> List[Tuple[int, bool]] | None:
+    """Returns sizes at two batch sizes as (size, False), or (c, True) for c times the batch; None if one is neither.
+
+    >>> _multiples([(3, 3), (28, 44)], 14, 22), _multiples([(15, 23)], 14, 22)
+    ([(3, False), (2, True)], None)
+    """
+    found = []
+    for one, two in pairs:
+        factor = one // batch
+        if one != two and (one, two) != (factor * batch, factor * other):
+            return None
+        found.append((one, False) if one == two else (factor, True))
+    return found
+
+
+def _static_shape(typed: Typed, tensor: str) -> List[int] | None:
+    shape = typed.graph.get_tensor_by_name(tensor).shape
+    return list(shape.as_list()) if shape.is_fully_defined() else None
 
 
 def _same(one: np.ndarray, two: np.ndarray) -> bool:

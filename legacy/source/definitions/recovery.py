@@ -247,7 +247,7 @@ class Recovery:
         stream, kind = self._names.noise[key]
         if kind not in NOISE:
             raise Unwritten(f"random numbers: {key!r} ({kind}): only " + ", ".join(NOISE) + " are written")
-        shape = arrays.sizes_expression(op, op.output_shape())
+        shape = op.output_sizes()
         if shape is None and op.operation.inputs:  # the graph computes it
             shape = op.argument(0)
         if shape is None:

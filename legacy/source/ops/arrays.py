@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Dict, List
 import numpy as np
 import tensorflow as tf
 
-from legacy.source.basics.expressions import OMIT, Infix, Listing, Literal, Name, call
-from legacy.source.ops.view import BATCH_SIZE, band_expression, constant_expression
+from legacy.source.basics.expressions import OMIT, Listing, Literal, Name, call
+from legacy.source.ops.view import band_expression, constant_expression
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -168,7 +168,7 @@ def write_tile(op: OpView) -> Expression | None:
 
 def write_fill(op: OpView) -> Expression | None:
     """Writes a tensor of one value, whose first dimension may be the batch."""
-    shape = sizes_expression(op, op.output_shape())
+    shape = op.output_sizes()
     value = op.constant(1)
     if shape is None:
         return None
@@ -198,19 +198,8 @@ def write_unique(op: OpView) -> Expression | None:
 
 def write_broadcast(op: OpView) -> Expression | None:
     """Writes a broadcast to a shape."""
-    shape = sizes_expression(op, op.output_shape())
+    shape = op.output_sizes()
     return None if shape is None else call("tf.broadcast_to", op.argument(0), shape)
-
-
-def sizes_expression(op: OpView, shape: List[int] | None) -> Expression | None:
-    """Returns a shape as a list with `batch_size` for a first dimension that depends on it; None if not known."""
-    if shape is None:
-        return None
-    if not shape or shape[0] % op.batch or not op.rows_vary and shape[0] != op.batch:
-        return Literal(shape)
-    factor = shape[0] // op.batch
-    first = BATCH_SIZE if factor == 1 else Infix("*", Literal(factor), BATCH_SIZE)
-    return Listing((first,) + tuple(Literal(size) for size in shape[1:]))
 
 
 def write_table(op: OpView) -> Expression | None:

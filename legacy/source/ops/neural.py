@@ -73,9 +73,7 @@ def write_transposed_convolution(op: OpView) -> Expression | None:
     """Writes a transposed 2-D convolution, which graphs hold as the gradient of a convolution."""
     if not _plain(op) or list(op.attribute("dilations")) != [1, 1, 1, 1]:
         return None
-    from legacy.source.ops.arrays import sizes_expression
-
-    shape = sizes_expression(op, op.output_shape())
+    shape = op.output_sizes()
     if shape is None:
         return None
     return call(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Dict
 
 from legacy.source.basics.expressions import OMIT, Name, call
-from legacy.source.ops.arrays import sizes_expression
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +22,7 @@ FUNCTIONS = {
 
 def write_stateless(op: OpView) -> Expression | None:
     """Writes random numbers of a shape and a seed."""
-    shape = sizes_expression(op, op.output_shape())
+    shape = op.output_sizes()
     if shape is None:
         shape = op.argument(0)
     dtype = op.operation.outputs[0].dtype.name

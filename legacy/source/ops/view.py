@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from legacy.source.basics.expressions import OMIT, Infix, Literal, Name, Value, as_expression, call
+from legacy.source.basics.expressions import OMIT, Infix, Listing, Literal, Name, Value, as_expression, call
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,6 +96,13 @@ class OpView:
     def output_shape(self, number: int = 0) -> list[int] | None:
         """Returns the static shape of output number `number`, or None."""
         return self._forward.shape(self.operation.outputs[number].name)
+
+    def output_sizes(self) -> Expression | None:
+        """Returns the shape of the first output as a list, with multiples of `batch_size`; None if it is not known."""
+        sizes = self._forward.shape_per_example(self.output)
+        if sizes is None or not any(follows for _, follows in sizes):
+            return None if sizes is None else Literal([size for size, _ in sizes])
+        return Listing(tuple(_times_batch(size) if follows else Literal(size) for size, follows in sizes))
 
     def dtype(self, position: int = 0) -> str:
         """Returns the name of the dtype of input number `position`."""

@@ -11,6 +11,7 @@ from legacy.source.basics.expressions import Item, Variable, leaves
 from legacy.source.basics.rendering import WIDTH, literal_text
 from legacy.source.replica_step.lines import dict_text, listed
 from legacy.source.step.model import all_statements
+from legacy.source.update.groups import text_of_group
 
 if TYPE_CHECKING:
     from legacy.source.step.model import Model
@@ -73,7 +74,7 @@ def slot_lines(slots: Mapping[str, Mapping[str, Any]], groups: Mapping[str, Sequ
     lines: List[str] = []
     items: List[str] = []
     for text, weights in alike.items():
-        name = _sum_of_groups(weights, groups)
+        name = text_of_group(weights, groups)
         if not name:
             name = re.sub(r"\W", "_", next(iter(slots[weights[0]]))).upper() + "_WEIGHTS"
             name += f"_{len(items) + 1}" if any(line.startswith(name + " = ") for line in lines) else ""
@@ -81,15 +82,6 @@ def slot_lines(slots: Mapping[str, Mapping[str, Any]], groups: Mapping[str, Sequ
         items.append(f"({name}, {text})")
     line = "SLOTS = [" + ", ".join(items) + "]"
     return [*lines, line] if len(line) <= WIDTH else [*lines, "SLOTS = [", *(f"{_INDENT}{i}," for i in items), "]"]
-
-
-def _sum_of_groups(weights: Sequence[str], groups: Mapping[str, Sequence[str]]) -> str:
-    """Returns the text of a list of weights as one of those that have names, or as all of them, or ""."""
-    for name, group in groups.items():
-        if set(group) == set(weights):
-            return name
-    everything = [weight for group in groups.values() for weight in group]
-    return " + ".join(groups) if sorted(everything) == sorted(weights) else ""
 
 
 def counter_of(plan: Plan) -> str:

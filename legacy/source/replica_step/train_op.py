@@ -9,6 +9,7 @@ import numpy as np
 
 from legacy.source.basics.rendering import literal_text
 from legacy.source.replica_step.lines import clip_lines, has_rows, listed, statistics_text
+from legacy.source.update.recovered import loss_name
 
 if TYPE_CHECKING:
     from legacy.source.update.recovered import WrittenUpdate
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 _INDENT = "    "
 #: {style: how it differentiates a loss with respect to a group of weights}.
 DIFFERENTIATE = {
-    "standalone": 'tf.gradients(loss, [values[name] for name in {group}]{seed}, unconnected_gradients="zero")',
-    "workload": "scope.gradients(loss, {group}{seed})",
+    "standalone": 'tf.gradients({loss}, [values[name] for name in {group}]{seed}, unconnected_gradients="zero")',
+    "workload": "scope.gradients({loss}, {group}{seed})",
 }
 
 
@@ -38,13 +39,16 @@ def train_op_text(update: WrittenUpdate, functions: str, style: str = "standalon
         head.append(f'    """Runs {update.phase.train_op}, which has no loss; returns zero."""')
         return "\n".join([*head, f"{_INDENT}values = scope.values", *update.lines, "    return tf.zeros([])"])
     body = []
-    body.append(f"{', '.join(['loss', *update.factor.parts])} = {loss.function}(scope, batch)")
+    losses = [loss_name(number) for number in range(loss.model.losses)]
+    body.append(f"{', '.join([*losses, *update.factor.parts])} = {loss.function}(scope, batch)")
     body += [f"{part}s = gather(context, {part})" for part in update.factor.parts]
     body += textwrap.dedent("\n".join(update.factor.lines)).splitlines()
     if path.scale != 1.0:
         body.append(f"seed = tf.constant({literal_text(np.float32(path.scale))})")
     seed = ", seed" if path.scale != 1.0 else ", factor" if update.factor.lines else ""
-    body.append("gradients = " + DIFFERENTIATE[style].format(group=update.group, seed=seed))
+    for name, group in zip(losses, update.groups):
+        assign = "gradients += " if group != update.groups[0] else "gradients = "
+        body.append(assign + DIFFERENTIATE[style].format(loss=name, group=group, seed=seed))
     if has_rows(functions) and path.rows:
         body += listed("rows", path.rows)
         body.append(f"pairs = zip({update.group}, gradients)")

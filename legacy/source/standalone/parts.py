@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any, List, Mapping, Sequence
 from legacy.source.basics.cut import example_sizes
 from legacy.source.basics.expressions import Variable, leaves
 from legacy.source.basics.rendering import WIDTH, literal_text
-from legacy.source.standalone.text import DEFAULT_INITIALIZER, NOISE, SCOPE, SCOPE_WITH_UPDATES, SEED
+from legacy.source.standalone.text import (
+    DEFAULT_INITIALIZER,
+    NOISE,
+    SCOPE,
+    SCOPE_WITH_LATER_UPDATES,
+    SCOPE_WITH_UPDATES,
+    SEED,
+)
 from legacy.source.step.model import all_statements
 from legacy.source.styles.workload_style import constant_lines
 from workloads.lifted.workload import DEFAULT_BATCH
@@ -65,6 +72,7 @@ def scope_text(models: Sequence[Model], text: str) -> str:
     """Returns the text of the scope, with the functions that the models' text calls."""
     drawn = [function for name, function in NOISE.items() if f"scope.{name}(" in text]
     scope = SCOPE_WITH_UPDATES if any(any(model.statistics.proposals) for model in models) else SCOPE
+    scope = SCOPE_WITH_LATER_UPDATES if any(model.statistics.changes_again for model in models) else scope
     scope = scope.replace(*DEFAULT_INITIALIZER) if any(map(_leaves_initializers_out, models)) else scope
     return scope + "".join(drawn) + (SEED if drawn else "")
 

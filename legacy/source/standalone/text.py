@@ -26,6 +26,19 @@ SCOPE_WITH_UPDATES = (
 """
 )
 
+#: The same, of a model that changes a statistic more than once.
+SCOPE_WITH_LATER_UPDATES = SCOPE_WITH_UPDATES.replace(
+    "self.updates = values, step, replica, {}",
+    "self.updates = values, step, replica, {}\n        self.later_updates = []  # of what is updated again",
+).replace(
+    "        self.updates[name] = value\n",
+    """\
+        if name in self.updates:
+            self.later_updates.append((name, value))
+        else:
+            self.updates[name] = value
+""",
+)
 #: {function of a scope that draws random numbers: its text}.
 NOISE = {
     name: f"""
@@ -137,7 +150,7 @@ if __name__ == "__main__":
 """
 
 #: How a program differentiates.
-_GRADIENTS = re.compile(r'^( *)gradients = tf\.gradients\((.*), unconnected_gradients="zero"\)$', re.MULTILINE)
+_GRADIENTS = re.compile(r'^( *)gradients (\+?=) tf\.gradients\((.*), unconnected_gradients="zero"\)$', re.MULTILINE)
 _IN_ORDER = "IN_ORDER = tf.AggregationMethod.EXPERIMENTAL_TREE  # the parts of a gradient are added in their order\n"
 
 
@@ -150,5 +163,5 @@ def in_order(text: str) -> str:
         return text
     place = text.index("GLOBAL_BATCH, TOWERS = ")
     text = text[:place] + _IN_ORDER + text[place:]
-    arguments = r'\2, aggregation_method=IN_ORDER, unconnected_gradients="zero"'
-    return _GRADIENTS.sub(rf"\1gradients = tf.gradients(\n\1    {arguments}\n\1)", text)
+    arguments = r'\3, aggregation_method=IN_ORDER, unconnected_gradients="zero"'
+    return _GRADIENTS.sub(rf"\1gradients \2 tf.gradients(\n\1    {arguments}\n\1)", text)

@@ -35,7 +35,7 @@ def find_known(plan: Plan, graph: Graph, phase: Phase, counters: Sequence[str]) 
     found: Dict[str, Statistics] = {}
     for name, effects in _effects_of_statistics(plan, phase).items():
         try:
-            one = find_statistics(plan, graph, dataclasses.replace(phase, effects=effects), counters)
+            one = find_statistics(plan, graph, dataclasses.replace(phase, effects=effects), counters, again=True)
         except Unwritten:
             continue
         if any(one.proposals) and not _reads_late(graph, phase, one):

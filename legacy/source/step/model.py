@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence, Tuple
 
 from legacy.source.basics.expressions import (
+    Call,
     Definition,
     Expression,
     Infix,
@@ -56,6 +57,7 @@ class Model(NamedTuple):
       batch: examples of one tower that the shapes were analysed at.
       streams: {random stream of the plan: name in the text}.
       rates: {constant of the text: (its value, the decay d whose 1 - d it is)}.
+      losses: how many losses the result begins with.
     """
 
     statements: List[Statement]
@@ -66,6 +68,7 @@ class Model(NamedTuple):
     batch: int
     streams: Dict[str, str]
     rates: Dict[str, Tuple[np.float32, float]]
+    losses: int = 1
 
 
 def recover_model(
@@ -116,7 +119,9 @@ def recover_model(
     lines = [line for line in lines if line.targets or not isinstance(line.expression, Value)]  # asked for before
     statements, rates = name_complements([*lines, result])
     _require_no_tables(statements)
-    return Model(statements, recovery, names.inputs, names.settings, statistics, recovery.batch, names.streams, rates)
+    losses = 1 + len(phase.other_losses)
+    given = (names.inputs, names.settings, statistics, recovery.batch, names.streams, rates)
+    return Model(statements, recovery, *given, losses)
 
 
 def all_statements(model: Model) -> List[Statement]:
@@ -153,12 +158,19 @@ def _with_updates(recovery: Recovery, loss: Expression, updates: Sequence[Sequen
     items = recovery.ordered([loss])
     for lines in updates:
         needed = recovery.ordered(lines)
-        place = max([items.index(item) + 1 for item in needed if item in items], default=0)
+        own = {_updated(line) for line in lines} - {None}
+        before = [n + 1 for n, item in enumerate(items) if not item.targets and _updated(item.expression) in own]
+        place = max([*before, *(items.index(item) + 1 for item in needed if item in items)], default=0)
         while place < len(items) and not items[place].targets:
             place += 1
         new = [item for item in needed if item not in items]
         items[place:place] = new + [Definition((), line) for line in lines]
     return [*items, Definition((), loss)]
+
+
+def _updated(line: Expression) -> Expression | None:
+    """Returns the name of the statistic that a line updates; None of another line."""
+    return line.arguments[0].value if isinstance(line, Call) and line.function == "scope.update" else None
 
 
 def _update(

@@ -60,8 +60,15 @@ class Statistics(NamedTuple):
         """Number of the tower whose changes are written; of all, the last one's: it sees what the others changed."""
         return 0 if self.policy == FIRST_TOWER else len(self.proposals) - 1
 
+    @property
+    def changes_again(self) -> bool:
+        """Whether a tower changes a statistic more than once, as where a layer runs on real and on made-up data."""
+        return any(len({one.variable for one in own}) < len(own) for own in self.proposals)
 
-def find_statistics(plan: Plan, graph: Graph, phase: Phase, counters: Sequence[str] | None = None) -> Statistics:
+
+def find_statistics(
+    plan: Plan, graph: Graph, phase: Phase, counters: Sequence[str] | None = None, again: bool = False
+) -> Statistics:
     """Finds the towers' updates of statistics.
 
     Args:
@@ -69,6 +76,7 @@ def find_statistics(plan: Plan, graph: Graph, phase: Phase, counters: Sequence[s
       graph: of the lift.
       phase: the train op.
       counters: names of the variables that count steps; None to find them.
+      again: whether all towers may change a statistic in turn more than once.
 
     Returns:
       The updates.
@@ -88,7 +96,9 @@ def find_statistics(plan: Plan, graph: Graph, phase: Phase, counters: Sequence[s
             policies[name] = FIRST_TOWER
         elif towers == everywhere[-1:]:
             policies[name] = LAST_TOWER
-        elif towers == everywhere and _sees_the_towers_before(graph, phase, name, [effect for _, effect in effects]):
+        elif towers in _turns(plan.towers, len(towers), again) and _sees_the_towers_before(
+            graph, phase, name, [effect for _, effect in effects]
+        ):
             policies[name] = TOWERS_IN_TURN
         else:
             numbers = ", ".join(str(tower) for tower in towers)
@@ -102,6 +112,16 @@ def find_statistics(plan: Plan, graph: Graph, phase: Phase, counters: Sequence[s
             rows = effect.values[0] if is_scatter(effect.op) else ""
             proposals[tower].append(Proposal(name, effect.op, effect.values[-1], effect.node, rows))
     return Statistics(next(iter(policies.values()), FIRST_TOWER), proposals)
+
+
+def _turns(towers: int, changes: int, again: bool) -> List[List[int]]:
+    """Returns the order of the towers that change a statistic in turn, in a list; nothing if none has so many changes.
+
+    >>> _turns(2, 4, again=True), _turns(2, 4, again=False), _turns(2, 3, again=True)
+    ([[0, 1, 0, 1]], [], [])
+    """
+    rounds = changes // towers
+    return [list(range(towers)) * rounds] if changes == rounds * towers and (again or rounds == 1) else []
 
 
 def find_states(plan: Plan, phase: Phase) -> Statistics:

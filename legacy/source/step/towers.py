@@ -33,8 +33,8 @@ NOW = Name("now")
 
 
 def parts_of_tower(phase: Phase, tower: int) -> List[str]:
-    """Returns the tensors of a tower, beside its loss, that the losses of all towers or the update depend on."""
-    return [str(row[tower]) for row in phase.early]
+    """Returns what is needed of a tower beside its loss: its other losses, then what all losses or the update need."""
+    return [row[tower] for row in phase.other_losses] + [str(row[tower]) for row in phase.early]
 
 
 class Towers:
@@ -109,8 +109,12 @@ class Towers:
         others = [self.recover(tower) for tower in range(1, self._plan.towers)]
         recoveries = [first, *(other for other, _ in others)]
         ends = [[loss, *updates], *(own for _, own in others)]
-        if align_towers(recoveries, ends if self.own_statistics else [own[:1] for own in ends]):
+        parts = len(parts_of_tower(self._phase, 0))
+        losses = [[own[0], *own[len(own) - parts :]] for own in ends]
+        if align_towers(recoveries, ends if self.own_statistics else losses):
             return loss
+        if self._phase.other_losses:
+            raise Unwritten("towers: they differ, and each has several losses")
         return merge_losses(first, loss, recoveries[1], others[0][1][0])
 
 

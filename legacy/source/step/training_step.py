@@ -83,6 +83,8 @@ def recover_step(
         raise Unwritten("towers: a tower's loss depends on all towers' results")
     if phase.losses and plan.tensors[phase.losses[0]].shape:
         raise Unwritten("loss: it has several values, of which the sum is minimized; a workload has one")
+    if phase.other_losses:
+        raise Unwritten("loss: several are minimized, each by weights of its own; a workload has one")
     imported = ImportedGraph(graph)
     counters = find_counters(phase, imported)
     parts = _Parts()

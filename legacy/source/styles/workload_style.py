@@ -73,9 +73,10 @@ def model_blocks(model: Model, function: str = "tower_loss") -> List[List[str]]:
             function_lines(signature, doc, made.statements, recovery.shape, made.tensors, made.batch_of, made.results)
         )
     first = f'batch["{next(iter(model.inputs), "")}"]'
-    doc = "Returns the loss of one tower."
-    if isinstance(outlined.statements[-1].expression, Listing):
-        doc = "Returns the loss of one tower, and further results of it that all replicas gather."
+    doc = "Returns the loss of one tower" if model.losses == 1 else "Returns the losses of one tower"
+    result = outlined.statements[-1].expression
+    gathered = isinstance(result, Listing) and len(result.items) > model.losses
+    doc += ", and further results of it that all replicas gather." if gathered else "."
     blocks.append(function_lines(f"{function}(scope, batch)", doc, outlined.statements, recovery.shape, {}, first))
     return blocks
 

@@ -16,6 +16,7 @@ from legacy.source.lines.functions import statement_lines
 from legacy.source.lines.naming import name_values
 from legacy.source.lines.statements import Statement, build_statements
 from legacy.source.update.changes import change_call, local
+from legacy.source.update.groups import text_of_group
 from legacy.source.update.per_weight import DICT, WeightValue, list_items, take_out_values
 from legacy.source.update.towers import with_lists, with_sums_in_order
 from legacy.source.update.waves import Unit, waves_of
@@ -238,8 +239,8 @@ def _looped(bodies: Sequence[_Body], groups: Mapping[str, Sequence[str]]) -> Lis
 
 
 def _loop_head(owners: Sequence[str], groups: Mapping[str, Sequence[str]]) -> List[str]:
-    for name, weights in groups.items():
-        if set(weights) == set(owners):
-            return [f"{_INDENT}for name in {name}:"]
+    name = text_of_group(owners, groups)
+    if name:
+        return [f"{_INDENT}for name in {name}:"]
     line = f"{_INDENT}for name in {literal_text(tuple(owners))}:"
     return [line] if len(line) <= WIDTH else [f"{_INDENT}for name in (", *item_lines(owners, 8), f"{_INDENT}):"]

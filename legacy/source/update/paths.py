@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional
+from typing import TYPE_CHECKING, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 from legacy.source.basics.expressions import Name
 from legacy.source.basics.rendering import literal_text
@@ -10,6 +10,7 @@ from legacy.source.basics.unwritten import Unwritten
 from legacy.source.step.clipping import clipping_after, clipping_of_towers
 from legacy.source.step.derivatives import weight_gradients
 from legacy.source.step.learning import combining
+from legacy.source.step.losses_of_weights import losses_of_weights
 from workloads.lifted.plan import indices_label, is_indices_label, weight_of_label
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class GradientPath(NamedTuple):
       clip_after: what is done to the combined gradients, or None.
       scale: factor on the towers' losses before they are differentiated.
       tensors: {tensor of the old graph: expression} of what the update is given.
+      losses: for each of `weights`, the number of the loss that its gradient is of; these rise.
     """
 
     weights: List[str]
@@ -41,6 +43,14 @@ class GradientPath(NamedTuple):
     clip_after: Optional[Clip]
     scale: float
     tensors: Dict[str, Name]
+    losses: Sequence[int] = ()
+
+    def weights_of_losses(self) -> Dict[int, List[str]]:
+        """Returns {number of a loss: weights whose gradients are of it}."""
+        found: Dict[int, List[str]] = {}
+        for name, number in zip(self.weights, self.losses or [0] * len(self.weights)):
+            found.setdefault(number, []).append(name)
+        return found
 
 
 def find_path(plan: Plan, graph: Graph, phase: Phase) -> GradientPath:
@@ -56,8 +66,17 @@ def find_path(plan: Plan, graph: Graph, phase: Phase) -> GradientPath:
     """
     if not any(phase.gradients):
         return GradientPath([], [], "sum", None, None, 1.0, {})  # it only changes variables
+    numbers = losses_of_weights(plan, graph, phase, 0)
+    path = _path(plan, graph, phase, numbers)
+    if phase.other_losses and path.scale != 1.0:
+        raise Unwritten("loss: several are minimized, each made of all towers' losses")
+    return path._replace(losses=[numbers[name] for name in path.weights])
+
+
+def _path(plan: Plan, graph: Graph, phase: Phase, numbers: Mapping[str, int]) -> GradientPath:
     names = list(weight_gradients(plan, graph, phase, 0))
     weights = [variable.name for variable in plan.variables if variable.name in names]
+    weights.sort(key=numbers.__getitem__)
     rows = [name for name in weights if indices_label(name) in names]
     scale = phase.loss_scale if phase.shared_loss and abs(phase.loss_scale - 1.0) > _NEAR_ONE else 1.0
     combined = {combine.weight: combine.tensor for combine in phase.combine}

@@ -41,7 +41,7 @@ class WrittenUpdate(NamedTuple):
       phase: the train op.
       loss: its loss; None of one that only changes variables, as clipping of weights does.
       path: the way of its gradients.
-      group: name of the list of its weights in the text.
+      groups: names of the lists of its weights in the text, one for each loss.
       lines: the body of the update.
       factor: on the loss before it is differentiated.
     """
@@ -50,9 +50,14 @@ class WrittenUpdate(NamedTuple):
     phase: Phase
     loss: Optional[WrittenLoss]
     path: GradientPath
-    group: str
+    groups: List[str]
     lines: List[str]
     factor: SharedFactor
+
+    @property
+    def group(self) -> str:
+        """Text of the list of all its weights."""
+        return " + ".join(self.groups)
 
     @property
     def uses_losses(self) -> bool:
@@ -118,22 +123,31 @@ def recover_updates(plan: Plan, graph: Graph, initializers: Mapping[str, str], r
     paths = [find_path(plan, graph, phase) for phase in plan.phases]
     alone = len(plan.phases) == 1
     groups: Dict[str, List[str]] = {}
-    names: List[str] = []
-    for phase, path in zip(plan.phases, paths):
-        if not path.weights:
-            names.append("")
-            continue
-        wanted = "WEIGHTS" if alone else identifier(phase.train_op).upper() + "_WEIGHTS"
-        known = [name for name, weights in groups.items() if weights == path.weights]
-        names.append(known[0] if known else wanted)
-        groups[names[-1]] = path.weights
+    names = [_named_groups(phase, path, alone, groups) for phase, path in zip(plan.phases, paths)]
     updates: List[WrittenUpdate] = []
-    for phase, path, group in zip(plan.phases, paths, names):
+    for phase, path, own in zip(plan.phases, paths, names):
         try:
-            updates.append(_update(plan, graph, phase, path, group, groups, initializers, updates))
+            updates.append(_update(plan, graph, phase, path, own, groups, initializers, updates))
         except Unwritten as reason:
             raise reason if alone else Unwritten(f"{phase.train_op}: {reason}") from reason
     return WrittenStep(updates, groups, list(reasons))
+
+
+def _named_groups(phase: Phase, path: GradientPath, alone: bool, groups: Dict[str, List[str]]) -> List[str]:
+    """Returns the names of the lists of a train op's weights, one for each of its losses, which it adds to `groups`."""
+    names: List[str] = []
+    for number, weights in path.weights_of_losses().items():
+        wanted = "WEIGHTS" if alone else identifier(phase.train_op).upper() + "_WEIGHTS"
+        wanted += f"_OF_{loss_name(number).upper()}" if phase.other_losses else ""
+        known = [name for name, others in groups.items() if others == weights]
+        names.append(known[0] if known else wanted)
+        groups[names[-1]] = weights
+    return names
+
+
+def loss_name(number: int) -> str:
+    """Returns the name of one of a tower's losses in the text."""
+    return f"loss{number + 1}" if number else "loss"
 
 
 def _update(
@@ -141,7 +155,7 @@ def _update(
     graph: Graph,
     phase: Phase,
     path: GradientPath,
-    group: str,
+    own_groups: List[str],
     groups: Mapping[str, Sequence[str]],
     initializers: Mapping[str, str],
     before: Sequence[WrittenUpdate],
@@ -149,7 +163,7 @@ def _update(
     function = "train_step" if len(plan.phases) == 1 else _unused(identifier(phase.train_op), before)
     if not phase.losses and not any(phase.gradients) and len(plan.phases) > 1:
         lines = update_lines(plan, graph, phase, phase.effects, {}, groups, {})
-        return WrittenUpdate(function, phase, None, path, group, lines, SharedFactor([], {}, []))
+        return WrittenUpdate(function, phase, None, path, own_groups, lines, SharedFactor([], {}, []))
     counters = find_counters(phase, ImportedGraph(graph)) if len(plan.phases) == 1 else []
     known = find_known(plan, graph, phase, counters)
     proposed = {proposal.node: proposal.variable for own in known.proposals for proposal in own}
@@ -165,7 +179,9 @@ def _update(
         given.update((tensor, Name(constant)) for entry in entries for tensor in entry.tensors)
     made = collections.Counter(proposed.values())
     lines = update_lines(_with_types(plan, path), graph, phase, effects, given, groups, made)
-    return WrittenUpdate(function, phase, loss, path, group, lines, factor)
+    if phase.other_losses and factor.lines:
+        raise Unwritten("loss: several are minimized, and follow from all towers' results")
+    return WrittenUpdate(function, phase, loss, path, own_groups, lines, factor)
 
 
 def _with_factor(

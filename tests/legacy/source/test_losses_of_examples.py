@@ -5,7 +5,8 @@ import pytest
 import tensorflow as tf
 
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.made_up_tower import Tower, made_up_data, old_results, value_of
+from legacy.source.made_up_tower import Tower, made_up_data, value_of
+from legacy.source.old_tower import old_results
 from legacy.source.step.input_names import input_names
 from legacy.source.update.loss_of_all import loss_of_all_lines
 from tests.legacy.source.trained import assert_port_verified, assert_trains_alike, source_of

@@ -40,6 +40,18 @@ def test_two_batch_sizes_tell_what_depends_on_the_batch():
     assert forward.per_example("six:0") is None
 
 
+def test_any_dimension_may_follow_the_batch():
+    def filled(x):
+        rows = tf.shape(x)[0]
+        tf.fill([1, 2 * rows, 5], 0.5, name="twice")
+        tf.fill([rows + 1, 5], 0.5, name="one_more")
+
+    forward = forward_of(filled)
+    assert forward.shape_per_example("twice:0") == [(1, False), (2, True), (5, False)]
+    assert forward.shape_per_example("one_more:0") is None
+    assert forward_of(filled, batch=4).shape_per_example("twice:0") == [(1, False), (8, False), (5, False)]
+
+
 def test_a_graph_of_one_batch_size_has_constants_only():
     forward = forward_of(shapes, batch=4)
     assert forward.fixed and forward.constant("double:0") == 8.0 and not forward.varies("double:0")

@@ -1,0 +1,56 @@
+"""The scope of a proof: a written function gets given values, and all its changes of statistics are noted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, List, Mapping, Tuple
+
+import tensorflow as tf
+
+from workloads.frame import Frame
+from workloads.scope import Scope
+
+if TYPE_CHECKING:
+    from workloads.initializers import Initializer
+
+
+class GivenFrame(Frame):
+    """Answers a model with given values and random numbers.
+
+    Args:
+      values: {variable: tensor}.
+      noises: {random stream: tensor}.
+      replica: number of the tower.
+      step: number of the step.
+    """
+
+    def __init__(
+        self, values: Mapping[str, tf.Tensor], noises: Mapping[str, tf.Tensor], replica: int, step: int
+    ) -> None:
+        super().__init__("float32", 0, tf.constant(step, tf.int64), replica)
+        self._values, self._noises = values, noises
+
+    def variable(self, name: str, shape: tuple[int, ...], initializer: Initializer, trainable: bool) -> tf.Tensor:
+        if tuple(self._values[name].shape) != tuple(shape):
+            raise ValueError(f"{name}: {shape} in the source, {self._values[name].shape} in the old program")
+        return self._values[name]
+
+    def noise(self, name: str, shape: tuple[int, ...], kind: str = "uniform") -> tf.Tensor:
+        return self._noises[name]
+
+
+class GivenScope(Scope):
+    """Notes the changes of statistics that a function asks for, also of one that it changes again.
+
+    Args:
+      frame: gives the values.
+
+    Attributes:
+      changes: (statistic, new value) in the order in which they were asked for; each from the given value.
+    """
+
+    def __init__(self, frame: GivenFrame) -> None:
+        super().__init__(frame)
+        self.changes: List[Tuple[str, tf.Tensor]] = []
+
+    def update(self, name: str, value: Any) -> None:
+        self.changes.append((name, value(self._frame.values_given[name]) if callable(value) else value))

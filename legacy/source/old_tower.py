@@ -1,0 +1,179 @@
+"""Runs one tower of the old graph on made-up numbers: its loss, gradients, statistics and random numbers."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Sequence, Set, Tuple
+
+import numpy as np
+import tensorflow as tf
+
+from legacy.source.basics.cut import Cut, cut_part
+from legacy.source.made_up_tower import ROWS, value_of
+from legacy.source.step.towers import parts_of_tower
+from legacy.towers.program import session_config
+from workloads.lifted.graph.importing import import_graph
+from workloads.lifted.graph.sums import add_in_order
+from workloads.lifted.pieces.piece import VariableVersion
+
+if TYPE_CHECKING:
+    from legacy.source.made_up_tower import Tower
+    from workloads.lifted.pieces.piece import Feed
+    from workloads.program import Arrays
+
+v1 = tf.compat.v1
+
+#: Factor on a tower's loss, where the old graph computes one from all towers' results.
+FACTOR = 0.5
+
+
+def old_results(
+    tower: Tower, gradients: Sequence[str], data: Mapping[int, Arrays]
+) -> Tuple[List[np.ndarray], Dict[int, Arrays]]:
+    """Runs a tower of the old graph.
+
+    Args:
+      tower: the tower.
+      gradients: tensors to compute.
+      data: {tower: its data} of all towers whose results are computed. With this tower's alone, `FACTOR` is fed for
+        each tensor that returns to it from all towers.
+
+    Returns:
+      Loss, gradients, changes of statistics and `parts_of_tower`, and {tower: {random stream: its numbers}}.
+    """
+    returned = tower.phase.returns[tower.number] if any(tower.phase.returns) and len(data) == 1 else []
+    cut = _tower_part(tower, gradients, data, returned)
+    with tf.Graph().as_default() as graph, v1.Session(config=session_config(["CPU:0"], True)) as session:
+        names = [name if ":" in name else name + ":0" for name in cut.fetches]
+        graph_def = copy.deepcopy(cut.piece.graph_def)
+        add_in_order(graph_def)
+        results = import_graph(graph_def, fetches=names, subject="graph file")
+        fed = _known_values(tower, graph, cut, data, returned)
+        noises = _draw_numbers(tower, session, cut, data, fed)
+        return session.run(results, fed), noises
+
+
+def _tower_part(tower: Tower, gradients: Sequence[str], data: Mapping[int, Arrays], returned: Sequence[str]) -> Cut:
+    """Cuts the part of the old graph that computes a tower's results out of it.
+
+    Args:
+      tower: the tower.
+      gradients: tensors to compute, besides those of `old_results`.
+      data: {tower: its data}; the part begins at the inputs of these towers.
+      returned: tensors at which the part begins, too.
+
+    Returns:
+      The part.
+    """
+    plan, phase = tower.plan, tower.phase
+    inputs = [entry.tensors[min(n, len(entry.tensors) - 1)] for n in data for entry in plan.inputs + plan.common]
+    fetches = [phase.losses[tower.number], *gradients, *(proposal.value for proposal in tower.proposals)]
+    fetches += [proposal.rows for proposal in tower.proposals if proposal.rows]
+    fetches += parts_of_tower(phase, tower.number)
+    return cut_part(plan, tower.graph, fetches, [*dict.fromkeys(inputs), *returned], phase.versions)
+
+
+def _known_values(
+    tower: Tower, graph: tf.Graph, cut: Cut, data: Mapping[int, Arrays], returned: Sequence[str]
+) -> Dict[tf.Tensor, Any]:
+    """Returns {placeholder: value} of all placeholders of a tower's part but those of random numbers.
+
+    Args:
+      tower: the tower.
+      graph: the part, imported.
+      cut: the part.
+      data: {tower: its data}.
+      returned: tensors that return to the tower.
+
+    Returns:
+      Values of variables and data, and `FACTOR` for what returns.
+    """
+    entries = tower.plan.inputs + tower.plan.common
+    fed: Dict[tf.Tensor, Any] = {}
+    for feed in [feed for feed in cut.piece.feeds if feed.kind != "drawn"]:
+        tensor = graph.get_tensor_by_name(feed.placeholder + ":0")
+        if isinstance(feed.key, VariableVersion):
+            fed[tensor] = tower.values[feed.key.variable]
+        elif feed.key in returned:
+            fed[tensor] = FACTOR
+        else:
+            entry = next(entry for entry in entries if feed.key in entry.tensors)
+            fed[tensor] = value_of(entry, _taker(entry.tensors, str(feed.key), tower.number), data)
+    return fed
+
+
+def _draw_numbers(
+    tower: Tower, session: tf.compat.v1.Session, cut: Cut, data: Mapping[int, Arrays], fed: Dict[tf.Tensor, Any]
+) -> Dict[int, Arrays]:
+    """Draws the random numbers of a tower's part, and adds them to what is fed.
+
+    Args:
+      tower: the tower.
+      session: of the part.
+      cut: the part.
+      data: {tower: its data}.
+      fed: {placeholder: value}; gets the numbers.
+
+    Returns:
+      {tower: {random stream: its numbers}}.
+    """
+    noises: Dict[int, Arrays] = {number: {} for number in data}
+    drawn = [feed for feed in cut.piece.feeds if feed.kind == "drawn"]
+    tensors = [session.graph.get_tensor_by_name(feed.placeholder + ":0") for feed in drawn]
+    for feed, tensor in _in_order_of_shapes(session.graph, cut, list(zip(drawn, tensors))):
+        node = str(feed.key).partition(":")[0]
+        stream = next(entry for entry in tower.plan.noise if node in entry.nodes)
+        shape = _noise_shape(session, cut, feed.placeholder, tensor, fed)
+        shape = [size or tower.plan.batch or ROWS for size in shape]
+        number = _taker(stream.nodes, node, tower.number)
+        values = np.asarray(np.random.RandomState(2 + number).random_sample(shape), np.float32)
+        noises[number][tower.names.streams[stream.name]] = fed[tensor] = values
+    return noises
+
+
+def _taker(tensors: Sequence[str | None], tensor: str, number: int) -> int:
+    """Returns the tower that a tensor is of: tower `number` if it takes the tensor, else the first one that does."""
+    own = tensors[min(number, len(tensors) - 1)]
+    return number if own == tensor else tensors.index(tensor)
+
+
+def _in_order_of_shapes(
+    graph: tf.Graph, cut: Cut, drawn: Sequence[Tuple[Feed, tf.Tensor]]
+) -> List[Tuple[Feed, tf.Tensor]]:
+    """Returns placeholders of random numbers so that each follows those that its shape is computed from."""
+    by_op = {tensor.op: (feed, tensor) for feed, tensor in drawn}
+    found: Dict[tf.Operation, Tuple[Feed, tf.Tensor]] = {}
+
+    def add(op: tf.Operation) -> None:
+        if op in found:
+            return
+        source = cut.noise_shapes.get(op.name, "").partition(":")[0]
+        before = _ancestors(graph.get_operation_by_name(source)) if source else set()
+        for other in [other for other in by_op if other in before and other is not op]:
+            add(other)
+        found[op] = by_op[op]
+
+    for op in by_op:
+        add(op)
+    return list(found.values())
+
+
+def _ancestors(op: tf.Operation) -> Set[tf.Operation]:
+    """Returns an op and the ops that its inputs are computed by."""
+    found, todo = {op}, [op]
+    while todo:
+        new = {tensor.op for tensor in todo.pop().inputs} - found
+        found |= new
+        todo += new
+    return found
+
+
+def _noise_shape(
+    session: tf.compat.v1.Session, cut: Cut, placeholder: str, tensor: tf.Tensor, fed: Mapping[tf.Tensor, Any]
+) -> List[int]:
+    """Returns the shape of random numbers: the placeholder's, or what the graph computes for it from what is fed."""
+    if placeholder not in cut.noise_shapes:
+        return list(tensor.shape.as_list())
+    source = cut.noise_shapes[placeholder]
+    shape = session.graph.get_tensor_by_name(source if ":" in source else source + ":0")
+    return [int(size) for size in session.run(shape, fed)]

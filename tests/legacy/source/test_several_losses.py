@@ -1,0 +1,107 @@
+"""Train ops that minimize several losses, each by weights of its own, as generator and discriminator have them."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.source.step.derivatives import with_derivatives
+from legacy.source.step.losses_of_weights import losses_of_weights, with_minimized_losses
+from tests.legacy.source.trained import assert_port_verified, assert_trains_alike, source_of
+from tests.legacy.variants.programs import TOWERS, lifted, plain, split_batch, towers
+
+v1 = tf.compat.v1
+
+
+def weight(name, shape):
+    with v1.variable_scope("net", reuse=v1.AUTO_REUSE):
+        return v1.get_variable(name, shape, initializer=v1.glorot_uniform_initializer(seed=1), use_resource=False)
+
+
+def generated(x):
+    return tf.tanh(tf.matmul(x, weight("gen", [3, 3])))
+
+
+def judged(x, updates=None):
+    """A critic's value of each example; the batch's mean is kept if `updates` is a list."""
+    if updates is not None:
+        with v1.variable_scope("net", reuse=v1.AUTO_REUSE):
+            mean = plain("mean", [3])
+        updates.append(v1.assign_sub(mean, (mean - tf.reduce_mean(x, 0)) * 0.25))
+    return tf.matmul(x, weight("disc", [3, 1]))
+
+
+def adversarial(updates=None):
+    """One train op for both: the critic's loss by its weights, the generator's by its own."""
+    xs = split_batch()
+
+    def gradients(tower):
+        made = generated(xs[tower] * 0.5)
+        real, fake = judged(xs[tower], updates), judged(made, updates)
+        of_critic = tf.reduce_mean(tf.nn.softplus(-real)) + tf.reduce_mean(tf.nn.softplus(fake))
+        of_generator = tf.reduce_mean(tf.nn.softplus(-fake))
+        found = tf.gradients(of_generator, [weight("gen", [3, 3])]) + tf.gradients(of_critic, [weight("disc", [3, 1])])
+        return found
+
+    means = [tf.add_n(list(pair)) / TOWERS for pair in zip(*towers(gradients))]
+    pairs = zip(means, [weight("gen", [3, 3]), weight("disc", [3, 1])])
+    return v1.train.MomentumOptimizer(0.125, 0.5).apply_gradients(pairs)
+
+
+def adversarial_with_statistics():
+    """The critic's statistic is changed by real and by generated examples, of each tower."""
+    updates = []
+    step = adversarial(updates)
+    return tf.group(step, *updates)
+
+
+@pytest.mark.parametrize("program", [adversarial, adversarial_with_statistics])
+def test_each_loss_is_differentiated_by_its_own_weights(program, tmp_path):
+    setup = lifted(program, tmp_path)
+    source = source_of(setup, "workload")
+    assert "several are minimized, each by weights of its own" in source.text
+    assert "    loss, loss2 = tower_loss(scope, batch)\n" in source.text
+    assert "    gradients += scope.gradients(loss2, WEIGHTS_OF_LOSS2)\n" in source.text
+    assert ("later_updates" in source.text) == (program is adversarial_with_statistics)
+    assert_port_verified(setup, tmp_path, source)
+    assert_trains_alike(setup, tmp_path, source_of(setup))
+
+
+def test_a_gradient_of_the_wrong_loss_is_seen(tmp_path):
+    setup = lifted(adversarial, tmp_path)
+    source = source_of(setup, "workload")
+    other = assert_port_verified(setup, tmp_path, source, changed=lambda text: text.replace("(loss2, W", "(loss, W"))
+    assert not other.passed and other.first.stage == "gradients"
+
+
+def test_changes_of_a_statistic_in_another_order_are_seen(tmp_path):
+    setup = lifted(adversarial_with_statistics, tmp_path)
+
+    def swapped(text):
+        return text.replace(
+            "[*scope.updates.items(), *scope", "[*scope.later_updates, *scope.updates.items()] or [*scope"
+        )
+
+    other = assert_port_verified(setup, tmp_path, source_of(setup, "workload"), changed=swapped)
+    assert not other.passed and other.first.stage == "statistics"
+
+
+def test_a_loss_that_is_only_looked_at_is_left_out(tmp_path):
+    def build():
+        xs = split_batch()
+
+        def gradient(tower):
+            (looked_at,) = tf.gradients(tf.reduce_mean(xs[tower] ** 2), [xs[tower]])
+            made = tf.reduce_mean(generated(xs[tower]) ** 2)
+            return tf.gradients(made, [weight("gen", [3, 3])])[0], tf.reduce_sum(looked_at)
+
+        found = towers(gradient)
+        kept = v1.assign(plain("seen", []), found[0][1])
+        step = v1.train.GradientDescentOptimizer(0.5).apply_gradients(
+            [(tf.add_n([own[0] for own in found]) / TOWERS, weight("gen", [3, 3]))]
+        )
+        return tf.group(step, kept)
+
+    lift = lifted(build, tmp_path).job.workload
+    plan = with_derivatives(lift.plan, lift.graph)
+    (phase,) = with_minimized_losses(plan, lift.graph).phases
+    assert set(losses_of_weights(plan, lift.graph, phase, 0)) == {"net/gen"}
+    assert not phase.other_losses
