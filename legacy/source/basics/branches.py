@@ -16,13 +16,17 @@ from workloads.support.wording import counted
 
 v1 = tf.compat.v1
 
+#: Attribute of a choice: names of the ops that run only where their branch is taken.
+GUARDED = "_guarded"
+#: Ops that fail for some numbers, such as an index beyond the end.
+_FAILS = ("TensorArrayReadV3",)
 #: Ops that are not finite, or whose gradient is not, for some numbers; the second kind by a constant always is.
 _NOT_FINITE = ("Log", "Sqrt", "Rsqrt", "Reciprocal", "Inv", "Acos", "Asin", "Norm")
 _FINITE_BY_CONSTANTS = ("RealDiv", "Div", "Pow", "FloorDiv", "Mod", "FloorMod")
 
 
 def merge_branches(graph_def: Any) -> Any:
-    """Replaces the branches of a graph by choices.
+    """Replaces the branches of a graph by choices; ops that fail for some numbers are named in `GUARDED`.
 
     Args:
       graph_def: the GraphDef, without loops.
@@ -40,10 +44,12 @@ def merge_branches(graph_def: Any) -> Any:
     merged.CopyFrom(graph_def)
     for node in merged.node:
         if node.op == "Merge":
-            predicate = _predicate(nodes, node.name)
+            predicate, guarded = _predicate(nodes, node.name)
             false, true = [text for text in node.input if not text.startswith("^")]
             node.op = "SelectV2"
             node.attr.pop("N", None)
+            if guarded:
+                node.attr[GUARDED].list.s.extend(name.encode() for name in sorted(guarded))
             del node.input[:]
             node.input.extend([predicate, true, false])
         elif node.op == "Switch":
@@ -55,13 +61,14 @@ def merge_branches(graph_def: Any) -> Any:
     return merged
 
 
-def _predicate(nodes: Dict[str, Any], merge: str) -> str:
-    """Returns the tensor that decides which input of a Merge there is.
+def _predicate(nodes: Dict[str, Any], merge: str) -> Tuple[str, Set[str]]:
+    """Returns the tensor that decides which input of a Merge there is, and the ops in the branches that may fail.
 
     On the way back from a Merge, each Merge of a `cond` within its branches is followed by a Switch of that one before
     the Merge's own Switch is reached.
     """
     found: Set[str] = set()
+    guarded: Set[str] = set()
     todo = [(merge, 0)]
     seen: Set[Tuple[str, int]] = set(todo)
     while todo:
@@ -72,13 +79,14 @@ def _predicate(nodes: Dict[str, Any], merge: str) -> str:
                 found.add(_source(nodes, nodes[name].input[1]))
                 continue
             _require_finite(nodes, name, merge)
+            guarded |= {name} if nodes[name].op in _FAILS else set()
             depth = inner + {"Switch": -1, "Merge": 1}.get(nodes[name].op, 0)
             if (name, depth) not in seen:
                 seen.add((name, depth))
                 todo.append((name, depth))
     if len(found) != 1:
         raise Unwritten(f"model: the branches that {merge!r} joins depend on {counted(len(found), 'predicate')}")
-    return found.pop()
+    return found.pop(), guarded
 
 
 def _require_finite(nodes: Dict[str, Any], name: str, merge: str) -> None:

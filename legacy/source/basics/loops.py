@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Set, Tuple
 
 import tensorflow as tf
 
+from legacy.source.basics.branches import merge_branches
 from legacy.source.basics.unwritten import Unwritten
 from workloads.lifted.graph import parse_tensor_name
 
@@ -55,7 +56,7 @@ def take_out_loops(graph_def: Any) -> Tuple[Any, List[Loop]]:
       The GraphDef with one op in place of each loop, and the loops.
 
     Raises:
-      Unwritten: a loop within a loop, or a branch in one.
+      Unwritten: a loop within a loop, or a branch in one that is not finite for all numbers.
     """
     nodes = {node.name: node for node in graph_def.node}
     frames = _frames(nodes)
@@ -115,10 +116,8 @@ class _Frame:
             if nodes[name].op == "Switch" and self._source(name, 0) in self._merges:
                 self._switches[self._source(name, 0)] = name
         left = [n for n in members if nodes[n].op in ("Merge", "Switch")]
-        strange = set(left) - set(self._merges) - set(self._switches.values()) - set(self._same)
-        strange -= {name for name in left if self._source(name, 0) in self._same}
-        if strange:
-            raise Unwritten(f"model: {min(strange)!r} is a branch in a loop")
+        self._branches = set(left) - set(self._merges) - set(self._switches.values()) - set(self._same)
+        self._branches -= {name for name in left if self._source(name, 0) in self._same}
         constants = [name for name in members if nodes[name].op == "Enter" and nodes[name].attr["is_constant"].b]
         self._invariants = sorted({nodes[name].input[0] for name in constants}, key=_natural)
 
@@ -209,7 +208,7 @@ class _Frame:
         """Returns the tensor of the inside that a tensor of the frame is."""
         name, output = parse_tensor_name(tensor)
         node = self._nodes[name]
-        if node.op in ("Merge", "Switch"):
+        if node.op in ("Merge", "Switch") and name not in self._branches:
             merge = self._state_of(name if node.op == "Merge" else self._source(name, 0))
             return self._placeholders()[0][self._merges.index(merge)] + ":0"
         if node.op == "Enter":
@@ -225,12 +224,13 @@ class _Frame:
             node = inside.node.add(name=name, op="Placeholder")
             node.attr["dtype"].type = dtype
         for name in self._members:
-            if self._nodes[name].op not in _FRAME:
+            if self._nodes[name].op not in _FRAME or name in self._branches:
                 node = inside.node.add()
                 node.CopyFrom(self._nodes[name])
+                node.attr.pop("_class", None)  # nodes that it was placed beside are not in the inside
                 del node.input[:]
                 node.input.extend(self._inner(t) for t in self._nodes[name].input if not t.startswith("^"))
-        return inside
+        return merge_branches(inside)
 
 
 def _natural(name: str) -> List[Any]:

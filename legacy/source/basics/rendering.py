@@ -107,7 +107,7 @@ def _text(node: Expression, outer: int) -> str:
     if isinstance(node, Channels):
         return f"int({_text(node.base, _ATOM)}.shape[-1])"
     if isinstance(node, Lambda):
-        return f"lambda {node.parameters}: {_text(node.body, 0)}"
+        return f"{f'lambda {node.parameters}'.rstrip()}: {_text(node.body, 0)}"
     if isinstance(node, Listing):
         return "[" + ", ".join(expression_text(item) for item in node.items) + "]"
     if isinstance(node, Literal):

@@ -17,7 +17,7 @@ from legacy.source.basics.expressions import (
     children,
     with_children,
 )
-from legacy.source.definitions.numbering import Numbering, head
+from legacy.source.definitions.numbering import Numbering
 
 if TYPE_CHECKING:
     from legacy.source.basics.expressions import Definition
@@ -77,7 +77,8 @@ class _Alignment:
         if isinstance(first, Variable):
             return self._aligned_variables(row)
         rows = [children(one) for one in row]
-        if len({head(one) for one in row}) > 1 or len({len(parts) for parts in rows}) > 1 or not rows[0]:
+        heads = {self._numbering.head(tower, one) for tower, one in enumerate(row)}
+        if len(heads) > 1 or len({len(parts) for parts in rows}) > 1 or not rows[0]:
             return None
         made = [self.aligned(parts) for parts in zip(*rows)]
         return None if None in made else with_children(first, tuple(part for part in made if part is not None))

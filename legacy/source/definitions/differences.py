@@ -16,7 +16,7 @@ from legacy.source.basics.expressions import (
 )
 from legacy.source.basics.rendering import expression_text
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.definitions.numbering import Numbering, head
+from legacy.source.definitions.numbering import Numbering
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,7 +67,7 @@ class _Merge:
     def __init__(self, first: Recovery, second: Recovery) -> None:
         self._sides = (first, second)
         numbering = Numbering(self._sides)
-        self._numbers, self._key = numbering.numbers, numbering.key
+        self._numbers, self._key, self._head = numbering.numbers, numbering.key, numbering.head
         #: {number of a computation: the first tower's tensor that it gives}.
         self._first_tensors = {number: tensor for tensor, number in self._numbers[0].items()}
 
@@ -83,7 +83,7 @@ class _Merge:
             if self._key(0, rest) in (self._key(1, whole), self._key(1, two)):
                 return _conditional(rest, term)
         left, right = children(one), children(two)
-        same_head = type(one) is type(two) and len(left) == len(right) and head(one) == head(two)
+        same_head = type(one) is type(two) and len(left) == len(right) and self._head(0, one) == self._head(1, two)
         unequal = [i for i, pair in enumerate(zip(left, right)) if self._key(0, pair[0]) != self._key(1, pair[1])]
         if not same_head or len(unequal) != 1:
             for other in (whole, two):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence
 
 from legacy.source.basics.expressions import (
+    OMIT,
     Argument,
     Call,
     Definition,
@@ -92,23 +93,67 @@ def write_loop(
       Unwritten: the inside uses the number of examples, which none of its values tells.
     """
     results: List[Expression] = [inside.expression_of(tensor) for tensor in loop.results]
-    statements = build_statements([*inside.ordered(results), Definition((), Listing(tuple(results)))])
+    seeds: Dict[str, Expression] = {}
+    definitions = [_with_seeds(one, seeds) for one in inside.ordered(results)]
+    statements = build_statements([*definitions, Definition((), Listing(tuple(results)))])
     used = {tensor for statement in statements for tensor in values_used(statement.expression)}
     given = [number for number, name in enumerate(loop.given) if name + ":0" in used]
     starts, invariants = list(outside[: len(loop.starts)]), list(outside[len(loop.starts) :])
-    parameters = _parameters(loop, inside, given, variables[len(starts) :])
+    parameters = _parameters(loop, inside, given, variables[len(starts) :], list(seeds))
     function = _function(inside, statements, parameters, made)
     names = [parameters[state + ":0"] for state in loop.states]
     again: Expression = Name(function.name)
-    if given:
-        arguments = (*(invariants[number] for number in given), Name("*state"))
+    if given or seeds:
+        arguments = (*(invariants[number] for number in given), *seeds.values(), Name("*state"))
         again = Lambda("*state", Call(function.name, tuple(Argument("", value) for value in arguments)))
     condition = _condition(loop, inside, names, invariants)
-    return LoopText(function, call("tf.while_loop", condition, again, Listing(tuple(starts))))
+    turns = 1 if seeds else OMIT  # random numbers are drawn in the order of the iterations
+    return LoopText(
+        function, call("tf.while_loop", condition, again, Listing(tuple(starts)), parallel_iterations=turns)
+    )
 
 
-def _parameters(loop: Loop, inside: Recovery, given: Sequence[int], variables: Sequence[str]) -> Dict[str, str]:
-    """Returns {tensor of the inside: parameter}, the invariants first."""
+def _with_seeds(definition: Definition, seeds: Dict[str, Expression]) -> Definition:
+    """Returns a definition with parameters for the seeds of its random op, which each tower has its own.
+
+    Args:
+      definition: the definition.
+      seeds: {parameter: seed}; gets those of the definition.
+
+    Returns:
+      The definition.
+    """
+
+    def named(part: Expression) -> Expression | None:
+        if not isinstance(part, Call) or not part.function.startswith("tf.raw_ops."):
+            return None
+        arguments = []
+        for argument in part.arguments:
+            if argument.keyword in ("seed", "seed2"):
+                name = f"seed{len(seeds) + 1 if seeds else ''}"
+                seeds[name] = argument.value
+                argument = Argument(argument.keyword, Name(name))
+            arguments.append(argument)
+        return Call(part.function, tuple(arguments))
+
+    return definition._replace(expression=replace(definition.expression, named))
+
+
+def _parameters(
+    loop: Loop, inside: Recovery, given: Sequence[int], variables: Sequence[str], seeds: Sequence[str]
+) -> Dict[str, str]:
+    """Returns {tensor of the inside: parameter}: the invariants, then seeds, then the states.
+
+    Args:
+      loop: the loop.
+      inside: the definitions of its inside.
+      given: numbers of the invariants that are parameters.
+      variables: of each invariant, the name of the variable that it is the value of, or "".
+      seeds: parameters for seeds.
+
+    Returns:
+      The parameters, in order.
+    """
     parameters: Dict[str, str] = {}
 
     def add(tensor: str, wanted: str) -> None:
@@ -126,6 +171,7 @@ def _parameters(loop: Loop, inside: Recovery, given: Sequence[int], variables: S
         else:
             integer = operations[placeholder].outputs[0].dtype.is_integer
             add(placeholder + ":0", "inputs" if placeholder in arrays else "length" if integer else "x")
+    parameters.update(("!" + name, name) for name in seeds)
     plain = [s for s in loop.states if s not in arrays and not operations[s].outputs[0].dtype.is_integer]
     usual = dict(zip(plain, _STATES.get(len(plain), ("state",) * len(plain))))
     for state in loop.states:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Dict, List, Sequence
 
-from legacy.source.basics.expressions import Call, Expression, Infix, Item, Prefix, Value, children
+from legacy.source.basics.expressions import Call, Expression, Infix, Item, Name, Prefix, Value, children
 from legacy.source.basics.rendering import expression_text
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ class Numbering:
 
     def __init__(self, towers: Sequence[Recovery]) -> None:
         self.numbers: List[Dict[str, int]] = [{} for _ in towers]
+        self._bodies = [{made.name: text for text, made in recovery.loops.items()} for recovery in towers]
         known: Dict[str, int] = {}
         for tower, recovery in enumerate(towers):
             for definition in recovery.definitions():
@@ -35,8 +36,15 @@ class Numbering:
         """Returns a text that is equal for equal computations of all towers."""
         if isinstance(expression, Value):
             return f"#{self.numbers[tower].get(expression.tensor, expression.tensor)}"
+        if isinstance(expression, Name):
+            return self._bodies[tower].get(expression.text, expression.text)
         parts: List[str] = [self.key(tower, part) for part in children(expression)]
-        return f"{head(expression)}({', '.join(parts)})" if parts else expression_text(expression)
+        return f"{self.head(tower, expression)}({', '.join(parts)})" if parts else expression_text(expression)
+
+    def head(self, tower: int, expression: Expression) -> str:
+        """Returns what an expression does with its parts, as text; of a loop's function, its lines."""
+        text = head(expression)
+        return self._bodies[tower].get(expression.function, "") + text if isinstance(expression, Call) else text
 
 
 def head(expression: Expression) -> str:

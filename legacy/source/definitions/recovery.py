@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence, Set, Tuple
 
+from legacy.source.basics.branches import GUARDED
 from legacy.source.basics.cut import variable_of
 from legacy.source.basics.expressions import (
     Definition,
     Expression,
+    Lambda,
     Listing,
     Name,
     Value,
     Variable,
     call,
     leaves,
+    replace,
     values_used,
 )
 from legacy.source.basics.forward import LoopInside
@@ -192,12 +195,30 @@ class Recovery:
             return
         writer = _WRITERS.get(operation.type)
         expression = writer(op) if writer else None
+        if GUARDED in operation.node_def.attr:
+            expression = self._conditional(op)
         if expression is None:
             expression = neural.write_raw(op)
         targets = tuple(str(output.name) for output in operation.outputs)[: _RESULTS.get(operation.type)]
         if operation.type == "TensorArrayV3":  # the flow stands for the array, not the handle
             targets = (str(operation.outputs[1].name),)
         self._by_tensor.update((target, Definition(targets, expression)) for target in targets)
+
+    def _conditional(self, op: OpView) -> Expression:
+        """Returns a choice that computes the ops which may fail only where their branch is taken."""
+        names = [name.decode() for name in op.operation.node_def.attr[GUARDED].list.s]
+        guarded = {name for name in names if f"{name}:0" in self._by_tensor}
+
+        def opened(part: Expression) -> Expression | None:
+            definition = self._by_tensor.get(part.tensor) if isinstance(part, Value) else None
+            if definition is None or len(definition.targets) > 1:
+                return None
+            needed = self.ordered([Value(definition.targets[0])])
+            inside = any(target.partition(":")[0] in guarded for one in needed for target in one.targets)
+            return replace(definition.expression, opened) if inside else None
+
+        taken, other = (Lambda("", replace(op.argument(position), opened)) for position in (1, 2))
+        return call("tf.cond", op.argument(0), taken, other)
 
     def _define_loop(self, op: OpView) -> None:
         loop = self._forward.loops[op.operation.name]

@@ -1,5 +1,7 @@
 """Random ops without a stateless twin, such as candidate samplers: a source states their seeds, each tower's own."""
 
+import re
+
 import pytest
 import tensorflow as tf
 
@@ -63,3 +65,32 @@ def test_a_part_of_the_graph_keeps_the_op(setup):
     (sampler,) = [node for node in piece.graph_def.node if node.op.endswith("CandidateSampler")]
     assert sampler.attr["seed"].i > 0
     assert not any(feed.kind == "drawn" for feed in piece.feeds)
+
+
+def dropped_in_a_loop():
+    """A recurrent state with dropout, by a loop of 1.x of which no integer counts the turns."""
+    xs, kernel = split_batch(), variable("kernel", [3, 3])
+
+    def gradient(tower):
+        def step(turn, state):
+            state = tf.tanh(tf.matmul(state, kernel))
+            drawn = tf.random.uniform(tf.raw_ops.Shape(input=state), seed=tower)  # each turn after the one before it
+            return turn + 1.0, state * tf.cast(drawn > 0.5, tf.float32)
+
+        _, last = v1.while_loop(lambda turn, state: turn < 3.0, step, [0.0, xs[tower]])
+        return tf.gradients(tf.reduce_sum(last**2), [kernel])[0]
+
+    return v1.train.GradientDescentOptimizer(0.25).apply_gradients([(tf.add_n(towers(gradient)) / TOWERS, kernel)])
+
+
+def test_seeds_inside_a_loop_are_parameters_of_its_function(tmp_path):
+    was_v2 = v1.control_flow_v2_enabled()
+    v1.disable_control_flow_v2()
+    try:
+        setup = lifted(dropped_in_a_loop, tmp_path)
+    finally:
+        (v1.enable_control_flow_v2 if was_v2 else v1.disable_control_flow_v2)()
+    source = source_of(setup, "workload")
+    assert re.search(r"def \w+\(\w+, seed, seed2, \w+, \w+\):", source.text)
+    assert "parallel_iterations=1" in source.text
+    assert source.text.count(")[scope.replica % 2]") == 2 and "old graph's bits" in source.text

@@ -56,7 +56,18 @@ def branching():
     v1.while_loop(lambda s: s < 9.0, choice, [tf.constant(1.0)], name="outer")
 
 
-@pytest.mark.parametrize("build, message", [(nested, "a loop within a loop"), (branching, "is a branch in a loop")])
+def logarithmic():
+    choice = lambda s: v1.cond(s > 2.0, lambda: tf.math.log(s), lambda: s + 1.0)  # noqa: E731
+    v1.while_loop(lambda s: s < 9.0, choice, [tf.constant(1.0)], name="outer")
+
+
+def test_a_branch_in_a_loop_is_a_choice():
+    _, (loop,) = take_out_loops(graph_of(branching))
+    types = [node.op for node in loop.inside.node]
+    assert types.count("SelectV2") == 1 and not {"Switch", "Merge"} & set(types)
+
+
+@pytest.mark.parametrize("build, message", [(nested, "a loop within a loop"), (logarithmic, "is not finite for all")])
 def test_what_a_loop_has_inside_is_refused_by_name(build, message):
     with pytest.raises(Unwritten, match=message):
         take_out_loops(graph_of(build))

@@ -7,6 +7,7 @@ from legacy.source.definitions.alignment import align_towers
 from legacy.source.definitions.numbering import Numbering
 from tests.legacy.source.tiny import recovered
 
+v1 = tf.compat.v1
 X = {"x": [2]}
 
 
@@ -40,6 +41,26 @@ def test_one_value_does_not_stand_for_two():
 
     done, text = aligned(one, lambda x: x * 2.0 + x * 3.0)
     assert not done and "replica" not in text
+
+
+def looped(factor):
+    """A loop of 1.x that multiplies."""
+
+    def build(x):
+        was_v2 = v1.control_flow_v2_enabled()
+        v1.disable_control_flow_v2()
+        step = lambda turn, state: (turn + 1, state * factor)  # noqa: E731
+        try:
+            return tf.sqrt(v1.while_loop(lambda turn, state: turn < 3, step, [0, x])[1])
+        finally:
+            (v1.enable_control_flow_v2 if was_v2 else v1.disable_control_flow_v2)()
+
+    return build
+
+
+def test_loops_whose_functions_differ_are_not_equal():
+    assert aligned(looped(2.0), looped(2.0))[0]
+    assert not aligned(looped(2.0), looped(3.0))[0]
 
 
 def test_equal_computations_have_equal_numbers():

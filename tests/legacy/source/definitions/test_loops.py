@@ -1,6 +1,7 @@
 """Loops as text: a function of one iteration and `tf.while_loop`; the text computes what the graph computes."""
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from legacy.source.basics.expressions import Definition
@@ -39,6 +40,18 @@ def written(build, inputs, variables):
     return lines + function_lines("f(scope, batch)", "Computes.", statements, recovery.shape, {}, 'batch["x"]')
 
 
+def value_of(lines, x, kernel):
+    """What the lines of a program compute."""
+
+    class Scope:
+        def get(self, name, shape, *rest):
+            return tf.constant(kernel)
+
+    space = {"tf": tf}
+    exec("\n".join(lines), space)
+    return space["f"](Scope(), {"x": tf.constant(x)}).numpy()
+
+
 def test_a_recurrent_cell_is_a_function_of_its_step():
     lines = written(recurrent, {"x": [TIME, UNITS]}, {"kernel": [UNITS, UNITS]})
     assert lines[0] == "def rnn_step(inputs, kernel, time, outputs, state):"
@@ -56,14 +69,7 @@ def test_the_text_of_a_loop_computes_what_the_graph_computes():
     x, kernel = (rng.randn(*shape).astype(np.float32) for shape in ((6, TIME, UNITS), (UNITS, UNITS)))
     lines = written(recurrent, {"x": [TIME, UNITS]}, {"kernel": [UNITS, UNITS]})
 
-    class Scope:
-        def get(self, name, shape, *rest):
-            return tf.constant(kernel)
-
-    space = {"tf": tf}
-    exec("\n".join(lines), space)
-    found = space["f"](Scope(), {"x": tf.constant(x)}).numpy()
-    assert found == recurrent(tf.constant(x), tf.constant(kernel)).numpy()
+    assert value_of(lines, x, kernel) == recurrent(tf.constant(x), tf.constant(kernel)).numpy()
 
 
 def test_two_loops_that_do_the_same_share_their_function():
@@ -72,3 +78,29 @@ def test_two_loops_that_do_the_same_share_their_function():
 
     text = "\n".join(written(build, {"x": [TIME, UNITS]}, {"kernel": [UNITS, UNITS]}))
     assert text.count("def rnn_step") == 1 and text.count("tf.while_loop(") == 2
+
+
+def decoder(x, kernel):
+    """The last state; each step reads the next input, and after the last one there is none."""
+
+    def body(time, state, now):
+        state = tf.tanh(now + tf.matmul(state, kernel))
+        ended = time + 1 >= TIME
+        return [time + 1, state, v1.cond(ended, lambda: tf.zeros_like(now), lambda: inputs.read(time + 1) * 2.0)]
+
+    inputs = tf.TensorArray(tf.float32, TIME).unstack(tf.transpose(x, [1, 0, 2]))
+    start = tf.zeros([tf.shape(x)[0], UNITS])
+    return tf.reduce_sum(v1.while_loop(lambda time, *_: time < TIME, body, [0, start, inputs.read(0)])[1])
+
+
+def test_what_a_branch_alone_may_read_is_read_in_the_branch():
+    lines = written(decoder, {"x": [TIME, UNITS]}, {"kernel": [UNITS, UNITS]})
+    (choice,) = [line for line in lines if "tf.cond(" in line]
+    assert "lambda: inputs.read(" in choice
+    rng = np.random.RandomState(0)
+    x, kernel = (rng.randn(*shape).astype(np.float32) for shape in ((6, TIME, UNITS), (UNITS, UNITS)))
+    expected = decoder(tf.constant(x), tf.constant(kernel)).numpy()
+    assert value_of(lines, x, kernel) == expected
+    always = [line.replace("tf.cond(", "tf.where(").replace("lambda: ", "") for line in lines]
+    with pytest.raises(tf.errors.OpError, match="[Ii]ndex 5|size: 5"):
+        value_of(always, x, kernel)
