@@ -1,0 +1,23 @@
+"""Where another form of a sum would change the order in which a gradient's parts are added."""
+
+import tensorflow as tf
+
+from legacy.source.ops.gradient_order import orders_gradients
+
+
+def sum_of(build):
+    """The op that adds what `build` makes of a placeholder."""
+    with tf.Graph().as_default():
+        return tf.add_n(build(tf.compat.v1.placeholder(tf.float32, [3], "x"))).op
+
+
+def test_three_uses_in_several_terms_are_in_an_order():
+    tied = sum_of(lambda x: [tf.square(x), tf.tanh(x), tf.exp(x)])
+    assert all(orders_gradients(tied, position) for position in range(3))
+
+
+def test_two_uses_or_uses_in_one_term_are_in_none():
+    two = sum_of(lambda x: [tf.square(x), tf.tanh(x), tf.ones([3])])
+    assert not any(orders_gradients(two, position) for position in range(3))
+    behind = sum_of(lambda x: [tf.square(x) + tf.tanh(x) * tf.exp(x), tf.ones([3]), tf.zeros([3])])
+    assert not any(orders_gradients(behind, position) for position in range(3))
