@@ -79,8 +79,10 @@ def conv_padded_alike(
     if stride == 1:
         return _CONV(scope, x, filters, size, stride, weights, biases, decay)
     weight = scope.get("weights", (size, size, int(x.shape[-1]), filters), weights)
+    scope.decay(decay, weight)
     margin = [size // 2, size // 2]
-    return tf.nn.conv2d(x, weight, [1, stride, stride, 1], [[0, 0], margin, margin, [0, 0]])
+    y = tf.nn.conv2d(x, weight, [1, stride, stride, 1], [[0, 0], margin, margin, [0, 0]])
+    return y if biases is None else y + scope.get("biases", (filters,), biases)
 
 
 def max_pool_padded_alike(x: tf.Tensor, size: int, stride: int) -> tf.Tensor:
@@ -118,6 +120,7 @@ def dilated_conv(
     if stride != 1 or not _prefix(scope).endswith("conv2/"):
         return _CONV(scope, x, filters, size, stride, weights, biases, decay)
     weight = scope.get("weights", (size, size, int(x.shape[-1]), filters), weights)
+    scope.decay(decay, weight)
     y = tf.nn.conv2d(x, _with_gaps(weight), [1, 1, 1, 1], "SAME")
     return y if biases is None else y + scope.get("biases", (filters,), biases)
 

@@ -31,6 +31,15 @@ def test_symmetric_padding_differs_only_where_the_stride_is_not_one():
         assert bool(np.array_equal(made, healthy)) == same
 
 
+def test_another_padding_or_dilation_keeps_decay_and_biases():
+    for function, stride in ((faulty_layers.conv_padded_alike, 2), (faulty_layers.dilated_conv, 1)):
+        place = scope("conv2/")
+        plain = function(place, X, 1, 3, stride, ONES)
+        biased = function(place, X, 1, 3, stride, ONES, biases=ONES, decay=0.5)
+        assert np.array_equal(biased, plain + 1.0)
+        assert [float(penalty) for penalty in place._frame.penalties] == [0.5 * 18 / 2]  # 3 x 3 x 2 ones
+
+
 def test_symmetric_pooling_sees_other_windows():
     healthy, made = layers.max_pool(X, 3, 2), faulty_layers.max_pool_padded_alike(X, 3, 2)
     assert made.shape == healthy.shape and not np.array_equal(made, healthy)
