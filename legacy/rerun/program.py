@@ -260,5 +260,6 @@ class OldGraphProgram(GraphProgram):
                 assigns.append(tf.raw_ops.AssignVariableOp(resource=tensor, value=holders[variable.name]))
             else:
                 reads[variable.name] = tensor
-                assigns.append(tf.raw_ops.Assign(ref=tensor, value=holders[variable.name]).op)
+                known = tensor.shape.is_fully_defined()  # if not, it is empty before its first value
+                assigns.append(tf.raw_ops.Assign(ref=tensor, value=holders[variable.name], validate_shape=known).op)
         return reads, holders, tf.group(*assigns)

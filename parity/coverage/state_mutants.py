@@ -122,7 +122,7 @@ def batch_mutants(job: Job, shards: Callable[[int], Sequence[Arrays]]) -> Iterat
       job: the job.
       shards: function from a step to each replica's {input name: array}.
     """
-    if job.replicas > 1:
+    if job.replicas > 1 and any(map(np.ndim, shards(0)[0].values())):  # all replicas get the same scalars
         hint = "all replicas get the same batch"
         effects = _other_replicas(shards)
         yield Mutant(Choice.INPUT, "input of the replicas", "in another order", effects, lambda: hint)

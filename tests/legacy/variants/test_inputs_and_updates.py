@@ -50,6 +50,27 @@ def test_placeholders_without_any_shape_that_are_split(tmp_path):
     assert_same(setup)
 
 
+@pytest.mark.parametrize("validate_shape", [False, True])
+def test_examples_that_each_tower_holds_in_a_variable(validate_shape, tmp_path):
+    """As LocalSyncParallelOptimizer of RLlib did: loaded once, of a shape that is known then; a scalar says where."""
+
+    def build():
+        at = v1.placeholder(tf.int32, [], name="at")
+
+        def part(tower):
+            rows = tf.reshape(tf.range(24.0 * (tower + 1), delta=tower + 1.0) / 64.0, [8, 3])
+            rows = rows if validate_shape else tf.boolean_mask(rows, tf.cast(tf.ones([8]), tf.bool))
+            options = {"trainable": False, "collections": [], "use_resource": False}
+            held = v1.Variable(rows, validate_shape=validate_shape, **options)
+            return tf.reshape(tf.slice(held, tf.stack([at, 0]), [BATCH, 3]), [BATCH, 3])
+
+        return mean_of(towers(lambda i: gradient_of(part(i))))
+
+    setup = lifted(build, tmp_path)
+    assert setup.job.workload.has_examples
+    assert_same(setup)
+
+
 def test_constant_slices_of_a_placeholder_tell_the_batch(tmp_path):
     def build():
         x = v1.placeholder(tf.float32, name="x")

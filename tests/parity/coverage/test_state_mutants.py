@@ -70,3 +70,10 @@ def test_an_order_shows_where_rows_differ(rows, shown):
     shards = [{"x": np.asarray(part, np.float32)} for part in rows]
     job = dyadic_job()
     assert seen(state_mutants.batch_mutants(job, lambda step: shards), observed(job)) == shown
+
+
+@pytest.mark.parametrize("shape, names", [((), []), ((1,), ["input of the replicas"])])
+def test_scalars_have_no_order(shape, names):
+    """A batch of scalars alone is one of settings, such as the place of examples that variables hold."""
+    shards = [{"start": np.zeros(shape, np.int32)}] * 2
+    assert [mutant.name for mutant in state_mutants.batch_mutants(dyadic_job(), lambda step: shards)] == names
