@@ -59,8 +59,8 @@ def try_switches(graph: Graph, targets: Sequence[str]) -> TriedSwitches:
             other = next(tried for tried in values if runs[tried] != runs[value])
             graph, settings[name] = folded[value], value
             notes.append(
-                f"{name} is taken as {value}: a step then runs {runs[value]} updates and random ops, with {other} "
-                f"{runs[other]}; --feed={name}={str(other).lower()} overrides that"
+                f"{name} is taken as {value}: a step then runs {runs[value]} updates, random ops and normalizations "
+                f"by the batch, with {other} {runs[other]}; --feed={name}={str(other).lower()} overrides that"
             )
     return TriedSwitches(graph, settings, notes)
 
@@ -112,10 +112,18 @@ def _compared(graph: Graph, before: Collection[str]) -> list[int]:
 
 
 def _training_ops(graph: Graph, targets: Sequence[str]) -> int:
-    """Returns the number of updates and random ops that train ops run; -1 if one of them never runs."""
+    """Returns the number of updates, random ops and normalizations by the batch's own moments that train ops run.
+
+    It is -1 if one of them never runs. A fused normalization may update its statistics in both branches, by nothing in
+    evaluation.
+    """
     if any(target not in graph.nodes for target in targets):
         return -1
-    types = [graph.type(name) for name in graph.ancestors(targets)]
-    return sum(
-        op_types.is_apply(op_type) or op_type.startswith(_UPDATES) or op_types.is_random(op_type) for op_type in types
-    )
+    return sum(_trains(graph, name) for name in graph.ancestors(targets))
+
+
+def _trains(graph: Graph, name: str) -> bool:
+    op_type = graph.type(name)
+    if op_type.startswith("FusedBatchNorm") and "Grad" not in op_type:
+        return graph.nodes[name].attr["is_training"].b
+    return op_types.is_apply(op_type) or op_type.startswith(_UPDATES) or op_types.is_random(op_type)

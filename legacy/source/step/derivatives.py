@@ -34,16 +34,16 @@ def with_derivatives(plan: Plan, graph: Graph) -> Plan:
       of all gradients.
 
     Raises:
-      Unwritten: neither name nor shape tells the weight whose gradients a variable accumulates.
+      Unwritten: neither updates, name nor shape tell the weight whose gradients a variable accumulates.
     """
     towers = range(plan.towers)
     raw = [raw_gradients(graph, phase, tower) for phase in plan.phases if phase.gradients for tower in towers]
     labels = {weight_of_label(label) for gradients in raw for label in gradients}
     weights = [variable for variable in plan.variables if variable.role == "weight"]
-    variables = [
-        dataclasses.replace(v, of=_weight_of(v, weights)) if v.name in labels and v.role != "weight" and not v.of else v
-        for v in plan.variables
-    ]
+    sums = [v for v in plan.variables if v.name in labels and v.role != "weight" and not v.of]
+    updated = _updated_by(plan, graph, {v.name for v in sums}) if sums else {}
+    owners = {v.name: updated.get(v.name) or _weight_of(v, weights) for v in sums}
+    variables = [dataclasses.replace(v, of=owners[v.name]) if v.name in owners else v for v in plan.variables]
     missing = {tensor for gradients in raw for tensor in gradients.values() if tensor not in plan.tensors}
     tensors = {**plan.tensors, **_types_of(graph, missing)}
     return dataclasses.replace(plan, variables=variables, tensors=tensors)
@@ -128,11 +128,39 @@ def _types_of(graph: Graph, names: Collection[str]) -> Dict[str, TensorType]:
     return {t.name: TensorType(t.dtype.name, None if t.shape.rank is None else t.shape.as_list()) for t in tensors}
 
 
+def _updated_by(plan: Plan, graph: Graph, sums: Collection[str]) -> Dict[str, str]:
+    """Returns {variable that gradients are added to: the weight whose update takes it}, where one update alone does.
+
+    A global norm is made of all sums, so that each update takes the nearest.
+    """
+    owners: Dict[str, List[str]] = {}
+    for effect in (effect for phase in plan.phases for effect in phase.effects if effect.gradient):
+        if effect.writes[0] not in sums:
+            for name in _nearest(graph, parse_tensor_name(effect.gradient or "").node, sums):
+                owners.setdefault(name, []).append(effect.writes[0])
+    return {name: weights[0] for name, weights in owners.items() if len(set(weights)) == 1}
+
+
+def _nearest(graph: Graph, name: str, wanted: Collection[str]) -> List[str]:
+    """Returns those of the wanted nodes that are nearest before a node, by the number of edges between."""
+    level, seen = [name], {name}
+    while level:
+        found = [node for node in level if node in wanted]
+        if found:
+            return found
+        level = list(dict.fromkeys(before.node for node in level for before in graph.inputs(node)))
+        level = [node for node in level if node not in seen]
+        seen.update(level)
+    return []
+
+
 def _weight_of(variable: Variable, weights: Sequence[Variable]) -> str:
     """Returns the weight whose gradients a variable accumulates: the one in its name, or the only one of its shape."""
     alike = [weight.name for weight in weights if list(weight.shape) == list(variable.shape)]
     named: List[str] = [name for name in alike if f"/{name}/" in f"/{variable.name}/" or variable.name.startswith(name)]
     found = sorted(named, key=len)[-1:] or (alike if len(alike) == 1 else [])
     if not found:
-        raise Unwritten(f"gradients: {variable.name!r} accumulates those of a weight that neither name nor shape tells")
+        raise Unwritten(
+            f"gradients: {variable.name!r} accumulates those of a weight that neither updates nor names tell"
+        )
     return found[0]

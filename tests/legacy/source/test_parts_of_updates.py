@@ -1,6 +1,7 @@
 """Parts of updates, found in the plans of programs of their time."""
 
 import pytest
+import tensorflow as tf
 
 from legacy.source.basics.expressions import Name
 from legacy.source.basics.unwritten import Unwritten
@@ -9,8 +10,10 @@ from legacy.source.step.known_statistics import find_known
 from legacy.source.update.paths import find_path
 from legacy.source.update.shared import find_shared_factor, with_results
 from tests.legacy.source import test_trained_updates as programs
-from tests.legacy.variants.programs import lifted
+from tests.legacy.variants.programs import lifted, split_batch, sum_of_squares, towers, weights
 from workloads.lifted.plan import indices_label
+
+v1 = tf.compat.v1
 
 
 def lift_of(build, tmp_path):
@@ -23,6 +26,33 @@ def test_rows_that_reach_an_optimizers_slots_are_those_of_the_weight(tmp_path):
     assert indices_label("net/emb") not in raw_gradients(lift.graph, phase, 0)
     found = weight_gradients(with_derivatives(lift.plan, lift.graph), lift.graph, phase, 0)
     assert set(found) == {"net/emb", indices_label("net/emb"), "net/w"}
+
+
+def sums_that_no_name_tells():
+    """Two weights of one shape, whose gradients are added up in variables that are named by numbers."""
+    xs = split_batch()
+    other = v1.get_variable("net/other", [3, 2], initializer=v1.ones_initializer(), use_resource=False)
+
+    def gradients(tower):
+        loss = sum_of_squares(xs[tower]) + tf.reduce_sum(tf.tanh(tf.matmul(xs[tower], other)))
+        return tf.gradients(loss, [other, weights()])
+
+    means = [tf.add_n(parts) / 2.0 for parts in zip(*towers(gradients))]
+    zeros = {"initializer": v1.zeros_initializer(), "trainable": False, "use_resource": False}
+    sums = [v1.get_variable(f"sum_{number}", [3, 2], **zeros) for number in range(2)]
+    tf.group(*[v1.assign_add(*pair) for pair in zip(sums, means)], name="add")
+    clipped, _ = tf.clip_by_global_norm([total.value() for total in sums], 2.0)
+    return v1.train.GradientDescentOptimizer(0.1).apply_gradients(zip(clipped, [other, weights()]), name="train")
+
+
+def test_sums_of_gradients_belong_to_the_weights_whose_updates_take_them(tmp_path):
+    lift = lifted(sums_that_no_name_tells, tmp_path, train_op=["add", "train"]).job.workload
+    found = with_derivatives(lift.plan, lift.graph)
+    assert {v.name: v.of for v in found.variables if v.role != "weight"} == {"sum_0": "net/other", "sum_1": "net/w"}
+    for effect in (effect for phase in lift.plan.phases for effect in phase.effects):
+        effect.gradient = None
+    with pytest.raises(Unwritten, match="'sum_0' accumulates those of a weight that neither updates nor names tell"):
+        with_derivatives(lift.plan, lift.graph)
 
 
 def test_rows_before_they_were_clipped_and_made_dense_are_found(tmp_path):

@@ -48,11 +48,25 @@ def resource():
 def test_the_value_that_runs_more_updates_is_taken(make_switch, name, trains):
     found = tried(make_switch, moved if trains else still, still if trains else moved)
     assert found.settings == {name: trains}
-    assert (
-        f"{name} is taken as {trains}: a step then runs 1 updates and random ops, with {not trains} 0" in found.notes[0]
-    )
+    runs = "a step then runs 1 updates, random ops and normalizations by the batch"
+    assert f"{name} is taken as {trains}: {runs}, with {not trains} 0" in found.notes[0]
     assert "cond/move" in found.graph.ancestors(["train"])
     assert not any(found.graph.type(node) == "Merge" for node in found.graph.ancestors(["train"]))
+
+
+@pytest.mark.parametrize("trains", [True, False])
+@pytest.mark.parametrize("own_moments", [True, False])
+def test_a_branch_that_normalizes_by_the_batch_trains(own_moments, trains):
+    """Fused normalization of 1.15 assigns its statistics in both branches."""
+
+    def normalized(is_training):
+        x, ones = tf.ones([2, 2, 2, 3]), tf.ones([3])
+        kept = {} if is_training else {"mean": ones, "variance": ones}
+        return v1.nn.fused_batch_norm(x, ones, ones, is_training=is_training, **kept)[0]
+
+    branches = [lambda: normalized(own_moments), lambda: normalized(False)]
+    found = tried(unnamed, *(branches if trains else branches[::-1]))
+    assert found.settings == ({"Placeholder": trains} if own_moments else {})
 
 
 def number():
@@ -80,7 +94,7 @@ def stored():
 def test_a_whole_number_that_is_compared_is_a_switch(make, predicate, value):
     found = tried(lambda: predicate(make()), moved, still)
     assert found.settings == {"mode": value}
-    assert f"mode is taken as {value}: a step then runs 1 updates and random ops" in found.notes[0]
+    assert f"mode is taken as {value}: a step then runs 1 updates, random ops and normalizations" in found.notes[0]
     assert "cond/move" in found.graph.ancestors(["train"])
 
 
