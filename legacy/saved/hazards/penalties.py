@@ -231,7 +231,8 @@ def _combining_factor(found: Analysis | None, variable: str, count: int) -> floa
     if found is None:
         return 1.0 / count
     known = [entry for phase in found.plan.phases for entry in phase.combine if entry.kind != "kept as written"]
-    if not any(entry.weight == variable for entry in known):
+    sums = set(found.context.accumulators)  # of gradients that other runs apply to the weights
+    if not any(entry.weight == variable or entry.weight in sums for entry in known):
         return None
     factors = [1.0 / count if entry.kind == "mean" else entry.scale for entry in known]
     return collections.Counter(factors).most_common(1)[0][0]

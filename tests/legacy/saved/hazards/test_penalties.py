@@ -4,11 +4,15 @@ import types
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
+from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards.penalties import _combining_factor, regularization
-from tests.legacy.saved.graphs import graph_of, saved
+from tests.legacy.saved.graphs import graph_of, saved, traced
 from workloads.lifted.plan import Combine
+
+v1 = tf.compat.v1
 
 PENALTY = """
     w = VariableV2()
@@ -112,7 +116,32 @@ def test_what_multiplies_some_gradients_counts_for_their_losses_as_for_their_pen
         Combine("v", "sum", "b:0", 1.0, []),
         Combine("last", "sum", "c:0", 10.0, []),
     ]
-    analysis = types.SimpleNamespace(plan=types.SimpleNamespace(phases=[types.SimpleNamespace(combine=combine)]))
+    analysis = types.SimpleNamespace(
+        plan=types.SimpleNamespace(phases=[types.SimpleNamespace(combine=combine)]),
+        context=types.SimpleNamespace(accumulators={}),
+    )
     assert _combining_factor(analysis, "last", 2) == 1.0
     assert _combining_factor(analysis, "unknown", 2) is None
     assert _combining_factor(None, "w", 2) == 0.5
+
+
+@pytest.mark.parametrize("terms, counts", [((2, 4), ["2, 4"]), ((2, 2), [])])
+def test_a_term_is_counted_where_other_runs_add_the_gradients_up(terms, counts):
+    """A collection of weights to which each tower adds holds those of the first tower twice in the second."""
+
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        total = v1.get_variable("total", initializer=[0.0, 0.0], trainable=False, use_resource=False)
+        halves = tf.split(v1.placeholder(tf.float32, [4, 2], "x"), 2)
+        gradients = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                penalty = tf.add_n([tf.nn.l2_loss(w) for _ in range(terms[tower])]) * 0.25
+                gradients += tf.gradients(tf.reduce_sum(halves[tower] * w) + penalty, [w])
+        v1.assign_add(total, tf.add_n(gradients) / 2.0, name="add")
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(total.value(), w)], name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    analysis = analyse_graph(graph, "small", ["add", "train"])
+    hazards = [hazard.description for hazard in regularization(WholeGraph(graph, analysis), analysis)]
+    assert [text.partition("each tower's loss: ")[2].partition(";")[0] for text in hazards] == counts
