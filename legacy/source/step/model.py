@@ -115,6 +115,7 @@ def recover_model(
         _update(proposals, value, next(rows) if proposals[0].rows else None, recovery, plan, towers.changed)
         for proposals, value in zip(together, updates)
     ]
+    written = _asked_for_once(written)
     *lines, result = build_statements(_with_updates(recovery, Listing((loss, *parts)) if parts else loss, written))
     lines = [line for line in lines if line.targets or not isinstance(line.expression, Value)]  # asked for before
     statements, rates = name_complements([*lines, result])
@@ -142,6 +143,12 @@ def _changed_together(statistics: Statistics) -> List[List[Proposal]]:
     if statistics.policy == EACH_TOWER:
         return [list(row) for row in zip(*statistics.proposals)]
     return [[proposal] for proposal in statistics.proposals[statistics.tower]]
+
+
+def _asked_for_once(updates: Sequence[List[Expression]]) -> List[List[Expression]]:
+    """Returns the lines of updates without those that ask for a statistic again."""
+    asked = [lines[:-1] for lines in updates]
+    return [lines[-1:] if lines[:-1] in asked[:place] else lines for place, lines in enumerate(updates)]
 
 
 def _with_updates(recovery: Recovery, loss: Expression, updates: Sequence[Sequence[Expression]]) -> List[Definition]:

@@ -60,7 +60,9 @@ def test_each_loss_is_differentiated_by_its_own_weights(program, tmp_path):
     assert "several are minimized, each by weights of its own" in source.text
     assert "    loss, loss2 = tower_loss(scope, batch)\n" in source.text
     assert "    gradients += scope.gradients(loss2, WEIGHTS_OF_LOSS2)\n" in source.text
-    assert ("later_updates" in source.text) == (program is adversarial_with_statistics)
+    again = program is adversarial_with_statistics
+    assert ("later_updates" in source.text) == again
+    assert source.text.count('scope.get("net/mean"') == again and source.text.count("scope.update(") == 2 * again
     assert_port_verified(setup, tmp_path, source)
     assert_trains_alike(setup, tmp_path, source_of(setup))
 
