@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Mapping, NamedTuple, Sequence
 
 import numpy as np
 
-from legacy.source.basics.cut import example_sizes
-from workloads.lifted.made_up_data import BatchSize, made_up_sparse_tensor, sparse_groups
+from workloads.lifted.made_up_data import BatchSize, made_up_shape, made_up_sparse_tensor, sparse_groups
 
 if TYPE_CHECKING:
     from legacy.source.step.input_names import InputNames
@@ -54,7 +53,7 @@ def made_up_data(tower: Tower, number: int) -> Arrays:
         if entry.kind == "setting":
             data[entry.name] = np.asarray(tower.settings[entry.name], entry.dtype)
             continue
-        shape = [rows, *example_sizes(entry)]
+        shape = made_up_shape(entry, BatchSize(rows, 1)) or (rows,)  # of one that is no batch, its own first size
         limit = max(entry.limit or 2, entry.low + 1)
         drawn = rng.randint(entry.low, limit, shape) if "int" in entry.dtype else rng.random_sample(shape)
         data[entry.name] = np.asarray(drawn, entry.dtype)

@@ -1,5 +1,7 @@
 """Losses with a value for each example, and one loss of all towers' examples, written with their training steps."""
 
+import types
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -105,6 +107,15 @@ def test_numbers_whose_shape_follows_from_other_numbers_come_after_them(tmp_path
     first, second = noises[1].values()
     rows = np.sum(np.sum(np.where(first >= 0.5, data[1]["x"], 0.0), axis=1) > 0.0)
     assert len(data) == 1 and rows > 0 and second.shape == (rows, 3)
+
+
+def test_an_input_that_is_no_batch_has_its_own_first_size():
+    """A label of three classes beside six time slices, which are one example."""
+    label = Input("y", "int32", [3], "whole", 0, ["y:0", "y1:0"], "y")
+    slices = Input("x", "float32", [None, 2], "batch", 0, ["x:0", "x1:0"], "x")
+    plan = types.SimpleNamespace(inputs=[slices, label], common=[], batch=6, towers=2)
+    data = made_up_data(Tower(plan, None, {}, {}, [], 0, None, {}), 0)
+    assert {name: array.shape for name, array in data.items()} == {"x": (6, 2), "y": (3,)}
 
 
 def test_towers_that_share_an_input_get_the_first_ones_values():
