@@ -164,4 +164,5 @@ def _variables(context: Context, effects: list[Effect]) -> list[Variable]:
     """The variables that a step reads or changes, with their roles."""
     used = {variable for effect in effects for variable in effect.writes}
     used |= {variable for read in context.state.reads.values() for variable in read}
-    return roles.classify_variables(context.graph, context.state, effects, context.towers.tower_of, used)
+    sums = accumulation.sums_of_gradients(context.graph, context.accumulators)
+    return roles.classify_variables(context.graph, context.state, effects, context.towers.tower_of, used, sums)

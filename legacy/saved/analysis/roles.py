@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.variables import VariableUses
@@ -15,7 +15,12 @@ MOST_TENSORS_OF_AN_AVERAGE = 200
 
 
 def classify_variables(
-    graph: Graph, state: VariableUses, effects: Sequence[Effect], tower_of: Callable[[str], int | None], used: set[str]
+    graph: Graph,
+    state: VariableUses,
+    effects: Sequence[Effect],
+    tower_of: Callable[[str], int | None],
+    used: set[str],
+    sums: Collection[str] = (),
 ) -> list[Variable]:
     """Gives each variable of a step its role.
 
@@ -25,11 +30,13 @@ def classify_variables(
       effects: update ops of all train ops.
       tower_of: gives the tower that a node belongs to, or None.
       used: names of the variables that the step reads or changes.
+      sums: names of those in which gradients are added up between runs; they are nobody's slots.
 
     Returns:
       A `plan.Variable` for each used variable, in the order of the graph.
     """
     weights, slots = _weights_and_slots(graph, state, effects, used)
+    slots = {slot: weight for slot, weight in slots.items() if slot not in sums}
     averages = _averages(graph, state, effects, weights)
     applies = [effect for effect in effects if effect.node in state.rules]
     ends = {parse_tensor_name(value)[0] for effect in applies for value in effect.values}

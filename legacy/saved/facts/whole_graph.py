@@ -10,11 +10,11 @@ import tensorflow as tf
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.tower_labels import labels_of_analysis, suggested_labels
 from legacy.saved.graph import op_types, train_ops
-from legacy.saved.graph.accumulation import variable_of
+from legacy.saved.graph.assignments import variable_of
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.graph.trained import trained_variables
 from workloads.lifted.graph import Graph, parse_tensor_name
-from workloads.lifted.tensors.gradient_names import GRADIENTS, is_gradient_op
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Beginnings of the op types that change a variable.
 WRITERS = ("Assign", "Scatter", "ResourceScatter", "Apply", "SparseApply", "ResourceApply", "ResourceSparseApply")
@@ -135,10 +135,8 @@ class WholeGraph:
 
     def _update_rules(self) -> list[str]:
         applies = [name for name in self.graph.nodes if op_types.is_apply(self.graph.type(name))]
-        gradients = {name for name in self.graph.nodes if GRADIENTS.search(name)}
-        dependent = self.graph.descendants(gradients, controls=False) if gradients else set()
-        by_hand = [name for name in self.writes if name in dependent and name not in set(applies)]
-        return applies + [name for name in by_hand if self.writes[name] in self.trainable]
+        by_hand = train_ops.gradient_assignments(self.graph, self.trainable) - set(applies)
+        return applies + [name for name in self.writes if name in by_hand]
 
     def _reach(self) -> set[str]:
         """Ancestors of the update rules; a variable that is no weight hands on what is assigned to it."""

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from legacy.saved.graph import op_types
+from legacy.saved.graph.assignments import ASSIGNMENTS, variable_of
 from legacy.saved.graph.train_ops import TrainOpError, ends_that_run
 from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import GRADIENTS
 
-#: Beginnings of the op types that set a variable, or rows of one.
-ASSIGNMENTS = ("Assign", "Scatter", "ResourceScatter")
 #: Endings of those that add to it.
 ADDITIONS = ("Add", "AddVariableOp", "NdAdd")
-
-
-def variable_of(graph: Graph, node: str) -> str | None:
-    """Returns the variable that an update op writes: what its first input is a reference to, or the handle of."""
-    name: str | None = graph.inputs(node)[0].node if graph.inputs(node) else None
-    while name is not None and graph.type(name) not in op_types.VARIABLES:
-        before = graph.inputs(name)
-        name = before[0].node if before else None
-    return name
 
 
 def accumulating_writes(
@@ -69,6 +59,19 @@ def accumulators(graph: Graph, updates: Collection[str], trainable: Collection[s
     writes = accumulating_writes(graph, updates, trainable)
     kept = {variable: [name for name in names if name not in handed_on] for variable, names in writes.items()}
     return {variable: names for variable, names in kept.items() if names}
+
+
+def sums_of_gradients(graph: Graph, found: Mapping[str, Sequence[str]]) -> set[str]:
+    """Returns the accumulators to which every assignment adds; an optimizer's moment is assigned anew.
+
+    Args:
+      graph: the graph.
+      found: see `accumulators`.
+
+    Returns:
+      Names of variables.
+    """
+    return {name for name, writes in found.items() if all(graph.type(w).endswith(ADDITIONS) for w in writes)}
 
 
 def _dependent_on_gradients(graph: Graph) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Tuple
 
-from legacy.saved.graph.accumulation import variable_of
+from legacy.saved.graph.assignments import variable_of
 from workloads.lifted.graph import Graph
 
 #: A slice of all of a dimension, as SaveV2 writes it.

@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.saved.graph import folding, op_types
-from legacy.saved.graph.accumulation import variable_of
+from legacy.saved.graph.assignments import variable_of
 from workloads.lifted.graph import SWITCHES, Graph, TensorId
 
 #: Most switches that are tried.

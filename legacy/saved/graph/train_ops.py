@@ -6,6 +6,7 @@ import collections
 from collections.abc import Collection, Sequence
 
 from legacy.saved.graph import op_types
+from legacy.saved.graph.assignments import ASSIGNMENTS, variable_of
 from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import GRADIENTS
 from workloads.support.errors import InputError
@@ -20,13 +21,19 @@ def gradient_assignments(graph: Graph, trainable: Collection[str]) -> set[str]:
       trainable: names of the trainable variables; see `trained_variables`.
 
     Returns:
-      Names of Assign*, Scatter* nodes that set a trainable variable to what depends on gradients.
+      Names of Assign*, Scatter* nodes that set a trainable variable to what depends on gradients, at once or by way of
+      other variables, such as those in which gradients are accumulated.
     """
-    gradients = {name for name in graph.nodes if GRADIENTS.search(name)}
-    dependent = graph.descendants(gradients, controls=False)
-    types = ("Assign", "Scatter", "ResourceScatter")
-    assignments = {name for name in dependent if graph.type(name).startswith(types) and graph.inputs(name)}
-    return {name for name in assignments if graph.inputs(name)[0][0] in trainable}
+    found: set[str] = set()
+    sources = {name for name in graph.nodes if GRADIENTS.search(name)} if trainable else set()
+    followed: set[str] = set()
+    while sources - followed:
+        followed |= sources
+        dependent = graph.descendants(sources, controls=False)
+        changed = {name: variable_of(graph, name) for name in dependent if graph.type(name).startswith(ASSIGNMENTS)}
+        found |= {name for name, variable in changed.items() if variable in trainable}
+        sources = {variable for variable in changed.values() if variable and variable not in trainable}
+    return found
 
 
 def find_train_ops(graph: Graph, trainable: Collection[str] = ()) -> dict[str, set[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from legacy.saved.graph import op_types
-from legacy.saved.graph.accumulation import ASSIGNMENTS, variable_of
+from legacy.saved.graph.assignments import ASSIGNMENTS, variable_of
 from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import GRADIENTS
 

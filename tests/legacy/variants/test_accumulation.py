@@ -41,6 +41,36 @@ def test_accumulated_gradients_by_train_ops_in_turn(tmp_path):
     assert result.stages["gradients"].tensors  # those that are kept
 
 
+def test_sums_that_a_branch_of_the_same_run_applies_by_hand(tmp_path):
+    """BERT on several GPUs: a hand-written optimizer in a `cond` that is entered in every second run."""
+
+    def build():
+        v1.disable_control_flow_v2()
+        xs = split_batch()
+        grads = towers(lambda i: tf.gradients(sum_of_squares(xs[i]), [weights()])[0])
+        kept, moment = plain("kept", [3, 2]), plain("moment", [3, 2])
+        count = v1.get_variable("micro", initializer=0, trainable=False, use_resource=False)
+        with tf.control_dependencies([v1.assign_add(kept, tf.add_n(grads) / TOWERS)]):
+            runs = v1.assign_add(count, 1)
+
+        def update():
+            new = 0.5 * moment + 0.5 * kept.read_value() / 2.0
+            with tf.control_dependencies([v1.assign(weights(), weights() - 0.25 * new), v1.assign(moment, new)]):
+                return tf.group(v1.assign(kept, tf.zeros_like(kept)))
+
+        with tf.control_dependencies([runs]):
+            return v1.group(v1.cond(tf.equal(runs % 2, 0), update, v1.no_op), name="train")
+
+    setup = lifted(build, tmp_path)
+    roles = {variable.name: (variable.role, variable.of) for variable in setup.job.workload.plan.variables}
+    assert roles["net/w"] == ("weight", "") and roles["moment"] == ("slot", "net/w") and roles["kept"][0] == "statistic"
+    result = verified(setup, 5)
+    assert result.passed and result.stages["gradients"].tensors, result.first
+    sections = inspect_graph(str(tmp_path / "graph.meta"))
+    assert [row["variable"] for row in sections["accumulated gradients"]] == ["kept", "kept"]
+    assert not sections["hazards"]
+
+
 def test_gradients_that_ops_of_one_run_accumulate(tmp_path):
     """The train op alone would train nothing; a list of ops was fetched to accumulate, as in many programs."""
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from legacy.saved.graph.accumulation import accumulating_writes, require_accumulation, variable_of
+from legacy.saved.graph.accumulation import accumulating_writes, require_accumulation
+from legacy.saved.graph.assignments import variable_of
 from tests.legacy.saved.graphs import graph_of
 from tests.refusals import refusal
 from workloads.support.errors import InputError

@@ -69,6 +69,30 @@ def test_an_assignment_of_gradients_to_a_trainable_variable_trains():
     assert train_ops.choose_train_ops(graph_of(BY_HAND), [], ["w"]) == ["train"]
 
 
+ACCUMULATED = """
+    w = VariableV2()
+    sum = VariableV2()
+    x = Placeholder()
+    p = Placeholder()
+    gradients/mul_grad/Mul = Mul(x, w)
+    add = AssignAdd(sum, gradients/mul_grad/Mul)
+    taken = Switch(sum, p)
+    into = RefSwitch(w, p)
+    update = AssignSub(into:1, taken:1)
+    reset = Assign(sum, x)
+    decay = Assign(w, x)
+    train = NoOp(^update)
+"""
+
+
+def test_gradients_reach_a_weight_by_way_of_a_sum_and_in_a_branch():
+    """As where BERT adds up gradients of several batches, and a `cond` applies them in every n-th run."""
+    graph = graph_of(ACCUMULATED)
+    assert train_ops.gradient_assignments(graph, {"w"}) == {"update"}
+    assert train_ops.gradient_assignments(graph, {"w", "sum"}) == {"add"}, "a weight hands nothing on"
+    assert train_ops.choose_train_ops(graph, [], ["w"]) == ["train"]
+
+
 def test_assignments_by_hand_count_only_where_there_is_no_update_rule():
     graph = graph_of(BY_HAND + "update = ApplyAdam(slot)")
     assert train_ops.find_train_ops(graph, ["w"]) == {"update": {"update"}}
