@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from legacy.rerun.recording import RecordedSteps
+from parity.comparison.result import Verdict, Verification
 from parity.comparison.runs import three_ways
+from parity.comparison.stage_summary import StageSummary
 from tests import old_programs
 from workloads.support.errors import InputError
 
@@ -108,3 +110,41 @@ def test_a_recording_says_where_it_was_made():
     with open(old_programs.path("a_split_sgd", "recording.json")) as file:
         about = json.load(file)
     assert (about["tensorflow"], about["python"], len(about["steps"])) == ("0.12.1", "2.7.18", 20)
+
+
+def compared(failed=(), **floors):
+    """A comparison with the original in which some stages failed, and {stage: (difference, distance from float64)}."""
+    found = Verification("auto", "locked", 3, passed=not failed)
+    for stage in ("loss", "gradients", "weights"):
+        found.stages[stage] = StageSummary(failed=0 if stage in failed else None)
+    for stage, (difference, distance) in floors.items():
+        found.floor[stage] = {"legacy_to_itself": difference, "legacy_to_truth": distance}
+    return found
+
+
+@pytest.mark.parametrize(
+    "failed, floors, is_noise",
+    [
+        (["gradients"], {"gradients": (0.5, 0.125)}, True),
+        (["gradients"], {"gradients": (0.5, 2.0**-6)}, False),
+        (["gradients", "weights"], {"gradients": (0.5, 0.125), "weights": (0.5, 0.0)}, False),
+        (["gradients", "weights"], {"gradients": (0.5, 0.125)}, False),
+        (["gradients"], {"gradients": (np.inf, np.inf)}, False),
+        (["gradients"], {"gradients": (np.nan, 1.0)}, False),
+        ([], {}, False),
+    ],
+)
+def test_a_difference_from_the_original_may_be_eight_times_the_old_graphs_own_distance(failed, floors, is_noise):
+    assert three_ways._is_as_large_as_noise(compared(failed, **floors)) is is_noise
+
+
+def test_what_float32_does_not_determine_is_not_shown():
+    judged = compared(["gradients"], gradients=(0.5, 0.125))
+    judged.passed = True
+    judged.unproven.append(three_ways._noise_text(judged))
+    result = three_ways.ThreeWays({column: judged for column in three_ways.COLUMNS}, [])
+    assert judged.verdict is Verdict.NOT_SHOWN
+    assert three_ways.verdict(result) == (
+        "NOT SHOWN: the port has the old graph's bits, but not the original's: the gradients differ by up to 0.5, and "
+        "float32 does not determine them: in the old graph here they are up to 0.12 away from float64"
+    )
