@@ -18,7 +18,7 @@ from workloads.support.files import input_files
 from workloads.support.machine import environment
 from workloads.support.processes import isolation
 
-saved_graph_flags.define_graph_flags()
+saved_graph_flags.define_graph_flags(flags.FLAGS)
 command.define_json()
 report_flag.define_report(flags.FLAGS)
 flags.DEFINE_integer("rows", 40, "Rows to print of each section.", lower_bound=1)
@@ -29,7 +29,7 @@ FLAGS = flags.FLAGS
 def main(graph: str) -> int:
     """Prints the page about the file `graph`."""
     report_flag.check_report(FLAGS)
-    feed = saved_graph_flags.feed_from_flags()
+    feed = saved_graph_flags.feed_from_flags(FLAGS)
     limits = isolation.limits_of_files(input_files.require_regular(graph, "graph file"))
     return command.isolated(lambda: _inspect(graph, feed), f"graph file: {graph!r}", limits)
 

@@ -32,7 +32,7 @@ flags.DEFINE_string(
     "checkpoint", None, "Checkpoint with the values to start from, e.g. model.ckpt-1000. Default: initial values."
 )
 flags.DEFINE_string("out", None, "Folder to write.")
-saved_graph_flags.define_graph_flags()
+saved_graph_flags.define_graph_flags(flags.FLAGS)
 flags.DEFINE_list(
     "carry", [], "State that the program fetched and fed into the next step, as placeholder=tensor,placeholder=tensor."
 )
@@ -62,7 +62,7 @@ def main(graph: str) -> int:
     settings = command.assignments(FLAGS.settings, "--settings", "input=value")
     for name, text in settings.items():
         require(_is_number(text), "--settings", f"{name}={text}", "must be a number")
-    feed = saved_graph_flags.feed_from_flags()
+    feed = saved_graph_flags.feed_from_flags(FLAGS)
     carry = command.assignments(FLAGS.carry, "--carry", "placeholder=tensor")
     values = input_files.checkpoint_size(FLAGS.checkpoint) if FLAGS.checkpoint else 0
     limits = isolation.limits_of_files(input_files.require_regular(graph, "graph file"), values)

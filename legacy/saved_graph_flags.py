@@ -9,7 +9,7 @@ from workloads.support.command_line import command
 flags.disclaim_key_flags()  # `--help` lists the flags with those of the command that asks for them
 
 
-def define_graph_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
+def define_graph_flags(flag_values: flags.FlagValues) -> None:
     """Defines `--train_op`, `--with`, `--feed` and `--layout`."""
     flags.DEFINE_list(
         "train_op",
@@ -40,7 +40,7 @@ def define_graph_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     )
 
 
-def feed_from_flags(flag_values: flags.FlagValues = flags.FLAGS) -> dict[str, str]:
+def feed_from_flags(flag_values: flags.FlagValues) -> dict[str, str]:
     """Returns {placeholder: text of its value} of `--feed`.
 
     Raises:

@@ -24,7 +24,7 @@ flags.disclaim_key_flags()  # `--help` lists the flags with those of the command
 MODES = ("free", "locked")
 
 
-def define_comparison(flag_values: flags.FlagValues = flags.FLAGS) -> None:
+def define_comparison(flag_values: flags.FlagValues) -> None:
     """Defines the flags of a comparison."""
     flags.DEFINE_integer("steps", 20, "Number of steps to compare.", flag_values=flag_values)
     flags.DEFINE_enum(

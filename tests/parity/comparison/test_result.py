@@ -25,7 +25,8 @@ def test_json_has_the_keys_that_programs_read():
     written = json.loads(json.dumps(result.to_json()))
     keys = "metrics verdict tolerance mode steps first_failure first_layer mismatched_variables replica_drift stages"
     more_keys = (
-        "trajectory trajectories_part_at kinks races floor double single_only unproven noise not_shown visits partial"
+        "trajectory trajectories_part_at kinks races floor double single_only unproven noise not_shown visits partial "
+        "half_precision"
     )
     assert sorted(written) == sorted((keys + " " + more_keys).split())
     assert written["verdict"] == "no parity"
