@@ -15,7 +15,6 @@ from legacy.source.basics.expressions import (
     Value,
     Variable,
     call,
-    leaves,
     replace,
     values_used,
 )
@@ -24,7 +23,7 @@ from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.loops import write_loop
 from legacy.source.ops import arithmetic, arrays, neural, random_numbers, slices, tensor_arrays
 from legacy.source.ops.idioms import IDIOMS
-from legacy.source.ops.view import BATCH_SIZE, OpView
+from legacy.source.ops.view import OpView
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -274,8 +273,3 @@ class Recovery:
         if shape is None:
             raise Unwritten(f"random numbers: {key!r} ({kind}) have a shape that is not known")
         return call("scope." + NOISE[kind], stream, shape)
-
-
-def needs_batch_size(expressions: Sequence[Expression]) -> bool:
-    """Returns whether one of the expressions names the number of examples."""
-    return any(leaf == BATCH_SIZE for expression in expressions for leaf in leaves(expression))
