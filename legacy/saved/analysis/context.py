@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from legacy.saved.graph import op_types
-from legacy.saved.graph.accumulation import accumulators
+from legacy.saved.graph.accumulation import accumulators, dependent_on_gradients
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.variables import VariableUses
 from legacy.saved.tower_search.search import find_towers
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name, tensor_name
 from workloads.lifted.plan import TensorType
-from workloads.lifted.tensors.gradient_names import GRADIENTS
 
 
 class Context:
@@ -41,7 +40,7 @@ class Context:
         trained = set(trainable)
         self.state = VariableUses(graph, self.imported, trained)
         self.accumulators = accumulators(graph, self.state.rules, trained)
-        self.of_gradients = graph.descendants({name for name in graph.nodes if GRADIENTS.search(name)}, controls=False)
+        self.of_gradients = dependent_on_gradients(graph)
         self.random = {name for name in graph.nodes if op_types.is_random(graph.type(name))}
         weights = {self.state.writes[rule][0] for rule in self.state.rules}
         self.towers = find_towers(graph, self.imported, self.state.variables, self._update_inputs(), weights)

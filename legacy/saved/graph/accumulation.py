@@ -8,7 +8,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import ASSIGNMENTS, variable_of
 from legacy.saved.graph.train_ops import TrainOpError, ends_that_run
 from workloads.lifted.graph import Graph
-from workloads.lifted.tensors.gradient_names import GRADIENTS
+from workloads.lifted.tensors.gradient_names import in_gradient_graphs
 
 #: Endings of those that add to it.
 ADDITIONS = ("Add", "AddVariableOp", "NdAdd")
@@ -28,7 +28,7 @@ def accumulating_writes(
       {variable: assignments to it of what depends on gradients}; where an update takes gradients directly, too, only
       those that add.
     """
-    dependent = _dependent_on_gradients(graph)
+    dependent = dependent_on_gradients(graph)
     own = {variable_of(graph, name) for name in updates}
     read = graph.ancestors(set(updates) - dependent, controls=False) - own
     beside = graph.ancestors(set(updates) & dependent, controls=False) - own
@@ -74,8 +74,9 @@ def sums_of_gradients(graph: Graph, found: Mapping[str, Sequence[str]]) -> set[s
     return {name for name, writes in found.items() if all(graph.type(w).endswith(ADDITIONS) for w in writes)}
 
 
-def _dependent_on_gradients(graph: Graph) -> set[str]:
-    return graph.descendants({name for name in graph.nodes if GRADIENTS.search(name)}, controls=False)
+def dependent_on_gradients(graph: Graph) -> set[str]:
+    """Returns the nodes of gradient graphs, and all that is computed from them."""
+    return graph.descendants(in_gradient_graphs(graph.nodes), controls=False)
 
 
 def require_accumulation(graph: Graph, targets: Sequence[str], trainable: Collection[str] = ()) -> None:
@@ -110,7 +111,7 @@ def _resets(
 ) -> list[str]:
     """The run that sets accumulators back; empty if the train ops do, or if none is found."""
     assigns = {name: variable_of(graph, name) for name in graph.nodes if graph.type(name).startswith("Assign")}
-    gradients = _dependent_on_gradients(graph)
+    gradients = dependent_on_gradients(graph)
     own = [name for name, variable in assigns.items() if variable in accumulators and name not in gradients]
     own = [name for name in own if not any("Restore" in graph.type(tensor.node) for tensor in graph.inputs(name))]
     if any(name in members for name in own):

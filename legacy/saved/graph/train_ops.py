@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import ASSIGNMENTS, variable_of
 from workloads.lifted.graph import Graph
-from workloads.lifted.tensors.gradient_names import GRADIENTS
+from workloads.lifted.tensors.gradient_names import in_gradient_graphs
 from workloads.support.errors import InputError
 from workloads.support.wording import counted
 
@@ -25,14 +25,14 @@ def gradient_assignments(graph: Graph, trainable: Collection[str]) -> set[str]:
       other variables, such as those in which gradients are accumulated.
     """
     found: set[str] = set()
-    sources = {name for name in graph.nodes if GRADIENTS.search(name)} if trainable else set()
     followed: set[str] = set()
-    while sources - followed:
+    sources = in_gradient_graphs(graph.nodes) if trainable else set()
+    while sources:
         followed |= sources
         dependent = graph.descendants(sources, controls=False)
         changed = {name: variable_of(graph, name) for name in dependent if graph.type(name).startswith(ASSIGNMENTS)}
         found |= {name for name, variable in changed.items() if variable in trainable}
-        sources = {variable for variable in changed.values() if variable and variable not in trainable}
+        sources = {variable for variable in changed.values() if variable} - followed - set(trainable)
     return found
 
 

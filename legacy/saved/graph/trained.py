@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import ASSIGNMENTS, variable_of
 from workloads.lifted.graph import Graph
-from workloads.lifted.tensors.gradient_names import GRADIENTS
+from workloads.lifted.tensors.gradient_names import in_gradient_graphs
 
 #: Ops that answer a question about numbers: what follows from the answer, such as another loss scale, is no gradient.
 PREDICATES = (
@@ -39,7 +39,7 @@ def trained_variables(graph: Graph, listed: Sequence[str] = ()) -> list[str]:
       The names listed, then the others in the order of the graph's updates.
     """
     found = dict.fromkeys(listed)
-    gradients = {name for name in graph.nodes if GRADIENTS.search(name)}
+    gradients = in_gradient_graphs(graph.nodes)
     answers = {name for name in graph.nodes if graph.type(name) in (*PREDICATES, *op_types.SHAPE_OPS)}
     dependent = graph.descendants(gradients - answers, stop=answers, controls=False)
     model = graph.ancestors(gradients, controls=False)

@@ -16,7 +16,7 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards.hazard import Hazard
 from legacy.saved.hazards.linear_weights import COPIES, QUOTIENTS, constant_factor, linear_inputs, linear_weights
-from workloads.lifted.tensors.gradient_names import GRADIENTS, is_gradient_op
+from workloads.lifted.tensors.gradient_names import GRADIENTS, in_gradient_graphs, is_gradient_op
 from workloads.support.wording import counted, plural
 
 PENALTIES = re.compile(r"(?i)(l2loss|l2_loss|l1_loss|regularizer|weight_loss|weight_decay|weightdecay)")
@@ -79,8 +79,7 @@ def _penalties(whole: WholeGraph) -> list[Penalty]:
     """
     graph = whole.graph
     candidates = {name for name in graph.nodes if _has_penalty_op(whole, name)}
-    gradients = {name for name in graph.nodes if GRADIENTS.search(name)}
-    computed = whole.data | graph.descendants(gradients | set(whole.writes), controls=False)
+    computed = whole.data | graph.descendants(in_gradient_graphs(graph.nodes) | set(whole.writes), controls=False)
     found = []
     for name in [name for name in graph.nodes if name in candidates]:
         if name in computed or any(user in candidates for user in _users(whole, name)):

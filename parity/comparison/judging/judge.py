@@ -60,7 +60,7 @@ class Judge:
         self._history = history
         self._searched = False
         self._small: list[Failure] = []
-        result.half_precision = self._half = "" if references is None else references.half_precision
+        result.half_precision = "" if references is None else references.half_precision
         self._judged = RecordComparison(
             result.stages, self._allowed, self._magnitudes, races=result.races, history=history
         )
@@ -109,7 +109,7 @@ class Judge:
         self._judged.history = None if is_visit else self._history
         if self._history is not None and not is_visit:
             self._history.add_losses(left, right)
-        half_response = self._response_in(self._half) if same_state and self._half else None
+        half_response = self._half_response() if same_state else None
         failures = self._judged.compare(step, 0 if same_state else step, *both, response, others, half_response)
         failures += self._compare_in_double(step, references)
         result.add_failures(sorted(failures, key=lambda failure: stages.STAGES.index(failure.stage)))
@@ -132,7 +132,7 @@ class Judge:
             self._result.unproven.append(_rounded_constants(self._small))
         rounded = self._judged.half_rounded + self._double.half_rounded
         if rounded:
-            self._result.unproven.append(_rounded_to_half(self._half, rounded))
+            self._result.unproven.append(_rounded_to_half(self._result.half_precision, rounded))
         if self._noise_floor is not None:
             self._result.floor = self._noise_floor.to_json()
             self._result.noise = [f"{name} ({stage})" for stage, name in self._noise_floor.noise()]
@@ -158,8 +158,7 @@ class Judge:
             return []
         self._double_magnitudes.add(references.truth)
         both = stages.both_tensors(references.truth, references.port)
-        half_response = self._response_in(self._half) if self._half else None
-        failures = self._double.compare(step, 0, *both, self._response_in(DOUBLE), (), half_response)
+        failures = self._double.compare(step, 0, *both, self._response_in(DOUBLE), (), self._half_response())
         own_constants = self._references is not None and self._references.own_constants
         if not own_constants or not all(map(_may_be_a_rounded_constant, failures)):
             return failures
@@ -172,6 +171,11 @@ class Judge:
         if references is None or not self._result.passed:
             return None
         return lambda: references.sensitivity(dtype)
+
+    def _half_response(self) -> Callable[[], Response] | None:
+        """Returns `_response_in` the half precision that the job computes in; None for a job without."""
+        half = self._result.half_precision
+        return self._response_in(half) if half else None
 
     def _fit_factors(self, left: StepRecord, judged: StepRecord) -> None:
         for stage, values in stages.FACTORED.items():
@@ -186,7 +190,8 @@ class Judge:
         allowed = tolerance.factor(self._job.dtype, self._job.replicas, truth)
         allowed = max(allowed, self._units.get(stage, 0.0) * float(np.finfo(np.float32).eps))
         gap = abs(middle - 1)
-        if self._half and allowed < gap <= half_precision.epsilon(self._half):
+        half = self._result.half_precision
+        if half and allowed < gap <= half_precision.epsilon(half):
             self._judged.half_rounded.append(f"factor of all {stage} together")
         elif gap > allowed and self._result.passed:
             name, steps = "factor of all tensors together", len(factors)

@@ -8,12 +8,21 @@ was called.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 #: The name scope that `tf.gradients` opens.
 GRADIENTS = re.compile(r"(^|/)gradients(_\d+)?/")
 #: The derivative of the loss by itself, where a gradient graph starts: "gradients/Fill", "tower_0/gradients/grad_ys_0".
 ROOT = re.compile(r"^(.*/)?gradients(_\d+)?/(Fill|grad_ys_\d+|Const(_\d+)?|ones(_like)?(_\d+)?)$")
+
+
+def in_gradient_graphs(names: Iterable[str]) -> set[str]:
+    """Returns the nodes that `tf.gradients` made, in the name scope that it opens.
+
+    >>> in_gradient_graphs(["w", "tower_0/gradients_1/Fill"])
+    {'tower_0/gradients_1/Fill'}
+    """
+    return {name for name in names if GRADIENTS.search(name)}
 
 
 def is_gradient_op(name: str) -> bool:

@@ -6,7 +6,7 @@ from legacy.saved.analysis.division.labelled_step import LabelledStep
 from legacy.saved.analysis.order.ordering import Order
 from legacy.saved.graph.variables import VariableUses
 from workloads.lifted.graph import Graph
-from workloads.lifted.tensors.gradient_names import GRADIENTS
+from workloads.lifted.tensors.gradient_names import in_gradient_graphs
 from workloads.support.errors import InputError
 
 #: Ops that prepare a gradient for the average, where their other inputs are constants.
@@ -68,7 +68,7 @@ def _update_arithmetic(step: LabelledStep) -> set[str]:
     Such an optimizer may read a slot that it has changed, as `AdamOptimizer` does for rows; of a single tower, all of
     it depends on that tower's data alone.
     """
-    gradients = {name for name in step.members if GRADIENTS.search(name)}
+    gradients = in_gradient_graphs(step.members)
     computed = step.graph.ancestors(gradients | {name for name, _ in step.losses}, controls=False)
     return step.graph.descendants(gradients, controls=False) - computed
 

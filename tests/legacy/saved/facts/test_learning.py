@@ -215,18 +215,23 @@ def test_gradients_that_other_runs_have_added_up_have_a_row(clip, by, clipped):
     assert by in (None, row["by"]) and clipped in row["clipped"]
 
 
+def weight_and_gradients(weigh, of_tower=lambda gradient: gradient):
+    """(a weight, its gradients in two towers); `weigh` makes a loss of a sum of data and the weight."""
+    w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+    halves = tf.split(v1.placeholder(tf.float32, [4, 2], "x"), 2)
+    gradients = []
+    for tower in range(2):
+        with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+            gradients += map(of_tower, tf.gradients(weigh(tf.reduce_sum(halves[tower] * w), w), [w]))
+    return w, gradients
+
+
 @pytest.mark.parametrize(
     "divided, are", [(True, "sum, scaled by 0.0625: a mean, without the losses' factor of 8"), (False, "mean")]
 )
 def test_a_loss_scale_that_is_divided_out_again_is_no_factor_of_the_mean(divided, are):
     def build():
-        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
-        halves = tf.split(v1.placeholder(tf.float32, [4, 2], "x"), 2)
-        gradients = []
-        for tower in range(2):
-            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
-                loss = tf.reduce_sum(halves[tower] * w) * 8.0
-                gradients += [g / (8.0 if divided else 1.0) for g in tf.gradients(loss, [w])]
+        w, gradients = weight_and_gradients(lambda total, w: total * 8.0, lambda g: g / 8.0 if divided else g)
         v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / 2.0, w)], name="train")
 
     analysed = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"]))
@@ -245,12 +250,7 @@ def test_a_loss_scale_that_is_divided_out_again_is_no_factor_of_the_mean(divided
 @pytest.mark.parametrize("by_hand", [False, True])
 def test_what_combining_comes_to(combine, are, by_hand):
     def build():
-        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
-        halves = tf.split(v1.placeholder(tf.float32, [4, 2], "x"), 2)
-        gradients = []
-        for tower in range(2):
-            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
-                gradients += tf.gradients(tf.reduce_sum(halves[tower] * w), [w])
+        w, gradients = weight_and_gradients(lambda total, w: total)
         result = combine(*gradients)
         if by_hand:
             v1.assign_sub(w, result, name="train")
@@ -317,12 +317,7 @@ def summed(weigh, scale=None):
     """The sentence on two towers whose gradients are summed; `weigh` makes a loss of a sum of data."""
 
     def build():
-        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
-        halves = tf.split(v1.placeholder(tf.float32, [4, 2], "x"), 2)
-        gradients = []
-        for tower in range(2):
-            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
-                gradients += tf.gradients(weigh(tf.reduce_sum(halves[tower] * w), w), [w])
+        w, gradients = weight_and_gradients(weigh)
         total = tf.add_n(gradients)
         total = total if scale is None else total * v1.get_variable("scale", initializer=scale, use_resource=False)
         v1.train.GradientDescentOptimizer(0.5).apply_gradients([(total, w)], name="train")
