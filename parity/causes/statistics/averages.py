@@ -55,10 +55,11 @@ def ema_warm_up(evidence: Evidence) -> Finding | None:
     left = {row.step: row.left for row in shares}
     right = {row.step: row.right for row in shares}
     left_warms_up = _warms_up(left)
-    if left_warms_up == _warms_up(right):
+    if not left_warms_up and not _warms_up(right):
         return None
-    constant = list((right if left_warms_up else left).values())
-    if spread(constant) > CONSTANT:
+    other_side = right if left_warms_up else left
+    constant = list(other_side.values())
+    if spread(constant) > CONSTANT or _may_warm_up(other_side):
         return None
     warming, other = ("legacy's averages", "the port's") if left_warms_up else ("the port's averages", "legacy's")
     return Finding(
@@ -171,15 +172,18 @@ def _is_one_share(move: AverageMove) -> bool:
     return move.new.residual < min(MOST_RESIDUAL, max(CLEAN, MOST_ROUNDING * move.noise))
 
 
-def _warms_up(shares: dict[int, float]) -> bool:
+def _may_warm_up(shares: dict[int, float]) -> bool:
     """Whether the shares follow 1 - min(decay, (1 + n) / (10 + n)), where n = step + 1 counts updates.
 
-    They must also vary: late in a training, or where the decay is less than the first of a warm-up, a decay that warms
-    up and a constant one take in the same.
+    After the warm-up, or where the decay is less than the first of a warm-up, a constant decay follows it too.
     """
     last = min(shares.values())
-    followed = all(near(share, max(last, 1 - (2 + step) / (11 + step)), SAME_SHARE) for step, share in shares.items())
-    return followed and spread(shares.values()) > CONSTANT
+    return all(near(share, max(last, 1 - (2 + step) / (11 + step)), SAME_SHARE) for step, share in shares.items())
+
+
+def _warms_up(shares: dict[int, float]) -> bool:
+    """Whether the shares follow a warm-up, and vary as those of no constant decay do."""
+    return _may_warm_up(shares) and spread(shares.values()) > CONSTANT
 
 
 def _plant_skipped(finding: Finding, setup: Setup) -> injection.Change:

@@ -109,6 +109,14 @@ def test_a_warm_up_that_ends_is_one():
     assert found["EMA_WARM_UP"].constants == {"decay": 0.5, "warm_up": False}
 
 
+def test_a_constant_decay_beside_a_warm_up_may_be_the_end_of_an_earlier_one():
+    """With a decay of 0.5 the port's warm-up ends at step 7: only a step before shows that it has none."""
+    left = {16: 1 / 3, 25: 0.25, 43: 1 / 6}
+    assert list(recognized(moves(left), moves(dict.fromkeys(left, 0.5)))) == ["EMA_DECAY"]
+    before = {1: 0.75, **left}
+    assert list(recognized(moves(before), moves(dict.fromkeys(before, 0.5)))) == ["EMA_WARM_UP"]
+
+
 def test_one_step_cannot_show_a_warm_up():
     assert list(recognized(moves({7: 0.5}), moves({7: 0.125}))) == ["EMA_DECAY"]
 
