@@ -53,6 +53,7 @@ class Frame(abc.ABC):
       replica: number of the replica, over all processes.
       devices: devices that the model's layers are divided among, or none if it stays on one; see
         `Scope.pipeline_stage`.
+      replicas: number of replicas, over all processes.
 
     Attributes:
       penalties: scalar tensors that the tower adds to the model's loss, in order.
@@ -69,12 +70,21 @@ class Frame(abc.ABC):
     training = True
     tap_patterns: Tuple[str, ...] = ()
 
-    def __init__(self, dtype: str, seed: int, step: tf.Tensor, replica: int, devices: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        dtype: str,
+        seed: int,
+        step: tf.Tensor,
+        replica: int,
+        devices: Sequence[str] = (),
+        replicas: int = 1,
+    ) -> None:
         self.dtype = dtype
         self.seed = seed
         self.step = step
         self.replica = replica
         self.devices = tuple(devices)
+        self.replicas = replicas
         self.penalties: list[tf.Tensor] = []
         self.updates: Tensors = collections.OrderedDict()
         self.changes: Dict[str, Callable[[tf.Tensor], tf.Tensor]] = {}

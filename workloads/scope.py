@@ -46,6 +46,11 @@ class Scope:
         return self._frame.replica
 
     @property
+    def replicas(self) -> int:
+        """Number of replicas, over all processes: for a loss that has a term on the last replica only."""
+        return self._frame.replicas
+
+    @property
     def step(self) -> tf.Tensor:
         """Number of the step, an int64 scalar: for a loss that changes while training, as a penalty that grows."""
         return self._frame.step

@@ -20,13 +20,19 @@ class GivenFrame(Frame):
       values: {variable: tensor}.
       noises: {random stream: tensor}.
       replica: number of the tower.
+      replicas: number of towers.
       step: number of the step.
     """
 
     def __init__(
-        self, values: Mapping[str, tf.Tensor], noises: Mapping[str, tf.Tensor], replica: int, step: int
+        self,
+        values: Mapping[str, tf.Tensor],
+        noises: Mapping[str, tf.Tensor],
+        replica: int,
+        replicas: int,
+        step: int,
     ) -> None:
-        super().__init__("float32", 0, tf.constant(step, tf.int64), replica)
+        super().__init__("float32", 0, tf.constant(step, tf.int64), replica, replicas=replicas)
         self._values, self._noises = values, noises
 
     def variable(self, name: str, shape: tuple[int, ...], initializer: Initializer, trainable: bool) -> tf.Tensor:

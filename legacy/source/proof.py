@@ -159,7 +159,7 @@ def _new_results(
         scopes, results = {}, {}
         for number in data:
             drawn = {name: given(value) for name, value in noises[number].items()}
-            scopes[number] = GivenScope(GivenFrame(tensors, drawn, number, next(iter(counts), 0)))
+            scopes[number] = GivenScope(GivenFrame(tensors, drawn, number, tower.plan.towers, next(iter(counts), 0)))
             batch = {}
             for name, entry in tower.names.inputs.items():
                 value = value_of(entry, number, data)

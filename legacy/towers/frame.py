@@ -37,7 +37,7 @@ class TowerFrame(Frame):
         device: str | None,
         layer_devices: Sequence[str] = (),
     ) -> None:
-        super().__init__(job.dtype, job.seed, step, tower, layer_devices)
+        super().__init__(job.dtype, job.seed, step, tower, layer_devices, job.replicas)
         self.variables = variables
         self._device = device
         self._reads: Dict[str, tf.Tensor] = {}

@@ -29,7 +29,8 @@ class WrittenFrame(Frame):
     """
 
     def __init__(self, values: StepValues, dtype: str, drawn: bool) -> None:
-        super().__init__(dtype, 0, values.step, values.replica)
+        replicas = int(tf.distribute.get_strategy().num_replicas_in_sync)
+        super().__init__(dtype, 0, values.step, values.replica, replicas=replicas)
         self._values, self._drawn = values, drawn
 
     def variable(self, name: str, shape: tuple[int, ...], initializer: Any, trainable: bool) -> tf.Tensor:

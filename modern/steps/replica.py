@@ -42,12 +42,13 @@ class _ReplicaFrame(Frame):
     Args:
       step: int64 scalar, `scope.step`.
       replica: number of the replica.
+      replicas: number of replicas.
       values: {variable: its value before the step}.
       key: makes the keys of random streams.
     """
 
-    def __init__(self, step: tf.Tensor, replica: int, values: Tensors, key: NoiseKey) -> None:
-        super().__init__("float32", 0, step, replica)
+    def __init__(self, step: tf.Tensor, replica: int, replicas: int, values: Tensors, key: NoiseKey) -> None:
+        super().__init__("float32", 0, step, replica, replicas=replicas)
         self._values, self._key = values, key
 
     def variable(self, name: str, shape: tuple[int, ...], initializer: Any, trainable: bool) -> tf.Tensor:
@@ -87,7 +88,8 @@ def run_train_op(
 
     values = {name: variable.read_value() for name, variable in variables.items()}
     step = tf.cast(values[workload.counter], tf.int64) if workload.counter else steps
-    scope = StepScope(_ReplicaFrame(step, replica, values, key), values)
+    frame = _ReplicaFrame(step, replica, int(context.num_replicas_in_sync), values, key)
+    scope = StepScope(frame, values)
     train_op = workload.train_ops()[number]
     what = f"{workload.name}.{train_op.__name__}"
     with user_code.calling(what, train_op, "the loss, from the batch and the replica's variables"):

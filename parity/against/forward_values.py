@@ -66,7 +66,7 @@ class _GivenFrame(Frame):
     """
 
     def __init__(self, job: Job, state: State, replica: int) -> None:
-        super().__init__(job.dtype, job.seed, tf.constant(state.step, tf.int64), replica)
+        super().__init__(job.dtype, job.seed, tf.constant(state.step, tf.int64), replica, replicas=job.replicas)
         self._values = {**state.weights, **state.statistics}
         self._made: dict[str, tf.Tensor] = {}
         self.fed: dict[tf.Tensor, np.ndarray] = {}

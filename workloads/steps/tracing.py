@@ -35,8 +35,8 @@ class TracedStep(NamedTuple):
 class _TracingFrame(Frame):
     """Answers losses with placeholders, and records each request but those for variables that are known."""
 
-    def __init__(self, dtype: str, replica: int, known: dict[str, str], found: TracedStep) -> None:
-        super().__init__(dtype, 0, tf.constant(0, tf.int64), replica)
+    def __init__(self, dtype: str, replica: int, replicas: int, known: dict[str, str], found: TracedStep) -> None:
+        super().__init__(dtype, 0, tf.constant(0, tf.int64), replica, replicas=replicas)
         self._known = known
         self.specs = collections.OrderedDict((spec.name, spec) for spec in found.specs)
         self.noises = found.noises
@@ -71,7 +71,7 @@ def trace_step(workload: StepWorkload, per_replica_batch: int, replicas: int) ->
     for loss in workload.losses():
         for replica in range(replicas):
             with tf.Graph().as_default():
-                frame = _TracingFrame("float32", replica, known, found)
+                frame = _TracingFrame("float32", replica, replicas, known, found)
                 batch = {
                     name: tf.compat.v1.placeholder(spec.dtype("float32"), (per_replica_batch,) + tuple(spec.shape))
                     for name, spec in workload.inputs().items()

@@ -147,7 +147,7 @@ class EvaluationFrame(Frame):
     training = False
 
     def __init__(self, job: Job, replica: int, values: Tensors) -> None:
-        super().__init__(job.dtype, job.seed, tf.constant(0, tf.int64), replica)
+        super().__init__(job.dtype, job.seed, tf.constant(0, tf.int64), replica, replicas=job.replicas)
         self._values = values
 
     def variable(self, name: str, shape: tuple[int, ...], initializer: Any, trainable: bool) -> tf.Tensor:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 #: The longest line.
 WIDTH = 120
 _PRECEDENCE = {
-    "if scope.replica == 0 else": 0,
     "**": 7,
     "*": 5,
     "/": 5,
@@ -43,7 +42,7 @@ _PRECEDENCE = {
     "&": 3,
     "|": 2,
 }
-_UNARY, _ATOM, _COMPARISON = 6, 9, 1
+_UNARY, _ATOM, _COMPARISON, _CHOICE = 6, 9, 1, 0
 
 
 def literal_text(value: Any) -> str:
@@ -83,10 +82,15 @@ def expression_text(node: Expression) -> str:
     return _text(node, 0)
 
 
+def _precedence(node: Infix) -> int:
+    """Returns how tightly an operator binds; loosest of all the choice `one if condition else other`."""
+    return _CHOICE if node.symbol.startswith("if ") else _PRECEDENCE.get(node.symbol, _COMPARISON)
+
+
 def _text(node: Expression, outer: int) -> str:
     """Returns an expression's text, in parentheses if it binds less tightly than `outer`."""
     if isinstance(node, Infix):
-        own = _PRECEDENCE.get(node.symbol, _COMPARISON)
+        own = _precedence(node)
         right = _UNARY if node.symbol == "**" else own + 1
         left = own + 1 if node.symbol == "**" else own
         text = f"{_text(node.left, left)} {node.symbol} {_text(node.right, right)}"
@@ -203,7 +207,7 @@ def _broken_call(opening: str, arguments: List[Argument], closing: str, indent: 
 
 def _broken_infix(prefix: str, node: Infix, suffix: str, indent: int) -> list[str]:
     """Breaks `left + right` inside parentheses, before each operator of equal precedence."""
-    operands, own = _operands(node), _PRECEDENCE.get(node.symbol, _COMPARISON)
+    operands, own = _operands(node), _precedence(node)
     lines = [" " * indent + prefix + "("]
     for position, (symbol, operand) in enumerate(operands):
         start = symbol + " " if symbol else ""
@@ -216,8 +220,8 @@ def _broken_infix(prefix: str, node: Infix, suffix: str, indent: int) -> list[st
 
 
 def _operands(node: Infix) -> Sequence[tuple[str, Expression]]:
-    own = _PRECEDENCE.get(node.symbol, _COMPARISON)
+    own = _precedence(node)
     left = node.left
-    if isinstance(left, Infix) and _PRECEDENCE.get(left.symbol, _COMPARISON) == own and node.symbol != "**":
+    if isinstance(left, Infix) and _precedence(left) == own and node.symbol != "**":
         return [*_operands(left), (node.symbol, node.right)]
     return [("", left), (node.symbol, node.right)]

@@ -1,4 +1,4 @@
-"""Differences between towers: a term that only the first tower's loss has becomes a conditional term."""
+"""Differences between towers: a term that only one tower's loss has becomes a conditional term."""
 
 from __future__ import annotations
 
@@ -25,25 +25,40 @@ if TYPE_CHECKING:
 
 #: Operator of "this where the replica is the first one, else that".
 FIRST_ONLY = "if scope.replica == 0 else"
+#: Likewise the last one, of any number of replicas: a name that a Python loop leaves is its last tower's.
+LAST_ONLY = "if scope.replica == scope.replicas - 1 else"
 
 
-def merge_losses(first: Recovery, loss: Expression, second: Recovery, other: Expression) -> Expression:
-    """Merges the losses of two towers.
+def merge_losses(towers: Sequence[Recovery], losses: Sequence[Expression]) -> Expression:
+    """Merges the losses of all towers, of which one differs.
 
     Args:
-      first: the first tower.
-      loss: its loss.
-      second: another tower.
-      other: that one's loss.
+      towers: the recovery of each tower; the first one adopts what it lacks.
+      losses: of each tower.
 
     Returns:
-      The first tower's loss; where it has a term that the other one lacks, that term stands under the condition that
-      the replica is the first one.
+      The loss in terms of the first tower; where one tower has a term that the others lack, that term stands under the
+      condition that the replica is this one.
 
     Raises:
       Unwritten: they differ in another way.
     """
-    return _Merge(first, second).merged(loss, other)
+    other = _tower_that_differs(towers, losses)
+    return _Merge(towers[0], towers[other], _only(other, len(towers))).merged(losses[0], losses[other])
+
+
+def _only(tower: int, towers: int) -> str:
+    """Returns the operator of "this where the replica is the one of a tower, else that"."""
+    if tower == towers - 1:
+        return LAST_ONLY
+    return f"if scope.replica == {tower} else" if tower else FIRST_ONLY
+
+
+def _tower_that_differs(towers: Sequence[Recovery], losses: Sequence[Expression]) -> int:
+    """Returns the number of the first tower whose loss is unlike the first one's; 1 if all losses are alike."""
+    numbering = Numbering(towers)
+    keys = [numbering.key(tower, loss) for tower, loss in enumerate(losses)]
+    return next((tower for tower, key in enumerate(keys) if key != keys[0]), 1)
 
 
 def adopt_values(first: Recovery, second: Recovery, ends: Sequence[Expression]) -> List[Expression]:
@@ -62,10 +77,17 @@ def adopt_values(first: Recovery, second: Recovery, ends: Sequence[Expression]) 
 
 
 class _Merge:
-    """Compares definitions of two towers by what they compute."""
+    """Compares definitions of the first tower and of another one by what they compute.
 
-    def __init__(self, first: Recovery, second: Recovery) -> None:
+    Args:
+      first: the first tower.
+      second: the other one.
+      second_only: operator of "this where the replica is the second one, else that".
+    """
+
+    def __init__(self, first: Recovery, second: Recovery, second_only: str = LAST_ONLY) -> None:
         self._sides = (first, second)
+        self._second_only = second_only
         numbering = Numbering(self._sides)
         self._numbers, self._key, self._head = numbering.numbers, numbering.key, numbering.head
         #: {number of a computation: the first tower's tensor that it gives}.
@@ -73,30 +95,49 @@ class _Merge:
 
     def merged(self, one: Expression, two: Expression) -> Expression:
         """Returns one expression for both towers."""
+        wholes = (one, two)
         if self._key(0, one) == self._key(1, two):
             return one
-        if isinstance(two, Literal) and float(two.value) == 0.0:
-            return Infix(FIRST_ONLY, one, two)
-        whole = two
+        if _is_zero(two) or _is_zero(one):
+            return self._choice(one, two, of_first=_is_zero(two))
         one, two = self._opened(0, one), self._opened(1, two)
-        for term, rest in _terms(one):
-            if self._key(0, rest) in (self._key(1, whole), self._key(1, two)):
-                return _conditional(rest, term)
+        for side, (longer, others) in enumerate([(one, (wholes[1], two)), (two, (wholes[0], one))]):
+            keys = [self._key(1 - side, shorter) for shorter in others]
+            for term, rest in _terms(longer):
+                if self._key(side, rest) in keys:
+                    return self._conditional(rest, term, side)
         left, right = children(one), children(two)
         same_head = type(one) is type(two) and len(left) == len(right) and self._head(0, one) == self._head(1, two)
         unequal = [i for i, pair in enumerate(zip(left, right)) if self._key(0, pair[0]) != self._key(1, pair[1])]
         if not same_head or len(unequal) != 1:
-            for other in (whole, two):
-                if self._first_computes(other):
-                    return Infix(FIRST_ONLY, one, self.adopted(other))
+            for other in (wholes[1], two):
+                if self._computed_by(0, 1, other):
+                    return self._choice(one, other, of_first=True)
+            for own in (wholes[0], one):
+                if self._computed_by(1, 0, own):
+                    return self._choice(own, two, of_first=False)
             raise Unwritten(f"towers: they differ: {expression_text(one)} against {expression_text(two)}")
         changed = list(left)
         changed[unequal[0]] = self.merged(left[unequal[0]], right[unequal[0]])
         return with_children(one, tuple(changed))
 
-    def _first_computes(self, expression: Expression) -> bool:
-        """Returns whether the first tower computes everything that an expression of the second one uses."""
-        return all(self._numbers[1].get(tensor, -1) in self._first_tensors for tensor in values_used(expression))
+    def _choice(self, one: Expression, two: Expression, of_first: bool) -> Expression:
+        """Returns the choice between two expressions; `of_first` if the first tower's is the one with a condition."""
+        if of_first:
+            return Infix(FIRST_ONLY, one, self.adopted(two))
+        return Infix(self._second_only, self.adopted(two), one)
+
+    def _conditional(self, rest: Expression, term: Expression, side: int) -> Expression:
+        """Returns a sum of which one tower alone has a term."""
+        zero = Literal(0.0)
+        if side == 0:
+            return Infix("+", rest, Infix(FIRST_ONLY, term, zero))
+        return Infix("+", self.adopted(rest), Infix(self._second_only, self.adopted(term), zero))
+
+    def _computed_by(self, side: int, other: int, expression: Expression) -> bool:
+        """Returns whether one tower computes everything that an expression of the other one uses."""
+        known = set(self._numbers[side].values())
+        return all(self._numbers[other].get(tensor, -1) in known for tensor in values_used(expression))
 
     def adopted(self, expression: Expression) -> Expression:
         """Returns an expression of the second tower in terms of the first one's values."""
@@ -131,5 +172,5 @@ def _terms(expression: Expression) -> List[Tuple[Expression, Expression]]:
     return []
 
 
-def _conditional(rest: Expression, term: Expression) -> Expression:
-    return Infix("+", rest, Infix(FIRST_ONLY, term, Literal(0.0)))
+def _is_zero(expression: Expression) -> bool:
+    return isinstance(expression, Literal) and float(expression.value) == 0.0

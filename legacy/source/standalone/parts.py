@@ -11,6 +11,7 @@ from legacy.source.basics.rendering import WIDTH, literal_text
 from legacy.source.standalone.text import (
     DEFAULT_INITIALIZER,
     NOISE,
+    REPLICAS,
     SCOPE,
     SCOPE_WITH_LATER_UPDATES,
     SCOPE_WITH_UPDATES,
@@ -74,6 +75,7 @@ def scope_text(models: Sequence[Model], text: str) -> str:
     scope = SCOPE_WITH_UPDATES if any(any(model.statistics.proposals) for model in models) else SCOPE
     scope = SCOPE_WITH_LATER_UPDATES if any(model.statistics.changes_again for model in models) else scope
     scope = scope.replace(*DEFAULT_INITIALIZER) if any(map(_leaves_initializers_out, models)) else scope
+    scope += REPLICAS if "scope.replicas" in text else ""
     return scope + "".join(drawn) + (SEED if drawn else "")
 
 

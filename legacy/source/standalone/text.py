@@ -39,6 +39,12 @@ SCOPE_WITH_LATER_UPDATES = SCOPE_WITH_UPDATES.replace(
             self.updates[name] = value
 """,
 )
+#: What a model asks for that has a term on the last replica only.
+REPLICAS = """
+    @property
+    def replicas(self):
+        return tf.distribute.get_strategy().num_replicas_in_sync
+"""
 #: {function of a scope that draws random numbers: its text}.
 NOISE = {
     name: f"""

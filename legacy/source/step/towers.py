@@ -115,7 +115,7 @@ class Towers:
             return loss
         if self._phase.other_losses:
             raise Unwritten("towers: they differ, and each has several losses")
-        return merge_losses(first, loss, recoveries[1], others[0][1][0])
+        return merge_losses(recoveries, [own[0] for own in ends])
 
 
 def _require_plain(forward: Forward) -> None:

@@ -62,7 +62,7 @@ class ReplicaFrame(Frame):
         noises: Tensors,
         layer_devices: Sequence[str] = (),
     ) -> None:
-        super().__init__(job.dtype, job.seed, step, replica, layer_devices)
+        super().__init__(job.dtype, job.seed, step, replica, layer_devices, job.replicas)
         self._values = values
         self._noises = noises
 

@@ -7,7 +7,7 @@ from legacy.source.given_scope import GivenFrame, GivenScope
 
 
 def scope():
-    return GivenScope(GivenFrame({"mean": tf.constant([2.0, 4.0])}, {"drop": tf.constant([0.5])}, 1, 3))
+    return GivenScope(GivenFrame({"mean": tf.constant([2.0, 4.0])}, {"drop": tf.constant([0.5])}, 1, 2, 3))
 
 
 def test_every_change_of_a_statistic_is_noted_from_the_given_value():
@@ -21,7 +21,7 @@ def test_every_change_of_a_statistic_is_noted_from_the_given_value():
 def test_it_gives_values_numbers_and_the_replica():
     given = scope()
     assert given.uniform("drop", [1]).numpy().tolist() == [0.5]
-    assert given.replica == 1 and int(given.step) == 3
+    assert given.replica == 1 and given.replicas == 2 and int(given.step) == 3
 
 
 def test_a_variable_of_another_shape_is_refused():

@@ -7,7 +7,8 @@ import tensorflow as tf
 
 from legacy.saved.lifting import LiftOptions, lift_graph
 from legacy.source.source import source_of_analysis
-from tests.legacy.variants.programs import BATCH, TOWERS, apply, split_batch, sum_of_squares, towers, weights
+from tests.legacy.source.trained import assert_trains_alike, source_of
+from tests.legacy.variants.programs import BATCH, TOWERS, apply, lifted, split_batch, sum_of_squares, towers, weights
 from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
@@ -101,6 +102,42 @@ def test_constants_that_differ_from_tower_to_tower_are_chosen_by_the_replica(tmp
     text = source(build, tmp_path)
     assert "seed = tf.stack([(100, 101)[scope.replica % 2], tf.cast(scope.step, tf.int32)])" in text
     assert "(0.5, 1.5)[scope.replica % 2]" in text and "raw_ops" not in text
+
+
+def term_of(number):
+    """A program whose penalty only one tower has, as one that a Python loop's variable leaks into."""
+
+    def build():
+        xs = split_batch()
+
+        def loss(tower):
+            return sum_of_squares(xs[tower]) + (tf.nn.l2_loss(weights()) if tower == number else 0.0)
+
+        return mean_gradient(loss)
+
+    return build
+
+
+@pytest.mark.parametrize("number, condition", [(0, "0"), (1, "scope.replicas - 1")])
+def test_a_term_that_one_tower_has_is_the_first_or_the_last_replicas(number, condition, tmp_path):
+    text = source(term_of(number), tmp_path)
+    assert f"if scope.replica == {condition} else 0.0)" in text and text.count("scope.replica ") == 1
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_term_that_one_tower_has_trains_with_the_bits_of_the_lift(number, tmp_path):
+    setup = lifted(term_of(number), tmp_path)
+    text = source_of(setup, "standalone").text
+    assert ("def replicas(self):" in text) == (number == 1)
+    assert_trains_alike(setup, tmp_path, text=source_of(setup, "standalone"))
+
+
+def test_a_term_of_all_towers_does_not_train_alike(tmp_path):
+    setup = lifted(term_of(1), tmp_path)
+    made = source_of(setup, "standalone")
+    wrong = made._replace(text=made.text.replace("== scope.replicas - 1", "< scope.replicas"))
+    with pytest.raises(AssertionError, match="net/w"):
+        assert_trains_alike(setup, tmp_path, text=wrong)
 
 
 def test_a_cond_is_a_choice_between_two_values(tmp_path, old_control_flow):

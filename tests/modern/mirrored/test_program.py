@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tests.cases import Dyadic, Everything, assert_same, records, setup
-from workloads import sources
+from workloads import initializers, sources
 from workloads.numerics import normalization
 from workloads.support.errors import InputError
 
@@ -16,6 +16,24 @@ def test_by_hand():
     assert [float(loss) for loss in record.losses] == [3.0, 11.0]
     assert float(record.combined["a"]) == 7.0
     assert float(record.state.weights["b"]) == 2 - 3.5 / 16
+
+
+@dataclasses.dataclass(frozen=True)
+class LastPenalized(Dyadic):
+    """`Dyadic` with a penalty of 2 b^2 = 8 on the last replica."""
+
+    def loss(self, scope, batch):
+        b = scope.get("b", (), initializers.Constant(2.0))
+        return super().loss(scope, batch) + (2.0 * b * b if scope.replica == scope.replicas - 1 else 0.0)
+
+
+@pytest.mark.parametrize("replicas, expected", [(2, [3.0, 11.0 + 8.0]), (4, [1.0, 5.0, 9.0, 13.0 + 8.0])])
+def test_the_last_replica_is_that_of_any_number_on_both_sides(replicas, expected):
+    made = setup(LastPenalized(), replicas)
+    left, right = records(made.legacy_program(), 2), records(made.modern_program(), 2)
+    assert [float(loss) for loss in right[0].losses] == expected
+    assert float(right[0].combined["b"]) == 3.5 + 8.0 / replicas
+    assert_same(left, right)
 
 
 @pytest.mark.parametrize("steps_per_call", [1, 3, 4])
