@@ -95,7 +95,7 @@ def shard(batch: Arrays, replicas: int) -> list[Arrays]:
     >>> [part["x"].tolist() for part in shard({"x": np.arange(4)}, 2)]
     [[0, 1], [2, 3]]
     """
-    size = len(next(iter(batch.values()))) // replicas
+    size = len(next(iter(batch.values()), ())) // replicas
     return [{name: value[i * size : (i + 1) * size] for name, value in batch.items()} for i in range(replicas)]
 
 

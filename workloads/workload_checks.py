@@ -107,7 +107,7 @@ def check_inputs(workload: Workload) -> None:
         inputs = workload.inputs()
     what = user_code.named(what, workload.inputs)
     require(isinstance(inputs, Mapping), what, inputs, "must be {input name: InputSpec}")
-    require(len(inputs) > 0, what, {}, "a workload has at least one input")
+    require(len(inputs) > 0 or workload.has_own_step, what, {}, "a workload has at least one input")
     for name, spec in inputs.items():
         require(isinstance(name, str) and name, what, name, "an input's name must be a text")
         _check_spec(f"{what}: {name!r}", spec)

@@ -108,14 +108,19 @@ def usual_value(name: str) -> float:
     return next((value for part, value in USUAL if part in name.lower()), 1.0)
 
 
-def setting_values(names: Mapping[str, str], given: Mapping[str, str]) -> tuple[Dict[str, Any], List[str]]:
-    """Returns {constant: value} of the scalars that were fed, and the names of those whose value is assumed."""
-    values: Dict[str, Any] = {}
-    assumed = []
-    for constant, source in names.items():
-        if source in given:
-            values[constant] = float(given[source])
-            continue
-        values[constant] = usual_value(source)
-        assumed.append(f"{source}={values[constant]}")
-    return values, assumed
+def setting_values(plan: Plan, names: Mapping[str, str], given: Mapping[str, str]) -> tuple[Dict[str, Any], List[str]]:
+    """Finds the values of scalars that were fed.
+
+    Args:
+      plan: of the lift.
+      names: {constant of the text: scalar}.
+      given: {scalar: text of its value}, as far as they are known.
+
+    Returns:
+      {constant: value}, of an integer a whole number, and the names of those whose value is assumed.
+    """
+    integers = {entry.name for entry in plan.inputs + plan.common if "int" in entry.dtype}
+    found = {source: float(given[source]) if source in given else usual_value(source) for source in names.values()}
+    found.update((source, int(found[source])) for source in integers & set(found))
+    assumed = [f"{source}={found[source]}" for source in names.values() if source not in given]
+    return {constant: found[source] for constant, source in names.items()}, assumed

@@ -85,7 +85,7 @@ def source_text(
         plan = with_minimized_losses(with_derivatives(plan, graph), graph)
         held = held_scalars(plan, initial) if style == "workload" else {}  # a workload has no such variable
         step = recover_step(plan, graph, initial, initializers, held)
-        values, assumed = setting_values(step.model.settings, settings or {})
+        values, assumed = setting_values(plan, step.model.settings, settings or {})
         notes = [*notes_on(step.model, assumed), *([step.learning_rate.note] if step.learning_rate.note else [])]
         read = [name for name in unknown if f'"{name}"' in "".join(map(str, step.model.statements))]
         if read:
@@ -137,7 +137,7 @@ def _source_with_update(
         step = step.with_losses(with_equal_losses(step.losses))
         losses = step.losses
         fed = {name: source for loss in losses for name, source in loss.model.settings.items()}
-        values, assumed = setting_values(fed, settings)
+        values, assumed = setting_values(plan, fed, settings)
         notes = [note for loss in losses for note in notes_on(loss.model, assumed)]
         proof = prove_losses(plan, graph, initial, losses, losses_lines(ImportedStep(losses, [])), values)
         notes.append(proof.sentence)

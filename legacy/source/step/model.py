@@ -9,9 +9,11 @@ from legacy.source.basics.expressions import (
     Definition,
     Expression,
     Infix,
+    Item,
     Lambda,
     Listing,
     Value,
+    Variable,
     call,
     calls,
     leaves,
@@ -104,7 +106,8 @@ def recover_model(
     recovery, (loss, *updates) = towers.recover(0)
     parts = updates[len(updates) - len(parts_of_tower(phase, 0)) :]
     seeded = any(entry.how == "seeded" for entry in plan.noise)  # each tower's ops have seeds of their own
-    if plan.towers > 1 and (plan.differences or towers.own_statistics or seeded):
+    differ = plan.differences or towers.own_statistics or towers.own_variables or seeded
+    if plan.towers > 1 and differ:
         loss = towers.merge_others(recovery, loss, updates)
     if statistics.tower > 0 and not towers.own_statistics:
         last, (_, *ends_of_last) = towers.recover(statistics.tower)
@@ -128,6 +131,12 @@ def recover_model(
 def all_statements(model: Model) -> List[Statement]:
     """Returns the statements of the model and of its loops."""
     return [*model.statements, *(line for loop in model.recovery.loops.values() for line in loop.statements)]
+
+
+def has_own_variables(model: Model) -> bool:
+    """Returns whether towers ask for different variables."""
+    found = [leaf for statement in all_statements(model) for leaf in leaves(statement.expression)]
+    return any(isinstance(leaf, Variable) and isinstance(leaf.name, Item) for leaf in found)
 
 
 def _require_no_tables(statements: Sequence[Statement]) -> None:

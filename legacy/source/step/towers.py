@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Sequence, Set, Tuple
 
 from legacy.source.basics.cut import cut_part
 from legacy.source.basics.expressions import (
@@ -18,7 +18,7 @@ from legacy.source.definitions.differences import merge_losses
 from legacy.source.definitions.recovery import Names, Recovery
 from legacy.source.step.input_names import InputNames
 from legacy.source.step.statistics import EACH_TOWER, Statistics
-from workloads.lifted.graph import CONTROL_FLOW
+from workloads.lifted.graph import CONTROL_FLOW, parse_tensor_name
 from workloads.lifted.pieces.piece import VariableVersion
 from workloads.numerics.statistics import TOWERS_IN_TURN
 
@@ -45,6 +45,7 @@ class Towers:
 
     Attributes:
       own_statistics: whether each tower changes statistics of its own.
+      own_variables: whether towers read different variables, such as data that was loaded into a variable of each.
       changed: {statistic: parameter of the function that changes it}, where towers change statistics in turn.
     """
 
@@ -63,6 +64,7 @@ class Towers:
         self._trainable = {variable.name for variable in plan.variables if variable.role == "weight"}
         self._steps = {name: _step(plan, name) for name in counters}
         self.own_statistics = statistics.policy == EACH_TOWER
+        self.own_variables = len({frozenset(_variables_read(plan, graph, loss)) for loss in phase.losses}) > 1
         self.changed: Dict[str, Expression] = {}
         if statistics.policy == TOWERS_IN_TURN:
             self.changed = {proposal.variable: NOW for proposal in statistics.proposals[0]}
@@ -116,6 +118,12 @@ class Towers:
         if self._phase.other_losses:
             raise Unwritten("towers: they differ, and each has several losses")
         return merge_losses(recoveries, [own[0] for own in ends])
+
+
+def _variables_read(plan: Plan, graph: Graph, tensor: str) -> Set[str]:
+    """Returns the variables that a tensor depends on."""
+    before = graph.ancestors([parse_tensor_name(tensor).node], controls=False)
+    return {variable.name for variable in plan.variables}.intersection(before)
 
 
 def _require_plain(forward: Forward) -> None:

@@ -17,7 +17,7 @@ from legacy.source.step.learning import (
     find_rule,
     learning_rate_tensor,
 )
-from legacy.source.step.model import Model, recover_model
+from legacy.source.step.model import Model, has_own_variables, recover_model
 from legacy.source.step.schedules import LearningRate, find_learning_rate
 from legacy.source.step.statistics import Statistics, find_statistics
 from workloads.numerics.statistics import FIRST_TOWER
@@ -96,6 +96,8 @@ def recover_step(
     none = Statistics(FIRST_TOWER, [[] for _ in range(plan.towers)])
     statistics = parts.take(lambda: find_statistics(plan, graph, phase, counters)) or none
     model = parts.take(lambda: recover_model(plan, graph, phase, statistics, initializers, counters))
+    if model is not None and has_own_variables(model):
+        parts.reasons.append("model: towers read variables of their own; a workload's replicas share all")
     if parts.reasons:
         raise Unwritten("\n".join(dict.fromkeys(parts.reasons)))
     assert model is not None and rule is not None and learning_rate is not None and combine is not None

@@ -64,7 +64,8 @@ def module_text(
     head += ["import dataclasses", "", "import tensorflow as tf", ""]
     head += ["from workloads import initializers"] if re.search(r"\binitializers\.", body) else []
     names = "StepWorkload, gather" if step.gathers else "StepWorkload"
-    head += [f"from workloads.steps.workload import {names}", "from workloads.workload import InputSpec", ""]
+    head += [f"from workloads.steps.workload import {names}"]
+    head += ["from workloads.workload import InputSpec", ""] if "InputSpec(" in body else [""]
     return "\n".join(head) + "\n" + body + "\n"
 
 

@@ -15,7 +15,7 @@ from legacy.source.lines.naming import identifier
 from legacy.source.step.imported_step import WrittenLoss, loss_function
 from legacy.source.step.known_statistics import find_known
 from legacy.source.step.learning import find_counters
-from legacy.source.step.model import recover_model
+from legacy.source.step.model import has_own_variables, recover_model
 from legacy.source.step.statistics import EACH_TOWER
 from legacy.source.update.lines import update_lines
 from legacy.source.update.loss_of_all import loss_of_all_lines
@@ -101,8 +101,9 @@ class WrittenStep(NamedTuple):
     @property
     def any_number(self) -> bool:
         """Whether the program runs on any number of replicas: no tower's results or states are used by themselves."""
-        own_states = any(loss.model.statistics.policy == EACH_TOWER for loss in self.losses)
-        return not self.gathers and not own_states
+        models = [loss.model for loss in self.losses]
+        own = any(model.statistics.policy == EACH_TOWER or has_own_variables(model) for model in models)
+        return not self.gathers and not own
 
 
 def recover_updates(plan: Plan, graph: Graph, initializers: Mapping[str, str], reasons: Sequence[str]) -> WrittenStep:

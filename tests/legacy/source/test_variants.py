@@ -6,9 +6,11 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.lifting import LiftOptions, lift_graph
+from legacy.source.loss_proof import setting_values
 from legacy.source.source import source_of_analysis
 from tests.legacy.source.trained import assert_trains_alike, source_of
 from tests.legacy.variants.programs import BATCH, TOWERS, apply, lifted, split_batch, sum_of_squares, towers, weights
+from workloads.lifted.plan import Input, Plan
 from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
@@ -208,6 +210,26 @@ def test_a_statistic_of_a_tower_with_a_scalar_that_all_are_fed_is_that_towers(tm
 
     text = source(build, tmp_path)
     assert 'scope.update("mean", mean' in text and "(Workload):" in text
+
+
+def test_an_integer_that_was_fed_stays_one(tmp_path):
+    def build():
+        xs, first = split_batch(), v1.placeholder(tf.int32, [], name="first")
+        return mean_gradient(lambda tower: sum_of_squares(xs[tower][:, :1] * tf.slice(xs[tower], [first, 0], [1, 3])))
+
+    text = source(build, tmp_path)
+    assert "FIRST = 1  # fed at every step" in text and "tf.slice(" in text
+
+
+def test_values_of_scalars_are_given_or_assumed_in_their_types():
+    entries = [Input(name, dtype, [], "setting", 0, [name + ":0"], name) for name, dtype in FED.items()]
+    plan = Plan("tiny", 1, "name", None, entries, [], [], [], [], {}, {}, {}, [])
+    values, assumed = setting_values(plan, {name.upper(): name for name in FED}, {"first": "3"})
+    assert values == {"FIRST": 3, "KEEP_PROB": 0.5} and assumed == ["keep_prob=0.5"]
+    assert isinstance(values["FIRST"], int)
+
+
+FED = {"first": "int32", "keep_prob": "float32"}
 
 
 def test_each_part_that_no_field_describes_has_a_line(tmp_path):

@@ -6,6 +6,7 @@ import tensorflow as tf
 from legacy.saved.lifting import LiftOptions, lift_graph
 from legacy.source.source import source_of_analysis
 from legacy.source.styles import step_style
+from parity.comparison import stages
 from tests import old_programs
 from tests.legacy.gallery import source
 from tests.legacy.source.trained import assert_port_verified
@@ -68,6 +69,21 @@ def state_of_each_tower():
     return [v1.group(train, *changes)]
 
 
+def data_of_each_tower():
+    """Data that the program loaded into variables of each tower, as RLlib does; nothing enters a step."""
+
+    def loss(tower):
+        with v1.variable_scope(f"loaded_{tower}"):
+            loaded = {"initializer": v1.random_uniform_initializer(seed=tower), "trainable": False}
+            data = v1.get_variable("data", [BATCH, 3], use_resource=False, **loaded)
+        return sum_of_squares(data)
+
+    return [apply(tf.add_n(gradients_of(loss)) / TOWERS)]
+
+
+DATA_OF_EACH_TOWER = '("loaded_0/data", "loaded_1/data")[scope.replica % 2]'
+
+
 def rows_of_an_embedding():
     """Rows of all towers that reach the optimizer."""
     with v1.variable_scope("net", reuse=v1.AUTO_REUSE):
@@ -96,12 +112,27 @@ def decay_after_combining():
     [
         (two_train_ops, "_loss(scope, batch):"),
         (state_of_each_tower, 'scope.update(("own_0/mean", "own_1/mean")[scope.replica % 2], tf.reduce_mean('),
+        (data_of_each_tower, f"scope.get({DATA_OF_EACH_TOWER}, (4, 3), trainable=False)"),
         (rows_of_an_embedding, 'rows = ["net/table"]'),
         (largest_gradient, 'tf.reduce_max(tf.stack(gradients["net/w"]), axis=0)'),
         (decay_after_combining, 'gradient = gradients["net/w"] + 0.01 * values["net/w"]'),
     ],
 )
 def test_each_kind_of_update_that_no_named_fields_describe_is_written(build, line, tmp_path):
+    setup, made = written(build, tmp_path)
+    assert line in made.text and "(StepWorkload):" in made.text
+    assert_port_verified(setup, tmp_path, made)
+
+
+def test_data_of_another_tower_are_noticed(tmp_path):
+    setup, made = written(data_of_each_tower, tmp_path)
+    other = DATA_OF_EACH_TOWER.replace("replica %", "replica + 1) %").replace("[scope", "[(scope")
+    result = assert_port_verified(setup, tmp_path, made, changed=lambda text: text.replace(DATA_OF_EACH_TOWER, other))
+    assert not result.passed and result.first.stage == stages.LOSS
+
+
+def written(build, tmp_path):
+    """`Setup` of a program that `build` makes, and its source."""
     path, made = str(tmp_path / "graph.meta"), []
     with tf.Graph().as_default() as graph:
         graph.seed = 1
@@ -109,5 +140,4 @@ def test_each_kind_of_update_that_no_named_fields_describe_is_written(build, lin
         v1.train.export_meta_graph(path)
     out = str(tmp_path / "lifted")
     lift_graph(path, out, options=LiftOptions(names), use=lambda *found: made.append(source_of_analysis(*found, {})))
-    assert line in made[0].text and "(StepWorkload):" in made[0].text
-    assert_port_verified(setup_of(out), tmp_path, made[0])
+    return setup_of(out), made[0]
