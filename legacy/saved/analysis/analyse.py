@@ -81,7 +81,7 @@ def analyse_graph(
     cut = cone.extract_cone(whole, sorted(set(targets) | set(minimized)))
     cone.require_known(cut)
     context = Context(cut.graph, trainable)
-    analysed = [phases.analyse_phase(context, target) for target in targets]
+    analysed = [phases.analyse_phase(context, target, [t for t in targets if t != target]) for target in targets]
     plan = _plan(context, cut, name, analysed)
     plan.settings = {**settings, **tried.settings}
     read = set().union(*[phase.members for phase in analysed])

@@ -24,6 +24,7 @@ class PhaseParts(NamedTuple):
       other_losses: further rows of the towers' losses.
       computed: nodes of the step's computation: those that depend on its data, and those of its losses.
       flow: paths from and to the update ops.
+      elsewhere: for each other train op, the nodes that it runs.
     """
 
     target: str
@@ -35,3 +36,4 @@ class PhaseParts(NamedTuple):
     other_losses: list[list[TensorId]]
     computed: set[str]
     flow: StepFlow
+    elsewhere: list[set[str]]

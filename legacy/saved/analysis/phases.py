@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from legacy.saved.analysis import gradients, losses
 from legacy.saved.analysis.context import Context
@@ -25,8 +25,8 @@ from workloads.lifted.tensors import gradient_names
 MOST_LISTED = 6
 
 
-def analyse_phase(context: Context, target: str) -> PhaseParts:
-    """Returns the parts of the train op `target`."""
+def analyse_phase(context: Context, target: str, others: Sequence[str] = ()) -> PhaseParts:
+    """Returns the parts of the train op `target`, where `others` are run in other steps."""
     graph, imported, state = context.graph, context.imported, context.state
     members = graph.ancestors([target])
     found = losses.find_losses(graph, context.towers, members)
@@ -34,11 +34,12 @@ def analyse_phase(context: Context, target: str) -> PhaseParts:
     # What only a loss reads is of the step's computation, too, as what depends on data is.
     computed = context.data | graph.ancestors(found.nodes() & members, controls=False)
     flow = StepFlow(graph, state, members)
-    order = order_step(graph, state, members, computed, flow=flow)
+    elsewhere = [graph.ancestors([other]) for other in others]
+    order = order_step(graph, state, members, computed, flow=flow, others=elsewhere)
     step = LabelledStep(graph, imported, state, context.towers, members, order, found.main)
     divided = parts.divide_step(step)
     effects = describe_effects(graph, imported, state, order.effects)
-    return PhaseParts(target, members, order, found.main, divided, effects, found.others, computed, flow)
+    return PhaseParts(target, members, order, found.main, divided, effects, found.others, computed, flow, elsewhere)
 
 
 def phase_plan(context: Context, phase: PhaseParts, aliases: dict[str, str], variables: list[Variable]) -> Phase:
@@ -137,7 +138,9 @@ def _other_orders(context: Context, phase: PhaseParts) -> list[list[ControlDepen
         return []
     others = []
     for variant in ("early", "reversed"):
-        order = order_step(context.graph, context.state, phase.members, phase.computed, variant, phase.flow)
+        order = order_step(
+            context.graph, context.state, phase.members, phase.computed, variant, phase.flow, phase.elsewhere
+        )
         if order.dependencies != phase.order.dependencies:
             others.append(order.dependencies)
     return others

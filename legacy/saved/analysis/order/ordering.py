@@ -8,6 +8,7 @@ it are listed, so that the old graph can be made to keep to it too.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from legacy.saved.analysis.order.chosen_order import ChosenOrder
@@ -43,6 +44,7 @@ def order_step(
     depends_on_data: set[str],
     variant: str = "late",
     flow: StepFlow | None = None,
+    others: Sequence[Collection[str]] = (),
 ) -> Order:
     """Orders the reads and updates of a step.
 
@@ -55,6 +57,7 @@ def order_step(
         "early" takes every racing read before the update; "reversed" is like "late", with updates that no path of the
         graph orders in the opposite order.
       flow: of the same step, if it is at hand.
+      others: for each train op that runs in other steps, the nodes that it runs.
 
     Returns:
       The `Order`.
@@ -62,7 +65,7 @@ def order_step(
     Raises:
       InputError: the chosen order contradicts itself: its control dependencies close a cycle.
     """
-    ordering = _Ordering(graph, state, flow or StepFlow(graph, state, members), depends_on_data, variant)
+    ordering = _Ordering(graph, state, flow or StepFlow(graph, state, members), depends_on_data, variant, others)
     for variable in state.variables:
         ordering.order_variable(variable)
     frames = graph.frames()
@@ -111,9 +114,15 @@ class _Ordering:
     """
 
     def __init__(
-        self, graph: Graph, state: VariableUses, flow: StepFlow, depends_on_data: set[str], variant: str
+        self,
+        graph: Graph,
+        state: VariableUses,
+        flow: StepFlow,
+        depends_on_data: set[str],
+        variant: str,
+        others: Sequence[Collection[str]],
     ) -> None:
-        self._graph, self._state, self._members = graph, state, flow.members
+        self._graph, self._state, self._members, self._others = graph, state, flow.members, others
         self._depends_on_data, self._variant = depends_on_data, variant
         self._bit, self._readers, self._updates = flow.bit, flow.readers, flow.updates
         self._effects_before, self._effects_behind = flow.effects_before, flow.effects_behind
@@ -137,7 +146,8 @@ class _Ordering:
     def _ordered_updates(self, variable: str) -> list[str]:
         """The update ops of a variable, in the order in which they run.
 
-        Of two that nothing orders, a rule or what depends on data comes first: weights are clipped after their update.
+        Of two that nothing orders, the one that more train ops run comes first (see `_may_wait`), then a rule or what
+        depends on data: weights are clipped after their update.
         """
         updates = list(self._updates.get(variable, ()))
         unordered = not any(self._runs_before(first, second) for first in updates for second in updates)
@@ -145,6 +155,7 @@ class _Ordering:
             updates.sort(key=lambda name: name not in self._state.rules and name not in self._depends_on_data)
         if self._variant == "reversed" and unordered:
             updates.reverse()
+        updates.sort(key=lambda name: -sum(name in other for other in self._others))
         updates = self._chosen.sorted(updates)
         for first, second in zip(updates, updates[1:]):
             if not self._runs_before(first, second) and not exclude_each_other(self._graph, first, second):
@@ -185,12 +196,20 @@ class _Ordering:
             return False
         after = self._chosen.is_before(update, reader)
         if not after and not self._chosen.is_before(reader, update):
-            after = self._variant != "early" and self._is_meant_after(updates, index, reader)
+            meant = self._variant != "early" and self._is_meant_after(updates, index, reader)
+            after = meant and self._may_wait(reader, update)
         before, behind = (update, reader) if after else (reader, update)
         self._depend(before, behind)
         if after or self._graph.type(reader) not in op_types.HANDLE_PASSES:
             self.races.append(Race(variable, before, behind, reader))
         return after
+
+    def _may_wait(self, name: str, update: str) -> bool:
+        """Whether a control dependency may make a node wait for an update op.
+
+        The old graph has one node for all train ops: in another one that runs the node it would run the update, too.
+        """
+        return all(update in other for other in self._others if name in other)
 
     def _is_meant_after(self, updates: list[str], index: int, reader: str) -> bool:
         """Whether a read that races with update number `index` is taken to come after it.

@@ -1,5 +1,7 @@
 """Orders of two updates of one variable: races between them, towers that take turns, averages of two towers."""
 
+import pytest
+
 from tests.legacy.saved.analysis.order.ordered import ordered
 from workloads.lifted.plan import Race
 
@@ -46,6 +48,42 @@ def test_towers_that_update_one_statistic_take_turns():
     first, second = order.effects
     assert order.versions == {(f"delta{first[-1]}", "s"): 0, (f"delta{second[-1]}", "s"): 1}
     assert set(order.dependencies) == {(first, second), (first, f"delta{second[-1]}")}
+
+
+def dragged_along(order, other):
+    """Control dependencies that would make another train op run an update that it does not run."""
+    edges = [edge for edge in order.dependencies if edge.before in order.effects]
+    return [edge for edge in edges if edge.after in other and edge.before not in other]
+
+
+@pytest.mark.parametrize("variant", ["late", "early", "reversed"])
+def test_what_another_train_op_runs_too_does_not_wait_for_what_it_does_not_run(variant):
+    """A discriminator's step normalizes real and made images, the generator's only made ones."""
+    made = ordered(TURNS, TURN_READS, TURN_WRITES, on_data=["delta0", "delta1"], variant=variant).effects[1]
+    other = {"s", f"x{made[-1]}", f"delta{made[-1]}", made}
+    alone, shared = [
+        ordered(TURNS, TURN_READS, TURN_WRITES, on_data=["delta0", "delta1"], variant=variant, others=others)
+        for others in ([], [other])
+    ]
+    assert dragged_along(alone, other)
+    assert not dragged_along(shared, other)
+    assert shared.effects == alone.effects[::-1]
+
+
+AVERAGE = """
+    w = VariableV2()
+    gradient = Placeholder()
+    train = ApplyGradientDescent(w, gradient)
+    shadow = VariableV2()
+    newer = Sub(w)
+    average = AssignSub(shadow, newer)
+    """
+
+
+def test_an_average_that_another_train_op_runs_without_the_update_is_taken_before_it():
+    used = {"reads": {"newer": ["w"]}, "writes": {"train": ["w"], "average": ["shadow"]}, "rules": ["train"]}
+    for others, version in [([], 1), ([{"w", "newer", "average"}], 0), ([{"w", "train", "newer", "average"}], 1)]:
+        assert ordered(AVERAGE, others=others, **used).versions["newer", "w"] == version
 
 
 def test_towers_that_train_one_weight_do_not_take_turns():
