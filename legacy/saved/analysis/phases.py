@@ -26,7 +26,16 @@ MOST_LISTED = 6
 
 
 def analyse_phase(context: Context, target: str, others: Sequence[str] = ()) -> PhaseParts:
-    """Returns the parts of the train op `target`, where `others` are run in other steps."""
+    """Analyses a train op.
+
+    Args:
+      context: the graph's.
+      target: the train op.
+      others: train ops that run in other steps.
+
+    Returns:
+      Its parts.
+    """
     graph, imported, state = context.graph, context.imported, context.state
     members = graph.ancestors([target])
     found = losses.find_losses(graph, context.towers, members)

@@ -11,7 +11,7 @@ from legacy.source.basics.expressions import Item, Variable, leaves
 from legacy.source.basics.rendering import WIDTH, literal_text
 from legacy.source.replica_step.lines import dict_text, listed
 from legacy.source.step.model import all_statements
-from legacy.source.update.groups import text_of_group
+from legacy.source.update.groups import free_name, text_of_group
 
 if TYPE_CHECKING:
     from legacy.source.step.model import Model
@@ -73,11 +73,12 @@ def slot_lines(slots: Mapping[str, Mapping[str, Any]], groups: Mapping[str, Sequ
         alike.setdefault(dict_text(own), []).append(weight)
     lines: List[str] = []
     items: List[str] = []
+    taken = set(groups)  # a train op may be called as a slot is: Adam
     for text, weights in alike.items():
         name = text_of_group(weights, groups)
         if not name:
-            name = re.sub(r"\W", "_", next(iter(slots[weights[0]]))).upper() + "_WEIGHTS"
-            name += f"_{len(items) + 1}" if any(line.startswith(name + " = ") for line in lines) else ""
+            name = free_name(re.sub(r"\W", "_", next(iter(slots[weights[0]]))).upper() + "_WEIGHTS", taken)
+            taken.add(name)
             lines += listed(name, weights)
         items.append(f"({name}, {text})")
     line = "SLOTS = [" + ", ".join(items) + "]"

@@ -17,6 +17,7 @@ from legacy.source.step.known_statistics import find_known
 from legacy.source.step.learning import find_counters
 from legacy.source.step.model import has_own_variables, recover_model
 from legacy.source.step.statistics import EACH_TOWER
+from legacy.source.update.groups import free_name
 from legacy.source.update.lines import update_lines
 from legacy.source.update.loss_of_all import loss_of_all_lines
 from legacy.source.update.paths import GradientPath, find_path
@@ -141,7 +142,7 @@ def _named_groups(phase: Phase, path: GradientPath, alone: bool, groups: Dict[st
         wanted = "WEIGHTS" if alone else identifier(phase.train_op).upper() + "_WEIGHTS"
         wanted += f"_OF_{loss_name(number).upper()}" if phase.other_losses else ""
         known = [name for name, others in groups.items() if others == weights]
-        names.append(known[0] if known else wanted)
+        names.append(known[0] if known else free_name(wanted, groups))
         groups[names[-1]] = weights
     return names
 
@@ -161,7 +162,11 @@ def _update(
     initializers: Mapping[str, str],
     before: Sequence[WrittenUpdate],
 ) -> WrittenUpdate:
-    function = "train_step" if len(plan.phases) == 1 else _unused(identifier(phase.train_op), before)
+    function = (
+        "train_step"
+        if len(plan.phases) == 1
+        else free_name(identifier(phase.train_op), [one.function for one in before])
+    )
     if not phase.losses and not any(phase.gradients) and len(plan.phases) > 1:
         lines = update_lines(plan, graph, phase, phase.effects, {}, groups, {})
         return WrittenUpdate(function, phase, None, path, own_groups, lines, SharedFactor([], {}, []))
@@ -220,11 +225,3 @@ def _with_types(plan: Plan, path: GradientPath) -> Plan:
     variables = {f"gradients[{literal_text(v.name)}]": TensorType(v.dtype, list(v.shape)) for v in plan.variables}
     types = {tensor: variables[one.text] for tensor, one in path.tensors.items() if one.text in variables}
     return dataclasses.replace(plan, tensors={**types, **plan.tensors})
-
-
-def _unused(name: str, before: Sequence[WrittenUpdate]) -> str:
-    taken = [update.function for update in before]
-    unused, number = name, 2
-    while unused in taken:
-        unused, number = f"{name}_{number}", number + 1
-    return unused

@@ -52,3 +52,10 @@ def test_clipping_and_rows():
     assert clip_lines(Clip(5.0)) == ["gradients, _ = tf.clip_by_global_norm(gradients, 5.0)"]
     assert has_rows("x = tf.gather(table, ids)") and not has_rows("x = tf.matmul(a, b)")
     assert callable(tf.gather)
+
+
+def test_a_list_of_slots_has_a_name_of_its_own():
+    """A train op may be called as a slot is: Adam."""
+    slots = {"g": {"Adam": 0.0}, "d": {"Adam": 0.0}}
+    assert slot_lines(slots, {"ADAM_WEIGHTS": ["d"]})[0] == 'ADAM_WEIGHTS_2 = ["g", "d"]'
+    assert slot_lines(slots, {})[0] == 'ADAM_WEIGHTS = ["g", "d"]'
