@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Sequence, Set
 
 import tensorflow as tf
 
-from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.graph import CONTROL_FLOW, Graph, parse_tensor_name
 from workloads.lifted.made_up_data import BatchSize, made_up_shape
 from workloads.lifted.pieces.cutter import Cutter
 from workloads.lifted.pieces.noise import loop_counters
@@ -14,9 +14,8 @@ from workloads.lifted.pieces.piece import VariableVersion
 from workloads.lifted.plan import TensorType
 
 if TYPE_CHECKING:
-    from workloads.lifted.graph import Graph
     from workloads.lifted.pieces.piece import Feed, Fetch, Piece
-    from workloads.lifted.plan import Input, Plan, ReadVersion
+    from workloads.lifted.plan import Condition, Input, Plan, ReadVersion
 
 v1 = tf.compat.v1
 
@@ -52,6 +51,7 @@ def cut_part(
     fetches: Sequence[str | Fetch],
     cuts: Sequence[str],
     versions: Sequence[ReadVersion] = (),
+    taken: Sequence[Condition] = (),
 ) -> Cut:
     """Cuts a part out of a lift's graph.
 
@@ -61,21 +61,52 @@ def cut_part(
       fetches: the tensors that it computes.
       cuts: the tensors that are given.
       versions: the reads that see a variable after the step has changed it.
+      taken: branches of `cond`s that the part is in; it has no predicate of theirs.
 
     Returns:
       The part.
     """
     cutter = cutter_of(plan, graph)
-    piece = cutter.piece(fetches, cuts, versions)
+
+    def cut(ends: Sequence[str | Fetch]) -> Piece:
+        piece = cutter.piece(ends, cuts, versions, taken)
+        return without_predicates(piece) if taken else piece
+
+    piece = cut(fetches)
     drawn = [str(feed.key) for feed in piece.feeds if feed.kind == "drawn"]
     drawn = [tensor for tensor in drawn if None in (plan.tensors[tensor].shape or [None])]
     sizes = [graph.inputs(parse_tensor_name(tensor).node)[0].name for tensor in drawn]
     if sizes:
-        piece = cutter.piece([*fetches, *sizes], cuts, versions)
+        piece = cut([*fetches, *sizes])
     shapes = dict(zip(drawn, piece.fetches[len(fetches) :]))
     feeds = {feed.placeholder: feed for feed in piece.feeds}
     known = {name: shapes[str(feed.key)] for name, feed in feeds.items() if str(feed.key) in shapes}
     return Cut(piece, feeds, list(piece.fetches[: len(fetches)]), known)
+
+
+def without_predicates(piece: Piece) -> Piece:
+    """Returns a part of a branch without what decides that the branch is taken, which nodes wait for there.
+
+    Only a control edge from within a branch or a loop of the part itself means anything.
+    """
+    nodes = {node.name: node for node in piece.graph_def.node}
+    index = Graph(piece.graph_def)
+    inside = index.frames() | index.branches() | {name for name, node in nodes.items() if node.op in CONTROL_FLOW}
+    result = v1.GraphDef(versions=piece.graph_def.versions, library=piece.graph_def.library)
+    todo = [parse_tensor_name(name).node for name in piece.fetches]
+    seen: Set[str] = set()
+    while todo:
+        name = todo.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        node = result.node.add()
+        node.CopyFrom(nodes[name])
+        kept = [text for text in node.input if not text.startswith("^") or text[1:] in inside]
+        del node.input[:]
+        node.input.extend(kept)
+        todo += [parse_tensor_name(text.lstrip("^")).node for text in kept]
+    return piece._replace(graph_def=result, feeds=[feed for feed in piece.feeds if feed.placeholder in seen])
 
 
 def with_noise_shapes(cut: Cut) -> Any:

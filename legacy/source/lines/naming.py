@@ -116,6 +116,8 @@ def _hints_of_use(expression: Expression) -> Dict[str, str]:
         for argument in part.arguments:
             if argument.keyword in _TELLING and isinstance(argument.value, Value):
                 found[argument.value.tensor] = _TELLING[argument.keyword]
+        if part.function == "tf.cond" and isinstance(part.arguments[0].value, Value):
+            found[part.arguments[0].value.tensor] = "predicate"
         if part.function.startswith("tf.random.stateless") and isinstance(part.arguments[1].value, Value):
             found[part.arguments[1].value.tensor] = "seed"
         if part.function == "tf.while_loop":

@@ -86,10 +86,9 @@ def slot_lines(slots: Mapping[str, Mapping[str, Any]], groups: Mapping[str, Sequ
 
 
 def counter_of(plan: Plan) -> str:
-    """Returns the name of the variable that counts steps, or "" if there is none."""
-    counts = [
-        effect.writes[0] for effect in plan.phases[0].effects if effect.op in ("AssignAdd", "AssignAddVariableOp")
-    ]
+    """Returns the name of the variable that counts all steps, or "" if there is none."""
+    always = [effect for effect in plan.phases[0].effects if effect.condition is None]
+    counts = [effect.writes[0] for effect in always if effect.op in ("AssignAdd", "AssignAddVariableOp")]
     integers = {variable.name for variable in plan.variables if variable.dtype in ("int32", "int64")}
     return next((name for name in counts if name in integers), "")
 

@@ -133,17 +133,18 @@ def _updated_by(plan: Plan, graph: Graph, sums: Collection[str]) -> Dict[str, st
 
     A global norm is made of all sums, so that each update takes the nearest.
     """
+    weights = {variable.name for variable in plan.variables if variable.role == "weight"}
     owners: Dict[str, List[str]] = {}
-    for effect in (effect for phase in plan.phases for effect in phase.effects if effect.gradient):
-        if effect.writes[0] not in sums:
-            for name in _nearest(graph, parse_tensor_name(effect.gradient or "").node, sums):
-                owners.setdefault(name, []).append(effect.writes[0])
+    for effect in (effect for phase in plan.phases for effect in phase.effects if effect.writes[0] not in sums):
+        taken = [effect.gradient] if effect.gradient else effect.values if effect.writes[0] in weights else []
+        for name in _nearest(graph, [parse_tensor_name(tensor).node for tensor in taken], sums):
+            owners.setdefault(name, []).append(effect.writes[0])
     return {name: weights[0] for name, weights in owners.items() if len(set(weights)) == 1}
 
 
-def _nearest(graph: Graph, name: str, wanted: Collection[str]) -> List[str]:
-    """Returns those of the wanted nodes that are nearest before a node, by the number of edges between."""
-    level, seen = [name], {name}
+def _nearest(graph: Graph, names: Sequence[str], wanted: Collection[str]) -> List[str]:
+    """Returns those of the wanted nodes that are nearest before some nodes, by the number of edges between."""
+    level, seen = list(names), set(names)
     while level:
         found = [node for node in level if node in wanted]
         if found:

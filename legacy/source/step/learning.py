@@ -111,9 +111,9 @@ def _rule_of(effect: Effect, imported: ImportedGraph) -> Rule:
 
 
 def find_counters(phase: Phase, imported: ImportedGraph) -> List[str]:
-    """Returns the variables that a train op adds 1 to."""
+    """Returns the variables that a train op adds 1 to in every step."""
     found = []
-    for effect in phase.effects:
+    for effect in [effect for effect in phase.effects if effect.condition is None]:
         if effect.op in ("AssignAdd", "AssignAddVariableOp") and len(effect.values) == 1:
             value = imported.constant(*parse_tensor_name(effect.values[0]))
             if value is not None and value.shape == () and value == 1:

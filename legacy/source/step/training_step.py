@@ -88,6 +88,7 @@ def recover_step(
     imported = ImportedGraph(graph)
     counters = find_counters(phase, imported)
     parts = _Parts()
+    parts.take(lambda: _require_unconditional(phase))
     rule = parts.take(lambda: find_rule(phase, imported, initial))
     combine = parts.take(lambda: _combining(plan, graph, phase))
     learning_rate = parts.take(lambda: _learning_rate(plan, graph, phase, counters, held or {}))
@@ -102,6 +103,13 @@ def recover_step(
         raise Unwritten("\n".join(dict.fromkeys(parts.reasons)))
     assert model is not None and rule is not None and learning_rate is not None and combine is not None
     return TrainingStep(model, rule, learning_rate, combine, clip, average)
+
+
+def _require_unconditional(phase: Phase) -> None:
+    """Raises `Unwritten` if a variable is changed in some steps only: the fields of a workload hold in every step."""
+    for effect in phase.effects:
+        if effect.condition is not None:
+            raise Unwritten(f"updates: {effect.writes[0]!r} is changed in a branch of a cond only ({effect.node})")
 
 
 class _Parts:

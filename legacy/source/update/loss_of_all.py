@@ -10,7 +10,8 @@ from legacy.source.basics.expressions import Definition, Name
 from legacy.source.basics.forward import Forward
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.recovery import Recovery
-from legacy.source.update.lines import names_of_variables, own_lines
+from legacy.source.update.place import names_of_variables
+from legacy.source.update.wave_lines import own_lines
 from workloads.lifted.graph import parse_tensor_name
 
 if TYPE_CHECKING:

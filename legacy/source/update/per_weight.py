@@ -33,7 +33,11 @@ class WeightValue(NamedTuple):
 
 
 def take_out_values(
-    recovery: Recovery, owners: Sequence[str], calls: Sequence[Sequence[Expression]], shared: Set[str]
+    recovery: Recovery,
+    owners: Sequence[str],
+    calls: Sequence[Sequence[Expression]],
+    shared: Set[str],
+    values_dict: str = DICT,
 ) -> List[WeightValue]:
     """Finds the values of single weights that other weights' changes need too, and gives them names.
 
@@ -42,24 +46,26 @@ def take_out_values(
       owners: the weight of each unit of changes.
       calls: the changes of each unit.
       shared: tensors that more than one unit needs.
+      values_dict: name of the dict.
 
     Returns:
-      The values, one a weight; none if not all weights have one.
+      The values, one a weight, in terms of what several of them need; none if not all weights have one.
     """
     used = [_used_directly(recovery, own, shared) for own in calls]
     users: Counter[str] = collections.Counter(tensor for own in used for tensor in own)
     single = [[tensor for tensor in own if users[tensor] == 1] for own in used]
     taken = [(owner, own[0]) for owner, own in zip(owners, single) if len(own) == 1]
-    needed = {tensor: {d.targets[0] for d in recovery.ordered([Value(tensor)])} for _, tensor in taken}
-    common: Counter[str] = collections.Counter(target for own in needed.values() for target in own)
+    needed = {tensor: recovery.ordered([Value(tensor)]) for _, tensor in taken}
+    common: Counter[str] = collections.Counter(d.targets[0] for own in needed.values() for d in own)
     if len(taken) < 2 or any(common[tensor] > 1 for _, tensor in taken):
         return []
-    alone = {target for target, count in common.items() if count == 1}
+    names = {d.targets[0] for own in needed.values() for d in own if isinstance(d.expression, Name)}
+    alone = names | {target for target, count in common.items() if count == 1}
     found = [WeightValue(owner, tensor, _inlined(recovery, Value(tensor), alone)) for owner, tensor in taken]
-    if any(values_used(value.expression) for value in found):
-        return []
     for value in found:
-        recovery.redefine(value.tensor, Definition((value.tensor,), Name(f"{DICT}[{literal_text(value.owner)}]")))
+        recovery.redefine(
+            value.tensor, Definition((value.tensor,), Name(f"{values_dict}[{literal_text(value.owner)}]"))
+        )
     return found
 
 
@@ -97,9 +103,9 @@ def list_items(recovery: Recovery, calls: Sequence[Sequence[Expression]], groups
         if not isinstance(part, Listing):
             return None
         items = [_inlined(recovery, item, every) for item in part.items]
-        return (
-            None if any(map(values_used, items)) else comprehension([expression_text(item) for item in items], groups)
-        )
+        if any(map(values_used, items)):
+            return None
+        return comprehension([expression_text(item) for item in items], groups)
 
     for definition in definitions:
         made = replace(definition.expression, joined)
@@ -115,8 +121,8 @@ def comprehension(texts: Sequence[str], groups: Mapping[str, Sequence[str]]) -> 
     Name(text='[f(combined[name]) for name in WEIGHTS]')
     """
     for group, weights in groups.items():
-        keys = [f"{DICT}[{literal_text(weight)}]" for weight in weights]
-        bodies = {text.replace(key, f"{DICT}[name]") for text, key in zip(texts, keys)}
-        if len(keys) == len(texts) > 1 and len(bodies) == 1 and f"{DICT}[name]" in next(iter(bodies)):
+        keys = [f"[{literal_text(weight)}]" for weight in weights]
+        bodies = {text.replace(key, "[name]") for text, key in zip(texts, keys)}
+        if len(keys) == len(texts) > 1 and len(bodies) == 1 and "[name]" in next(iter(bodies)):
             return Name(f"[{bodies.pop()} for name in {group}]")
     return None

@@ -1,13 +1,12 @@
-"""Waves of an update's changes: those of one wave read only what the waves before it have changed."""
+"""Steps of an update, in order: waves of changes that read only what the steps before have changed, and branches."""
 
 from __future__ import annotations
 
 import collections
-from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence, Union
 
-from legacy.source.basics.cut import cut_part, variable_of
 from legacy.source.basics.unwritten import Unwritten
-from workloads.lifted.pieces.piece import Fetch
+from legacy.source.update.actions import Action, Order, actions_of, order_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,15 +27,54 @@ class Unit(NamedTuple):
     effects: List[Effect]
 
 
-def waves_of(
+class Wave(NamedTuple):
+    """Changes whose arguments are computed before the first of them.
+
+    Attributes:
+      units: the changes.
+    """
+
+    units: List[Unit]
+
+
+class Branches(NamedTuple):
+    """The branches of a `cond` that change variables.
+
+    Attributes:
+      predicate: tensor that decides.
+      when_true: steps of the branch that is run where the predicate is true.
+      when_false: steps of the other one.
+    """
+
+    predicate: str
+    when_true: List[Union[Wave, Branches]]
+    when_false: List[Union[Wave, Branches]]
+
+
+#: A step of an update.
+Step = Union[Wave, Branches]
+
+
+def effects_of(steps: Sequence[Step]) -> List[Effect]:
+    """Returns the changes of some steps, in order, those in branches included."""
+    found: List[Effect] = []
+    for step in steps:
+        if isinstance(step, Branches):
+            found += effects_of(step.when_true) + effects_of(step.when_false)
+        else:
+            found += [effect for unit in step.units for effect in unit.effects]
+    return found
+
+
+def steps_of(
     plan: Plan,
     graph: Graph,
     phase: Phase,
     effects: Sequence[Effect],
     cuts: Sequence[str],
     made: Mapping[str, int] = {},  # noqa: B006  never changed
-) -> List[List[Unit]]:
-    """Divides changes into waves.
+) -> List[Step]:
+    """Divides changes into steps.
 
     Args:
       plan: of the lift.
@@ -44,50 +82,88 @@ def waves_of(
       phase: the train op.
       effects: its changes, in order.
       cuts: tensors that are given.
-      made: {variable: number of its changes} of those that are changed before the first wave.
+      made: {variable: number of its changes} of those that are changed before the first step.
 
     Returns:
-      The waves, in order.
+      The steps, in order.
 
     Raises:
-      Unwritten: a change is conditional, or reads what can be read neither before nor after a wave.
+      Unwritten: a change reads what can be read neither before nor after a step.
     """
-    changes: Dict[str, List[int]] = collections.defaultdict(list)  # {variable: wave of each change so far}
-    numbers: List[int] = []
-    read_late: List[Dict[str, int]] = []
-    for effect in effects:
-        if effect.condition is not None:
-            raise Unwritten(f"updates: {effect.writes[0]!r} is changed in a branch of a cond only ({effect.node})")
-        late = _late_reads(plan, graph, phase, effect, cuts)
-        reads = {name: version for name, version in late.items() if version != made.get(name)}
-        after = [changes[name][version - 1] + 1 for name, version in reads.items() if version <= len(changes[name])]
-        own = [changes[name][-1] for name in effect.writes if changes[name]]
-        numbers.append(max([*after, *own], default=0))
-        read_late.append(reads)
-        for name in effect.writes:
-            changes[name].append(numbers[-1])
-    for number, (effect, reads) in enumerate(zip(effects, read_late)):
-        for name, version in reads.items():
-            before = sum(wave < numbers[number] for wave in changes[name])
-            others = [e for e, wave in zip(effects[:number], numbers) if wave == numbers[number] and name in e.writes]
-            if before != version or others:
-                raise Unwritten(f"updates: {effect.node!r} reads {name!r} between two of its changes")
-    return [_units(plan, [e for e, own in zip(effects, numbers) if own == wave]) for wave in sorted(set(numbers))]
-
-
-def _late_reads(plan: Plan, graph: Graph, phase: Phase, effect: Effect, cuts: Sequence[str]) -> Dict[str, int]:
-    """Returns {variable: changes before the read} of what an effect reads after the step has changed it."""
-    fetches = [Fetch(value, effect.node) for value in effect.values]
-    reads = [variable_of(feed) for feed in cut_part(plan, graph, fetches, cuts, phase.versions).piece.feeds]
-    found: Dict[str, int] = {}
-    for read in reads:
-        if read is not None and read.version and found.setdefault(read.variable, read.version) != read.version:
-            raise Unwritten(f"updates: {effect.node!r} reads {read.variable!r} before and after one of its changes")
-    return found
-
-
-def _units(plan: Plan, effects: Sequence[Effect]) -> List[Unit]:
+    actions = actions_of(plan, graph, phase, effects, cuts, made)
     owners = {variable.name: variable.of or variable.name for variable in plan.variables}
+    return _steps(actions, 0, order_of(actions), owners)
+
+
+def _steps(actions: Sequence[Action], depth: int, order: Order, owners: Mapping[str, str]) -> List[Step]:
+    """Returns the steps of the actions in one branch; `depth` is the number of branches that they all are in."""
+    steps: List[Step] = []
+    waiting = list(actions)
+    while waiting:
+        wave = _ready(waiting, [one for one in waiting if one.effect and len(one.path) == depth], order, weak=True)
+        if wave:
+            steps.append(Wave(_units([one.effect for one in wave if one.effect], owners)))
+            waiting = [one for one in waiting if one not in wave]
+            continue
+        predicate, ready = _ready_branches(waiting, depth, order)
+        inside = {
+            value: [one for one in ready if len(one.path) > depth and one.path[depth].branch == value]
+            for value in (True, False)
+        }
+        branches = [_steps(inside[value], depth + 1, order, owners) for value in (True, False)]
+        steps.append(Branches(predicate, *branches))
+        waiting = [one for one in waiting if one not in ready]
+    return steps
+
+
+def _ready(waiting: Sequence[Action], wanted: Sequence[Action], order: Order, weak: bool = False) -> List[Action]:
+    """Returns those of the wanted actions that can be next.
+
+    Args:
+      waiting: all that are left.
+      wanted: some of them, in order.
+      order: of all.
+      weak: whether they are one wave, in which only the order of changes of one variable is kept.
+
+    Returns:
+      The actions.
+    """
+    found: List[Action] = []
+    left = {one.name for one in waiting}
+    while True:
+        taken = {one.name for one in found}
+        blocked = left if weak else left - taken
+        more: List[Action] = []
+        for one in wanted:
+            earlier = left - taken - {other.name for other in more}
+            if one not in found and not order.strict[one.name] & blocked and not order.weak[one.name] & earlier:
+                more.append(one)
+        if not more:
+            return found
+        found += more
+
+
+def _ready_branches(waiting: Sequence[Action], depth: int, order: Order) -> tuple[str, List[Action]]:
+    """Returns the predicate of a `cond` that can be next, and what is done in it: all that waits for it, if possible.
+
+    Raises:
+      Unwritten: there is none, or only a part of one whose predicate depends on what the step changes.
+    """
+    blocks: Dict[str, List[Action]] = collections.OrderedDict()
+    for one in waiting:
+        if one.predicate and len(one.path) == depth:
+            blocks.setdefault(one.predicate, []).append(one)
+        elif len(one.path) > depth:
+            blocks.setdefault(one.path[depth].predicate, []).append(one)
+    ready = {predicate: _ready(waiting, block, order) for predicate, block in blocks.items()}
+    whole = [predicate for predicate, block in blocks.items() if len(ready[predicate]) == len(block)]
+    if whole:
+        return whole[0], ready[whole[0]]
+    left = ", ".join(one.name for one in waiting[:3])
+    raise Unwritten(f"updates: changes in branches depend on each other's results by turns ({left})")
+
+
+def _units(effects: Sequence[Effect], owners: Mapping[str, str]) -> List[Unit]:
     found: Dict[str, List[Effect]] = collections.OrderedDict()
     for effect in effects:
         found.setdefault(owners.get(effect.writes[0], effect.writes[0]), []).append(effect)

@@ -15,17 +15,16 @@ from legacy.source.standalone import update_text
 from legacy.source.step.initial import first_values
 from legacy.source.step.input_names import stream_name
 from legacy.source.update.changes import change_call, local
-from legacy.source.update.lines import of_name
 from legacy.source.update.paths import find_path
 from legacy.source.update.per_weight import comprehension
 from legacy.source.update.recovered import WrittenStep
 from legacy.source.update.towers import with_lists, with_sums_in_order
-from legacy.source.update.waves import waves_of
+from legacy.source.update.wave_lines import of_name
+from legacy.source.update.waves import steps_of
 from tests import old_programs
-from tests.legacy.variants.programs import TOWERS, apply, split_batch, sum_of_squares, towers, weights
+from tests.legacy.variants.programs import TOWERS, split_batch, sum_of_squares, towers, weights
 from workloads.lifted.plan import Effect, Variable
 from workloads.lifted.workload import load_lift
-from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
 
@@ -102,9 +101,9 @@ def test_changes_of_changed_values_are_a_wave_of_their_own():
     gan = lift("l_gan")
     phase = gan.plan.phases[0]
     path = find_path(gan.plan, gan.graph, phase)
-    first, second = waves_of(gan.plan, gan.graph, phase, phase.effects, list(path.tensors))
-    assert {effect.op for unit in first for effect in unit.effects} == {"ApplyRMSProp"}
-    assert {effect.op for unit in second for effect in unit.effects} == {"Assign"}
+    first, second = steps_of(gan.plan, gan.graph, phase, phase.effects, list(path.tensors))
+    assert {effect.op for unit in first.units for effect in unit.effects} == {"ApplyRMSProp"}
+    assert {effect.op for unit in second.units for effect in unit.effects} == {"Assign"}
 
 
 def test_an_assignment_is_a_method_of_the_replicas_own_variable():
@@ -177,24 +176,11 @@ def test_a_penalty_outside_of_the_towers_is_part_of_the_update(tmp_path):
     assert 'sum([values["net/w"], gradients["net/w"][0], gradients["net/w"][1]])' in text
 
 
-def test_a_change_in_a_branch_is_refused(tmp_path):
-    def build():
-        xs = split_batch()
-        mean = tf.add_n(towers(lambda tower: tf.gradients(sum_of_squares(xs[tower]), [weights()])[0])) / TOWERS
-        was_v2 = v1.control_flow_v2_enabled()
-        v1.disable_control_flow_v2()
-        train = v1.cond(tf.reduce_all(v1.is_finite(mean)), lambda: v1.group(apply(mean)), lambda: v1.no_op())
-        if was_v2:
-            v1.enable_control_flow_v2()
-        return train
-
-    with pytest.raises(InputError, match="updates: 'net/w' is changed in a branch of a cond only"):
-        source(build, tmp_path)
-
-
 def test_a_list_of_all_weights_values_is_a_comprehension():
     texts = [f'tf.square(combined["{name}"])' for name in ("a", "b")]
     assert comprehension(texts, {"OTHERS": ["b", "a"], "WEIGHTS": ["a", "b"]}) == Name(
         "[tf.square(combined[name]) for name in WEIGHTS]"
     )
     assert comprehension([texts[0], "tf.abs" + texts[1][9:]], {"WEIGHTS": ["a", "b"]}) is None
+    finite = [f'tf.math.is_finite(gradients["{name}"])' for name in ("a", "b")]
+    assert comprehension(finite, {"ALL": ["a", "b"]}) == Name("[tf.math.is_finite(gradients[name]) for name in ALL]")
