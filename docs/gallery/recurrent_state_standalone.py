@@ -3,6 +3,7 @@
 From graph.meta, written by TensorFlow 1.15.5; 2 towers, recognised by device /gpu:k.
 The update is written as the old graph computes it, since no named optimizer describes it:
   * updates: 'state_0/c' (state of one tower) is changed outside of the optimizer
+  * model: towers read variables of their own; a workload's replicas share all
 For 2 replicas only: each tower has a state of its own.
 Loss, gradients and statistics of each tower have the old graph's bits on made-up numbers.
 """
