@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from absl import flags
 
 from legacy import saved_graph_flags
+from workloads.lifted.settings import is_number
 from workloads.support.command_line import command
 from workloads.support.errors import require
 from workloads.support.files import input_files
@@ -47,7 +48,7 @@ flags.DEFINE_enum(
     "Form of --source: a Workload for this project's commands, or one file that needs TensorFlow and numpy only.",
 )
 flags.DEFINE_list(
-    "settings", [], "For --source: values of scalars that were fed at every step, as input=value,input=value."
+    "settings", [], "Values of scalar inputs that the program fed at every step, as input=value,input=value."
 )
 flags.DEFINE_string("name", None, "Name of the workload in reports. Default: the graph file's name.")
 
@@ -61,20 +62,12 @@ def main(graph: str) -> int:
         require(FLAGS.source.endswith(".py"), "--source", FLAGS.source, "must be the path of a .py file")
     settings = command.assignments(FLAGS.settings, "--settings", "input=value")
     for name, text in settings.items():
-        require(_is_number(text), "--settings", f"{name}={text}", "must be a number")
+        require(is_number(text), "--settings", f"{name}={text}", "must be a number")
     feed = saved_graph_flags.feed_from_flags(FLAGS)
     carry = command.assignments(FLAGS.carry, "--carry", "placeholder=tensor")
     values = input_files.checkpoint_size(FLAGS.checkpoint) if FLAGS.checkpoint else 0
     limits = isolation.limits_of_files(input_files.require_regular(graph, "graph file"), values)
     return command.isolated(lambda: _lift(graph, feed, carry, settings), f"graph file: {graph!r}", limits)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _lift(graph: str, feed: dict[str, str], carry: dict[str, str], settings: dict[str, str]) -> int:
@@ -97,7 +90,7 @@ def _lift(graph: str, feed: dict[str, str], carry: dict[str, str], settings: dic
             written.append(f"{FLAGS.source}: {counted(len(made.text.splitlines()), 'line')}")
             written.extend(f"{FLAGS.source}: {note}" for note in made.notes)
 
-    plan = lift_graph(graph, FLAGS.out, FLAGS.checkpoint, _lift_options(feed, carry), progress.stage, write)
+    plan = lift_graph(graph, FLAGS.out, FLAGS.checkpoint, _lift_options(feed, carry, settings), progress.stage, write)
     reason = own_number_only(plan)
     replicas = f"; runs on {counted(plan.towers, 'replica')} only: {reason}" if reason else ""
     if FLAGS.out:
@@ -107,10 +100,12 @@ def _lift(graph: str, feed: dict[str, str], carry: dict[str, str], settings: dic
     return 0
 
 
-def _lift_options(feed: dict[str, str], carry: dict[str, str]) -> LiftOptions:
+def _lift_options(feed: dict[str, str], carry: dict[str, str], settings: dict[str, str]) -> LiftOptions:
     from legacy.saved.lifting import LiftOptions
 
-    return LiftOptions(FLAGS.train_op, FLAGS["with"].value, feed, carry, FLAGS.allow_ops, FLAGS.layout, FLAGS.name)
+    return LiftOptions(
+        FLAGS.train_op, FLAGS["with"].value, feed, carry, FLAGS.allow_ops, FLAGS.layout, FLAGS.name, settings
+    )
 
 
 console = command.entry(main, __doc__, "GRAPH")

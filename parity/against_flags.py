@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from absl import flags
 
@@ -44,6 +44,27 @@ command.isolate_if(lambda: f"--against: {FLAGS.against!r}" if FLAGS.against else
 _UNUSED = ("recording", "legacy_python", "data_dir", "staleness")
 
 
+class SetupAgainst(NamedTuple):
+    """A workload, and the old graph that it is compared with.
+
+    Attributes:
+      setup: the setup, whose devices exist.
+      old: the old graph; None of a port with a step of its own, whose records are in the old graph's terms already.
+      assumed: {scalar input of the old graph: value} of those that nothing gave a value.
+    """
+
+    setup: Setup
+    old: OldGraph | None
+    assumed: dict[str, float]
+
+    def assumption(self) -> str:
+        """Returns a sentence on the values that are assumed; "" if none are."""
+        values = ", ".join(f"{name}={value:g}" for name, value in self.assumed.items())
+        return (
+            f"assumed for the old graph: {values}; --settings=NAME=VALUE gives what the program fed" if values else ""
+        )
+
+
 def names_the_same_lift() -> bool:
     """Returns whether `--workload` is itself the lift that `--against` names, with losses that are written.
 
@@ -63,15 +84,14 @@ def names_the_same_lift() -> bool:
     return True
 
 
-def setup_from_flags(exact: bool) -> tuple[Setup, OldGraph | None]:
+def setup_from_flags(exact: bool) -> SetupAgainst:
     """Makes the setup of a workload and the old graph that `--against` names.
 
     Args:
       exact: both programs run for identical bits.
 
     Returns:
-      the setup, whose devices exist, and the old graph; None of a port with a step of its own, whose records are in the
-      old graph's terms already.
+      the setup and the old graph.
 
     Raises:
       InputError: a flag's value is not usable, or the workload and the graph do not correspond.
@@ -85,7 +105,7 @@ def setup_from_flags(exact: bool) -> tuple[Setup, OldGraph | None]:
     port = registry.get(FLAGS.workload, FLAGS.size)
     require(not port.is_lifted, "--workload", FLAGS.workload, "with --against: a workload, such as port.py:PORT")
     lift = load_lift(FLAGS.against)
-    source = job_flags.lifted_source_from_flags(lift, FLAGS.resident)
+    source = job_flags.lifted_source_from_flags(lift, FLAGS.resident, assume=True)
     job = _job(port, lift, source.name)
     if port.has_own_step:
         lift = with_own_step(lift, as_steps(port), source.settings, job.replicas, job.per_replica_batch)
@@ -93,9 +113,9 @@ def setup_from_flags(exact: bool) -> tuple[Setup, OldGraph | None]:
     setup = _setup(job, lift, source.make, exact, replicated=port.has_own_step)
     setup.devices()
     if port.has_own_step:
-        return setup, None
+        return SetupAgainst(setup, None, source.assumed)
     old = old_graph_of(lift, job, source.settings, source.make)
-    return setup_against(setup, old), old
+    return SetupAgainst(setup_against(setup, old), old, source.assumed)
 
 
 def _check_flags() -> None:

@@ -49,7 +49,8 @@ def main() -> int:
     verify_flags.check_comparison(FLAGS)
     environment.prepare(exact=True)
     if FLAGS.against and not against_flags.names_the_same_lift():
-        return _verify_programs(*against_flags.setup_from_flags(exact=True)).exit_status
+        against = against_flags.setup_from_flags(exact=True)
+        return _verify_programs(against.setup, against.old, against.assumption()).exit_status
     setup = parity_flags.setup_from_flags(exact=True)
     if setup.job.workload.is_lifted and FLAGS.recording and not FLAGS.recording.endswith(".npz"):
         require(FLAGS.report is None, "--report", FLAGS.report, "not with the recording of a lift's original run")
@@ -87,12 +88,13 @@ class ExplainedComparison(NamedTuple):
     in_terms: bool = False
 
 
-def _verify_programs(setup: Setup, old: OldGraph | None = None) -> Verdict:
+def _verify_programs(setup: Setup, old: OldGraph | None = None, assumption: str = "") -> Verdict:
     """Compares towers and port, explains a failure, reports the result and returns the verdict.
 
     Args:
       setup: the job.
       old: the old graph that a workload is compared with; None for towers that are built from it.
+      assumption: a sentence on values of the old graph's inputs that are assumed; "" if none are.
 
     Returns:
       the verdict.
@@ -100,7 +102,7 @@ def _verify_programs(setup: Setup, old: OldGraph | None = None) -> Verdict:
     with tempfile.TemporaryDirectory() as folder, interruptible() as interruption:
         explained = _compare_and_explain(setup, folder, interruption)
     verification = explained.comparison.verification
-    _report(setup, explained, _forward_difference(setup, old, verification))
+    _report(setup, explained, _forward_difference(setup, old, verification), assumption)
     if verification.partial:
         raise KeyboardInterrupt
     return verification.verdict
@@ -146,13 +148,16 @@ def _is_explicable(setup: Setup, result: Verification) -> bool:
     return not result.passed and complete and not only_metrics and setup.job.staleness is None
 
 
-def _report(setup: Setup, explained: ExplainedComparison, difference: ForwardDifference | None) -> None:
+def _report(
+    setup: Setup, explained: ExplainedComparison, difference: ForwardDifference | None, assumption: str
+) -> None:
     """Prints the result, and writes `--json` and `--report`.
 
     Args:
       setup: the job.
       explained: the result.
       difference: the first op of a workload's loss that the old graph does not have; None where that is not known.
+      assumption: see `_verify_programs`.
     """
     from parity.comparison.stages import STAGES
     from parity.reports.formatting import make_console, print_plain_lines
@@ -161,6 +166,7 @@ def _report(setup: Setup, explained: ExplainedComparison, difference: ForwardDif
     comparison, recording, part, explanation, in_terms = explained
     terminal = make_console()
     left_out = [stage for stage in STAGES if part is not None and stage in part.left_out]
+    print_plain_lines(terminal, [assumption] if assumption else [])
     print_plain_lines(terminal, [] if difference is None else [difference.sentence()])
     if part is not None:
         rewritten = ", rewritten in the workload's terms" if in_terms else ""
@@ -168,7 +174,7 @@ def _report(setup: Setup, explained: ExplainedComparison, difference: ForwardDif
     print_plain_lines(terminal, [f"not compared, as the recording does not hold it: {stage}" for stage in left_out])
     report.print_verification(terminal, setup, comparison, explanation)
     content = report.verification_json(setup, comparison, recording, explanation)
-    content["not_recorded"] = left_out
+    content.update(not_recorded=left_out, assumption=assumption)
     command.write_json({**content, "forward_difference": None if difference is None else difference.to_json()})
     report_flags.write_report(lambda: report.verification_html(setup, comparison, content), FLAGS)
 

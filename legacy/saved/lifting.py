@@ -14,6 +14,7 @@ from legacy.saved.facts.program_facts import description_fields, program_facts
 from legacy.saved.graph import graph_file
 from legacy.saved.graph.layout import as_requested
 from workloads.lifted.folder import write_lift
+from workloads.lifted.settings import keep_settings
 from workloads.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class LiftOptions:
       allow_ops: types of unsafe ops that may stay in the graph.
       layout: "NHWC" to rewrite what is computed in NCHW; None leaves the graph as it is.
       name: name of the workload; default: the file's name.
+      settings: {scalar input: text of its value} of those that the program fed at every step.
     """
 
     train_op: Sequence[str] = ()
@@ -45,6 +47,7 @@ class LiftOptions:
     allow_ops: Collection[str] = ()
     layout: str | None = None
     name: str | None = None
+    settings: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 DEFAULTS = LiftOptions()
@@ -81,6 +84,7 @@ def lift_graph(
     report("taking the training step apart")
     found = analyse.analyse_graph(saved, name, options.train_op, options.feed, options.carry, options.beside)
     require_safe(found.plan, options.allow_ops)
+    keep_settings(found.plan, options.settings)
     report("collecting values")
     start = _start_values(found, checkpoint)
     for variable in found.plan.variables:

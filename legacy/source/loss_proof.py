@@ -13,6 +13,7 @@ from legacy.source.step.input_names import InputNames
 from legacy.source.styles import workload_style
 from legacy.source.styles.docstring import MOST_LISTED
 from workloads import initializers as _workload_initializers
+from workloads.lifted.settings import usual_value
 from workloads.support.wording import counted
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from workloads.lifted.graph import Graph
     from workloads.lifted.plan import Plan
 
-#: Values of scalars that were fed, if none is given: by a part of their name.
-USUAL = (("keep", 0.5), ("rate", 0.01), ("lr", 0.01))
 #: Relative difference of a tower's results beyond which a source is wrong; rounding stays below it.
 MOST_DIFFERENCE = 1e-3
 
@@ -101,11 +100,6 @@ def prove_losses(
         return Proof(f"on made-up numbers, {tensors} by rounding", in_any_order)
     same = "loss, gradients and statistics of each tower have the old graph's bits on made-up numbers"
     return Proof(same, in_any_order)
-
-
-def usual_value(name: str) -> float:
-    """Returns the value of a scalar that was fed, if none is given."""
-    return next((value for part, value in USUAL if part in name.lower()), 1.0)
 
 
 def setting_values(plan: Plan, names: Mapping[str, str], given: Mapping[str, str]) -> tuple[Dict[str, Any], List[str]]:

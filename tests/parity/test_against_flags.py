@@ -23,6 +23,19 @@ def test_a_port_in_a_file_is_proven_against_the_old_graph(tmp_path):
     assert len(result["visits"]) > 2 and result["forward_difference"] is None
 
 
+def test_scalars_that_nothing_gives_a_value_are_assumed_and_said(tmp_path):
+    """The port's learning rate is 0.01, which is assumed for the old graph, and then not the 0.02 that it is given."""
+    lift = old_programs.lifted("b_adam_clip")
+    flags = ["parity.verify", f"--workload={PORT}:B", f"--against={lift}", "--steps=2", "--novisits"]
+    process = run(*flags, f"--json={tmp_path / 'out.json'}")
+    assert process.returncode == 0, process.stderr + process.stdout
+    sentence = "assumed for the old graph: learning_rate=0.01; --settings=NAME=VALUE gives what the program fed"
+    assert sentence in process.stdout
+    assert json.loads((tmp_path / "out.json").read_text())["assumption"] == sentence
+    given = run(*flags, "--settings=learning_rate=0.02")
+    assert given.returncode == 1 and "assumed for" not in given.stdout and "LEARNING_RATE_SCALED" in given.stdout
+
+
 @pytest.mark.slow
 def test_the_line_where_the_losses_part_is_named(tmp_path):
     out = tmp_path / "out.json"

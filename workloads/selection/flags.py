@@ -60,7 +60,11 @@ flags.DEFINE_boolean(
     "With arrays or TFRecord files in --data: each epoch has an order of its own, drawn from --seed. Default: yes, but "
     "for a lift that carries a state from step to step.",
 )
-flags.DEFINE_list("settings", [], "For a lift with --data: values of its scalar inputs, as name=value,name=value.")
+flags.DEFINE_list(
+    "settings",
+    [],
+    "For a lift: values of its scalar inputs, as name=value,name=value. Default: those given to legacy.lift.",
+)
 flags.DEFINE_enum(
     "placement", "towers", PLACEMENTS, "towers: each on its device; layers: the model's layers on several devices."
 )
@@ -196,11 +200,13 @@ class LiftedSource(NamedTuple):
       name: in words; see `Job.data`.
       make: function from a job of the lift to its source.
       settings: {input: value} of the graph's scalar inputs.
+      assumed: {input: value} of those among them that nothing gave a value.
     """
 
     name: str
     make: Callable[[Job], Source]
     settings: dict[str, Any]
+    assumed: dict[str, float]
 
 
 def _lifted_job(workload: LiftedWorkload, resident: bool) -> tuple[Job, Callable[[Job], Source]]:
@@ -216,33 +222,38 @@ def _lifted_job(workload: LiftedWorkload, resident: bool) -> tuple[Job, Callable
     return Job(workload, replicas, FLAGS.global_batch, FLAGS.dtype, FLAGS.seed, source.name), source.make
 
 
-def lifted_source_from_flags(workload: LiftedWorkload, resident: bool) -> LiftedSource:
+def lifted_source_from_flags(workload: LiftedWorkload, resident: bool, assume: bool = False) -> LiftedSource:
     """Returns the batches of a lift that `--data` and `--settings` describe.
 
     Args:
       workload: the lift.
       resident: whether the first synthetic batch is used at every step.
+      assume: whether scalar inputs that nothing gave a value have their usual one, and not random ones.
 
     Returns:
-      the batches' name, the function that makes them, and the settings.
+      the batches' name, the function that makes them, and the settings: of the flag, or else of the lift.
 
     Raises:
       InputError: a flag's value is not usable.
     """
     from workloads.lifted import sources
+    from workloads.lifted.settings import assumed_settings, kept_settings
     from workloads.support.errors import require
 
-    settings = command.assignments(FLAGS.settings, "--settings", "name=value")
-    for name in settings:
+    given = command.assignments(FLAGS.settings, "--settings", "name=value")
+    for name in given:
         require(name in workload.inputs(), "--settings", name, "allowed: " + ", ".join(workload.inputs()))
+    settings: dict[str, Any] = {**kept_settings(workload.plan), **given}
+    assumed = assumed_settings(workload.plan, settings) if assume else {}
+    settings.update(assumed)
     if FLAGS.data is not None:
         require(not resident, "--resident", True, "not with --data")
         own = _own_source(workload)
         make_own = functools.partial(sources.LiftedOwnData, data=own.data, settings=settings, shuffle=own.shuffle)
-        return LiftedSource(own.name, make_own, settings)
+        return LiftedSource(own.name, make_own, settings, assumed)
     kind = sources.LiftedResident if resident else sources.LiftedSynthetic
     make: Callable[[Job], Source] = functools.partial(kind, settings=settings)
-    return LiftedSource("resident" if resident else "synthetic", make, settings)
+    return LiftedSource("resident" if resident else "synthetic", make, settings, assumed)
 
 
 def devices_from_flags(job: Job, workers: int = 1) -> list[str]:

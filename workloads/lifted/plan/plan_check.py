@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from workloads.lifted.plan import Phase, Plan
 from workloads.lifted.plan.json_types import require_types
+from workloads.lifted.settings import is_number
 from workloads.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -82,6 +83,8 @@ class _Checks:
         part = entry.sparse.rpartition("/")[2]
         if entry.sparse and part not in SPARSE_PARTS:
             yield f"{where} is part {part[:40]!r} of a sparse tensor, allowed: " + ", ".join(SPARSE_PARTS)
+        if entry.value and (entry.kind != "setting" or not is_number(entry.value)):
+            yield f"{where} has the value {entry.value[:40]!r}"
         yield from self._rows(where, [entry.tensors], single=True)
         yield from self._tensors(where, entry.tensors)
         elements = 1

@@ -29,6 +29,7 @@ class Input:
         dimensions open that must fit each other or its variables; empty if any sizes fit.
       low: the least that made-up integers may be.
       sparse: "NAME/indices", "NAME/values" or "NAME/shape" of a part of the sparse tensor NAME; empty if it is dense.
+      value: of a "setting", the text of its value in every step; empty if the lift was given none.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Input:
     example: List[Optional[int]] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
     low: int = dataclasses.field(default=0, metadata={OMIT_EMPTY: True})
     sparse: str = dataclasses.field(default="", metadata={OMIT_EMPTY: True})
+    value: str = dataclasses.field(default="", metadata={OMIT_EMPTY: True})
 
 
 @dataclasses.dataclass

@@ -1,0 +1,64 @@
+"""Values of scalar inputs that an old program fed at every step, such as a learning rate or `keep_prob`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Dict
+
+from workloads.support.errors import require
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from workloads.lifted.plan import Plan
+
+#: (part of an input's name, value that such a scalar usually has).
+USUAL = (("keep", 0.5), ("rate", 0.01), ("lr", 0.01))
+
+
+def usual_value(name: str) -> float:
+    """Returns the value that is assumed for a scalar input where none is given.
+
+    >>> usual_value("tower/keep_prob"), usual_value("learning_rate"), usual_value("is_training")
+    (0.5, 0.01, 1.0)
+    """
+    return next((value for part, value in USUAL if part in name.lower()), 1.0)
+
+
+def is_number(text: str) -> bool:
+    """Returns whether a text is that of a number.
+
+    >>> is_number("0.5"), is_number("half")
+    (True, False)
+    """
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def keep_settings(plan: Plan, settings: Mapping[str, str]) -> None:
+    """Enters the values of scalar inputs into a plan, for commands that are given none.
+
+    Args:
+      plan: of the lift; it is changed.
+      settings: {scalar input: text of its value}.
+
+    Raises:
+      InputError: the graph has no such scalar input.
+    """
+    scalars = {entry.name: entry for entry in plan.inputs + plan.common if entry.kind == "setting"}
+    for name, text in settings.items():
+        require(name in scalars, "--settings", name, "scalar inputs of the graph: " + (", ".join(scalars) or "none"))
+        scalars[name].value = text
+
+
+def kept_settings(plan: Plan) -> Dict[str, str]:
+    """Returns {scalar input: text of its value} of those that the lift was given a value for."""
+    return {entry.name: entry.value for entry in plan.inputs + plan.common if entry.value}
+
+
+def assumed_settings(plan: Plan, settings: Mapping[str, object]) -> Dict[str, float]:
+    """Returns {scalar input: usual value} of those that `settings` have no value for."""
+    scalars = [entry.name for entry in plan.inputs + plan.common if entry.kind == "setting"]
+    return {name: usual_value(name) for name in scalars if name not in settings}
