@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from absl import flags
 
 from legacy import saved_graph_flags
-from workloads.lifted.settings import is_number
+from workloads.lifted.plan.settings import is_number
 from workloads.support.command_line import command
 from workloads.support.errors import require
 from workloads.support.files import input_files

@@ -14,7 +14,7 @@ from legacy.saved.facts.program_facts import description_fields, program_facts
 from legacy.saved.graph import graph_file
 from legacy.saved.graph.layout import as_requested
 from workloads.lifted.folder import write_lift
-from workloads.lifted.settings import keep_settings
+from workloads.lifted.plan.settings import keep_settings
 from workloads.support.errors import InputError
 
 if TYPE_CHECKING:

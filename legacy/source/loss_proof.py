@@ -13,7 +13,7 @@ from legacy.source.step.input_names import InputNames
 from legacy.source.styles import workload_style
 from legacy.source.styles.docstring import MOST_LISTED
 from workloads import initializers as _workload_initializers
-from workloads.lifted.settings import usual_value
+from workloads.lifted.plan.settings import usual_value
 from workloads.support.wording import counted
 
 if TYPE_CHECKING:

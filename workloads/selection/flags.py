@@ -237,7 +237,7 @@ def lifted_source_from_flags(workload: LiftedWorkload, resident: bool, assume: b
       InputError: a flag's value is not usable.
     """
     from workloads.lifted import sources
-    from workloads.lifted.settings import assumed_settings, kept_settings
+    from workloads.lifted.plan.settings import assumed_settings, kept_settings
     from workloads.support.errors import require
 
     given = command.assignments(FLAGS.settings, "--settings", "name=value")

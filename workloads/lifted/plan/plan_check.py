@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from workloads.lifted.plan import Phase, Plan
 from workloads.lifted.plan.json_types import require_types
-from workloads.lifted.settings import is_number
+from workloads.lifted.plan.settings import is_number
 from workloads.support.errors import InputError
 
 if TYPE_CHECKING:

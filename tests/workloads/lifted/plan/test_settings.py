@@ -5,8 +5,7 @@ import doctest
 import pytest
 
 from tests.small_lift import small_plan
-from workloads.lifted import settings
-from workloads.lifted.plan import Input, Plan
+from workloads.lifted.plan import Input, Plan, settings
 from workloads.support.errors import InputError
 
 
