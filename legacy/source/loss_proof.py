@@ -79,7 +79,7 @@ def prove_losses(
         phase, model = loss.phase, loss.model
         fed = {entry.name: usual_value(entry.name) for entry in model.inputs.values() if entry.kind == "setting"}
         fed.update((source, settings[constant]) for constant, source in model.settings.items())
-        names = InputNames(model.inputs, model.settings, model.streams)
+        names = InputNames(model.inputs, model.settings, model.streams, model.copied)
         for number in range(plan.towers):
             proposals = model.statistics.proposals[number]
             tower = Tower(plan, graph, initial, fed, proposals, number, phase, names)

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.source.given_scope import GivenFrame, GivenScope
-from legacy.source.made_up_tower import Tower, made_up_data, value_of
+from legacy.source.made_up_tower import ROWS, Tower, made_up_data, value_of
 from legacy.source.old_tower import FACTOR, old_results
 from legacy.source.step.derivatives import weight_gradients
 from legacy.source.step.learning import find_counters
@@ -163,6 +163,8 @@ def _new_results(
             batch = {}
             for name, entry in tower.names.inputs.items():
                 value = value_of(entry, number, data)
+                if name in tower.names.copied:
+                    value = np.stack([value] * (tower.plan.batch or ROWS))
                 batch[name] = given(value.astype(np.int32) if value.dtype.kind == "i" else value)
             made = loss(scopes[number], batch)
             results[number] = list(made) if isinstance(made, (list, tuple)) else [made]

@@ -39,6 +39,7 @@ class PortStep:
         assert lift.port is not None
         self._job, self._number, self._variables = job, phase, variables
         self._plan, self._port = lift.plan, lift.port
+        self._copied = lift.copied(lift.port.inputs)
         self.traces = 0
 
     def tower(self, replica: int) -> int:
@@ -58,6 +59,7 @@ class PortStep:
         local = self._variables.local(replica)
         specs = self._port.workload.inputs()
         given = {name: tf.cast(batch[old], specs[name].dtype("float32")) for name, old in self._port.inputs.items()}
+        given.update((name, tf.stack([given[name]] * self._job.per_replica_batch)) for name in self._copied)
 
         def noise_number(replica: int, noise: str) -> int:
             return noise_key(self._job.seed, replica, self._port.noise[noise])

@@ -56,22 +56,24 @@ def match_inputs(plan: Plan, specs: Mapping[str, InputSpec], settings: Mapping[s
 def with_port_shapes(entry: Input, spec: InputSpec) -> Input:
     """Returns an input of the old graph with the port's sizes where the graph leaves them open."""
     limits = [limit for limit in (entry.limit, spec.classes) if limit]
+    if entry.is_copied:
+        return dataclasses.replace(entry, shape=list(spec.shape), example=[], limit=min(limits, default=0))
     rows = entry.shape[0] if entry.shape else None
     return dataclasses.replace(entry, shape=[rows, *spec.shape], example=[], limit=min(limits, default=0))
 
 
 def _fits(entry: Input, spec: InputSpec) -> bool:
-    """Returns whether an input of the old graph can be one of the port: a batch of examples of its shape and kind."""
+    """Returns whether an input of the old graph can be one of the port, whose examples have its shape and kind."""
     if (spec.kind == "float") != entry.dtype.startswith(("float", "double", "half", "bfloat")):
         return False
-    sizes = None if entry.shape is None else entry.shape[1:]
+    sizes = None if entry.shape is None else entry.shape if entry.is_copied else entry.shape[1:]
     same_rank = sizes is None or len(sizes) == len(spec.shape)
     return same_rank and all(size in (None, other) for size, other in zip(sizes or (), spec.shape))
 
 
 def _difference(entry: Input, name: str, spec: InputSpec) -> str:
     """Returns how an input of the old graph cannot be the port's, or ""."""
-    if entry.kind != "batch":
+    if entry.kind != "batch" and not entry.is_copied:
         return f"{entry.name!r} is no batch of examples ({entry.kind}), which a workload's inputs are"
     if not _fits(entry, spec):
         return f"{name!r} is {spec.kind} {list(spec.shape)} and in the old graph {entry.dtype} {entry.shape}"

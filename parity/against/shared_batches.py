@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
@@ -44,11 +44,12 @@ class PortBatches(Source):
       job: of the port.
       source: the old graph's batches.
       names: {input of the port: input of the old graph}.
+      copied: inputs of the port that are no batches in the old graph; each example has a copy.
     """
 
-    def __init__(self, job: Job, source: Source, names: Mapping[str, str]) -> None:
+    def __init__(self, job: Job, source: Source, names: Mapping[str, str], copied: Collection[str] = ()) -> None:
         super().__init__(job)
-        self._source, self._names = source, names
+        self._source, self._names, self._copied = source, names, copied
         self._specs = job.workload.inputs()
         self.fixed = source.fixed
 
@@ -65,6 +66,8 @@ class PortBatches(Source):
     def _converted(self, name: str, value: np.ndarray) -> np.ndarray:
         """Returns an input in the port's dtype; whole numbers must fit into it."""
         dtype = self._specs[name].dtype(self._job.dtype)
+        if name in self._copied:
+            value = np.stack([value] * self._job.per_replica_batch)
         converted = np.asarray(value, dtype)
         if dtype.kind == "i" and not np.array_equal(converted, value):
             raise InputError(f"--data: {name!r} holds {np.abs(value).max()}, more than a workload's int32 inputs")

@@ -100,6 +100,11 @@ class LiftedWorkload(Workload):
         """Returns {name: input} of all that a replica's batch holds."""
         return {entry.name: entry for entry in self.plan.inputs + self.plan.common}
 
+    def copied(self, names: Mapping[str, str]) -> list[str]:
+        """Returns those inputs of a port, {its input: the lift's}, of which each example has a copy."""
+        inputs = self.inputs()
+        return [name for name, old in names.items() if inputs[old].is_copied]
+
     def loss(self, scope: Scope, batch: Tensors) -> tf.Tensor:
         """Not available: the losses are ops of the graph, one a phase and tower."""
         raise NotImplementedError("LiftedWorkload.loss")

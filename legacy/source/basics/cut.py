@@ -124,7 +124,8 @@ def with_noise_shapes(cut: Cut) -> Any:
 
 def example_sizes(entry: Input) -> List[int]:
     """Returns the shape of one example of an input; sizes that the graph leaves open are those of made-up data."""
-    return list(made_up_shape(entry, BatchSize(1, 1))[1:])
+    sizes = made_up_shape(entry, BatchSize(1, 1))
+    return list(sizes if entry.is_copied else sizes[1:])
 
 
 def variable_of(feed: Feed) -> VariableVersion | None:

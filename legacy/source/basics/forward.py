@@ -107,6 +107,8 @@ class Forward:
             entry = self._inputs.get(str(feed.key)) if feed.kind == "cut" else None
             if entry is not None and entry.kind == "batch" and (entry.shape or entry.example):
                 shapes[name] = [batch, *example_sizes(entry)]
+            elif entry is not None and entry.is_copied:
+                shapes[name] = example_sizes(entry)
         return Typed(self._graph_def, shapes, list(self.loops))
 
 

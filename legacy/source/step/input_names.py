@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Sequence
 from legacy.source.basics.cut import example_sizes
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.lines.naming import identifier
+from workloads.lifted.made_up_data import BatchSize, made_up_shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,11 +23,13 @@ class InputNames(NamedTuple):
       inputs: {name in the text: input} of data.
       settings: {constant of the text: name} of the scalars that were fed.
       streams: {random stream of the plan: name in the text}.
+      copied: names in the text of those inputs that are no batches, and of which each example has a copy.
     """
 
     inputs: Dict[str, Input]
     settings: Dict[str, str]
     streams: Dict[str, str]
+    copied: Sequence[str] = ()
 
 
 def stream_name(name: str, others: Sequence[str]) -> str:
@@ -52,7 +55,8 @@ def input_names(plan: Plan) -> InputNames:
     """
     data = [entry for entry in plan.inputs + plan.common if entry.kind != "setting"]
     for entry in data:
-        if entry.kind != "batch" or entry in plan.common:
+        whole = entry.is_copied and not _is_batch_of_all(plan, entry)
+        if not (entry.kind == "batch" or whole) or entry in plan.common:
             raise Unwritten(f"inputs: {entry.name!r} is no batch of examples, which towers share out ({entry.kind})")
         if not entry.shape and not entry.example:
             raise Unwritten(f"inputs: the rank of {entry.name!r} is not known")
@@ -67,7 +71,14 @@ def input_names(plan: Plan) -> InputNames:
         if entry.kind == "setting" and entry.name not in settings.values():
             settings[_unused(identifier(entry.name).upper(), settings)] = entry.name
     others = [entry.name for entry in plan.noise]
-    return InputNames(inputs, settings, {name: stream_name(name, others) for name in others})
+    copied = [name for name, entry in inputs.items() if entry.is_copied]
+    return InputNames(inputs, settings, {name: stream_name(name, others) for name in others}, copied)
+
+
+def _is_batch_of_all(plan: Plan, entry: Input) -> bool:
+    """Returns whether an input that every tower gets whole is as long as a batch, so that it may hold examples."""
+    lengths = (plan.batch, (plan.batch or 0) * plan.towers)
+    return entry.kind == "same" and made_up_shape(entry, BatchSize(1, 1))[0] in lengths
 
 
 def names_of_lift(plan: Plan) -> InputNames:
@@ -81,7 +92,7 @@ def _input_name(entry: Input) -> str:
     word = identifier(entry.name)
     if not re.search(r"(?i)dequeue|placeholder|getnext|get_next|split|slice|batch|stag|value", word):
         return word
-    rank = 1 + len(example_sizes(entry))
+    rank = len(example_sizes(entry)) + (0 if entry.is_copied else 1)
     if entry.dtype.startswith("int"):
         return "labels" if rank == 1 else "ids"
     return "images" if rank == 4 else "features" if rank == 2 else "data"

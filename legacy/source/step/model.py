@@ -60,6 +60,7 @@ class Model(NamedTuple):
       streams: {random stream of the plan: name in the text}.
       rates: {constant of the text: (its value, the decay d whose 1 - d it is)}.
       losses: how many losses the result begins with.
+      copied: see `InputNames`.
     """
 
     statements: List[Statement]
@@ -71,6 +72,7 @@ class Model(NamedTuple):
     streams: Dict[str, str]
     rates: Dict[str, Tuple[np.float32, float]]
     losses: int = 1
+    copied: Sequence[str] = ()
 
 
 def recover_model(
@@ -125,7 +127,7 @@ def recover_model(
     _require_no_tables(statements)
     losses = 1 + len(phase.other_losses)
     given = (names.inputs, names.settings, statistics, recovery.batch, names.streams, rates)
-    return Model(statements, recovery, *given, losses)
+    return Model(statements, recovery, *given, losses, names.copied)
 
 
 def all_statements(model: Model) -> List[Statement]:

@@ -143,7 +143,8 @@ def _names(plan: Plan, tower: int, names: InputNames, trainable: Any, initialize
     """Returns the expressions that stand for the inputs of one tower's part."""
     given: Dict[str, Expression] = {}
     for name, entry in names.inputs.items():
-        given[entry.tensors[min(tower, len(entry.tensors) - 1)]] = Item(Name("batch"), f'"{name}"')
+        value: Expression = Item(Name("batch"), f'"{name}"')
+        given[entry.tensors[min(tower, len(entry.tensors) - 1)]] = Item(value, "0") if name in names.copied else value
     constants = {source: constant for constant, source in names.settings.items()}
     for entry in plan.inputs + plan.common:
         if entry.name in constants:

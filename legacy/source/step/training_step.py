@@ -99,6 +99,8 @@ def recover_step(
     model = parts.take(lambda: recover_model(plan, graph, phase, statistics, initializers, counters))
     if model is not None and has_own_variables(model):
         parts.reasons.append("model: towers read variables of their own; a workload's replicas share all")
+    if model is not None and not model.inputs:
+        parts.reasons.append("inputs: no data enter a step; a workload has at least one input")
     if parts.reasons:
         raise Unwritten("\n".join(dict.fromkeys(parts.reasons)))
     assert model is not None and rule is not None and learning_rate is not None and combine is not None

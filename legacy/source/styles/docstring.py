@@ -36,6 +36,8 @@ def notes_on(model: Model, assumed: Sequence[str]) -> List[str]:
         notes.append("kept as raw ops: " + ", ".join(sorted(set(raw))))
     if assumed:
         notes.append("assumed values of scalars that were fed: " + ", ".join(assumed))
+    if model.copied:
+        notes.append("no batches of examples, so that each example has a copy: " + ", ".join(model.copied))
     fixed = [name for name, entry in model.inputs.items() if None in (entry.shape or [None, None])[1:]]
     if fixed:
         notes.append("sizes that the old graph left open are fixed, as `inputs` says: " + ", ".join(fixed))

@@ -12,6 +12,7 @@ from tests.legacy.gallery import source
 from tests.legacy.source.trained import assert_port_verified
 from tests.legacy.variants.programs import BATCH, TOWERS, apply, setup_of, split_batch, sum_of_squares, towers, weights
 from tests.marks import slow_after
+from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
 #: {recorded program: a line of its source}.
@@ -81,6 +82,30 @@ def data_of_each_tower():
     return [apply(tf.add_n(gradients_of(loss)) / TOWERS)]
 
 
+def data_of_the_graph():
+    """Data that Python made while it built the graph."""
+    data = tf.constant([[1.0, -2.0, 0.5], [0.25, 1.0, -1.0]])
+    return [apply(tf.add_n(gradients_of(lambda tower: sum_of_squares(data * (tower + 1.0)))) / TOWERS)]
+
+
+def factors_of_all_towers():
+    """A vector that all towers are fed whole, beside the batch that they share out."""
+    xs, factors = split_batch(), v1.placeholder(tf.float32, [3], name="factors")
+    gradients = gradients_of(lambda tower: sum_of_squares(xs[tower] * factors))
+    return [apply(tf.reduce_max(tf.stack(gradients), 0))]
+
+
+def lengths_of_each_tower():
+    """A vector that each tower takes from a queue beside its batch, and that is no batch."""
+    queue = v1.FIFOQueue(4, [tf.float32, tf.float32], [[BATCH, 3], [3]])
+
+    def loss(tower):
+        x, scales = queue.dequeue()
+        return sum_of_squares(x * scales)
+
+    return [apply(tf.reduce_max(tf.stack(gradients_of(loss)), 0))]
+
+
 DATA_OF_EACH_TOWER = '("loaded_0/data", "loaded_1/data")[scope.replica % 2]'
 
 
@@ -113,6 +138,9 @@ def decay_after_combining():
         (two_train_ops, "_loss(scope, batch):"),
         (state_of_each_tower, 'scope.update(("own_0/mean", "own_1/mean")[scope.replica % 2], tf.reduce_mean('),
         (data_of_each_tower, f"scope.get({DATA_OF_EACH_TOWER}, (4, 3), trainable=False)"),
+        (data_of_the_graph, "        return {}"),
+        (factors_of_all_towers, 'batch["factors"][0]'),
+        (lengths_of_each_tower, "[0]"),
         (rows_of_an_embedding, 'rows = ["net/table"]'),
         (largest_gradient, 'tf.reduce_max(tf.stack(gradients["net/w"]), axis=0)'),
         (decay_after_combining, 'gradient = gradients["net/w"] + 0.01 * values["net/w"]'),
@@ -129,6 +157,27 @@ def test_data_of_another_tower_are_noticed(tmp_path):
     other = DATA_OF_EACH_TOWER.replace("replica %", "replica + 1) %").replace("[scope", "[(scope")
     result = assert_port_verified(setup, tmp_path, made, changed=lambda text: text.replace(DATA_OF_EACH_TOWER, other))
     assert not result.passed and result.first.stage == stages.LOSS
+
+
+def test_a_vector_of_all_towers_that_is_left_out_is_noticed(tmp_path):
+    setup, made = written(factors_of_all_towers, tmp_path)
+    assert "each example has a copy: factors" in " ".join(made.text.split())
+    changed = lambda text: text.replace('batch["factors"][0]', 'tf.ones_like(batch["factors"][0])')  # noqa: E731
+    result = assert_port_verified(setup, tmp_path, made, changed=changed)
+    assert not result.passed and result.first.stage == stages.LOSS
+
+
+def vector_as_long_as_the_batch():
+    """A vector that all towers are fed whole and that is as long as the batch, so that it may hold examples."""
+    x, scales = v1.placeholder(tf.float32, [TOWERS * BATCH, 3], name="x"), v1.placeholder(tf.float32, [TOWERS * BATCH])
+    xs = tf.split(x, TOWERS)
+    losses = lambda tower: sum_of_squares(xs[tower] * tf.reduce_sum(scales))  # noqa: E731
+    return [apply(tf.reduce_max(tf.stack(gradients_of(losses)), 0))]
+
+
+def test_a_vector_that_may_hold_examples_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"is no batch of examples, which towers share out \(same\)"):
+        written(vector_as_long_as_the_batch, tmp_path)
 
 
 def written(build, tmp_path):

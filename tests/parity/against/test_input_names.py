@@ -50,6 +50,11 @@ def test_inputs_correspond_by_name_or_as_the_only_ones_of_their_shape():
         (
             plan_with(Input("all", "float32", [4], "same", 0, ["all:0"], "all:0")),
             {"x": InputSpec(()), "all": InputSpec(())},
+            "'all' is float [] and in the old graph float32 [4]",
+        ),
+        (
+            plan_with(Input("all", "float32", [None], "same", 0, ["all:0"], "all:0")),
+            {"x": InputSpec(()), "all": InputSpec(())},
             "'all' is no batch of examples (same)",
         ),
     ],
@@ -58,6 +63,15 @@ def test_inputs_that_do_not_correspond_are_named(plan, specs, message):
     with pytest.raises(InputError) as error:
         match_inputs(plan, specs, {})
     assert message in str(error.value)
+
+
+def test_an_input_that_is_no_batch_corresponds_by_its_whole_shape():
+    lengths = Input("lengths", "float32", [3], "whole", 0, ["lengths:0"], "lengths:0")
+    specs = {"x": InputSpec(()), "sizes": InputSpec((3,))}
+    assert match_inputs(plan_with(lengths), specs, {}) == {"x": "x", "sizes": "lengths"}
+    assert with_port_shapes(lengths, InputSpec((3,))).shape == [3]
+    with pytest.raises(InputError, match="has no 'sizes'"):
+        match_inputs(plan_with(lengths), {"x": InputSpec(()), "sizes": InputSpec((4,))}, {})
 
 
 def test_open_sizes_and_limits_are_the_ports():

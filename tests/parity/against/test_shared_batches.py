@@ -51,6 +51,12 @@ def test_both_sides_get_the_same_numbers():
     assert batches([1, 2], "float64")[2].shards(0)[0]["x"].dtype == np.float64
 
 
+def test_each_example_has_a_copy_of_what_is_no_batch():
+    job = Job(Labelled(), 2, 4)
+    port = PortBatches(job, Given(job, 2), {"x": "old_x", "labels": "old_labels"}, ["labels"])
+    assert port.shards(0)[1]["labels"].tolist() == [2, 2]
+
+
 def test_a_number_beyond_int32_is_refused():
     with pytest.raises(InputError, match="'labels' holds 8589934592, more than a workload's int32 inputs"):
         batches([1, 1 << 33])[2].shards(0)

@@ -44,6 +44,12 @@ class Input:
     sparse: str = dataclasses.field(default="", metadata={OMIT_EMPTY: True})
     value: str = dataclasses.field(default="", metadata={OMIT_EMPTY: True})
 
+    @property
+    def is_copied(self) -> bool:
+        """Whether it is no batch of examples, but of one size, such as lengths: each example of a port has a copy."""
+        dense = bool(self.shape) and not self.sparse
+        return dense and self.kind in ("whole", "same") and (self.example or self.shape or [None])[0] is not None
+
 
 @dataclasses.dataclass
 class Noise:
