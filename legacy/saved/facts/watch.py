@@ -101,11 +101,12 @@ def _of_weights(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
 
 
 def _of_schedules(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate]) -> Iterator[str]:
-    """Yields a sentence for a schedule that has no constant of the number of towers."""
+    """Yields a sentence for a schedule that counts updates and has no constant of the number of towers."""
     towers, batch = analysed.plan.towers, analysed.plan.batch
     reported: set[str] = set()
     for rate in rates if towers > 1 else []:
-        counters = [v.name for v in analysed.plan.variables if v.name in rate.reads and analysed.is_counter(v.name)]
+        read = [v.name for v in analysed.plan.variables if v.name in rate.reads and analysed.is_counter(v.name)]
+        counters = [name for name in read if analysed.is_changed(name)]  # other runs may count something else
         counts_towers = {towers, towers * (batch or 1)} & set(rate.constants)
         if counters and rate.train_op == phase.train_op and not counts_towers and counters[0] not in reported:
             reported.add(counters[0])

@@ -90,6 +90,11 @@ class WholeGraph:
         """Name of the variable that an update op writes, or None."""
         return variable_of(self.graph, apply)
 
+    def is_scalar(self, variable: str) -> bool:
+        """Whether a variable holds one number, such as a step counter or the average of a loss for display."""
+        shape = self.graph.nodes[variable].attr["shape"].shape
+        return not shape.dim and not shape.unknown_rank
+
     def _data(self) -> set[str]:
         kinds = {name: self.graph.type(name) for name in self.graph.nodes}
         sources = {name for name, kind in kinds.items() if op_types.is_source(kind) or op_types.is_random(kind)}

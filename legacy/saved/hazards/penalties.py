@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import collections
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from legacy.saved.analysis import losses
@@ -166,7 +166,10 @@ def _miscounted(
     if len(own) < len(targets):
         return  # one loss of all towers contains each term as often as it is written
     wrong: dict[tuple[tuple[int, ...], float, float], list[Penalty]] = collections.OrderedDict()
+    terms = {entry.op: entry for entries in groups for entry in entries}
     for entries in groups:
+        if all(_is_sum_of_terms(whole, entry, terms) for entry in entries):
+            continue  # each of these terms is counted by itself: towers may sum them over other variables
         factor = _combining_factor(found, entries[0].variables[0], whole.count)
         counts = {tower: sum(1 for entry in entries if weights.get(entry.op)) for tower, weights in own}
         if factor is None or not any(counts.values()):
@@ -177,6 +180,12 @@ def _miscounted(
             wrong.setdefault((each, round(total, 6), factor), []).append(entries[0])
     for (each, total, factor), entries in wrong.items():
         yield _miscount_hazard(each, total, factor, entries)
+
+
+def _is_sum_of_terms(whole: WholeGraph, penalty: Penalty, terms: Mapping[str, Penalty]) -> bool:
+    """Whether a penalty is a linear function of other terms, which have all its variables."""
+    parts = [terms[name] for name in linear_weights(whole, penalty.op) if name in terms and name != penalty.op]
+    return {name for part in parts for name in part.variables} == set(penalty.variables)
 
 
 def _times_counted(

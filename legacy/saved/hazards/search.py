@@ -27,6 +27,7 @@ GRAPH_CHECKS = (
     placement.misplaced_towers,
     towers.unused_gradients,
     towers.unshared_variables,
+    towers.unshared_values,
     schedules.miscounted_steps,
     schedules.frozen_learning_rate,
     reports.reports_of_one_tower,

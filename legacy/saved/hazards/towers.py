@@ -6,6 +6,7 @@ import collections
 from collections.abc import Collection, Iterator
 
 from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.hazard import Hazard, listed_towers
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted
@@ -52,10 +53,15 @@ def _updates_of_some_towers(whole: WholeGraph, contributing: set[int]) -> Iterat
     updates: dict[tuple[int, ...], list[str]] = collections.defaultdict(list)
     labels = {name: 1 << tower for name, tower in whole.labels.items() if is_gradient_op(name)}
     arriving = whole.graph.flow(whole.graph.order(whole.reach), labels, controls=False)
+    reached = {a: {tower for tower in whole.towers() if arriving.get(a, 0) >> tower & 1} for a in whole.applies}
+    # Beside the train op, a program may have each tower's own, which it does not run: `minimize` of one tower's loss.
+    complete = {whole.variable_of(a) for a in whole.applies if a in whole.members and reached[a] == contributing}
     for apply in whole.applies:
-        reached = {tower for tower in whole.towers() if arriving.get(apply, 0) >> tower & 1}
-        if reached and reached != contributing and (not whole.trainable or whole.variable_of(apply) in whole.trainable):
-            updates[tuple(sorted(reached))].append(apply)
+        variable = whole.variable_of(apply)
+        if apply not in whole.members and variable in complete:
+            continue
+        if reached[apply] and reached[apply] != contributing and (not whole.trainable or variable in whole.trainable):
+            updates[tuple(sorted(reached[apply]))].append(apply)
     alone = len(updates) > 1 and all(len(towers) == 1 for towers in updates)  # each tower trains variables of its own
     sets = [{whole.variable_of(apply) for apply in applies} for applies in updates.values()]
     if alone and len(sets) == whole.count and all(names == sets[0] for names in sets):
@@ -106,6 +112,33 @@ def unshared_variables(whole: WholeGraph) -> Iterator[Hazard]:
             name,
             f"read by {listed_towers(towers)} of {whole.count} only",
             "every replica runs the same function: make all of them use it, or leave it out",
+        )
+
+
+def unshared_values(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds scalar variables that the step does not change, and of which each tower reads others.
+
+    Each tower makes a step counter of its own, and other runs count in one of them.
+    """
+    if whole.count < 2:
+        return
+    changed = {variable for name, variable in whole.writes.items() if name in whole.members}
+    read: dict[int, list[str]] = collections.defaultdict(list)
+    for name in sorted(whole.members - whole.trainable - changed):
+        if whole.graph.type(name) in op_types.VARIABLES and whole.is_scalar(name):
+            readers = {user for user in _readers(whole, name) if user in whole.members and not is_gradient_op(user)}
+            towers = whole.towers_of(readers)
+            if len(towers) == 1:
+                read[towers.pop()].append(name)
+    if len(read) == whole.count and len(set(map(len, read.values()))) == 1:
+        names = [name for tower in whole.towers() for name in read[tower]]
+        listed = ", ".join(names[:MOST_VARIABLES]) + (", ..." if len(names) > MOST_VARIABLES else "")
+        yield Hazard(
+            "VALUES_NOT_SHARED",
+            names[0],
+            f"each tower reads {counted(len(read[0]), 'scalar variable')} of its own, which the step does not change "
+            f"({listed}): where other runs change those of one tower alone, the towers compute different losses",
+            "one variable for all replicas, which the training loop changes; for parity, keep each tower's value",
         )
 
 

@@ -114,19 +114,13 @@ def _updates_outside(whole: WholeGraph) -> list[str]:
     changed = {variable for name, variable in whole.writes.items() if name in whole.members}
     updates = (listed | moving) & outside
     idle = [name for name in whole.graph.nodes if name in updates and whole.writes[name] not in changed]
-    return [name for name in idle if not _is_scalar(whole, whole.writes[name])]
+    return [name for name in idle if not whole.is_scalar(whole.writes[name])]
 
 
 def _listed(whole: WholeGraph, updates: list[str]) -> str:
     """The variables of some updates in words: "6 variables (a, b, c, ...)"."""
     still = list(dict.fromkeys(whole.writes[name] for name in updates))
     return f"{counted(len(still), 'variable')} ({', '.join(still[:3])}{', ...' if len(still) > 3 else ''})"
-
-
-def _is_scalar(whole: WholeGraph, variable: str) -> bool:
-    """Whether a variable holds one number, as the average of a loss for display: it is no statistic of the model."""
-    shape = whole.graph.nodes[variable].attr["shape"].shape
-    return not shape.dim and not shape.unknown_rank
 
 
 def mixed_combining(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:

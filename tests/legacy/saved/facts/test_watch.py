@@ -33,6 +33,7 @@ def warnings(
     batch=None,
     rates=(),
     counters=(),
+    changed=True,
     races=(),
     parts=((), ()),
 ):
@@ -67,6 +68,7 @@ def warnings(
         context=CONTEXT,
         clippings=None,
         is_counter=is_counter,
+        is_changed=lambda name: changed,
     )
     return list(watch.sentences(step, statistics, rates))
 
@@ -184,3 +186,10 @@ def test_a_schedule_without_the_number_of_towers(constants, train_op, towers, ex
 def test_a_learning_rate_that_reads_no_counter_is_no_schedule():
     rate = LearningRate("train", "rate:0", "the value of step_size", "-", ("step_size",), ())
     assert warnings(rates=[rate], counters=["step"]) == []
+
+
+@pytest.mark.parametrize("changed, expected", [(True, 1), (False, 0)])
+def test_a_schedule_of_what_other_runs_count_counts_no_updates(changed, expected):
+    """Such as the steps of a game, which the program adds to its counter after each episode."""
+    rate = LearningRate("train", "rate:0", "a function", "-", ("global_step",), (1000.0,))
+    assert len(warnings(rates=[rate], counters=["global_step"], changed=changed)) == expected

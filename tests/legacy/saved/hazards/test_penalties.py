@@ -66,6 +66,27 @@ def test_penalties_that_are_repeated_in_each_tower_are_counted_in_terms():
     assert description.endswith("it counts 2.5 times, 1.25 times as often as in a tower with 2")
 
 
+OF_SEVERAL = """
+    u = VariableV2()
+    tower_0/w_term = L2Loss(w)
+    tower_0/l2_loss = Mul(tower_0/sum, scale)
+    tower_0/sum = AddN({0})
+    tower_1/w_term = L2Loss(w)
+    tower_1/u_term = L2Loss(u)
+    tower_1/l2_loss = Mul(tower_1/sum, scale)
+    tower_1/sum = AddN({1})
+    """
+
+
+@pytest.mark.parametrize("first, expected", [("tower_0/w_term", 0), ("tower_0/data", 1)])
+def test_sums_of_penalties_over_other_variables_are_counted_term_by_term(first, expected):
+    """The second tower has a variable more than the first, and so a sum of other terms."""
+    text = PENALTY.replace("/l2 = L2Loss(w)", "/l2 = Identity(tower_0/l2_loss)", 1)
+    text = text.replace("/l2 = L2Loss(w)", "/l2 = Identity(tower_1/l2_loss)")
+    more = OF_SEVERAL.format(first, "tower_1/w_term, tower_1/u_term")
+    assert len(found(text + more)) == expected
+
+
 def test_a_penalty_in_no_gradient():
     text = PENALTY.replace("L2Loss", "Square") + "my_regularizer = Mul(w, scale)\n"
     assert [entry[:2] for entry in found(text)] == [("REGULARIZATION_LOST", "my_regularizer")]

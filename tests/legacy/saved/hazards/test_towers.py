@@ -1,9 +1,14 @@
 """Hazards of what towers share, each with a program that does not have it."""
 
 import pytest
+import tensorflow as tf
 
+from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards import placement, towers
+from tests.legacy.saved.graphs import graph_of, saved
 from tests.legacy.saved.hazards.two_towers import G0, G1, TOWERS, hazards
+
+SCALAR = {"shape": tf.TensorShape([])}
 
 
 @pytest.mark.parametrize(
@@ -78,3 +83,44 @@ def test_copies_of_a_model_that_all_towers_gradients_update_are_shared_by_hand()
     assert hazards(towers.unshared_variables, COPIES) == []
     alone = COPIES.replace(f"AddN({G0}, {G1})", f"AddN({G0})", 1)
     assert [found[0] for found in hazards(towers.unshared_variables, alone)] == ["VARIABLES_NOT_SHARED"]
+
+
+def hazards_of_step(check, text, train_op):
+    """[(id, op, description)] that a check finds where the program runs one of its train ops."""
+    shapes = {name: SCALAR for name in ("step_0", "step_1") if name in text}
+    whole = WholeGraph(saved(graph_of(text, **shapes), trainable_variables=["v", "w"]))
+    whole.members = whole.graph.ancestors([train_op])
+    return [hazard[:3] for hazard in check(whole)]
+
+
+MINIMIZED = f"""
+    own_0 = ApplyGradientDescent(v, {G0})
+    own_1 = ApplyGradientDescent(v, {G1})
+    train = NoOp(^train_v, ^train_w)
+    each = NoOp(^own_0, ^own_1)
+    """
+
+
+def test_updates_of_single_towers_that_the_step_does_not_run():
+    """`minimize` in each tower makes them, also where the program applies averaged gradients."""
+    assert hazards_of_step(towers.unused_gradients, TOWERS + MINIMIZED, "train") == []
+    found = hazards_of_step(towers.unused_gradients, TOWERS + MINIMIZED, "each")
+    assert [entry[0] for entry in found] == ["TOWERS_UPDATE_ALONE"]
+
+
+def test_step_counters_that_each_tower_makes():
+    counters = """
+        step_0 = VariableV2()
+        step_1 = VariableV2()
+        tower_0/beta = Mul(step_0) @ /gpu:0
+        tower_1/beta = Mul(step_1) @ /gpu:1
+        """
+    own = counters + TOWERS.replace("0/y = Mul(v, w)", "0/y = Mul(v, w, tower_0/beta)")
+    own = own.replace("1/y = Mul(v, w)", "1/y = Mul(v, w, tower_1/beta)") + "train = NoOp(^train_v, ^train_w{more})"
+    ((name, op, text),) = hazards_of_step(towers.unshared_values, own.format(more=""), "train")
+    assert (name, op) == ("VALUES_NOT_SHARED", "step_0")
+    assert text.startswith("each tower reads 1 scalar variable of its own, which the step does not change (step_0, ")
+    shared = own.format(more="").replace("Mul(step_1)", "Mul(step_0)")
+    assert hazards_of_step(towers.unshared_values, shared, "train") == []
+    counted = own.format(more=", ^count_0, ^count_1") + "\ncount_0 = AssignAdd(step_0)\ncount_1 = AssignAdd(step_1)"
+    assert hazards_of_step(towers.unshared_values, counted, "train") == []
