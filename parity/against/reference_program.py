@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from legacy.rerun.program import OldGraphProgram
 from legacy.rerun.replicated import ReplicatedOldGraph
 from parity.against.variable_names import VariableNames
+from parity.comparison.sparse_gradients import dense_gradients
 from workloads.lifted.plan import Effect, Phase, indices_label
 from workloads.lifted.workload import LiftedWorkload
 from workloads.program import Arrays, Program, State, StepRecord
@@ -124,27 +125,6 @@ class ReferenceProgram(Program):
 
     def _old_state(self, state: State) -> State:
         return self._workload.state(state.step, self._names.old_values(state))
-
-
-def dense_gradients(gradients: Arrays, shapes: Mapping[str, Sequence[int]]) -> Arrays:
-    """Returns gradients as dense arrays: rows are added at their indices, in their order.
-
-    Args:
-      gradients: {weight: gradient, or its rows}, and {`indices_label(weight)`: the rows' indices}.
-      shapes: {weight: shape}.
-
-    Returns:
-      {weight: array of its shape}.
-    """
-    found = {}
-    for name in shapes:
-        rows = gradients.get(indices_label(name))
-        if name in gradients and rows is not None:
-            found[name] = np.zeros(shapes[name], gradients[name].dtype)
-            np.add.at(found[name], np.ravel(rows), gradients[name].reshape((-1, *shapes[name][1:])))
-        elif name in gradients:
-            found[name] = gradients[name]
-    return found
 
 
 def scaled(value: np.ndarray, factor: float) -> np.ndarray:

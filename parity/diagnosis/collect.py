@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 
+from parity.comparison.sparse_gradients import with_dense_gradients
 from parity.diagnosis.context.job_context import Context, context_of_recording
 from parity.diagnosis.evidence import Evidence
 from parity.diagnosis.steps.comparable import (
@@ -80,7 +81,7 @@ def most_steps(state: State, replicas: int) -> int:
 
 def _retake(program: Program, state: State) -> StepRecord:
     program.load(state)
-    return program.step()
+    return with_dense_gradients(program.step())
 
 
 def evidence_of_recordings(left: Recording, right: Recording, steps: int = 0) -> Evidence:

@@ -8,6 +8,7 @@ import functools
 import numpy as np
 
 from parity.comparison.fits import relative_norm
+from parity.comparison.sparse_gradients import with_dense_gradients
 from workloads.program import State, StepRecord
 
 #: Two states are the same if every weight differs by at most so many roundings of its length.
@@ -19,7 +20,7 @@ class ComparedStep:
     """One step of both sides.
 
     Attributes:
-      left, right: the records.
+      left, right: the records; sparse gradients are made dense.
       left_before, right_before: the states that the sides took the step from.
       locked: whether the right's state was loaded from the left.
     """
@@ -29,6 +30,9 @@ class ComparedStep:
     left_before: State
     right_before: State
     locked: bool = False
+
+    def __post_init__(self) -> None:
+        self.left, self.right = with_dense_gradients(self.left), with_dense_gradients(self.right)
 
     @functools.cached_property
     def same_state(self) -> bool:

@@ -4,18 +4,12 @@ import numpy as np
 import pytest
 
 from legacy.options import LegacyOptions
-from parity.against.reference_program import ObservedOldGraph, ReferenceProgram, dense_gradients, only_rate, scaled
+from parity.against.reference_program import ObservedOldGraph, ReferenceProgram, only_rate, scaled
 from parity.against.variable_names import VariableNames
 from tests.small_lift import RATE, START, CountingSource, small_job
 from workloads.program import Program, State, StepRecord
 from workloads.support.errors import InputError
 from workloads.variable_spec import VariableSpec
-
-
-def test_rows_are_added_at_their_indices():
-    rows = {"w": np.array([[1.0, 2], [3, 4], [5, 6]], np.float32), "w (indices)": np.array([2, 0, 2])}
-    dense = dense_gradients({**rows, "b": np.ones(2)}, {"w": (3, 2), "b": (2,), "unused": ()})
-    assert dense["w"].tolist() == [[3, 4], [0, 0], [6, 8]] and dense["b"].tolist() == [1, 1] and len(dense) == 2
 
 
 def test_a_factor_keeps_the_dtype():

@@ -9,9 +9,9 @@ A command module defines its flags and a `main`, and ends with
 
 `main` gets the positional arguments and returns the exit status. Statuses: 0 success (or None); 1 what the command
 checks does not hold, or `Lost`; 2 input that cannot be used (bad flags, `InputError`); 4 the user's own code failed
-(`UserError`); 130 Ctrl-C; 141 the reader of the output is gone; 143 SIGTERM. Each of 1, 2 and 4 is reported by one line
-on stderr, after the whole traceback with `--traceback`; a traceback without that flag is a defect of this project. The
-process ends with its last line, see `ending`.
+(`UserError`); 70 a defect of this project, with its traceback; 130 Ctrl-C; 141 the reader of the output is gone; 143
+SIGTERM. Each of 1, 2 and 4 is reported by one line on stderr, after the whole traceback with `--traceback`. The process
+ends with its last line, see `ending`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from workloads.support.command_line import flag_help
 from workloads.support.errors import CommandError, InputError, UserError, require
 from workloads.support.files import json_file
 from workloads.support.processes import ending, isolation
-from workloads.support.processes.ending import BROKEN_PIPE, INTERRUPTED, TERMINATED, Terminated
+from workloads.support.processes.ending import BROKEN_PIPE, DEFECT, INTERRUPTED, TERMINATED, Terminated
 from workloads.support.user import user_code
 
 #: Exit status where the user's own workload, data function or schedule failed.
@@ -171,7 +171,7 @@ def _status_of_exit(work: Callable[[], object]) -> int:
         if ending.signal_status() is not None:
             raise  # which `status_of` reports
         sys.excepthook(*sys.exc_info())
-        return 1
+        return DEFECT
     return 0
 
 

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 #: Exit statuses, as a shell gives them for the signals SIGINT, SIGPIPE and SIGTERM.
 INTERRUPTED, BROKEN_PIPE, TERMINATED = 128 + 2, 128 + 13, 128 + 15
 
+#: Exit status of a defect of this project (EX_SOFTWARE), so that its traceback is never taken for a failed check.
+DEFECT = 70
+
 #: Seconds from a signal to the end of the process, and seconds that exit functions may take.
 GRACE = 3.0
 

@@ -93,7 +93,7 @@ def _pass_signals_to(child: int) -> Callable[[], None]:
 
 def _run_child(work: Callable[[], int], writer: int, parent: int, limits: Limits) -> NoReturn:
     """Runs `work` in the forked child and ends the process."""
-    status = 1
+    status = ending.DEFECT
     try:
         environment.end_with_parent(parent)
         os.setpgid(0, 0)  # Ctrl-C reaches the parent, which passes it on: once
@@ -108,7 +108,7 @@ def _run_child(work: Callable[[], int], writer: int, parent: int, limits: Limits
         status = work()
     except SystemExit as error:
         status = error.code if isinstance(error.code, int) else 1
-    except BaseException:  # a defect, which shows its traceback
+    except BaseException:
         sys.excepthook(*sys.exc_info())
     ending.end_process(status)
 

@@ -102,7 +102,7 @@ def test_a_command_ends_with_its_last_line(work, status, out, err, start, tmp_pa
 def test_an_unexpected_exception_is_shown_and_ends_it_too(start):
     process = start(WAITS + "raise ZeroDivisionError('twice')")
     out, err = process.communicate(timeout=120)
-    assert process.returncode == 1 and out == "exit function\n"
+    assert process.returncode == 70 and out == "exit function\n"
     assert err.startswith("Traceback") and err.endswith("ZeroDivisionError: twice\n")
 
 

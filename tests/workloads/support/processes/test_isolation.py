@@ -44,7 +44,7 @@ def test_the_status_and_what_is_printed_are_the_works():
 def test_refused_input_and_defects_are_reported_as_without_a_child():
     assert run("raise InputError('--x: got 1, not this')").stderr == "error: --x: got 1, not this\n"
     defect = run("1 / 0")
-    assert defect.returncode == 1 and "ZeroDivisionError" in defect.stderr
+    assert defect.returncode == 70 and "ZeroDivisionError" in defect.stderr
 
 
 LAST_WORDS = (
