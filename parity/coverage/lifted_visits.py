@@ -9,6 +9,8 @@ import numpy as np
 
 from legacy.saved.facts.analysed_step import is_counter
 from parity.comparison.tour import Visit
+from parity.coverage.branch_visits import find_deciders, in_other_branches, overflowing
+from parity.coverage.counted_numbers import numbers_beside
 from parity.coverage.visits import MOST_RANDOM, SMALL_SLOTS, CoverageState, random_visit
 from workloads.lifted.plan import Variable
 from workloads.lifted.workload import KINDS, LiftedWorkload
@@ -33,6 +35,7 @@ def visits_of_lift(
     last: State,
     coverage: CoverageState,
     find_small_gradients: FindSmallGradients | None = None,
+    with_overflow: bool = False,
 ) -> Iterator[Visit]:
     """Makes the visits of a lifted program, while any mutant is missing.
 
@@ -42,12 +45,13 @@ def visits_of_lift(
       last: the state after the ordinary steps.
       coverage: of the steps so far.
       find_small_gradients: for the visit of small gradients; None for no such visit.
+      with_overflow: whether gradients may overflow: a comparison in float64 cannot show what follows.
 
     Yields:
       the visits; of a program with several train ops, each state once for each.
     """
     step, phases = last.step, len(workload.plan.phases)
-    for visit in _visits(workload, numbers, last):
+    for visit in _visits_of_branches(workload, numbers, last, coverage, with_overflow):
         if not coverage.any_missing():
             return
         for _ in range(phases):
@@ -57,9 +61,27 @@ def visits_of_lift(
         yield Visit(f"the smallest gradients of {MORE_STEPS} more steps", find_small_gradients(last, MORE_STEPS))
 
 
-def _visits(workload: LiftedWorkload, numbers: Sequence[int], last: State) -> Iterator[Visit]:
+def _visits_of_branches(
+    workload: LiftedWorkload, numbers: Sequence[int], last: State, coverage: CoverageState, with_overflow: bool
+) -> Iterator[Visit]:
+    """Yields the visits; of a program that changes variables in branches also those that take other branches."""
+    deciders = find_deciders(workload) if coverage.any_missing() else None
+    if deciders is None:
+        yield from _visits(workload, numbers, last)
+        return
+    if with_overflow:
+        yield from overflowing(last, deciders)
+    yield from in_other_branches(Visit("the last state", last), deciders)
+    for visit in _visits(workload, numbers, last, deciders.numbers):
+        yield visit
+        yield from in_other_branches(visit, deciders)
+
+
+def _visits(workload: LiftedWorkload, numbers: Sequence[int], last: State, more: Sequence[int] = ()) -> Iterator[Visit]:
     counters = [v for v in workload.plan.variables if _is_integer(v) or is_counter(workload.plan, v.name)]
-    steps = sorted({number + shift for number in numbers for shift in (-1, 0, 1)} | set(LATE))
+    if counters and not numbers:  # an optimizer that was written by hand has no tensor of the learning rate
+        numbers = numbers_beside(workload.plan, workload.graph, {v.name for v in counters})
+    steps = sorted({number + shift for number in [*numbers, *more] for shift in (-1, 0, 1)} | set(LATE))
     for count in steps if counters else ():
         yield Visit(f"the graph's own count at {count:,}", _counted(last, counters, count))
     yield Visit("slots near zero", _scaled(last, "slots", SMALL_SLOTS))

@@ -76,6 +76,7 @@ class Measurement(Tour):
         self._last_is_finite = step.is_finite
         if step.is_finite:
             self._note(step)
+        if step.is_finite or step.ends_finite and self._dtype == self._job.dtype:  # float64 would not overflow
             self._try_all(step)
 
     def visits(self, last: State) -> Iterator[Visit]:

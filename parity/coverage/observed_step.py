@@ -13,7 +13,7 @@ from parity.coverage import formulas
 from parity.coverage.formulas import UpdatedState
 from workloads.job import Job
 from workloads.numerics import staleness
-from workloads.program import Arrays, State, StepRecord
+from workloads.program import STATES, Arrays, State, StepRecord
 
 
 @dataclasses.dataclass
@@ -83,6 +83,13 @@ class ObservedStep:
         """The weights' moving averages by the job's rule; none without one."""
         rule = self.job.workload.moving_average
         return {} if rule is None else formulas.moved_averages(rule, self.before, self.record.state, self.dtype)
+
+    @functools.cached_property
+    def ends_finite(self) -> bool:
+        """Whether the state after the step is free of NaN and infinity, as where a step is skipped on an overflow."""
+        state = self.record.state
+        arrays = [value for kind in STATES for value in getattr(state, kind).values()]
+        return all(bool(np.isfinite(array).all()) for array in arrays if np.asarray(array).dtype.kind == "f")
 
     @functools.cached_property
     def is_finite(self) -> bool:

@@ -70,7 +70,7 @@ def measurement(setup: Setup, specs: Sequence[VariableSpec], plan: CoveragePlan)
         )
         if job.workload.is_lifted:
             assert towers is not None  # made above
-            mutants, choose = _of_lift(job, source, towers, gradients, plan.whole)
+            mutants, choose = _of_lift(job, source, towers, gradients, plan)
         else:
             mutants, choose = _of_job(job, source, specs, gradients)
             mutants += towers.mutants(with_towers=True) if towers is not None else []
@@ -88,13 +88,16 @@ def _of_job(
 
 
 def _of_lift(
-    job: Job, source: Source, towers: MutatedTowers, gradients: GradientLog, whole: bool
+    job: Job, source: Source, towers: MutatedTowers, gradients: GradientLog, plan: CoveragePlan
 ) -> tuple[list[Mutant], ChooseVisits]:
     """Mutants and visits of a job whose choices are in a saved graph."""
     workload, numbers = as_lifted(job.workload), towers.index.counted_numbers()
-    mutants = [*input_mutants(job, source), *_lifted_updates(workload, gradients), *towers.mutants(whole)]
-    find_small_gradients = towers.find_small_gradients if whole else None
-    return mutants, lambda last, coverage: visits_of_lift(workload, numbers, last, coverage, find_small_gradients)
+    mutants = [*input_mutants(job, source), *_lifted_updates(workload, gradients), *towers.mutants(plan.whole)]
+    find_small_gradients = towers.find_small_gradients if plan.whole else None
+    is_exact = plan.tolerance_name == "exact"
+    return mutants, lambda last, coverage: visits_of_lift(
+        workload, numbers, last, coverage, find_small_gradients, is_exact
+    )
 
 
 def _towers(setup: Setup) -> MutatedTowers:

@@ -1,0 +1,138 @@
+"""Visits of a lifted program that changes variables in branches of a `cond`, so that other branches are taken."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from legacy.saved.graph.imported import ImportedGraph
+from parity.comparison.tour import Visit
+from parity.coverage.counted_numbers import scalar_value
+from workloads.lifted.graph import Graph, parse_tensor_name
+from workloads.lifted.plan import Variable
+from workloads.lifted.workload import KINDS, LiftedWorkload
+from workloads.program import Arrays, State
+
+#: Ops that ask whether numbers are finite.
+_ASK_FINITE = {"IsFinite", "IsInf", "IsNan", "CheckNumerics"}
+_REMAINDERS = ("FloorMod", "Mod", "TruncateMod")
+#: A longer period is not searched: a run of so many steps would show it as well.
+LONGEST_PERIOD = 10**6
+#: Powers of 2 between a weight near the largest number and that number; factor on weights for larger gradients.
+MARGIN, STEEP = 28, 1024.0
+
+
+class Deciders(NamedTuple):
+    """The numbers that decide which branches a step takes.
+
+    Attributes:
+      counters: integer scalars that predicates are computed from.
+      numbers: whole numbers, from 2 on, that predicates compare with or divide by.
+      period: predicates of remainders are the same after so many counts; 1 without any.
+      scales: float scalars that a branch changes, such as a loss scale.
+      ask_finite: whether a predicate asks if numbers are finite.
+    """
+
+    counters: list[Variable]
+    numbers: list[int]
+    period: int
+    scales: list[Variable]
+    ask_finite: bool
+
+
+def find_deciders(workload: LiftedWorkload) -> Deciders | None:
+    """Returns what decides the branches in which a lift changes variables; None if it does so in no branch."""
+    effects = [e for phase in workload.plan.phases for e in phase.effects if e.condition is not None]
+    if not effects:
+        return None
+    plan, graph = workload.plan, workload.graph
+    predicates = [condition.predicate for effect in effects for condition in effect.conditions]
+    whole = _whole_numbers_before(graph, predicates)
+    names = {plan.aliases[f"{node}:0"] for node in whole if f"{node}:0" in plan.aliases}
+    changed = {name for effect in effects for name in effect.writes}
+    scalars = [v for v in plan.variables if not v.shape and KINDS[v.role] == "statistics"]
+    values = {node: scalar_value(graph, node) for node in whole}
+    numbers = {node: int(value) for node, value in values.items() if value is not None and value >= 2}
+    divisors = {graph.inputs(node)[1].node for node in whole if graph.type(node) in _REMAINDERS}
+    period = math.lcm(*(number for node, number in numbers.items() if node in divisors))
+    before = graph.ancestors([parse_tensor_name(predicate).node for predicate in predicates], controls=False)
+    return Deciders(
+        counters=[v for v in scalars if v.name in names and "int" in v.dtype],
+        numbers=sorted(set(numbers.values())),
+        period=period if period <= LONGEST_PERIOD else 1,
+        scales=[v for v in scalars if v.name in changed and "float" in v.dtype],
+        ask_finite=any(graph.type(node) in _ASK_FINITE for node in before),
+    )
+
+
+def overflowing(last: State, deciders: Deciders) -> Iterator[Visit]:
+    """Makes states whose gradients overflow, so that a step which asks for finite ones is skipped.
+
+    Args:
+      last: the state after the ordinary steps.
+      deciders: of the program.
+
+    Yields:
+      the visits: of the largest loss scale; with larger weights; of weights near the largest number.
+    """
+    if not deciders.ask_finite:
+        return
+    largest = _with_statistics(last, {v.name: float(np.finfo(v.dtype).max) for v in deciders.scales})
+    text = ", ".join(f"{v.name} at the largest number" for v in deciders.scales)
+    if text:
+        yield Visit(text, largest)
+        yield Visit(f"{text}, weights times {STEEP:g}", _with_weights_times(largest, lambda dtype: STEEP))
+    ones = _with_statistics(last, {v.name: 1.0 for v in deciders.scales})
+    at = "".join(f", {v.name} at 1" for v in deciders.scales)
+    near = _with_weights_times(ones, lambda dtype: float(2.0 ** (np.finfo(dtype).maxexp - MARGIN)))
+    yield Visit(f"weights near the largest number{at}", near)
+
+
+def in_other_branches(visit: Visit, deciders: Deciders) -> Iterator[Visit]:
+    """Moves the counters of a visit to where predicates of remainders change.
+
+    Args:
+      visit: the visit.
+      deciders: of the program.
+
+    Yields:
+      the visit with all counters that decide one count before a multiple of the period, then at a multiple.
+    """
+    for rest in (deciders.period - 1, 0) if deciders.period > 1 and deciders.counters else ():
+        counts = {v.name: int(visit.state.statistics[v.name]) for v in deciders.counters}
+        moved = {name: count - count % deciders.period + rest for name, count in counts.items()}
+        text = ", ".join(f"{name} at {count:,}" for name, count in moved.items())
+        yield visit._replace(name=f"{visit.name}, {text}", state=_with_statistics(visit.state, moved))
+
+
+def _with_statistics(state: State, values: Mapping[str, float]) -> State:
+    """Returns a state in which some statistics have other values."""
+    given = {name: np.asarray(value, state.statistics[name].dtype) for name, value in values.items()}
+    return dataclasses.replace(state, statistics={**state.statistics, **given})
+
+
+def _with_weights_times(state: State, factor: Callable[[np.dtype], float]) -> State:
+    """Returns a state whose weights are multiplied by a factor for their dtype."""
+    weights: Arrays = {}
+    for name, value in state.weights.items():
+        weights[name] = np.asarray(value * factor(value.dtype), value.dtype) if value.dtype.kind == "f" else value
+    return dataclasses.replace(state, weights=weights)
+
+
+def _whole_numbers_before(graph: Graph, predicates: list[str]) -> set[str]:
+    """Returns the nodes that predicates are computed from by way of whole numbers and truth values alone."""
+    imported = ImportedGraph(graph).tf_graph
+    todo, seen = [parse_tensor_name(predicate) for predicate in predicates], set()
+    while todo:
+        tensor = todo.pop()
+        if tensor.node in seen:
+            continue
+        dtype = imported.get_tensor_by_name(tensor.name).dtype.base_dtype
+        if dtype.is_integer or dtype.is_bool:
+            seen.add(tensor.node)
+            todo += graph.inputs(tensor.node)
+    return seen

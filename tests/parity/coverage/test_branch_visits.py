@@ -1,0 +1,105 @@
+"""Visits of programs that change variables in branches: of overflowing gradients, and of the counts that decide."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from parity.comparison.result import Verdict
+from parity.comparison.tour import Visit
+from parity.coverage.branch_visits import Deciders, find_deciders, in_other_branches, overflowing
+from parity.coverage.counted_numbers import numbers_beside, scalar_value
+from parity.verdict.compare_programs import ComparisonPlan, compare_programs
+from tests.legacy.source import conditional
+from tests.legacy.variants.programs import gradient_of, lifted, mean_of, plain, split_batch, towers, weights
+from workloads.lifted.graph import Graph
+from workloads.lifted.plan import Variable
+from workloads.program import State
+
+v1 = tf.compat.v1
+COUNT = Variable("count", [], "int32", "statistic")
+SCALE = Variable("scale", [], "float32", "statistic")
+
+
+def last_state():
+    statistics = {"count": np.asarray(20, np.int32), "scale": np.float32(8)}
+    return State(5, {"w": np.float32([1, 2])}, {}, statistics, {})
+
+
+@conditional.with_old_cond
+def scaled_loss_of_a_short_run():
+    """A loss scale that no gradient of the first steps overflows with."""
+    scale = plain("scale", [], 1024.0)
+    gradient = conditional.mean_gradient(scale)
+    return v1.cond(
+        conditional.all_finite(gradient),
+        lambda: v1.group(conditional.momentum(gradient)),
+        lambda: v1.group(v1.assign(scale, scale / 2.0)),
+    ).op
+
+
+@conditional.with_old_cond
+def decayed_every_third_step():
+    """A rate that falls for ten counts, for a rule that was written by hand in a branch of every third step."""
+    steps, gradient = conditional.counter("global_step"), conditional.mean_gradient()
+    runs = v1.assign_add(steps, 1)
+    rate = 0.25 * (1.0 - tf.minimum(tf.cast(steps, tf.float32), 10.0) / 10.0)
+    return v1.cond(
+        tf.equal(runs % 3, 0), lambda: v1.group(v1.assign_sub(weights(), rate * gradient)), lambda: v1.no_op()
+    ).op
+
+
+def test_a_program_without_branches_has_no_deciders(tmp_path):
+    def build():
+        xs = split_batch()
+        return mean_of(towers(lambda tower: gradient_of(xs[tower])))
+
+    assert find_deciders(lifted(build, tmp_path).job.workload) is None
+
+
+def test_the_deciders_of_a_loss_scale_and_of_a_count(tmp_path):
+    found = find_deciders(lifted(conditional.scaled_loss, tmp_path / "scale").job.workload)
+    assert [v.name for v in found.scales] == ["scale"] and found.ask_finite
+    assert [v.name for v in found.counters] == ["good"] and found.period == 2 and found.numbers == [2]
+    found = find_deciders(lifted(decayed_every_third_step, tmp_path / "third").job.workload)
+    assert not found.ask_finite and found.period == 3 and [v.name for v in found.counters] == ["global_step"]
+    assert not found.scales
+
+
+def test_counts_move_to_where_a_remainder_changes():
+    found = list(in_other_branches(Visit("v", last_state()), Deciders([COUNT], [3], 3, [], False)))
+    assert [visit.name for visit in found] == ["v, count at 20", "v, count at 18"]
+    assert [visit.state.statistics["count"].dtype for visit in found] == [np.int32] * 2
+    assert not list(in_other_branches(Visit("v", last_state()), Deciders([COUNT], [3], 1, [], False)))
+
+
+def test_gradients_overflow_by_their_scale_or_by_the_weights():
+    deciders = Deciders([], [], 1, [SCALE], True)
+    largest, steep, near = overflowing(last_state(), deciders)
+    assert largest.state.statistics["scale"] == np.finfo(np.float32).max and largest.state.weights["w"][0] == 1.0
+    assert steep.state.weights["w"][1] == 2048.0
+    assert near.state.statistics["scale"] == 1.0 and near.state.weights["w"][0] == np.float32(2.0**100)
+    assert near.name == "weights near the largest number, scale at 1"
+    assert not list(overflowing(last_state(), deciders._replace(ask_finite=False)))
+
+
+def test_the_numbers_that_a_counter_meets(tmp_path):
+    workload = lifted(decayed_every_third_step, tmp_path).job.workload
+    assert numbers_beside(workload.plan, workload.graph, {"global_step"}) == [3, 10]
+    assert numbers_beside(workload.plan, workload.graph, set()) == []
+
+
+def test_a_constant_that_is_no_finite_scalar_is_no_number():
+    with tf.Graph().as_default() as built:
+        for name, value in {"three": 3, "nan": float("nan"), "two": [1.0, 2.0]}.items():
+            tf.constant(value, name=name)
+    graph = Graph(built.as_graph_def())
+    assert [scalar_value(graph, name) for name in ("three", "nan", "two")] == [3.0, None, None]
+
+
+@pytest.mark.parametrize("build", [scaled_loss_of_a_short_run, decayed_every_third_step])
+def test_both_branches_are_shown_by_visits_only(build, tmp_path):
+    setup = lifted(build, tmp_path)
+    found = compare_programs(setup, None, ComparisonPlan(4, tolerance_name="exact"))
+    assert found.verification.verdict is Verdict.PARITY, found.verification.not_shown
+    without = compare_programs(setup, None, ComparisonPlan(4, tolerance_name="exact", with_visits=False))
+    assert without.verification.verdict is Verdict.NOT_SHOWN
