@@ -1,7 +1,7 @@
 """Branches of 1.x's `cond`: a choice between two values, of which the graph computes one and the text both.
 
 A tensor that is not chosen gets a gradient of zeros, which changes no bit of the sum that it is added to; only where a
-branch keeps its ops from numbers for which they are not finite, zero times infinity would be left.
+branch keeps its ops from numbers for which they are not finite, zero times infinity would be left: those are guarded.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ _FINITE_BY_CONSTANTS = ("RealDiv", "Div", "Pow", "FloorDiv", "Mod", "FloorMod")
 
 
 def merge_branches(graph_def: Any) -> Any:
-    """Replaces the branches of a graph by choices; ops that fail for some numbers are named in `GUARDED`.
+    """Replaces the branches of a graph by choices.
+
+    Ops that fail for some numbers, or are not finite, are named in `GUARDED`.
 
     Args:
       graph_def: the GraphDef, without loops.
@@ -35,7 +37,7 @@ def merge_branches(graph_def: Any) -> Any:
       The GraphDef with a `SelectV2` for each Merge and a copy for each Switch.
 
     Raises:
-      Unwritten: a branch depends on more than one predicate, or is not finite for all numbers.
+      Unwritten: a branch depends on more than one predicate.
     """
     nodes = {node.name: node for node in graph_def.node}
     if not any(node.op == "Merge" for node in graph_def.node):
@@ -78,8 +80,7 @@ def _predicate(nodes: Dict[str, Any], merge: str) -> Tuple[str, Set[str]]:
             if nodes[name].op == "Switch" and not inner:
                 found.add(_source(nodes, nodes[name].input[1]))
                 continue
-            _require_finite(nodes, name, merge)
-            guarded |= {name} if nodes[name].op in _FAILS else set()
+            guarded |= {name} if nodes[name].op in _FAILS or not _is_finite(nodes, name) else set()
             depth = inner + {"Switch": -1, "Merge": 1}.get(nodes[name].op, 0)
             if (name, depth) not in seen:
                 seen.add((name, depth))
@@ -89,13 +90,12 @@ def _predicate(nodes: Dict[str, Any], merge: str) -> Tuple[str, Set[str]]:
     return found.pop(), guarded
 
 
-def _require_finite(nodes: Dict[str, Any], name: str, merge: str) -> None:
-    """Raises `Unwritten` for an op that a branch may keep from numbers for which it is not finite."""
+def _is_finite(nodes: Dict[str, Any], name: str) -> bool:
+    """Returns whether an op and its gradient are finite for all numbers, so that a branch need not keep any from it."""
     node = nodes[name]
     by = [_source(nodes, text) for text in node.input[1:2] if not text.startswith("^")]
     constant = all(nodes[parse_tensor_name(text).node].op == "Const" for text in by)
-    if node.op in _NOT_FINITE or node.op in _FINITE_BY_CONSTANTS and not constant:
-        raise Unwritten(f"model: a branch of {merge!r} holds {name!r} ({node.op}), which is not finite for all numbers")
+    return node.op not in _NOT_FINITE and (constant or node.op not in _FINITE_BY_CONSTANTS)
 
 
 def _source(nodes: Dict[str, Any], text: str) -> str:

@@ -89,6 +89,7 @@ class Recovery:
         self._aliases: Dict[str, str] = {}
         self._by_tensor: Dict[str, Definition] = {}
         self._adopted: Dict[str, Recovery] = {}
+        self._conditionals: Dict[str, Set[str]] = {}  # {choice: the ops that it computes in a branch only}
         for operation in forward.typed.operations():
             self._define(operation)
 
@@ -181,6 +182,10 @@ class Recovery:
         if operation.type == "IdentityN":
             self._aliases.update((out.name, op.tensor(number)) for number, out in enumerate(operation.outputs))
             return
+        taken = op.constant(0) if operation.type in ("Select", "SelectV2") else None
+        if taken is not None and taken.shape == ():  # a choice that always gives the same
+            self._aliases[op.output] = op.tensor(1 if taken else 2)
+            return
         for idiom in IDIOMS.get(operation.type, ()):
             match = idiom(op)
             if match is None:
@@ -195,7 +200,7 @@ class Recovery:
         writer = _WRITERS.get(operation.type)
         expression = writer(op) if writer else None
         if GUARDED in operation.node_def.attr:
-            expression = self._conditional(op)
+            expression = self._conditional(op) or expression
         if expression is None:
             expression = neural.write_raw(op)
         targets = tuple(str(output.name) for output in operation.outputs)[: _RESULTS.get(operation.type)]
@@ -203,19 +208,38 @@ class Recovery:
             targets = (str(operation.outputs[1].name),)
         self._by_tensor.update((target, Definition(targets, expression)) for target in targets)
 
-    def _conditional(self, op: OpView) -> Expression:
-        """Returns a choice that computes the ops which may fail only where their branch is taken."""
+    def _conditional(self, op: OpView) -> Expression | None:
+        """Returns a choice that computes the ops which may fail only where their branch is taken; None without such.
+
+        Raises:
+          Unwritten: such an op is part of a function, or computed with others at once.
+        """
         names = [name.decode() for name in op.operation.node_def.attr[GUARDED].list.s]
-        guarded = {name for name in names if f"{name}:0" in self._by_tensor}
+        names = [name for name in names if self._forward.constant(f"{name}:0") is None]
+        if not names:
+            return None
+        both = self.ordered([op.argument(1), op.argument(2)])
+        needed = {target.partition(":")[0] for one in both for target in one.targets}
+        inner = {name for name, own in self._conditionals.items() if name in needed and own <= set(names)}
+        guarded = {name for name in names if f"{name}:0" in self._by_tensor} | inner
+        left = set(names) - needed - {name for one in inner for name in self._conditionals[one]}
+
+        def inside(definition: Definition) -> bool:
+            needed = self.ordered([Value(definition.targets[0])])
+            return any(target.partition(":")[0] in guarded for one in needed for target in one.targets)
+
+        left |= {one.targets[0].partition(":")[0] for one in both if len(one.targets) > 1 and inside(one)}
+        if left:
+            kind = self._forward.typed.graph.get_operation_by_name(min(left)).type
+            raise Unwritten(f"model: a branch of {op.operation.name!r} keeps {min(left)!r} ({kind}) from some numbers")
 
         def opened(part: Expression) -> Expression | None:
             definition = self._by_tensor.get(part.tensor) if isinstance(part, Value) else None
-            if definition is None or len(definition.targets) > 1:
+            if definition is None or len(definition.targets) > 1 or not inside(definition):
                 return None
-            needed = self.ordered([Value(definition.targets[0])])
-            inside = any(target.partition(":")[0] in guarded for one in needed for target in one.targets)
-            return replace(definition.expression, opened) if inside else None
+            return replace(definition.expression, opened)
 
+        self._conditionals[op.operation.name] = set(names)
         taken, other = (Lambda("", replace(op.argument(position), opened)) for position in (1, 2))
         return call("tf.cond", op.argument(0), taken, other)
 

@@ -158,6 +158,74 @@ def test_a_cond_is_a_choice_between_two_values(tmp_path, old_control_flow):
     assert "* tf.where(scope.step < 3, 1.0, 0.5)" in text
 
 
+def kept_from_zero(branch):
+    """A program with a branch that is not taken where it would not be finite, in a file of 1.x's control flow."""
+
+    def build():
+        xs = split_batch()
+
+        def loss(tower):
+            largest = tf.reduce_max(tf.abs(xs[tower])) * tf.reduce_sum(weights() ** 2)
+            return sum_of_squares(xs[tower]) * v1.cond(largest > 0.0, lambda: branch(largest), lambda: largest)
+
+        return mean_gradient(loss)
+
+    return build
+
+
+@pytest.mark.parametrize(
+    "branch, text",
+    [
+        (tf.math.log, "tf.math.log(largest)"),
+        (lambda x: 2.0 / x, "2.0 / "),
+        (lambda x: v1.cond(x > 4.0, lambda: tf.math.log(x), lambda: tf.sqrt(x)), "lambda: tf.cond("),
+    ],
+)
+def test_what_is_not_finite_for_all_numbers_is_computed_in_its_branch_only(branch, text, tmp_path, old_control_flow):
+    found = source(kept_from_zero(branch), tmp_path)
+    assert "tf.cond(" in found and "tf.where(" not in found
+
+
+def test_such_a_branch_trains_with_the_bits_of_the_lift(tmp_path, old_control_flow):
+    setup = lifted(kept_from_zero(tf.math.log), tmp_path)
+    made = source_of(setup, "standalone")
+    assert_trains_alike(setup, tmp_path, text=made)
+    wrong = made._replace(text=made.text.replace("> 0.0", "> 1e9"))
+    with pytest.raises(AssertionError, match="net/w"):
+        assert_trains_alike(setup, tmp_path, text=wrong)
+
+
+def test_what_is_not_finite_before_several_results_is_refused_in_a_branch(tmp_path, old_control_flow):
+    def build():
+        xs = split_batch()
+
+        def loss(tower):
+            x = tf.matmul(xs[tower], weights())
+            mean, _ = tf.nn.moments(x, [0])
+            scaled = lambda: tf.add_n(tf.split(tf.math.log(x), 2, axis=1))  # noqa: E731
+            return tf.reduce_sum(v1.cond(mean[0] > 0.0, scaled, lambda: x[:, :1]) ** 2)
+
+        return mean_gradient(loss)
+
+    with pytest.raises(InputError, match=r"model: a branch of '\S+' keeps '\S+' \(\w+\) from some numbers"):
+        source(build, tmp_path)
+
+
+def test_a_choice_that_is_always_the_same_is_its_branch(tmp_path, old_control_flow):
+    def build():
+        xs = split_batch()
+
+        def loss(tower):
+            known = tf.shape(xs[tower])[1] > 2
+            x = v1.cond(known, lambda: xs[tower] * 2.0, lambda: tf.concat([xs[tower], tf.zeros([BATCH, 0])], 1))
+            return sum_of_squares(x)
+
+        return mean_gradient(loss)
+
+    text = source(build, tmp_path)
+    assert "* 2.0" in text and "tf.where" not in text and "tf.concat" not in text
+
+
 def test_sizes_that_a_graph_leaves_open_are_fixed_also_those_of_its_noise(tmp_path):
     def build():
         xs = tf.split(v1.placeholder(tf.float32, [None, None, 3], name="x"), TOWERS)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from legacy.source.basics.branches import merge_branches
+from legacy.source.basics.branches import GUARDED, merge_branches
 from legacy.source.basics.unwritten import Unwritten
 
 v1 = tf.compat.v1
@@ -63,13 +63,23 @@ def test_a_graph_without_branches_stays():
 
 
 @pytest.mark.parametrize(
-    "branch, reason",
+    "branch, guarded",
     [
-        (lambda x: tf.math.log(x), r"\(Log\), which is not finite for all numbers"),
-        (lambda x: 1.0 / x, r"\(RealDiv\), which is not finite for all numbers"),
+        (lambda x: tf.math.log(x), [b"cond/Log"]),
+        (lambda x: 1.0 / x, [b"cond/truediv"]),
+        (lambda x: x / 4.0, []),
     ],
 )
-def test_what_a_choice_cannot_say_is_refused(branch, reason):
-    graph_def = graph_of(lambda x: v1.cond(x[0] > 0.0, lambda: branch(x), lambda: x / 2.0))
-    with pytest.raises(Unwritten, match=reason):
+def test_what_is_not_finite_for_all_numbers_is_guarded(branch, guarded):
+    merged = merge_branches(graph_of(lambda x: v1.cond(x[0] > 0.0, lambda: branch(x), lambda: x / 2.0)))
+    (choice,) = [node for node in merged.node if node.op == "SelectV2"]
+    assert list(choice.attr[GUARDED].list.s) == guarded
+
+
+def test_the_branch_that_a_cond_took_is_refused():
+    choice = lambda x: v1.cond(x[0] > 0.0, lambda: x, lambda: x / 2.0)  # noqa: E731
+    graph_def = graph_of(choice)
+    merge = next(node.name for node in graph_def.node if node.op == "Merge")
+    next(node for node in graph_def.node if node.name == "result").input[0] = merge + ":1"
+    with pytest.raises(Unwritten, match="it uses which branch 'cond/Merge' took"):
         merge_branches(graph_def)

@@ -3,6 +3,7 @@
 import pytest
 import tensorflow as tf
 
+from legacy.source.basics.branches import GUARDED
 from legacy.source.basics.loops import LOOP, take_out_loops
 from legacy.source.basics.unwritten import Unwritten
 
@@ -67,7 +68,12 @@ def test_a_branch_in_a_loop_is_a_choice():
     assert types.count("SelectV2") == 1 and not {"Switch", "Merge"} & set(types)
 
 
-@pytest.mark.parametrize("build, message", [(nested, "a loop within a loop"), (logarithmic, "is not finite for all")])
-def test_what_a_loop_has_inside_is_refused_by_name(build, message):
-    with pytest.raises(Unwritten, match=message):
-        take_out_loops(graph_of(build))
+def test_a_logarithm_in_a_branch_in_a_loop_is_guarded():
+    _, (loop,) = take_out_loops(graph_of(logarithmic))
+    (choice,) = [node for node in loop.inside.node if node.op == "SelectV2"]
+    assert [name.endswith(b"/Log") for name in choice.attr[GUARDED].list.s] == [True]
+
+
+def test_a_loop_in_a_loop_is_refused():
+    with pytest.raises(Unwritten, match="a loop within a loop"):
+        take_out_loops(graph_of(nested))
