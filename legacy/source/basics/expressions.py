@@ -38,13 +38,13 @@ class Variable:
       name: of the variable; an expression where it is made from a parameter.
       shape: its sizes; each a number or an expression.
       initializer: text of an initializer, or "".
-      trainable: False for a statistic.
+      trainable: False for a statistic; an expression where it is a weight of some towers.
     """
 
     name: Any
     shape: Tuple[Any, ...]
     initializer: str = ""
-    trainable: bool = True
+    trainable: Any = True
 
 
 @dataclasses.dataclass(frozen=True)

@@ -24,6 +24,7 @@ from legacy.source.basics.expressions import (
     Scoped,
     Value,
     Variable,
+    as_expression,
 )
 
 if TYPE_CHECKING:
@@ -140,8 +141,8 @@ def variable_call(node: Variable) -> Call:
     arguments = [Argument("", name), Argument("", Name(shape))]
     if node.initializer:
         arguments.append(Argument("", Name(node.initializer)))
-    if not node.trainable:
-        arguments.append(Argument("trainable", Literal(False)))
+    if node.trainable is not True:
+        arguments.append(Argument("trainable", as_expression(node.trainable)))
     return Call("scope.get", tuple(arguments))
 
 

@@ -103,9 +103,11 @@ class _Alignment:
 
     def _aligned_variables(self, row: Sequence[Expression]) -> Optional[Expression]:
         first = row[0]
-        alike = {(v.shape, v.initializer, v.trainable) for v in row if isinstance(v, Variable)}
-        if len(alike) > 1 or not all(isinstance(v, Variable) and isinstance(v.name, str) for v in row):
+        variables = [variable for variable in row if isinstance(variable, Variable)]
+        alike = {(variable.shape, variable.initializer) for variable in variables}
+        if len(alike) > 1 or len(variables) < len(row) or not all(isinstance(v.name, str) for v in variables):
             return None
         assert isinstance(first, Variable)
-        name = by_replica([variable.name for variable in row if isinstance(variable, Variable)])
-        return Variable(name, first.shape, first.initializer, first.trainable)
+        trained = [variable.trainable for variable in variables]
+        trainable = first.trainable if len(set(trained)) == 1 else by_replica(trained)
+        return Variable(by_replica([v.name for v in variables]), first.shape, first.initializer, trainable)

@@ -66,7 +66,8 @@ def find_path(plan: Plan, graph: Graph, phase: Phase) -> GradientPath:
     """
     if not any(phase.gradients):
         return GradientPath([], [], "sum", None, None, 1.0, {})  # it only changes variables
-    numbers = losses_of_weights(plan, graph, phase, 0)
+    of_towers = [losses_of_weights(plan, graph, phase, tower) for tower in range(plan.towers)]
+    numbers = {name: number for own in reversed(of_towers) for name, number in own.items()}
     path = _path(plan, graph, phase, numbers)
     if phase.other_losses and path.scale != 1.0:
         raise Unwritten("loss: several are minimized, each made of all towers' losses")
@@ -74,7 +75,7 @@ def find_path(plan: Plan, graph: Graph, phase: Phase) -> GradientPath:
 
 
 def _path(plan: Plan, graph: Graph, phase: Phase, numbers: Mapping[str, int]) -> GradientPath:
-    names = list(weight_gradients(plan, graph, phase, 0))
+    names = {name for tower in range(plan.towers) for name in weight_gradients(plan, graph, phase, tower)}
     weights = [variable.name for variable in plan.variables if variable.name in names]
     weights.sort(key=numbers.__getitem__)
     rows = [name for name in weights if indices_label(name) in names]

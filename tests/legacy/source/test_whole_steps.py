@@ -106,6 +106,19 @@ def lengths_of_each_tower():
     return [apply(tf.reduce_max(tf.stack(gradients_of(loss)), 0))]
 
 
+def weights_of_each_tower():
+    """Towers with weights of their own beside shared ones; only the last one's are trained, as a loop leaves them."""
+    xs, own, gradients = split_batch(), [], []
+    for tower in range(TOWERS):
+        with tf.device(f"/gpu:{tower}"), v1.name_scope(f"tower_{tower}"):
+            own.append(v1.get_variable(f"own_{tower}", [2, 2], initializer=v1.ones_initializer(), use_resource=False))
+            loss = tf.reduce_sum(tf.tanh(tf.matmul(tf.matmul(xs[tower], weights()), own[tower])) ** 2)
+            gradients.append(tf.gradients(loss, [weights(), own[tower]]))
+    mean = tf.add_n([shared for shared, _ in gradients]) / TOWERS
+    return [v1.train.GradientDescentOptimizer(0.1).apply_gradients([(mean, weights()), (gradients[-1][1], own[-1])])]
+
+
+WEIGHTS_OF_TOWERS = '("own_0", "own_1")[scope.replica % 2], (2, 2), ONES, trainable=(False, True)[scope.replica % 2]'
 DATA_OF_EACH_TOWER = '("loaded_0/data", "loaded_1/data")[scope.replica % 2]'
 
 
@@ -138,6 +151,7 @@ def decay_after_combining():
         (two_train_ops, "_loss(scope, batch):"),
         (state_of_each_tower, 'scope.update(("own_0/mean", "own_1/mean")[scope.replica % 2], tf.reduce_mean('),
         (data_of_each_tower, f"scope.get({DATA_OF_EACH_TOWER}, (4, 3), trainable=False)"),
+        (weights_of_each_tower, f"scope.get({WEIGHTS_OF_TOWERS})"),
         (data_of_the_graph, "        return {}"),
         (factors_of_all_towers, 'batch["factors"][0]'),
         (lengths_of_each_tower, "[0]"),
@@ -157,6 +171,13 @@ def test_data_of_another_tower_are_noticed(tmp_path):
     other = DATA_OF_EACH_TOWER.replace("replica %", "replica + 1) %").replace("[scope", "[(scope")
     result = assert_port_verified(setup, tmp_path, made, changed=lambda text: text.replace(DATA_OF_EACH_TOWER, other))
     assert not result.passed and result.first.stage == stages.LOSS
+
+
+def test_weights_of_another_tower_are_noticed(tmp_path):
+    setup, made = written(weights_of_each_tower, tmp_path)
+    other = lambda text: text.replace('gradients["own_1"][1]', 'gradients["own_1"][0]')  # noqa: E731
+    assert other(made.text) != made.text
+    assert not assert_port_verified(setup, tmp_path, made, changed=other).passed
 
 
 def test_a_vector_of_all_towers_that_is_left_out_is_noticed(tmp_path):
