@@ -6,8 +6,9 @@
 It needs nothing but TensorFlow 0.12 or later, numpy, and Python 2.7 or later. From then on every `Session.run` that
 updates weights is a step. Before the first one the folder gets `graph.meta` (the whole graph) and `model.ckpt` (every
 variable); each of the first `steps` steps adds to `steps.zip` the inputs and random numbers that were drawn, every
-scalar, each tower's gradients and all that is made of them, and the variables afterwards. The program itself goes on
-as before, and no op is added to its graph. In the environment of this project:
+scalar, each tower's gradients and all that is made of them, the variables afterwards, and those that other runs changed
+since the step before. The program itself goes on as before, and no op is added to its graph. In the environment of
+this project:
 
     python -m legacy.lift run/graph.meta --checkpoint=run/model.ckpt --out=lifted
     python -m parity.verify --workload=lifted --recording=run
@@ -70,6 +71,7 @@ class _Recording(object):
         self._about = {"format": FORMAT, "steps": []}  # type: Dict[str, Any]
         self._plans = {}  # type: Dict[Tuple[str, ...], _Plan]
         self._graph = None  # type: Any
+        self._after = {}  # type: Dict[str, Any]
         self._busy = False
 
     def wants(self, session, fetches):
@@ -98,12 +100,16 @@ class _Recording(object):
             plan = self._plan(session.graph, fetches)
             if self._graph is None:
                 self._begin(session, plan)
+            before = self._variables(session, plan.variables) if self._after else {}
             fed = _by_name(session.graph, feed_dict)
             extra = [tensor for tensor in plan.tensors if tensor.name not in fed]
             answer, seen = self._run(session, [fetches, extra], feed_dict, options, run_metadata)
             arrays = dict(("tensors/" + name, value) for name, value in fed.items())
             arrays.update(("tensors/" + tensor.name, value) for tensor, value in zip(extra, seen))
-            arrays.update(("after/" + name, value) for name, value in self._variables(session, plan.variables).items())
+            changed = [name for name, value in before.items() if not _is_equal(value, self._after.get(name))]
+            arrays.update(("before/" + name, before[name]) for name in changed)
+            self._after = self._variables(session, plan.variables)
+            arrays.update(("after/" + name, value) for name, value in self._after.items())
             self._write(arrays, plan.targets)
             self._left -= 1
             return answer
@@ -202,6 +208,12 @@ class _Plan(object):
             )
             chosen = [tensor for tensor in chosen if tensor.op not in conditional and graph.is_fetchable(tensor.op)]
             self.tensors = list(collections.OrderedDict((tensor.name, tensor) for tensor in chosen).values())
+
+
+def _is_equal(value, other):
+    # type: (Any, Any) -> bool
+    """Returns whether an array has the same bits as another one; None has those of no array."""
+    return other is not None and np.asarray(value).tobytes() == np.asarray(other).tobytes()
 
 
 def _worth_keeping(op):

@@ -41,7 +41,7 @@ class RecordedRun(Program):
         self._source = RecordedSource(job, steps)
         self._step = 0
         self._lifted = self._workload.values()
-        self._start = self._state_of(steps.initial(), "", 0)
+        self._start = self._state_of(steps.start_of(0), "", 0)
 
     def variables(self) -> tuple[VariableSpec, ...]:
         return self._workload.variables()
@@ -50,13 +50,18 @@ class RecordedRun(Program):
         """Does nothing: the start of a recorded run cannot be changed."""
 
     def describe(self) -> dict[str, str]:
-        about = self._steps.about
-        return {"program": f"TensorFlow {about['tensorflow']}, Python {about['python']}, recorded"}
+        about, count = self._steps.about, len(self._steps)
+        every = count == len(about["steps"])
+        steps = "" if every else f"; {count} of {len(about['steps'])} steps ran this lift's train ops in turn"
+        return {"program": f"TensorFlow {about['tensorflow']}, Python {about['python']}, recorded{steps}"}
 
     def state(self) -> State:
+        """Returns the state that the next step starts from, which other runs may have changed since the last one."""
         if self._step == 0:
             return self._start
-        return self._state(self._step - 1)
+        if self._step == len(self._steps):
+            return self._state(self._step - 1)
+        return self._state_of(self._steps.start_of(self._step), "", self._step)
 
     def step(self) -> StepRecord:
         if self._step >= len(self._steps):

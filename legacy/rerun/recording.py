@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
-from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
 import numpy as np
 
@@ -37,6 +37,7 @@ class RecordedSteps:
 
     Attributes:
       about: versions of TensorFlow and Python, and the names of the nodes that each step ran.
+      numbers: the steps of the recording that ran the lift's train ops, in turn; others are left out.
 
     Raises:
       InputError: it is not a recording, is damaged, or of another program.
@@ -46,6 +47,11 @@ class RecordedSteps:
         self._folder = folder
         self._subject = f"--recording: {folder!r} is not a recording, or is damaged"
         self.about = self._read_about()
+        self.numbers = _steps_in_turn(self.about["steps"], [phase.train_op for phase in plan.phases])
+        ran = "step 0 ran {}, this lift's train op is {}".format(
+            ", ".join(self.about["steps"][0]), plan.phases[0].train_op
+        )
+        require(bool(self.numbers), "--recording", folder, ran)
         # A step is about as large as the variables that it holds, its inputs and its gradients on the way to them.
         variables = self.initial()
         self._most_bytes = MOST_BYTES + MOST_TENSORS * sum(array.nbytes for array in variables.values())
@@ -53,14 +59,6 @@ class RecordedSteps:
         require_regular(packed, self._subject)
         self._archive = ArrayArchive(packed, self._subject, self._most_bytes * max(1, len(self)))
         self._latest: Optional[Tuple[int, Arrays]] = None  # step and arrays
-        for step, targets in enumerate(self.about["steps"]):
-            wanted = plan.phases[step % len(plan.phases)].train_op
-            require(
-                wanted in targets or _covers(targets, wanted),
-                "--recording",
-                folder,
-                "step {} ran {}, this lift's train op is {}".format(step, ", ".join(targets), wanted),
-            )
 
     def _read_about(self) -> Dict[str, Any]:
         """Returns the content of recording.json: the format, versions, and the names of the nodes of each step."""
@@ -81,10 +79,22 @@ class RecordedSteps:
         return dict(about, tensorflow=str(about.get("tensorflow")), python=str(about.get("python")))
 
     def __len__(self) -> int:
-        return len(self.about["steps"])
+        return len(self.numbers)
 
     def step(self, number: int) -> Arrays:
-        """Returns {"tensors/..." or "after/...": array} of one step. Pipelines call it from threads of their own."""
+        """Returns {"tensors/...", "before/..." or "after/...": array} of one of the lift's steps."""
+        return self._recorded(self.numbers[number])
+
+    def start_of(self, number: int) -> Arrays:
+        """Returns {variable: array} before one of the lift's steps, as the runs between the steps have left it."""
+        recorded = self.numbers[number]
+        if recorded == 0:
+            return self.initial()
+        last = _of_prefix(self._recorded(recorded - 1), "after/")
+        return dict(last, **_of_prefix(self._recorded(recorded), "before/"))
+
+    def _recorded(self, number: int) -> Arrays:
+        """Returns what a step of the recording wrote. Pipelines call it from threads of their own."""
         latest = self._latest
         if latest is None or latest[0] != number:
             member = f"{number:05d}.npz"
@@ -117,6 +127,26 @@ class RecordedSteps:
             if value is not None:
                 return value
         return None
+
+
+def _of_prefix(arrays: Arrays, prefix: str) -> Arrays:
+    return {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def _steps_in_turn(steps: Sequence[Sequence[str]], train_ops: Sequence[str]) -> List[int]:
+    """Returns the numbers of the steps that ran some train ops in turn, the first one first.
+
+    Args:
+      steps: names of the nodes that each step ran.
+      train_ops: names of the train ops.
+    """
+    named = [any(train_op in targets for targets in steps) for train_op in train_ops]
+    found: List[int] = []
+    for number, targets in enumerate(steps):
+        turn = len(found) % len(train_ops)
+        if train_ops[turn] in targets or (not named[turn] and _covers(targets, train_ops[turn])):
+            found.append(number)
+    return found
 
 
 def _covers(targets: Sequence[str], wanted: str) -> bool:

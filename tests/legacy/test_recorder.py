@@ -68,6 +68,24 @@ def test_records_a_program_without_changing_its_graph(tmp_path):
     assert steps.tensor(1, "x:0").tolist() == [[1, 0, 1]] * 4
 
 
+OTHER_RUNS = HERE.replace("steps=3", "steps=2").replace(
+    "        answer", "        session.run(grow) if step == 1 else None\n        answer"
+)
+OTHER_RUNS = OTHER_RUNS.replace("recorder.start", "grow = tf.assign(w, 4 * tf.ones([3, 2]))\nrecorder.start")
+
+
+def test_what_other_runs_changed_between_the_steps_is_recorded(tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text(OTHER_RUNS)
+    run = run_script(sys.executable, script, tmp_path / "run", tmp_path)
+    assert run.returncode == 0, run.stderr
+    plan = type("Plan", (), {"phases": [type("Phase", (), {"train_op": "GradientDescent"})]})
+    steps = RecordedSteps(str(tmp_path / "run"), plan)
+    assert len(steps) == 2 and not any(name.startswith("before/") for name in steps.step(0))
+    assert steps.step(0)["after/m/w"].tolist() == [[1, 1], [1, 1], [-3, -3]]
+    assert steps.step(1)["before/m/w"].tolist() == steps.start_of(1)["m/w"].tolist() == [[4, 4]] * 3
+
+
 def test_variables_in_no_collection_are_recorded_if_a_step_uses_them(tmp_path):
     """Examples that a program loads into variables, as LocalSyncParallelOptimizer of RLlib did."""
     held = """given = tf.placeholder(tf.float32, name="given")

@@ -85,7 +85,8 @@ class _Comparison:
         for step in range(steps):
             record = self._take_step(state)
             training.add(record, state)
-            state = record.state
+            # Between the steps of a recorded program, other runs may have changed its variables.
+            state = self.left.state() if self.criterion.is_locked else record.state
             result.steps, result.loss = step + 1, _mean(record.losses)
             if self.observers.progress is not None:
                 self.observers.progress(step + 1, result)

@@ -32,6 +32,16 @@ def test_a_step_is_what_was_recorded(tmp_path):
         run.step()
 
 
+def test_the_next_step_starts_from_what_other_runs_have_left(tmp_path):
+    """Such as a copy of the weights, or the steps of a game that the program counts."""
+    steps = small_steps(2)
+    steps[1]["before/w"] = np.float32(4)
+    run = run_of(tmp_path, steps)
+    assert run.step().state.weights == {"w": 0.75}
+    assert run.state().weights == {"w": 4.0} and run.state().step == 1
+    assert run.step().state.weights == {"w": -2.5} == run.state().weights
+
+
 def test_what_was_not_recorded_is_left_out(tmp_path):
     steps = small_steps(1)
     for name in ("tensors/loss1:0", "tensors/g0:0", "tensors/mean:0", "after/w"):

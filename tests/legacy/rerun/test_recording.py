@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
+import numpy as np
 import pytest
 
 from legacy.rerun.recording import RecordedSteps
@@ -39,13 +41,35 @@ def test_another_programs_recording_is_refused(tmp_path):
         RecordedSteps(folder, small_plan())
 
 
+def test_steps_of_other_train_ops_are_left_out(tmp_path):
+    """A generator that is trained alone at first, and then a discriminator in every second step."""
+    plan = small_plan()
+    plan.phases = [dataclasses.replace(plan.phases[0], train_op=name) for name in ("Adam_2", "Adam")]
+    folder = tmp_path / "run"
+    write_recording(folder, small_steps(8))
+    about = json.loads((folder / "recording.json").read_text())
+    about["steps"] = [[name] for name in ["Adam_1", "Adam", "Adam_2", "Adam", "Adam", "Adam_2", "Adam_1", "Adam"]]
+    (folder / "recording.json").write_text(json.dumps(about))
+    steps = RecordedSteps(str(folder), plan)
+    assert steps.numbers == [2, 3, 5, 7] and len(steps) == 4
+    assert steps.tensor(2, "x0:0").tolist() == small_steps(6)[5]["tensors/x0:0"].tolist()
+
+
+def test_a_step_starts_from_what_the_runs_between_have_left(tmp_path):
+    recorded = [dict(arrays, **{"after/count": np.int32(4 * step)}) for step, arrays in enumerate(small_steps(3))]
+    recorded[2]["before/count"] = np.int32(6)
+    steps = RecordedSteps(write_recording(tmp_path / "run", recorded), small_plan())
+    assert steps.start_of(0) == {"w": 2.0}
+    assert steps.start_of(1) == {"w": 0.75, "count": 0} and steps.start_of(2) == {"w": -2.5, "count": 6}
+
+
 def test_what_is_no_recording_or_is_damaged_is_refused(tmp_path):
     with pytest.raises(InputError, match="is not a recording, or is damaged"):
         RecordedSteps(str(tmp_path), small_plan())
     folder = tmp_path / "run"
     write_recording(folder, small_steps(2))
     steps = RecordedSteps(str(folder), small_plan())
-    steps.about["steps"].append(["update"])
+    steps.numbers.append(2)
     with pytest.raises(InputError, match="step 2 of .* is damaged"):
         steps.step(2)
     about = json.loads((folder / "recording.json").read_text())
