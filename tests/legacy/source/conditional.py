@@ -173,3 +173,61 @@ def finite_on_each_tower():
         lambda: v1.group(momentum(mean)),
         lambda: v1.group(v1.assign(scale, scale * 0.25)),
     ).op
+
+
+def two_weights():
+    with v1.variable_scope("net", reuse=v1.AUTO_REUSE):
+        make = v1.glorot_uniform_initializer(seed=1)
+        return [v1.get_variable(n, s, initializer=make, use_resource=False) for n, s in (("a", [3, 4]), ("b", [4, 2]))]
+
+
+def two_gradients(scale=1.0):
+    """The means of the towers' gradients of a loss that is multiplied by `scale`, and divided by it again."""
+    xs, (first, second) = split_batch(), two_weights()
+
+    def scaled(tower):
+        loss = tf.reduce_sum(tf.tanh(tf.matmul(tf.nn.relu(tf.matmul(xs[tower], first)), second)) ** 2)
+        return [gradient / scale for gradient in tf.gradients(loss * scale, [first, second])]
+
+    return [tf.add_n(list(pair)) / TOWERS for pair in zip(*towers(scaled))]
+
+
+@with_old_cond
+def clipped_if_the_norm_is_finite():
+    """Gradients that are clipped by their global norm, and applied if that is finite."""
+    scale = plain("scale", [], 2.0**125)
+    clipped, norm = tf.clip_by_global_norm(two_gradients(scale * 8.0), 0.5)
+    adam = v1.train.AdamOptimizer(0.125)
+    return v1.cond(
+        v1.is_finite(norm),
+        lambda: v1.group(adam.apply_gradients(zip(clipped, two_weights()))),
+        lambda: v1.group(v1.assign(scale, scale * 2.0**-20)),
+    ).op
+
+
+@with_old_cond
+def averages_of_a_branch():
+    """Averages of the weights in the branch of their update, and a mean outside of it."""
+    steps, found, mean = counter("global_step"), two_gradients(), plain("mean", [])
+    averages = v1.train.ExponentialMovingAverage(0.75)
+    moved = v1.assign_sub(mean, 0.5 * (mean - tf.add_n([tf.reduce_sum(gradient) for gradient in found])))
+
+    def apply():
+        with tf.control_dependencies(
+            [v1.train.MomentumOptimizer(0.125, 0.5).apply_gradients(zip(found, two_weights()))]
+        ):
+            return v1.group(averages.apply(two_weights()))
+
+    train = v1.cond(tf.equal(steps % 2, 0), apply, lambda: v1.no_op())
+    with tf.control_dependencies([train, moved]):
+        return v1.assign_add(steps, 1).op
+
+
+@with_old_cond
+def flag_in_a_variable():
+    """A truth value that decides, and that every step turns around."""
+    flag = v1.get_variable("flag", initializer=True, trainable=False, use_resource=False)
+    gradient = mean_gradient()
+    train = v1.cond(flag, lambda: v1.group(momentum(gradient)), lambda: v1.no_op())
+    with tf.control_dependencies([train]):
+        return v1.assign(flag, tf.logical_not(flag)).op

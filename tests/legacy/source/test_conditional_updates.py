@@ -33,6 +33,15 @@ PROGRAMS = {
         '    variables["net/w"].assign_sub(variables["rate"].read_value() * ',
         ('variables["rate"].read_value()', 'values["rate"]'),
     ),
+    conditional.clipped_if_the_norm_is_finite: (
+        "    tf.cond(tf.math.is_finite(global_norm), ",
+        ("9.536743e-7", "1e-6"),
+    ),
+    conditional.averages_of_a_branch: (
+        "            variables[name + ",
+        ("variables[name].read_value()", "values[name]"),
+    ),
+    conditional.flag_in_a_variable: ('    tf.cond(values["flag"], apply_gradients, ', (ONE_BRANCH, OTHER_CASE)),
 }
 
 
