@@ -138,6 +138,14 @@ class Setup:
         """Whether the left side is a saved graph, which may have parts that exist in float32 only."""
         return self.job.workload.is_lifted or self.towers is not None
 
+    @property
+    def has_written_port(self) -> bool:
+        """Whether the port's forward pass is code of its own, and not the one that the towers have."""
+        if not self.job.workload.is_lifted:
+            return self.towers is not None
+        lift = as_lifted(self.job.workload)
+        return bool(lift.losses) or lift.port is not None
+
     def _job_in(self, dtype: str | None) -> Job:
         """Returns the job in another dtype; a lifted graph is rewritten for it.
 

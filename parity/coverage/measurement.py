@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from parity.coverage.detector import Detector, detector_in_float64
 from parity.coverage.mutant import Choice, Exposure, Mutant, MutantOutcome
 from parity.coverage.observed_step import ObservedStep
 from parity.coverage.update_mutants import GradientLog
-from parity.coverage.visits import CoverageState
+from parity.coverage.visits import ChooseVisits, CoverageState
 from workloads.job import Job
 from workloads.program import State, StepRecord
 
@@ -29,9 +29,6 @@ NEEDED = {
     Choice.STALENESS: (stages.COMBINED,),
     Choice.OPTIMIZER: (stages.COMBINED, stages.SLOTS, stages.RATE),
 }
-
-#: A function from the state after the ordinary steps, and what has been seen, to the visits.
-ChooseVisits = Callable[[State, CoverageState], Iterator[Visit]]
 
 
 class Measurement(Tour):

@@ -18,6 +18,9 @@ DENSE, RATIO, LAST = 64, 1.05, 10_000_000
 #: Number of boundaries that are kept besides those at whole numbers of the schedule: a staircase has no end of them.
 MOST_BOUNDARIES = 3
 
+#: A jump of a learning rate by no more than so many float32 roundings is none.
+ROUNDINGS = 8
+
 #: The largest number of a step: random numbers are keyed by the step as an int32.
 LARGEST = 2**31 - 2
 
@@ -103,11 +106,17 @@ def find_boundaries(rate: RateFunction, schedule: Any) -> list[int]:
     others = 0
     for first, last in itertools.pairwise(steps):
         jump = _jump_between(rate, first, last)
-        if jump is not None and _is_flat_beside(rate, jump):
+        if jump is not None and _is_flat_beside(rate, jump) and not _is_rounding(rate, jump):
             others += jump not in named
             if jump in named or others <= MOST_BOUNDARIES:
                 found.append(jump)
     return found
+
+
+def _is_rounding(rate: RateFunction, jump: int) -> bool:
+    """Whether a jump is rounding alone: late in a smooth schedule many steps have one rate, then the next number."""
+    before, after = float(rate(jump - 1)), float(rate(jump))
+    return abs(after - before) <= ROUNDINGS * float(np.finfo(np.float32).eps) * max(abs(before), abs(after))
 
 
 def _is_flat_beside(rate: RateFunction, jump: int) -> bool:

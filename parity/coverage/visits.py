@@ -28,6 +28,9 @@ STEEP_FACTORS = (1.2, 4.0, 32.0)
 #: Slots near zero, where an optimizer's epsilon shows.
 SMALL_SLOTS = 2.0**-40
 
+#: Multiples of the weights that two forward passes of different code are compared at.
+FAR = (8.0, 0.125)
+
 #: Draws of random weights that are tried while a mutant needs them, such as that of a weight that never moves.
 MOST_RANDOM = 4
 
@@ -46,6 +49,10 @@ class CoverageState(NamedTuple):
     needs: Callable[[Exposure], bool]
     taken: Callable[[int], bool]
     is_finite: Callable[[], bool]
+
+
+#: A function from the state after the ordinary steps, and the coverage so far, to the visits.
+ChooseVisits = Callable[[State, CoverageState], Iterator[Visit]]
 
 
 def visits_of_job(
@@ -144,7 +151,7 @@ def _scaled_weights(
         if not is_wanted():
             return
         scale = factor**power
-        yield Visit(f"weights times {scale:g}", dataclasses.replace(last, weights=_scaled(last.weights, scale)))
+        yield _scaled_visit(last, scale)
         if not coverage.is_finite():
             return
 
@@ -168,6 +175,32 @@ def random_visit(state: State, number: int) -> Visit:
             drawn *= float(np.sqrt(np.mean(np.square(value, dtype=np.float64)))) if value.size else 0.0
         weights[name] = np.asarray(drawn, value.dtype)
     return Visit(f"random weights {number}", dataclasses.replace(state, weights=weights), has_random_weights=True)
+
+
+def with_far_weights(choose: ChooseVisits, phases: int) -> ChooseVisits:
+    """Adds visits of weights far from the run's, for two sides whose forward passes are different code.
+
+    There limits act that a run stays within, such as those of a `relu6`, a `clip_by_value` or a guard.
+
+    Args:
+      choose: makes the other visits.
+      phases: number of train ops that are run in turn; each state is visited once for each.
+
+    Returns:
+      the function that makes both.
+    """
+
+    def chosen(last: State, coverage: CoverageState) -> Iterator[Visit]:
+        yield from choose(last, coverage)
+        far = [_scaled_visit(last, scale) for scale in FAR]
+        for number, visit in enumerate(visit for visit in (*far, random_visit(last, 1)) for _ in range(phases)):
+            yield visit._replace(state=dataclasses.replace(visit.state, step=last.step + number))
+
+    return chosen
+
+
+def _scaled_visit(last: State, scale: float) -> Visit:
+    return Visit(f"weights times {scale:g}", dataclasses.replace(last, weights=_scaled(last.weights, scale)))
 
 
 def _scaled(arrays: Arrays, factor: float) -> Arrays:

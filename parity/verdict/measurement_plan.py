@@ -16,12 +16,12 @@ from parity.coverage.detector import Detector
 from parity.coverage.graph.loop_constants import with_loop_constants_outside
 from parity.coverage.graph.mutants import MutatedTowers
 from parity.coverage.lifted_visits import visits_of_lift
-from parity.coverage.measurement import ChooseVisits, Measurement
+from parity.coverage.measurement import Measurement
 from parity.coverage.mutant import Mutant
 from parity.coverage.native_mutants import input_mutants, native_mutants
 from parity.coverage.schedules import RateFunction, find_boundaries
 from parity.coverage.update_mutants import GradientLog
-from parity.coverage.visits import visits_of_job
+from parity.coverage.visits import ChooseVisits, visits_of_job, with_far_weights
 from workloads.job import Job
 from workloads.lifted.graph import Graph
 from workloads.lifted.workload import LiftedWorkload, as_lifted
@@ -74,6 +74,8 @@ def measurement(setup: Setup, specs: Sequence[VariableSpec], plan: CoveragePlan)
         else:
             mutants, choose = _of_job(job, source, specs, gradients)
             mutants += towers.mutants(with_towers=True) if towers is not None else []
+        if setup.has_written_port:
+            choose = with_far_weights(choose, len(as_lifted(job.workload).plan.phases) if job.workload.is_lifted else 1)
         yield Measurement(job, mutants, choose, gradients, seen, dtype, plan.no_visits)
 
 

@@ -93,7 +93,7 @@ def test_rows_of_a_sparse_gradient_are_compared_as_a_dense_one():
 
 def test_the_port_is_not_taken_for_a_clean_one():
     setup = setup_of("a_split_sgd")
-    assert setup.has_old_graph and not can_be_planted(setup)
+    assert setup.has_old_graph and setup.has_written_port and not can_be_planted(setup)
 
 
 def test_what_cannot_be_compared_is_refused():

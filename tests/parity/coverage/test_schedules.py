@@ -57,6 +57,23 @@ def test_boundaries_are_the_first_steps_of_another_rate(schedule, expected):
     assert boundaries(schedule) == expected
 
 
+@dataclasses.dataclass(frozen=True)
+class InverseRoot(Fixed):
+    """A smooth schedule, whose float32 numbers are equal for many steps late in a training; and one real jump."""
+
+    jump: float = 1.0
+    last: int = 40_000_000
+
+    def __call__(self, step, global_batch):
+        rate = self.rate * tf.math.rsqrt(tf.cast(step + 1, tf.float32))
+        return tf.where(step < self.last, rate, rate * self.jump)
+
+
+def test_the_roundings_of_a_smooth_schedule_are_no_boundaries():
+    assert boundaries(InverseRoot(0.2)) == []
+    assert boundaries(InverseRoot(0.2, jump=0.5)) == [40_000_000]
+
+
 def test_a_jump_of_a_plain_function_is_found():
     def schedule(step, global_batch):
         return tf.where(step < 4321, 0.5, 0.25)

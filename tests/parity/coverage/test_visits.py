@@ -5,7 +5,7 @@ import pytest
 
 from parity.comparison.tour import Visit
 from parity.coverage.mutant import Exposure
-from parity.coverage.visits import CoverageState, random_visit, visits_of_job
+from parity.coverage.visits import CoverageState, random_visit, visits_of_job, with_far_weights
 from tests.parity.coverage.cases import dyadic_job
 from workloads import sources
 from workloads.program import State
@@ -20,6 +20,16 @@ def visited(needed=None, taken=range(20), boundaries=(), is_finite=True, **field
         lambda: needed is not None, lambda exposure: exposure is needed, set(taken).__contains__, lambda: is_finite
     )
     return list(visits_of_job(job, last, boundaries, sources.Synthetic(job), coverage))
+
+
+def test_weights_far_from_the_runs_are_visited_after_all_else_once_for_each_train_op():
+    last = State(20, {"a": np.float32(1)}, {}, {}, {})
+    coverage = CoverageState(lambda: False, lambda _: False, lambda _: False, lambda: True)
+    other = Visit("other", last)
+    found = list(with_far_weights(lambda *_: iter([other]), 2)(last, coverage))
+    assert [visit.name for visit in found[:5]] == ["other", *2 * ["weights times 8"], *2 * ["weights times 0.125"]]
+    assert [float(visit.state.weights["a"]) for visit in found[1:5]] == [8, 8, 0.125, 0.125]
+    assert [visit.state.step for visit in found[1:]] == list(range(20, 26)) and found[5].has_random_weights
 
 
 def test_nothing_is_visited_where_nothing_is_missing():
