@@ -16,7 +16,7 @@ from parity.comparison.result import Verification
 from parity.comparison.runs.options import Companions, Criterion, Observers, StepCheck
 from parity.comparison.runs.verification import verify
 from parity.comparison.setup import Setup
-from parity.coverage.measurement import Measurement
+from parity.coverage.measuring.measurement import Measurement
 from parity.processes.interruption import Interruption
 from parity.reports.stage_states import stage_states
 from parity.verdict.measurement_plan import CoveragePlan, measurement

@@ -11,17 +11,18 @@ import numpy as np
 import legacy.factory
 from legacy.towers.graph_program import GraphProgram
 from parity.comparison.setup import Setup
-from parity.coverage import detector, update_mutants
-from parity.coverage.detector import Detector
 from parity.coverage.graph.loop_constants import with_loop_constants_outside
 from parity.coverage.graph.mutants import MutatedTowers
-from parity.coverage.lifted_visits import visits_of_lift
-from parity.coverage.measurement import Measurement
+from parity.coverage.measuring import detector
+from parity.coverage.measuring.detector import Detector
+from parity.coverage.measuring.measurement import Measurement
 from parity.coverage.mutant import Mutant
-from parity.coverage.native_mutants import input_mutants, native_mutants
+from parity.coverage.mutants import update_mutants
+from parity.coverage.mutants.native_mutants import input_mutants, native_mutants
+from parity.coverage.mutants.update_mutants import GradientLog
 from parity.coverage.schedules import RateFunction, find_boundaries
-from parity.coverage.update_mutants import GradientLog
-from parity.coverage.visits import ChooseVisits, visits_of_job, with_far_weights
+from parity.coverage.visits.job_visits import ChooseVisits, visits_of_job, with_far_weights
+from parity.coverage.visits.lifted_visits import visits_of_lift
 from workloads.job import Job
 from workloads.lifted.graph import Graph
 from workloads.lifted.workload import LiftedWorkload, as_lifted

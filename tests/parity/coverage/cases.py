@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from parity.coverage import detector
+from parity.coverage.measuring import detector
 from parity.coverage.observed_step import ObservedStep
 from tests.cases import Dyadic, setup
 from tests.parity.step_records import made_up_state, step_record

@@ -8,13 +8,13 @@ import pytest
 
 from parity.causes.basics.injection import in_workload
 from parity.comparison import stages
-from parity.coverage import detector
 from parity.coverage.graph.mutants import MutatedTowers, why_guard
+from parity.coverage.measuring import detector
 from parity.coverage.mutant import Effect
-from parity.coverage.native_mutants import native_mutants
+from parity.coverage.mutants.native_mutants import native_mutants
+from parity.coverage.mutants.update_mutants import GradientLog
 from parity.coverage.observed_step import ObservedStep
 from parity.coverage.schedules import RateFunction
-from parity.coverage.update_mutants import GradientLog
 from tests.cases import Everything, setup
 from workloads import optimizers, tracing
 from workloads.schedules import ExponentialDecay

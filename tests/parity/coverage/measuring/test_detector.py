@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from parity.comparison import stages
-from parity.coverage import detector
+from parity.coverage.measuring import detector
 from parity.coverage.mutant import Effect
 
 

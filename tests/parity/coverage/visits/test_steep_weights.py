@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from parity.coverage.steep_weights import find_steep_weights
+from parity.coverage.visits.steep_weights import find_steep_weights
 from tests.cases import Dyadic, setup
 from workloads.program import State
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from parity.comparison import stages
 from parity.comparison.tour import Tour, Visit
-from parity.coverage.detector import Detector, detector_in_float64
+from parity.coverage.measuring.detector import Detector, detector_in_float64
 from parity.coverage.mutant import Choice, Exposure, Mutant, MutantOutcome
+from parity.coverage.mutants.update_mutants import GradientLog
 from parity.coverage.observed_step import ObservedStep
-from parity.coverage.update_mutants import GradientLog
-from parity.coverage.visits import ChooseVisits, CoverageState
+from parity.coverage.visits.job_visits import ChooseVisits, CoverageState
 from workloads.job import Job
 from workloads.program import State, StepRecord
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from parity.coverage.lifted_visits import visits_of_lift
-from parity.coverage.visits import CoverageState
+from parity.coverage.visits.job_visits import CoverageState
+from parity.coverage.visits.lifted_visits import visits_of_lift
 from tests.small_lift import small_lift
 from workloads.lifted.plan import Effect, Variable
 from workloads.program import State

@@ -11,7 +11,7 @@ import numpy as np
 
 from legacy.saved.graph.imported import ImportedGraph
 from parity.comparison.tour import Visit
-from parity.coverage.counted_numbers import scalar_value
+from parity.coverage.visits.counted_numbers import scalar_value
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.plan import Variable
 from workloads.lifted.workload import KINDS, LiftedWorkload

@@ -5,7 +5,7 @@ import pytest
 
 from parity.comparison.tour import Visit
 from parity.coverage.mutant import Exposure
-from parity.coverage.visits import CoverageState, random_visit, visits_of_job, with_far_weights
+from parity.coverage.visits.job_visits import CoverageState, random_visit, visits_of_job, with_far_weights
 from tests.parity.coverage.cases import dyadic_job
 from workloads import sources
 from workloads.program import State

@@ -6,8 +6,8 @@ import tensorflow as tf
 
 from parity.comparison.result import Verdict
 from parity.comparison.tour import Visit
-from parity.coverage.branch_visits import Deciders, find_deciders, in_other_branches, overflowing
-from parity.coverage.counted_numbers import numbers_beside, scalar_value
+from parity.coverage.visits.branch_visits import Deciders, find_deciders, in_other_branches, overflowing
+from parity.coverage.visits.counted_numbers import numbers_beside, scalar_value
 from parity.verdict.compare_programs import ComparisonPlan, compare_programs
 from tests.legacy.source import conditional
 from tests.legacy.variants.programs import gradient_of, lifted, mean_of, plain, split_batch, towers, weights

@@ -1,6 +1,6 @@
 """Mutants of the schedule: what each one needs to be seen."""
 
-from parity.coverage.schedule_mutants import schedule_mutants
+from parity.coverage.mutants.schedule_mutants import schedule_mutants
 from parity.coverage.schedules import RateFunction
 from tests.parity.coverage.cases import dyadic_job, observed, seen
 from workloads.schedules import EpochDecay, Fixed, PiecewiseConstant

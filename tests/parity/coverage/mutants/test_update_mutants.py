@@ -5,8 +5,9 @@ import dataclasses
 import pytest
 
 from parity.comparison.tour import Visit
-from parity.coverage import formulas, update_mutants
-from parity.coverage.visits import random_visit
+from parity.coverage import formulas
+from parity.coverage.mutants import update_mutants
+from parity.coverage.visits.job_visits import random_visit
 from tests.parity.coverage.cases import dyadic_job, observed, seen
 from tests.parity.step_records import made_up_state
 from workloads import optimizers

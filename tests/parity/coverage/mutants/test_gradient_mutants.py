@@ -2,7 +2,7 @@
 
 import pytest
 
-from parity.coverage import gradient_mutants
+from parity.coverage.mutants import gradient_mutants
 from tests.parity.coverage.cases import dyadic_job, names, observed, seen
 from workloads.workload import Clip
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from legacy.saved.facts.analysed_step import is_counter
 from parity.comparison.tour import Visit
-from parity.coverage.branch_visits import find_deciders, in_other_branches, overflowing
-from parity.coverage.counted_numbers import numbers_beside
-from parity.coverage.visits import MOST_RANDOM, SMALL_SLOTS, CoverageState, random_visit
+from parity.coverage.visits.branch_visits import find_deciders, in_other_branches, overflowing
+from parity.coverage.visits.counted_numbers import numbers_beside
+from parity.coverage.visits.job_visits import MOST_RANDOM, SMALL_SLOTS, CoverageState, random_visit
 from workloads.lifted.plan import Variable
 from workloads.lifted.workload import KINDS, LiftedWorkload
 from workloads.program import STATES, Arrays, State

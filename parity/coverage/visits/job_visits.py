@@ -10,9 +10,9 @@ import numpy as np
 
 from parity.comparison.tour import Visit
 from parity.coverage.mutant import Exposure
+from parity.coverage.mutants.state_mutants import end_of_warm_up
 from parity.coverage.schedules import LARGEST
-from parity.coverage.state_mutants import end_of_warm_up
-from parity.coverage.steep_weights import find_steep_weights
+from parity.coverage.visits.steep_weights import find_steep_weights
 from workloads.job import Job
 from workloads.numerics import random_keys
 from workloads.program import Arrays, State

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from parity.coverage import state_mutants
+from parity.coverage.mutants import state_mutants
 from tests.parity.coverage.cases import dyadic_job, observed, seen
 from workloads.workload import MovingAverage
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 
-from parity.coverage import gradient_mutants, state_mutants, update_mutants
 from parity.coverage.mutant import Mutant
-from parity.coverage.schedule_mutants import schedule_mutants
+from parity.coverage.mutants import gradient_mutants, state_mutants, update_mutants
+from parity.coverage.mutants.schedule_mutants import schedule_mutants
+from parity.coverage.mutants.update_mutants import GradientLog
 from parity.coverage.schedules import RateFunction
-from parity.coverage.update_mutants import GradientLog
 from workloads import tracing
 from workloads.job import Job
 from workloads.sources import Source
