@@ -16,11 +16,14 @@ class Visit(NamedTuple):
       name: in reports: "step 350,000 (at a boundary of the learning rate)".
       state: the state.
       has_random_weights: whether its weights were drawn at random.
+      may_overflow: whether it is compared under "exact" alone where the left side's step overflows: a port whose
+        formula overflows later, such as that of a cross-entropy, has the same mathematics.
     """
 
     name: str
     state: State
     has_random_weights: bool = False
+    may_overflow: bool = False
 
 
 class Tour(abc.ABC):

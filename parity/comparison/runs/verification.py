@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from parity.comparison.floats import is_finite
 from parity.comparison.judging.judge import Judge
 from parity.comparison.references import References
 from parity.comparison.result import Verification
@@ -129,23 +130,28 @@ class _Comparison:
           last: the left side's state after the ordinary steps.
         """
         for visit in tour.visits(last) if self.result.passed else ():
-            self._take_visit(tour, visit)
+            if not self._take_visit(tour, visit):
+                continue
             self.result.visits.append(visit.name)
             if not self.result.passed:
                 self.result.failed_visit = visit
                 return
 
-    def _take_visit(self, tour: Tour, visit: Visit) -> None:
+    def _take_visit(self, tour: Tour, visit: Visit) -> bool:
+        """Compares one step from a visit's state; returns whether it is one that counts, see `Visit.may_overflow`."""
         judged = self.right if self.companions.lockstep is None else self.companions.lockstep
         for program in [self.left, *dict.fromkeys([judged, *self._followers()])]:
             program.load(visit.state)
         record = self.left.step()
+        if visit.may_overflow and self.criterion.tolerance_name != "exact" and not _is_finite_step(record):
+            return False
         others = [alternative.step() for alternative in self.companions.alternatives]
         judged_record = judged.step()
         self.judge.compare_step(record, judged_record, None, others, is_visit=True)
         if self.observers.rules is not None:
             self.observers.rules.add(record, judged_record, visit.state)
         tour.observe(visit.state, _with_proposals(record, judged_record), visit)
+        return True
 
     def _is_free(self) -> bool:
         """Whether the steps that are judged follow a trajectory of the right side's own."""
@@ -160,6 +166,10 @@ class _Comparison:
 
 def _mean(losses: Sequence[np.ndarray]) -> float | None:
     return float(np.mean(np.asarray(losses, np.float64))) if len(losses) else None
+
+
+def _is_finite_step(record: StepRecord) -> bool:
+    return all(is_finite(array) for array in (*record.losses, *record.combined.values()))
 
 
 def _with_proposals(left: StepRecord, right: StepRecord) -> StepRecord:

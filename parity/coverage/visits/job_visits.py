@@ -194,7 +194,8 @@ def with_far_weights(choose: ChooseVisits, phases: int) -> ChooseVisits:
         yield from choose(last, coverage)
         far = [_scaled_visit(last, scale) for scale in FAR]
         for number, visit in enumerate(visit for visit in (*far, random_visit(last, 1)) for _ in range(phases)):
-            yield visit._replace(state=dataclasses.replace(visit.state, step=last.step + number))
+            state = dataclasses.replace(visit.state, step=last.step + number)
+            yield visit._replace(state=state, may_overflow=True)
 
     return chosen
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 from parity.comparison.result import Verdict
@@ -53,6 +54,32 @@ def test_a_difference_in_a_visit_ends_parity_and_the_tour():
     assert result.verdict is Verdict.NO_PARITY and result.first.step == 41
     assert result.failed_visit.name == "to 41" and result.visits == ["to 40", "to 41"]
     assert compared(None, late).verdict is Verdict.PARITY  # the two steps alone say nothing
+
+
+class Overflow(Jumps):
+    """A tour to weights whose step overflows, and to weights that are a little larger."""
+
+    def __init__(self, may_overflow):
+        super().__init__()
+        self._may_overflow = may_overflow
+
+    def visits(self, last):
+        for factor in (2.0**127, 2.0):
+            weights = {name: np.float32(value * factor) for name, value in last.weights.items()}
+            state = dataclasses.replace(last, weights=weights)
+            yield Visit(f"times {factor:g}", state, may_overflow=self._may_overflow)
+
+
+@pytest.mark.parametrize(
+    "may_overflow, tolerance_name, compared_visits", [(True, "auto", 1), (False, "auto", 2), (True, "exact", 2)]
+)
+def test_a_visit_that_may_overflow_is_compared_under_exact_alone(may_overflow, tolerance_name, compared_visits):
+    made, tour = setup(WORKLOAD), Overflow(may_overflow)
+    with made.legacy_program() as left, made.modern_program() as right:
+        criterion = Criterion("locked", tolerance_name)
+        result = verify(left, right, made.job, 2, criterion, observers=Observers(tour=tour))
+    assert result.visits == [f"times {2.0**127:g}", "times 2"][-compared_visits:]
+    assert len(tour.observed) == 2 + compared_visits
 
 
 def test_nothing_is_visited_after_a_failure():

@@ -29,7 +29,11 @@ def test_weights_far_from_the_runs_are_visited_after_all_else_once_for_each_trai
     found = list(with_far_weights(lambda *_: iter([other]), 2)(last, coverage))
     assert [visit.name for visit in found[:5]] == ["other", *2 * ["weights times 8"], *2 * ["weights times 0.125"]]
     assert [float(visit.state.weights["a"]) for visit in found[1:5]] == [8, 8, 0.125, 0.125]
-    assert [visit.state.step for visit in found[1:]] == list(range(20, 26)) and found[5].has_random_weights
+    assert (
+        [visit.state.step for visit in found[1:]] == list(range(20, 26))
+        and found[5].has_random_weights
+        and found[1].may_overflow
+    )
 
 
 def test_nothing_is_visited_where_nothing_is_missing():
