@@ -50,19 +50,12 @@ class SetupAgainst(NamedTuple):
     Attributes:
       setup: the setup, whose devices exist.
       old: the old graph; None of a port with a step of its own, whose records are in the old graph's terms already.
-      assumed: {scalar input of the old graph: value} of those that nothing gave a value.
+      notes: sentences on what is assumed for the old graph, and on what no compared number depends on.
     """
 
     setup: Setup
     old: OldGraph | None
-    assumed: dict[str, float]
-
-    def assumption(self) -> str:
-        """Returns a sentence on the values that are assumed; "" if none are."""
-        values = ", ".join(f"{name}={value:g}" for name, value in self.assumed.items())
-        return (
-            f"assumed for the old graph: {values}; --settings=NAME=VALUE gives what the program fed" if values else ""
-        )
+    notes: list[str]
 
 
 def names_the_same_lift() -> bool:
@@ -97,8 +90,10 @@ def setup_from_flags(exact: bool) -> SetupAgainst:
       InputError: a flag's value is not usable, or the workload and the graph do not correspond.
     """
     from parity.against.against_setup import old_graph_of, setup_against
+    from parity.against.first_values import initializer_note
     from parity.against.own_step import with_own_step
     from workloads.lifted.workload import load_lift
+    from workloads.steps.tracing import trace_step
     from workloads.steps.workload import as_steps
 
     _check_flags()
@@ -113,9 +108,19 @@ def setup_from_flags(exact: bool) -> SetupAgainst:
     setup = _setup(job, lift, source.make, exact, replicated=port.has_own_step)
     setup.devices()
     if port.has_own_step:
-        return SetupAgainst(setup, None, source.assumed)
+        specs = trace_step(as_steps(port), job.per_replica_batch, job.replicas).specs
+        note = initializer_note(lift.plan, {spec.name: spec.name for spec in specs}, specs)
+        return SetupAgainst(setup, None, _notes(source.assumed, note))
     old = old_graph_of(lift, job, source.settings, source.make)
-    return SetupAgainst(setup_against(setup, old), old, source.assumed)
+    note = initializer_note(lift.plan, old.names.weights, old.specs)
+    return SetupAgainst(setup_against(setup, old), old, _notes(source.assumed, note))
+
+
+def _notes(assumed: dict[str, float], of_initializers: str) -> list[str]:
+    """Returns the notes: on {scalar input: value} of those that nothing gave a value, and on initializers."""
+    values = ", ".join(f"{name}={value:g}" for name, value in assumed.items())
+    notes = [f"assumed for the old graph: {values}; --settings=NAME=VALUE gives what the program fed"] if values else []
+    return notes + ([of_initializers] if of_initializers else [])
 
 
 def _check_flags() -> None:

@@ -27,6 +27,8 @@ from workloads.support.errors import require
 from workloads.support.machine import environment
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from parity.against.against_setup import OldGraph
     from parity.against.forward_difference import ForwardDifference
     from parity.causes.basics.cause import RecognizedCause
@@ -50,7 +52,7 @@ def main() -> int:
     environment.prepare(exact=True)
     if FLAGS.against and not against_flags.names_the_same_lift():
         against = against_flags.setup_from_flags(exact=True)
-        return _verify_programs(against.setup, against.old, against.assumption()).exit_status
+        return _verify_programs(against.setup, against.old, against.notes).exit_status
     setup = parity_flags.setup_from_flags(exact=True)
     if setup.job.workload.is_lifted and FLAGS.recording and not FLAGS.recording.endswith(".npz"):
         require(FLAGS.report is None, "--report", FLAGS.report, "not with the recording of a lift's original run")
@@ -88,13 +90,13 @@ class ExplainedComparison(NamedTuple):
     in_terms: bool = False
 
 
-def _verify_programs(setup: Setup, old: OldGraph | None = None, assumption: str = "") -> Verdict:
+def _verify_programs(setup: Setup, old: OldGraph | None = None, notes: Sequence[str] = ()) -> Verdict:
     """Compares towers and port, explains a failure, reports the result and returns the verdict.
 
     Args:
       setup: the job.
       old: the old graph that a workload is compared with; None for towers that are built from it.
-      assumption: a sentence on values of the old graph's inputs that are assumed; "" if none are.
+      notes: sentences on what the comparison assumes, and leaves out.
 
     Returns:
       the verdict.
@@ -102,7 +104,7 @@ def _verify_programs(setup: Setup, old: OldGraph | None = None, assumption: str 
     with tempfile.TemporaryDirectory() as folder, interruptible() as interruption:
         explained = _compare_and_explain(setup, folder, interruption)
     verification = explained.comparison.verification
-    _report(setup, explained, _forward_difference(setup, old, verification), assumption)
+    _report(setup, explained, _forward_difference(setup, old, verification), notes)
     if verification.partial:
         raise KeyboardInterrupt
     return verification.verdict
@@ -149,7 +151,7 @@ def _is_explicable(setup: Setup, result: Verification) -> bool:
 
 
 def _report(
-    setup: Setup, explained: ExplainedComparison, difference: ForwardDifference | None, assumption: str
+    setup: Setup, explained: ExplainedComparison, difference: ForwardDifference | None, notes: Sequence[str]
 ) -> None:
     """Prints the result, and writes `--json` and `--report`.
 
@@ -157,7 +159,7 @@ def _report(
       setup: the job.
       explained: the result.
       difference: the first op of a workload's loss that the old graph does not have; None where that is not known.
-      assumption: see `_verify_programs`.
+      notes: see `_verify_programs`.
     """
     from parity.comparison.stages import STAGES
     from parity.reports.formatting import make_console, print_plain_lines
@@ -166,15 +168,14 @@ def _report(
     comparison, recording, part, explanation, in_terms = explained
     terminal = make_console()
     left_out = [stage for stage in STAGES if part is not None and stage in part.left_out]
-    print_plain_lines(terminal, [assumption] if assumption else [])
-    print_plain_lines(terminal, [] if difference is None else [difference.sentence()])
+    print_plain_lines(terminal, [*notes, *([] if difference is None else [difference.sentence()])])
     if part is not None:
         rewritten = ", rewritten in the workload's terms" if in_terms else ""
         print_plain_lines(terminal, [f"in the tables legacy is the recording{rewritten}; in the causes it is the port"])
     print_plain_lines(terminal, [f"not compared, as the recording does not hold it: {stage}" for stage in left_out])
     report.print_verification(terminal, setup, comparison, explanation)
     content = report.verification_json(setup, comparison, recording, explanation)
-    content.update(not_recorded=left_out, assumption=assumption)
+    content.update(not_recorded=left_out, notes=list(notes))
     command.write_json({**content, "forward_difference": None if difference is None else difference.to_json()})
     report_flags.write_report(lambda: report.verification_html(setup, comparison, content), FLAGS)
 

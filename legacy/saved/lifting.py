@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from legacy.saved.analysis import analyse, initial_values
+from legacy.saved.analysis.initializers import find_initializer
 from legacy.saved.data_trial.fitting import fit_made_up_data
 from legacy.saved.facts.program_facts import description_fields, program_facts
 from legacy.saved.graph import graph_file
@@ -89,6 +90,9 @@ def lift_graph(
     start = _start_values(found, checkpoint)
     for variable in found.plan.variables:
         variable.shape = list(start[variable.name].shape)
+        if variable.role == "weight":
+            found_initializer = find_initializer(found.whole, variable.name, variable.shape)
+            variable.initializer = "" if found_initializer is None else str(found_initializer)
     report("trying made-up data")
     fit_made_up_data(found.plan, found.context, start)
     found.plan.about = dict(description_fields(program_facts(saved, found)), graph=os.path.basename(path))

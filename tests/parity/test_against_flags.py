@@ -31,7 +31,7 @@ def test_scalars_that_nothing_gives_a_value_are_assumed_and_said(tmp_path):
     assert process.returncode == 0, process.stderr + process.stdout
     sentence = "assumed for the old graph: learning_rate=0.01; --settings=NAME=VALUE gives what the program fed"
     assert sentence in process.stdout
-    assert json.loads((tmp_path / "out.json").read_text())["assumption"] == sentence
+    assert json.loads((tmp_path / "out.json").read_text())["notes"][0] == sentence
     given = run(*flags, "--settings=learning_rate=0.02")
     assert given.returncode == 1 and "assumed for" not in given.stdout and "LEARNING_RATE_SCALED" in given.stdout
 

@@ -1,14 +1,13 @@
-"""Initializers of the variables, recognised in the graph's own initialization ops."""
+"""Initializers of the variables, as text, and the numbers that variables start from."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
+from typing import TYPE_CHECKING, Dict, List, Tuple
 
 import numpy as np
-import tensorflow as tf
 
+from legacy.saved.analysis.initializers import GLOROT, TRUNCATED_NORMAL, FoundInitializer, find_initializer
 from legacy.source.basics.rendering import literal_text
-from workloads.initializers import fans
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,11 +15,7 @@ if TYPE_CHECKING:
     from workloads.lifted.graph import Graph
     from workloads.lifted.plan import Plan, Variable
 
-_ASSIGNS = ("Assign", "AssignVariableOp")
-_COPIES = ("Identity", "Cast")
 _FILLED = {"ZEROS": 0.0, "ONES": 1.0}
-#: Relative difference within which a limit is Glorot's.
-_NEAR = 1e-5
 
 
 def find_initializers(whole: Graph, variables: Sequence[Variable]) -> Tuple[Dict[str, str], List[str]]:
@@ -37,10 +32,10 @@ def find_initializers(whole: Graph, variables: Sequence[Variable]) -> Tuple[Dict
     texts: Dict[str, str] = {}
     unknown: List[str] = []
     for variable in variables:
-        text = _text(whole, variable)
-        if text is None:
+        found = find_initializer(whole, variable.name, variable.shape)
+        if found is None:
             unknown.append(variable.name)
-        texts[variable.name] = text or ""
+        texts[variable.name] = "" if found is None else _text(found)
     return texts, unknown
 
 
@@ -77,62 +72,12 @@ def held_scalars(plan: Plan, initial: Mapping[str, np.ndarray]) -> Dict[str, np.
     return {name: initial[name] for name in held if name in initial and name not in changed}
 
 
-def _text(whole: Graph, variable: Variable) -> Optional[str]:
-    if variable.name not in whole.nodes:
-        return None
-    assigns = [u.node for u in whole.users(variable.name) if u.position == 0 and whole.type(u.node) in _ASSIGNS]
-    own = [node for node in assigns if node.startswith(variable.name)] or assigns
-    if not own:
-        return None
-    return _draws(whole, whole.inputs(own[0])[1].node, list(variable.shape))
-
-
-def _draws(whole: Graph, node: str, shape: List[int]) -> Optional[str]:
-    """Returns the text of the initializer whose value a node computes."""
-    while whole.type(node) in _COPIES:
-        node = whole.inputs(node)[0].node
-    kind = whole.type(node)
-    if kind == "Const":
-        value = _constant(whole, node)
-        filled = value is not None and value.size and (value == value.flat[0]).all()
-        return _filled(value.flat[0]) if value is not None and filled else None
-    if kind == "Fill":
-        value = _constant(whole, whole.inputs(node)[1].node)
-        return None if value is None else _filled(value[()])
-    if kind in ("Add", "AddV2"):
-        return _scaled(whole, node, shape)
-    return None
-
-
-def _filled(value: Any) -> str:
-    return {0.0: "ZEROS", 1.0: "ONES"}.get(float(value)) or f"initializers.Constant({literal_text(value)})"
-
-
-def _scaled(whole: Graph, node: str, shape: List[int]) -> Optional[str]:
-    """Returns the text of `random * scale + offset`."""
-    product, offset = (tensor.node for tensor in whole.inputs(node))
-    shift = _constant(whole, offset)
-    if whole.type(product) != "Mul" or shift is None or shift.shape != ():
-        return None
-    random, factor = (tensor.node for tensor in whole.inputs(product))
-    kind = whole.type(random)
-    if kind == "TruncatedNormal" and float(shift) == 0.0:
-        scale = _constant(whole, factor)
-        return None if scale is None else f"initializers.TruncatedNormal({literal_text(scale[()])})"
-    if kind == "RandomUniform" and whole.type(factor) == "Sub":
-        high, low = (_constant(whole, tensor.node) for tensor in whole.inputs(factor))
-        if high is None or low is None:
-            return None
-        fan_in, fan_out = fans(shape)
-        glorot = float(np.sqrt(6.0 / (fan_in + fan_out)))
-        if abs(float(high) - glorot) < _NEAR * glorot and abs(float(low) + glorot) < _NEAR * glorot:
-            return ""
-    return None
-
-
-def _constant(whole: Graph, node: str) -> Optional[np.ndarray]:
-    while whole.type(node) == "Identity":
-        node = whole.inputs(node)[0].node
-    if whole.type(node) != "Const":
-        return None
-    return np.asarray(tf.make_ndarray(whole.nodes[node].attr["value"].tensor))
+def _text(found: FoundInitializer) -> str:
+    """Returns the text of an initializer; "" for the default."""
+    if found.kind == GLOROT:
+        return ""
+    if found.kind == TRUNCATED_NORMAL:
+        return f"initializers.TruncatedNormal({literal_text(found.number)})"
+    return {0.0: "ZEROS", 1.0: "ONES"}.get(
+        float(found.number)
+    ) or f"initializers.Constant({literal_text(found.number)})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Iterator
 
 import tensorflow as tf
@@ -21,6 +22,7 @@ SPARSE_PARTS = ("indices", "values", "shape")
 KINDS = ("batch", "whole", "same", "setting")
 ROLES = ("weight", "slot", "average", "statistic", "state")
 HOW = ("keyed", "seeded")
+_INITIALIZER = re.compile(r"(|glorot_uniform|(constant|truncated_normal) -?(\d[\d.e+-]*|inf|nan))\Z")
 COMBINES = ("mean", "sum", "concat", "kept as written")
 #: The most towers, examples of a tower, and elements of one input, that a plan can mean.
 MOST_TOWERS, MOST_EXAMPLES, MOST_ELEMENTS = 1024, 1 << 20, 1 << 27
@@ -101,6 +103,8 @@ class _Checks:
         for variable in self._plan.variables:
             where = f"variable {variable.name!r}"
             yield from _choice(where, variable.role, ROLES)
+            if not _INITIALIZER.match(variable.initializer):
+                yield f"{where} has the initializer {variable.initializer[:40]!r}"
             yield from _type_problems(where, variable.dtype, variable.shape)
 
     def _noise_problems(self) -> Iterator[str]:

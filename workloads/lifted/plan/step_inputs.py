@@ -90,6 +90,8 @@ class Variable:
       of: the weight that a slot or an average belongs to.
       tower: the tower that a state belongs to.
       resource: whether it is a resource variable; otherwise a reference variable.
+      initializer: of a weight, what the old graph draws its first value by: "constant 0.0", "truncated_normal 0.1" (the
+        standard deviation before truncation) or "glorot_uniform"; empty where that is not known.
     """
 
     name: str
@@ -99,3 +101,4 @@ class Variable:
     of: str = ""
     tower: Optional[int] = None
     resource: bool = False
+    initializer: str = dataclasses.field(default="", metadata={OMIT_EMPTY: True})

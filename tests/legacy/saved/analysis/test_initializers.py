@@ -1,0 +1,38 @@
+"""Initializers that a graph's own initialization ops show."""
+
+import doctest
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis import initializers
+from legacy.saved.analysis.initializers import find_initializer
+from workloads.lifted.graph import Graph
+
+v1 = tf.compat.v1
+
+
+@pytest.mark.parametrize("resource", [False, True])
+@pytest.mark.parametrize(
+    "initializer, text",
+    [
+        (v1.zeros_initializer(), "constant 0.0"),
+        (v1.constant_initializer(0.1), "constant 0.1"),
+        (v1.truncated_normal_initializer(stddev=0.3), "truncated_normal 0.3"),
+        (v1.glorot_uniform_initializer(), "glorot_uniform"),
+        (v1.random_uniform_initializer(-0.5, 0.5), "None"),
+        (v1.orthogonal_initializer(), "None"),
+    ],
+)
+def test_what_is_known_is_named_with_its_number(initializer, text, resource):
+    with tf.Graph().as_default() as graph:
+        v1.get_variable("net/w", [3, 4], initializer=initializer, use_resource=resource)
+    assert str(find_initializer(Graph(graph.as_graph_def()), "net/w", [3, 4])) == text
+
+
+def test_a_name_without_a_variable_has_none():
+    assert find_initializer(Graph(tf.Graph().as_graph_def()), "w", []) is None
+
+
+def test_the_docstrings_examples_hold():
+    assert doctest.testmod(initializers).failed == 0
