@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from legacy.saved.graph.imported import ImportedGraph
 from parity.comparison.tour import Visit
+from parity.coverage.visits.changed_states import times, weights_times
 from parity.coverage.visits.counted_numbers import scalar_value
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.plan import Variable
 from workloads.lifted.workload import KINDS, LiftedWorkload
-from workloads.program import Arrays, State
+from workloads.program import State
 
 #: Ops that ask whether numbers are finite.
 _ASK_FINITE = {"IsFinite", "IsInf", "IsNan", "CheckNumerics"}
@@ -85,11 +86,12 @@ def overflowing(last: State, deciders: Deciders) -> Iterator[Visit]:
     text = ", ".join(f"{v.name} at the largest number" for v in deciders.scales)
     if text:
         yield Visit(text, largest)
-        yield Visit(f"{text}, weights times {STEEP:g}", _with_weights_times(largest, lambda dtype: STEEP))
+        steep = weights_times(largest, STEEP)
+        yield steep._replace(name=f"{text}, {steep.name}")
     ones = _with_statistics(last, {v.name: 1.0 for v in deciders.scales})
     at = "".join(f", {v.name} at 1" for v in deciders.scales)
-    near = _with_weights_times(ones, lambda dtype: float(2.0 ** (np.finfo(dtype).maxexp - MARGIN)))
-    yield Visit(f"weights near the largest number{at}", near)
+    near = {name: times(value, _near_largest(value.dtype)) for name, value in last.weights.items()}
+    yield Visit(f"weights near the largest number{at}", dataclasses.replace(ones, weights=near))
 
 
 def in_other_branches(visit: Visit, deciders: Deciders) -> Iterator[Visit]:
@@ -115,12 +117,9 @@ def _with_statistics(state: State, values: Mapping[str, float]) -> State:
     return dataclasses.replace(state, statistics={**state.statistics, **given})
 
 
-def _with_weights_times(state: State, factor: Callable[[np.dtype], float]) -> State:
-    """Returns a state whose weights are multiplied by a factor for their dtype."""
-    weights: Arrays = {}
-    for name, value in state.weights.items():
-        weights[name] = np.asarray(value * factor(value.dtype), value.dtype) if value.dtype.kind == "f" else value
-    return dataclasses.replace(state, weights=weights)
+def _near_largest(dtype: np.dtype) -> float:
+    """Returns a number near the largest one of a dtype; 1 unless it is one of floats."""
+    return float(2.0 ** (np.finfo(dtype).maxexp - MARGIN)) if dtype.kind == "f" else 1.0
 
 
 def _whole_numbers_before(graph: Graph, predicates: list[str]) -> set[str]:

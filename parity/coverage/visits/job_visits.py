@@ -12,6 +12,7 @@ from parity.comparison.tour import Visit
 from parity.coverage.mutant import Exposure
 from parity.coverage.mutants.state_mutants import end_of_warm_up
 from parity.coverage.schedules import LARGEST
+from parity.coverage.visits.changed_states import all_times, for_each_phase, weights_times
 from parity.coverage.visits.steep_weights import find_steep_weights
 from workloads.job import Job
 from workloads.numerics import random_keys
@@ -75,10 +76,7 @@ def visits_of_job(
         if not coverage.taken(end):
             yield Visit(f"step {end:,} (the data end)", dataclasses.replace(last, step=end))
     yield from _averages(job, last)
-    step = last.step
-    for visit in _states(job, source, last, coverage):
-        yield visit._replace(state=dataclasses.replace(visit.state, step=step))
-        step += 1
+    yield from for_each_phase(_states(job, source, last, coverage), 1, last.step)
 
 
 def _steps_around(last: State, boundaries: Sequence[int], coverage: CoverageState) -> Iterator[Visit]:
@@ -97,7 +95,7 @@ def _averages(job: Job, last: State) -> Iterator[Visit]:
     rule = job.workload.moving_average
     if rule is None:
         return
-    far = dataclasses.replace(last, averages=_scaled(last.averages, 0.5))
+    far = dataclasses.replace(last, averages=all_times(last.averages, 0.5))
     end = end_of_warm_up(rule)
     if not end:
         yield Visit("averages of half the weights", far)
@@ -110,9 +108,7 @@ def _averages(job: Job, last: State) -> Iterator[Visit]:
 def _states(job: Job, source: Source, last: State, coverage: CoverageState) -> Iterator[Visit]:
     """Visits of other weights and slots."""
     if coverage.needs(Exposure.SMALL_SLOTS):
-        small = {
-            name: value * np.asarray(SMALL_SLOTS, value.dtype) for name, value in last.slots.items() if "/" in name
-        }
+        small = all_times({name: value for name, value in last.slots.items() if "/" in name}, SMALL_SLOTS)
         yield Visit("slots near zero", dataclasses.replace(last, slots={**last.slots, **small}))
     if job.workload.clip is not None:
         yield from _clipped(job, source, last, coverage)
@@ -150,8 +146,7 @@ def _scaled_weights(
     for power in powers:
         if not is_wanted():
             return
-        scale = factor**power
-        yield _scaled_visit(last, scale)
+        yield weights_times(last, factor**power)
         if not coverage.is_finite():
             return
 
@@ -192,17 +187,8 @@ def with_far_weights(choose: ChooseVisits, phases: int) -> ChooseVisits:
 
     def chosen(last: State, coverage: CoverageState) -> Iterator[Visit]:
         yield from choose(last, coverage)
-        far = [_scaled_visit(last, scale) for scale in FAR]
-        for number, visit in enumerate(visit for visit in (*far, random_visit(last, 1)) for _ in range(phases)):
-            state = dataclasses.replace(visit.state, step=last.step + number)
-            yield visit._replace(state=state, may_overflow=True)
+        far = [*(weights_times(last, scale) for scale in FAR), random_visit(last, 1)]
+        for visit in for_each_phase(far, phases, last.step):
+            yield visit._replace(may_overflow=True)
 
     return chosen
-
-
-def _scaled_visit(last: State, scale: float) -> Visit:
-    return Visit(f"weights times {scale:g}", dataclasses.replace(last, weights=_scaled(last.weights, scale)))
-
-
-def _scaled(arrays: Arrays, factor: float) -> Arrays:
-    return {name: np.asarray(value * factor, value.dtype) for name, value in arrays.items()}

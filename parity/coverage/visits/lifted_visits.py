@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from legacy.saved.facts.analysed_step import is_counter
 from parity.comparison.tour import Visit
 from parity.coverage.visits.branch_visits import find_deciders, in_other_branches, overflowing
+from parity.coverage.visits.changed_states import all_times, for_each_phase, weights_times
 from parity.coverage.visits.counted_numbers import numbers_beside
 from parity.coverage.visits.job_visits import MOST_RANDOM, SMALL_SLOTS, CoverageState, random_visit
 from workloads.lifted.plan import Variable
@@ -50,13 +52,9 @@ def visits_of_lift(
     Yields:
       the visits; of a program with several train ops, each state once for each.
     """
-    step, phases = last.step, len(workload.plan.phases)
-    for visit in _visits_of_branches(workload, numbers, last, coverage, with_overflow):
-        if not coverage.any_missing():
-            return
-        for _ in range(phases):
-            yield visit._replace(state=dataclasses.replace(visit.state, step=step))
-            step += 1
+    wanted = _visits_of_branches(workload, numbers, last, coverage, with_overflow)
+    while_missing = itertools.takewhile(lambda _: coverage.any_missing(), wanted)
+    yield from for_each_phase(while_missing, len(workload.plan.phases), last.step)
     if find_small_gradients is not None and coverage.any_missing():
         yield Visit(f"the smallest gradients of {MORE_STEPS} more steps", find_small_gradients(last, MORE_STEPS))
 
@@ -84,12 +82,12 @@ def _visits(workload: LiftedWorkload, numbers: Sequence[int], last: State, more:
     steps = sorted({number + shift for number in [*numbers, *more] for shift in (-1, 0, 1)} | set(LATE))
     for count in steps if counters else ():
         yield Visit(f"the graph's own count at {count:,}", _counted(last, counters, count))
-    yield Visit("slots near zero", _scaled(last, "slots", SMALL_SLOTS))
-    yield Visit("averages of half the weights", _scaled(last, "averages", 0.5))
+    yield Visit("slots near zero", dataclasses.replace(last, slots=all_times(last.slots, SMALL_SLOTS)))
+    yield Visit("averages of half the weights", dataclasses.replace(last, averages=all_times(last.averages, 0.5)))
     for number in range(1, MOST_RANDOM + 1):
         yield random_visit(last, number)
     for scale in SCALES:
-        yield Visit(f"weights times {scale:g}", _scaled(last, "weights", scale))
+        yield weights_times(last, scale)
 
 
 def _is_integer(variable: Variable) -> bool:
@@ -104,13 +102,3 @@ def _counted(state: State, counters: Sequence[Variable], count: int) -> State:
         kind, name = KINDS[counter.role], counter.name
         arrays[kind][name] = np.asarray(count, arrays[kind][name].dtype)
     return State(state.step, **arrays)
-
-
-def _scaled(state: State, kind: str, factor: float) -> State:
-    """Returns the state with the floats of one kind, such as "slots", multiplied."""
-    arrays: Arrays = getattr(state, kind)
-    floats = {
-        name: np.asarray(value * factor, value.dtype) for name, value in arrays.items() if value.dtype.kind == "f"
-    }
-    changed = {other: getattr(state, other) for other in STATES}
-    return State(state.step, **{**changed, kind: {**arrays, **floats}})
