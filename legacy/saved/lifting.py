@@ -91,8 +91,7 @@ def lift_graph(
     for variable in found.plan.variables:
         variable.shape = list(start[variable.name].shape)
         if variable.role == "weight":
-            found_initializer = find_initializer(found.whole, variable.name, variable.shape)
-            variable.initializer = "" if found_initializer is None else str(found_initializer)
+            variable.initializer = str(find_initializer(found.whole, variable.name, variable.shape) or "")
     report("trying made-up data")
     fit_made_up_data(found.plan, found.context, start)
     found.plan.about = dict(description_fields(program_facts(saved, found)), graph=os.path.basename(path))

@@ -12,6 +12,7 @@ import numpy as np
 from workloads import initializers
 from workloads.initializers import Initializer
 from workloads.lifted.plan import Plan
+from workloads.lifted.plan.initializers import CONSTANT, GLOROT, TRUNCATED_NORMAL
 from workloads.variable_spec import VariableSpec
 
 #: Weights that a note lists.
@@ -22,9 +23,9 @@ MOST_LISTED = 3
 DRAWN, SAME = 4096, 0.1
 
 _KINDS = {
-    "constant": initializers.Constant,
-    "truncated_normal": initializers.TruncatedNormal,
-    "glorot_uniform": initializers.GlorotUniform,
+    CONSTANT: initializers.Constant,
+    TRUNCATED_NORMAL: initializers.TruncatedNormal,
+    GLOROT: initializers.GlorotUniform,
 }
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from workloads.initializers import fans
+from workloads.lifted.plan.initializers import CONSTANT, GLOROT, TRUNCATED_NORMAL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,8 +19,6 @@ _ASSIGNS = ("Assign", "AssignVariableOp")
 _COPIES = ("Identity", "Cast")
 #: Relative difference within which a limit is Glorot's.
 _NEAR = 1e-5
-
-CONSTANT, TRUNCATED_NORMAL, GLOROT = "constant", "truncated_normal", "glorot_uniform"
 
 
 class FoundInitializer(NamedTuple):

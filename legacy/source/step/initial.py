@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Dict, List, Tuple
 
 import numpy as np
 
-from legacy.saved.analysis.initializers import GLOROT, TRUNCATED_NORMAL, FoundInitializer, find_initializer
+from legacy.saved.analysis.initializers import FoundInitializer, find_initializer
 from legacy.source.basics.rendering import literal_text
+from workloads.lifted.plan.initializers import GLOROT, TRUNCATED_NORMAL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,6 +79,5 @@ def _text(found: FoundInitializer) -> str:
         return ""
     if found.kind == TRUNCATED_NORMAL:
         return f"initializers.TruncatedNormal({literal_text(found.number)})"
-    return {0.0: "ZEROS", 1.0: "ONES"}.get(
-        float(found.number)
-    ) or f"initializers.Constant({literal_text(found.number)})"
+    filled = [name for name, number in _FILLED.items() if number == float(found.number)]
+    return filled[0] if filled else f"initializers.Constant({literal_text(found.number)})"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Iterator
 
 import tensorflow as tf
 
 from workloads.lifted.plan import Phase, Plan
+from workloads.lifted.plan.initializers import is_initializer
 from workloads.lifted.plan.json_types import require_types
 from workloads.lifted.plan.settings import is_number
 from workloads.support.errors import InputError
@@ -22,7 +22,6 @@ SPARSE_PARTS = ("indices", "values", "shape")
 KINDS = ("batch", "whole", "same", "setting")
 ROLES = ("weight", "slot", "average", "statistic", "state")
 HOW = ("keyed", "seeded")
-_INITIALIZER = re.compile(r"(|glorot_uniform|(constant|truncated_normal) -?(\d[\d.e+-]*|inf|nan))\Z")
 COMBINES = ("mean", "sum", "concat", "kept as written")
 #: The most towers, examples of a tower, and elements of one input, that a plan can mean.
 MOST_TOWERS, MOST_EXAMPLES, MOST_ELEMENTS = 1024, 1 << 20, 1 << 27
@@ -103,7 +102,7 @@ class _Checks:
         for variable in self._plan.variables:
             where = f"variable {variable.name!r}"
             yield from _choice(where, variable.role, ROLES)
-            if not _INITIALIZER.match(variable.initializer):
+            if variable.initializer and not is_initializer(variable.initializer):
                 yield f"{where} has the initializer {variable.initializer[:40]!r}"
             yield from _type_problems(where, variable.dtype, variable.shape)
 
