@@ -63,7 +63,7 @@ def actions_of(
     phase: Phase,
     effects: Sequence[Effect],
     cuts: Sequence[str],
-    made: Mapping[str, int] = {},  # noqa: B006  never changed
+    made: Mapping[str, int],
 ) -> List[Action]:
     """Finds the actions of an update.
 

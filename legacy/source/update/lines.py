@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, List, Mapping, Sequence
 
 from legacy.source.basics.expressions import Definition, Expression
+from legacy.source.update.actions import actions_of
 from legacy.source.update.changes import change_call
 from legacy.source.update.cond_lines import cond_lines
 from legacy.source.update.per_weight import list_items, take_out_values
@@ -53,7 +54,8 @@ def update_lines(
       Unwritten: a change cannot be written.
     """
     place = Place(plan, graph, phase, dict(given), groups)
-    return _step_lines(place, steps_of(plan, graph, phase, effects, place.cuts, made))
+    actions = actions_of(plan, graph, phase, effects, place.cuts, made)
+    return _step_lines(place, steps_of(actions, plan.variables))
 
 
 def _step_lines(place: Place, steps: Sequence[Step]) -> List[str]:

@@ -6,13 +6,12 @@ import collections
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence, Union
 
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.update.actions import Action, Order, actions_of, order_of
+from legacy.source.update.actions import Action, Order, order_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from workloads.lifted.graph import Graph
-    from workloads.lifted.plan import Effect, Phase, Plan
+    from workloads.lifted.plan import Effect, Variable
 
 
 class Unit(NamedTuple):
@@ -66,23 +65,12 @@ def effects_of(steps: Sequence[Step]) -> List[Effect]:
     return found
 
 
-def steps_of(
-    plan: Plan,
-    graph: Graph,
-    phase: Phase,
-    effects: Sequence[Effect],
-    cuts: Sequence[str],
-    made: Mapping[str, int] = {},  # noqa: B006  never changed
-) -> List[Step]:
-    """Divides changes into steps.
+def steps_of(actions: Sequence[Action], variables: Sequence[Variable]) -> List[Step]:
+    """Divides an update into steps.
 
     Args:
-      plan: of the lift.
-      graph: of the lift.
-      phase: the train op.
-      effects: its changes, in order.
-      cuts: tensors that are given.
-      made: {variable: number of its changes} of those that are changed before the first step.
+      actions: of the update, in order.
+      variables: all that the update may change.
 
     Returns:
       The steps, in order.
@@ -90,8 +78,7 @@ def steps_of(
     Raises:
       Unwritten: a change reads what can be read neither before nor after a step.
     """
-    actions = actions_of(plan, graph, phase, effects, cuts, made)
-    owners = {variable.name: variable.of or variable.name for variable in plan.variables}
+    owners = {variable.name: variable.of or variable.name for variable in variables}
     return _steps(actions, 0, order_of(actions), owners)
 
 

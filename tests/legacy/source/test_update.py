@@ -14,6 +14,7 @@ from legacy.source.source import source_of_analysis
 from legacy.source.standalone import update_text
 from legacy.source.step.initial import first_values
 from legacy.source.step.input_names import stream_name
+from legacy.source.update.actions import actions_of
 from legacy.source.update.changes import change_call, local
 from legacy.source.update.paths import find_path
 from legacy.source.update.per_weight import comprehension
@@ -101,7 +102,8 @@ def test_changes_of_changed_values_are_a_wave_of_their_own():
     gan = lift("l_gan")
     phase = gan.plan.phases[0]
     path = find_path(gan.plan, gan.graph, phase)
-    first, second = steps_of(gan.plan, gan.graph, phase, phase.effects, list(path.tensors))
+    actions = actions_of(gan.plan, gan.graph, phase, phase.effects, list(path.tensors), {})
+    first, second = steps_of(actions, gan.plan.variables)
     assert {effect.op for unit in first.units for effect in unit.effects} == {"ApplyRMSProp"}
     assert {effect.op for unit in second.units for effect in unit.effects} == {"Assign"}
 
