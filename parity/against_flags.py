@@ -103,14 +103,15 @@ def setup_from_flags(exact: bool) -> SetupAgainst:
     source = job_flags.lifted_source_from_flags(lift, FLAGS.resident, assume=True)
     job = _job(port, lift, source.name)
     if port.has_own_step:
-        lift = with_own_step(lift, as_steps(port), source.settings, job.replicas, job.per_replica_batch)
-        job = dataclasses.replace(job, workload=lift)
-    setup = _setup(job, lift, source.make, exact, replicated=port.has_own_step)
-    setup.devices()
-    if port.has_own_step:
-        specs = trace_step(as_steps(port), job.per_replica_batch, job.replicas).specs
-        note = initializer_note(lift.plan, {spec.name: spec.name for spec in specs}, specs)
+        steps = as_steps(port)
+        traced = trace_step(steps, job.per_replica_batch, job.replicas)
+        lift = with_own_step(lift, steps, traced, source.settings, job.replicas)
+        setup = _setup(dataclasses.replace(job, workload=lift), lift, source.make, exact, replicated=True)
+        setup.devices()
+        note = initializer_note(lift.plan, {spec.name: spec.name for spec in traced.specs}, traced.specs)
         return SetupAgainst(setup, None, _notes(source.assumed, note))
+    setup = _setup(job, lift, source.make, exact, replicated=False)
+    setup.devices()
     old = old_graph_of(lift, job, source.settings, source.make)
     note = initializer_note(lift.plan, old.names.weights, old.specs)
     return SetupAgainst(setup_against(setup, old), old, _notes(source.assumed, note))

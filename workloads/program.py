@@ -97,6 +97,11 @@ class StepRecord:
     tap_gradients: list[Arrays] = dataclasses.field(default_factory=list)
     tap_readers: dict[str, list[str]] = dataclasses.field(default_factory=dict)
 
+    def is_finite(self) -> bool:
+        """Returns whether losses, combined gradients and weights are free of NaN and infinity."""
+        arrays = [*self.losses, *self.combined.values(), *self.state.weights.values()]
+        return all(bool(np.isfinite(np.asarray(array)).all()) for array in arrays)
+
 
 class Program(abc.ABC):
     """A job, ready to run. Steps are taken in order; each reads its batch from the program's own source.

@@ -70,7 +70,7 @@ class OldGraph:
 
     def port_source(self, job: Job) -> Source:
         """Returns the port's batches."""
-        return PortBatches(job, self.batches(job), self.inputs, self.workload.copied(self.inputs))
+        return self._in_port_terms(job, self.batches(job))
 
     def program(self, setup: Setup) -> ReferenceProgram:
         """Makes the left side of a comparison, in the dtype of the setup's job."""
@@ -82,12 +82,15 @@ class OldGraph:
         kind = ObservedOldGraph if job.replicas == workload.plan.towers else ObservedReplicas
         program = kind(job, batches, setup.legacy, devices, order)
         specs = [spec._replace(dtype=setup.job.dtype) for spec in self.specs]
-        shown = PortBatches(setup.job, batches, self.inputs, self.workload.copied(self.inputs))
+        shown = self._in_port_terms(setup.job, batches)
         reference = ReferenceProgram(
             program, workload, self.names, shown, specs, self.gradient_factor, self.loss_factor
         )
         reference.load(self.first_state)
         return reference
+
+    def _in_port_terms(self, job: Job, batches: Source) -> PortBatches:
+        return PortBatches(job, batches, self.inputs, self.workload.copied(self.inputs))
 
 
 def old_graph_of(

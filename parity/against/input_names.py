@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from workloads.lifted.plan import Input, Noise, Plan
+from workloads.lifted.plan.settings import scalar_inputs
 from workloads.support.errors import InputError
 from workloads.workload import InputSpec
 
@@ -45,8 +46,8 @@ def match_inputs(plan: Plan, specs: Mapping[str, InputSpec], settings: Mapping[s
     problems += [f"the port has no {name!r}" for name in old if name not in found.values()]
     problems += [
         f"{entry.name!r} is a scalar that the old graph is fed with: give its value by --settings={entry.name}=..."
-        for entry in plan.inputs + plan.common
-        if entry.kind == "setting" and entry.name not in settings
+        for entry in scalar_inputs(plan)
+        if entry.name not in settings
     ]
     if any(problems):
         raise InputError("--against: inputs of the port and the old graph differ: " + "; ".join(filter(None, problems)))

@@ -14,7 +14,7 @@ from parity.against.input_names import match_inputs, match_noise, with_port_shap
 from workloads.lifted.plan import Phase, Plan
 from workloads.lifted.workload import LiftedWorkload, PortOfLift
 from workloads.program import STATES
-from workloads.steps.tracing import first_state, trace_step
+from workloads.steps.tracing import TracedStep, first_state
 from workloads.steps.workload import StepWorkload
 from workloads.support.errors import InputError, require
 
@@ -23,16 +23,16 @@ MOST_LISTED = 6
 
 
 def with_own_step(
-    lift: LiftedWorkload, port: StepWorkload, settings: Mapping[str, object], replicas: int, per_replica_batch: int
+    lift: LiftedWorkload, port: StepWorkload, traced: TracedStep, settings: Mapping[str, object], replicas: int
 ) -> LiftedWorkload:
     """Returns a lift whose port is a workload with a step of its own.
 
     Args:
       lift: the old graph.
       port: the workload.
+      traced: the variables and random numbers of the port's losses.
       settings: {input: value} of the old graph's scalar inputs.
       replicas: number of replicas.
-      per_replica_batch: examples of one of them.
 
     Returns:
       The lift, which has the port's sizes of inputs.
@@ -47,7 +47,6 @@ def with_own_step(
             f"--against: got {lift.name!r}, which runs {', '.join(ops)}, and the port runs {len(functions)}"
         )
     _require_one_update_each(plan, replicas)
-    traced = trace_step(port, per_replica_batch, replicas)
     state = first_state(port, traced.specs, 0)
     shapes = {name: list(array.shape) for kind in STATES for name, array in getattr(state, kind).items()}
     _require_variables({variable.name: list(variable.shape) for variable in plan.variables}, shapes, port.name)

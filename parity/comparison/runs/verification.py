@@ -14,7 +14,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from parity.comparison.floats import is_finite
 from parity.comparison.judging.judge import Judge
 from parity.comparison.references import References
 from parity.comparison.result import Verification
@@ -143,7 +142,7 @@ class _Comparison:
         for program in [self.left, *dict.fromkeys([judged, *self._followers()])]:
             program.load(visit.state)
         record = self.left.step()
-        if visit.may_overflow and self.criterion.tolerance_name != "exact" and not _is_finite_step(record):
+        if visit.may_overflow and self.criterion.tolerance_name != "exact" and not record.is_finite():
             return False
         others = [alternative.step() for alternative in self.companions.alternatives]
         judged_record = judged.step()
@@ -166,10 +165,6 @@ class _Comparison:
 
 def _mean(losses: Sequence[np.ndarray]) -> float | None:
     return float(np.mean(np.asarray(losses, np.float64))) if len(losses) else None
-
-
-def _is_finite_step(record: StepRecord) -> bool:
-    return all(is_finite(array) for array in (*record.losses, *record.combined.values()))
 
 
 def _with_proposals(left: StepRecord, right: StepRecord) -> StepRecord:

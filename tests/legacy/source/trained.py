@@ -15,6 +15,7 @@ from tests.legacy.source import old_towers
 from workloads.job import Job
 from workloads.lifted.pieces.noise import noise_key
 from workloads.lifted.sources import LiftedSynthetic
+from workloads.steps.tracing import trace_step
 
 
 def source_of(setup, style="standalone"):
@@ -98,7 +99,7 @@ def assert_port_verified(setup, tmp_path, source, replicas=None, steps=4, change
     port, lift = old_towers.load(path, "port").PORT, setup.job.workload
     count = replicas or lift.plan.towers
     job = Job(port, count, count * setup.job.per_replica_batch)
-    work = with_own_step(lift, port, {}, count, job.per_replica_batch)
+    work = with_own_step(lift, port, trace_step(port, job.per_replica_batch, count), {}, count)
     compared = dataclasses.replace(setup, job=dataclasses.replace(job, workload=work), replicated=replicated)
     with compared.legacy_program() as left, compared.modern_program() as right:
         result = verify(left, right, compared.job, steps)

@@ -10,6 +10,7 @@ from tests import old_programs
 from tests.legacy.gallery import source
 from tests.legacy.source import old_towers
 from workloads.lifted.workload import load_lift
+from workloads.steps.tracing import trace_step
 from workloads.support.errors import InputError
 
 
@@ -26,7 +27,7 @@ def port(tmp_path_factory):
 
 
 def bound(lift, port, replicas=2):
-    return with_own_step(lift, port, {}, replicas, 8)
+    return with_own_step(lift, port, trace_step(port, 8, replicas), {}, replicas)
 
 
 def changed(port, **methods):

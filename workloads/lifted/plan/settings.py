@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict
+from typing import TYPE_CHECKING, Dict, List
 
 from workloads.support.errors import require
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from workloads.lifted.plan import Plan
+    from workloads.lifted.plan import Input, Plan
 
 #: (part of an input's name, value that such a scalar usually has).
 USUAL = (("keep", 0.5), ("rate", 0.01), ("lr", 0.01))
@@ -37,6 +37,11 @@ def is_number(text: str) -> bool:
     return True
 
 
+def scalar_inputs(plan: Plan) -> List[Input]:
+    """Returns the inputs that are scalars."""
+    return [entry for entry in plan.inputs + plan.common if entry.kind == "setting"]
+
+
 def keep_settings(plan: Plan, settings: Mapping[str, str]) -> None:
     """Enters the values of scalar inputs into a plan, for commands that are given none.
 
@@ -47,7 +52,7 @@ def keep_settings(plan: Plan, settings: Mapping[str, str]) -> None:
     Raises:
       InputError: the graph has no such scalar input.
     """
-    scalars = {entry.name: entry for entry in plan.inputs + plan.common if entry.kind == "setting"}
+    scalars = {entry.name: entry for entry in scalar_inputs(plan)}
     for name, text in settings.items():
         require(name in scalars, "--settings", name, "scalar inputs of the graph: " + (", ".join(scalars) or "none"))
         scalars[name].value = text
@@ -55,10 +60,10 @@ def keep_settings(plan: Plan, settings: Mapping[str, str]) -> None:
 
 def kept_settings(plan: Plan) -> Dict[str, str]:
     """Returns {scalar input: text of its value} of those that the lift was given a value for."""
-    return {entry.name: entry.value for entry in plan.inputs + plan.common if entry.value}
+    return {entry.name: entry.value for entry in scalar_inputs(plan) if entry.value}
 
 
 def assumed_settings(plan: Plan, settings: Mapping[str, object]) -> Dict[str, float]:
     """Returns {scalar input: usual value} of those that `settings` have no value for."""
-    scalars = [entry.name for entry in plan.inputs + plan.common if entry.kind == "setting"]
-    return {name: usual_value(name) for name in scalars if name not in settings}
+    names = [entry.name for entry in scalar_inputs(plan)]
+    return {name: usual_value(name) for name in names if name not in settings}
