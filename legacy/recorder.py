@@ -4,11 +4,11 @@
     recorder.start("run", steps=20)      # anywhere before training
 
 It needs nothing but TensorFlow 0.12 or later, numpy, and Python 2.7 or later. From then on every `Session.run` that
-updates weights is a step. Before the first one the folder gets `graph.meta` (the whole graph) and `model.ckpt` (every
-variable); each of the first `steps` steps adds to `steps.zip` the inputs and random numbers that were drawn, every
-scalar, each tower's gradients and all that is made of them, the variables afterwards, and those that other runs changed
-since the step before. The program itself goes on as before, and no op is added to its graph. In the environment of
-this project:
+updates weights, by an optimizer or by assignments that depend on gradients, is a step. Before the first one the folder
+gets `graph.meta` (the whole graph) and `model.ckpt` (every variable); each of the first `steps` steps adds to
+`steps.zip` the inputs and random numbers that were drawn, every scalar, each tower's gradients and all that is made of
+them, the variables afterwards, and those that other runs changed since the step before. The program itself goes on as
+before, and no op is added to its graph. In the environment of this project:
 
     python -m legacy.lift run/graph.meta --checkpoint=run/model.ckpt --out=lifted
     python -m parity.verify --workload=lifted --recording=run
@@ -40,6 +40,8 @@ FORMAT = 1
 SOURCES = ("QueueDequeue", "IteratorGetNext", "ReaderRead", "PyFunc", "Unstage", "FIFOQueue")
 RANDOM = ("Random", "TruncatedNormal", "ParameterizedTruncatedNormal", "Multinomial", "CandidateSampler")
 MOST_BYTES = 16 << 20
+ASSIGNMENTS = ("Assign", "Scatter", "ResourceScatter")
+GRADIENTS = re.compile(r"(^|/)gradients(_\d+)?/")  # the name scope that tf.gradients opens
 
 
 def start(folder, steps=20):
@@ -196,7 +198,7 @@ class _Plan(object):
         # type: (Any, Tuple[str, ...]) -> None
         self.targets = targets
         cone = _ancestors([graph.get_operation_by_name(name) for name in targets])
-        applies = [op for op in cone if "Apply" in op.type]
+        applies = [op for op in cone if "Apply" in op.type] or _assignments_by_gradients(graph, cone)
         self.updates = bool(applies)
         held = [op for op in cone if op.type in ("Variable", "VariableV2")]
         self.variables = [op.name for op in held if op.outputs[0].dtype.base_dtype != tf.string]
@@ -247,6 +249,45 @@ def _gradients(applies):
         if "_grad/" not in tensor.op.name and not tensor.op.type.startswith(SOURCES):
             todo += [t for t in tensor.op.inputs if _is_plain(t)]
     return [t for t in found.values() if t.op.type not in ("Const", "Placeholder")]
+
+
+def _assignments_by_gradients(graph, cone):
+    # type: (Any, Sequence[Any]) -> List[Any]
+    """The plain assignments that train, in a program with an optimizer of its own.
+
+    Args:
+      graph: the program's graph.
+      cone: the operations of one run.
+
+    Returns:
+      Those of `cone` that set a trainable variable to what depends on gradients, at once or by way of other variables,
+      such as those in which gradients are accumulated.
+    """
+    trainable = set(variable.op for variable in graph.get_collection("trainable_variables"))
+    assigns = [op for op in cone if op.type.startswith(ASSIGNMENTS) and _variable_of(op) in trainable]
+    if not assigns:
+        return []
+    todo = [op for op in graph.get_operations() if GRADIENTS.search(op.name)]
+    seen = set(todo)
+    while todo:
+        op = todo.pop()
+        after = [user for tensor in op.outputs for user in tensor.consumers()]
+        if op.type.startswith(ASSIGNMENTS):
+            after.append(_variable_of(op))
+        for other in after:
+            if other not in seen and other not in trainable:  # a weight's value depends on gradients in every run
+                seen.add(other)
+                todo.append(other)
+    return [op for op in assigns if op in seen]
+
+
+def _variable_of(assign):
+    # type: (Any) -> Any
+    """The operation of the variable that an assignment sets, directly or through Identity and Enter ops."""
+    op = assign.inputs[0].op
+    while op.type in ("Identity", "RefIdentity", "Enter", "RefEnter"):
+        op = op.inputs[0].op
+    return op
 
 
 def _losses(graph, cone):
@@ -339,6 +380,28 @@ def _by_name(graph, feed_dict):
     """{tensor name: array} of the values that the program feeds."""
     fed = {}
     for key, value in (feed_dict or {}).items():
-        tensor = graph.as_graph_element(key, allow_tensor=True, allow_operation=False)
-        fed[tensor.name] = np.asarray(value, tensor.dtype.base_dtype.as_numpy_dtype)
+        for part, array in _dense_parts(key, value):
+            tensor = graph.as_graph_element(part, allow_tensor=True, allow_operation=False)
+            fed[tensor.name] = np.asarray(array, tensor.dtype.base_dtype.as_numpy_dtype)
     return fed
+
+
+def _dense_parts(key, value):
+    # type: (Any, Any) -> List[Tuple[Any, Any]]
+    """Pairs of tensor and array for one entry of a feed, as `Session.run` reads it.
+
+    Args:
+      key: a tensor or its name; a `SparseTensor` or `IndexedSlices`; or a tuple of such, as an LSTM's state is.
+      value: what is fed for it; one value for each member of a tuple.
+
+    Returns:
+      One pair for a tensor; one for each part of anything else.
+    """
+    if isinstance(key, tf.SparseTensor):
+        shape = key.dense_shape if hasattr(key, "dense_shape") else key.shape  # the name before TensorFlow 1.0
+        return list(zip((key.indices, key.values, shape), value))
+    if isinstance(key, tf.IndexedSlices):
+        return list(zip([part for part in (key.values, key.indices, key.dense_shape) if part is not None], value))
+    if isinstance(key, (tuple, list)):
+        return [pair for member, part in zip(key, value) for pair in _dense_parts(member, part)]
+    return [(key, value)]

@@ -48,6 +48,10 @@ class Source(abc.ABC):
     def shards(self, step: int) -> list[Arrays]:
         """Returns each replica's {input name: array [per-replica batch, *shape]}, in the run's dtype."""
 
+    def shapes(self) -> dict[str, tuple[int | None, ...]]:
+        """Returns {input name: shape of a replica's array}, with None for sizes that differ by step or replica."""
+        return {name: np.shape(value) for name, value in self.shards(0)[0].items()}
+
     def batch(self, step: int) -> Arrays:
         """Returns {input name: array [global batch, *shape]} in the run's dtype: all replicas' shards, joined."""
         shards = self.shards(step)

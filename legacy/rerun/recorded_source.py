@@ -60,6 +60,15 @@ class RecordedSource(Source):
                     shard[noise_input(noise.name, output)] = value
         return shards
 
+    def shapes(self) -> dict[str, tuple[Optional[int], ...]]:
+        """Returns {input name: shape}; batches padded to their longest example have other sizes in other steps."""
+        found = super().shapes()
+        for step in range(len(self._steps)):
+            for shard in self.shards(step):
+                for name, value in shard.items():
+                    found[name] = _common_shape(found.get(name, np.shape(value)), np.shape(value))
+        return found
+
     def _outputs(self, step: int, node: str) -> List[np.ndarray]:
         """Returns the recorded outputs of a node, from the first on without a gap."""
         values: List[np.ndarray] = []
@@ -76,6 +85,11 @@ def _fitting(value: np.ndarray, name: str, shape: Sequence[Optional[int]] | None
     if not fits:
         raise InputError(f"--recording: {name!r} is recorded with the shape {list(value.shape)}, expected {shape}")
     return value
+
+
+def _common_shape(left: Sequence[Optional[int]], right: Sequence[int]) -> tuple[Optional[int], ...]:
+    """Returns the sizes that two shapes share, None where they differ; the first shape if the ranks differ."""
+    return tuple(a if a == b else None for a, b in zip(left, right)) if len(left) == len(right) else tuple(left)
 
 
 class _Upstream:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, FrozenSet, List, Optional, Tuple
 
 import numpy as np
 
@@ -59,6 +59,7 @@ class RecordedSteps:
         require_regular(packed, self._subject)
         self._archive = ArrayArchive(packed, self._subject, self._most_bytes * max(1, len(self)))
         self._latest: Optional[Tuple[int, Arrays]] = None  # step and arrays
+        self._names: Dict[int, FrozenSet[str]] = {}  # of the arrays of each step that was read
 
     def _read_about(self) -> Dict[str, Any]:
         """Returns the content of recording.json: the format, versions, and the names of the nodes of each step."""
@@ -103,8 +104,15 @@ class RecordedSteps:
             content = io.BytesIO(self._archive.content(member, self._most_bytes))
             step = ArrayArchive(content, f"--recording: step {number} of {self._folder!r} is damaged")
             latest = (number, {name: step.array(name) for name in step.names})
+            self._names[number] = frozenset(latest[1])
         self._latest = latest
         return latest[1]
+
+    def _holds(self, step: int, name: str) -> bool:
+        """Returns whether one of the lift's steps recorded a tensor; reads each step once at most."""
+        number = self.numbers[step]
+        names = self._names.get(number)
+        return f"tensors/{name}" in (self._recorded(number) if names is None else names)
 
     def initial(self) -> Arrays:
         """Returns {variable: array} before the first step."""
@@ -123,9 +131,8 @@ class RecordedSteps:
         Batches of all train ops have the same inputs, so that one pipeline can deliver them.
         """
         for number in [step] + list(range(min(len(self), MOST_TRAIN_OPS))):
-            value = self.tensor(number, name)
-            if value is not None:
-                return value
+            if self._holds(number, name):
+                return self.tensor(number, name)
         return None
 
 

@@ -107,6 +107,66 @@ x = tf.reshape(tf.slice(held, [0, 0], [4, 3]), [4, 3], name="x")
     assert RecordedSteps(str(tmp_path / "run"), plan).step(2)["after/held"].tolist() == [[1, 0, 1]] * 6
 
 
+BY_HAND = HERE.replace(
+    "train = tf.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(grads), w)])",
+    """m = tf.get_variable("momentum", [3, 2], initializer=tf.zeros_initializer(), trainable=False)
+speed = tf.assign(m, 0.5 * m + tf.add_n(grads))
+train = tf.assign_sub(w, 0.5 * speed, name="GradientDescent").op
+clip = tf.assign(w, tf.clip_by_value(w, -64.0, 64.0))
+look = tf.assign(tf.get_variable("seen", [3, 2], trainable=False), tf.add_n(grads))""",
+).replace("        answer", "        session.run([clip, look], {x: [[9, 9, 9]] * 4})\n        answer")
+
+
+def test_an_optimizer_that_was_written_by_hand_is_recorded(tmp_path):
+    """Weights that assignments set; clipping them, or looking at gradients alone, is no step."""
+    script = tmp_path / "program.py"
+    script.write_text(BY_HAND)
+    run = run_script(sys.executable, script, tmp_path / "run", tmp_path)
+    assert run.returncode == 0, run.stderr
+    plan = type("Plan", (), {"phases": [type("Phase", (), {"train_op": "GradientDescent"})]})
+    steps = RecordedSteps(str(tmp_path / "run"), plan)
+    assert len(steps) == len(steps.about["steps"]) == 3
+    assert steps.tensor(0, "AddN:0").tolist() == [[0, 0], [0, 0], [8, 8]]
+    assert steps.step(0)["after/m/w"].tolist() == [[1, 1], [1, 1], [-3, -3]]
+    assert steps.step(0)["after/momentum"].tolist() == [[0, 0], [0, 0], [8, 8]]
+
+
+FED_PARTS = (
+    HERE.replace(
+        "grads = []",
+        """parts = (tf.int64, [None, 2]), (tf.float32,), (tf.int64, [2])
+rows = tf.SparseTensor(*[tf.placeholder(*part) for part in parts])
+few = tf.IndexedSlices(tf.placeholder(tf.float32, [1, 3], name="few"), tf.placeholder(tf.int32, [1], name="few_rows"))
+x += tf.sparse_tensor_to_dense(rows) + tf.scatter_nd(few.indices[:, None], few.values, [4, 3])
+state = collections.namedtuple("State", "c h")(tf.placeholder(tf.float32, name="c"), tf.placeholder(tf.float32))
+x += state.c + state.h
+grads = []""",
+    )
+    .replace(
+        "{x: [[step, 0, 1]] * 4}",
+        """{
+            "x:0": [[step, 0, 1]] * 4, state: (4.0, 8.0), few: ([[16, 16, 16]], [3]),
+            rows: tf.SparseTensorValue([[1, 2]], [32.0], [4, 3])}""",
+    )
+    .replace("import sys", "import collections\nimport sys")
+)
+
+
+def test_sparse_tensors_slices_and_tuples_may_be_fed(tmp_path):
+    """As `Session.run` takes them: CTC labels, and the state of an LSTM."""
+    script = tmp_path / "program.py"
+    script.write_text(FED_PARTS)
+    run = run_script(sys.executable, script, tmp_path / "run", tmp_path)
+    assert run.returncode == 0, run.stderr
+    plan = type("Plan", (), {"phases": [type("Phase", (), {"train_op": "GradientDescent"})]})
+    step = RecordedSteps(str(tmp_path / "run"), plan).step(2)
+    fed = {name: step["tensors/" + name + ":0"].tolist() for name in ("Placeholder", "Placeholder_1", "Placeholder_2")}
+    assert fed == {"Placeholder": [[1, 2]], "Placeholder_1": [32], "Placeholder_2": [4, 3]}
+    assert step["tensors/few:0"].tolist() == [[16] * 3] and step["tensors/few_rows:0"].tolist() == [3]
+    assert step["tensors/c:0"] == 4 and step["tensors/Placeholder_3:0"] == 8
+    assert step["tensors/x:0"].tolist() == [[2, 0, 1]] * 4
+
+
 @pytest.mark.parametrize("name", ["f_sum_clip_after", "e_slim_dropout"])
 def test_a_true_old_environment_records_the_same_again(name, tmp_path, legacy_python):
     run = run_script(legacy_python, os.path.join(PROGRAMS, name + ".py"), tmp_path / "run", tmp_path)

@@ -51,7 +51,8 @@ class ReplicaInput:
         self._chunks: StepChunks | None = None
         self._dataset = None
         if not fixed and not source.has_pipeline:
-            specs = {name: tf.TensorSpec((None, *value.shape), value.dtype) for name, value in example.items()}
+            shapes = source.shapes()
+            specs = {name: tf.TensorSpec((None, *shapes[name]), value.dtype) for name, value in example.items()}
             self._chunks = StepChunks(strategy, specs)
             self._dataset = self._distribute(self._from_python(specs, steps_per_chunk(example, len(here))))
 
@@ -160,13 +161,18 @@ class ReplicaInput:
     def _next_shards(self, first: int, most: int) -> list[Arrays]:
         """Reads the shards of the steps from `first` on, until `most` are read or `CHUNK_SECONDS` are over.
 
+        A chunk ends where the shapes change, as those of batches that are padded to their longest example do.
+
         An error of a later step is left to the call that starts with it, since that step may never be needed.
         """
         shards: list[Arrays] = []
         end = time.monotonic() + CHUNK_SECONDS
         try:
             for step in range(first, first + most):
-                shards += self._shards_here(step)
+                following = self._shards_here(step)
+                if not _has_shapes(following, shards):
+                    break
+                shards += following
                 if self._closed or time.monotonic() > end:
                     break
         except Exception as error:
@@ -188,6 +194,12 @@ def steps_per_chunk(shard: Arrays, replicas: int) -> int:
     """
     batch = sum(value.nbytes for value in shard.values()) * replicas
     return max(1, min(CHUNK_STEPS, CHUNK_BYTES // batch))
+
+
+def _has_shapes(shards: list[Arrays], like: list[Arrays]) -> bool:
+    """Whether the replicas' batches of one step have the shapes that those of other steps begin with, if any."""
+    pairs = [(value, other[name]) for shard, other in zip(shards, like) for name, value in shard.items()]
+    return all(np.shape(value) == np.shape(other) for value, other in pairs)
 
 
 def _stacked(values: list[np.ndarray]) -> np.ndarray:

@@ -85,7 +85,7 @@ def _empty_chunk(specs: Mapping[str, tf.TensorSpec], device: str) -> dict[str, t
     with tf.device(device):
         return {
             name: tf.Variable(
-                tf.zeros([0, *spec.shape[1:]], spec.dtype), trainable=False, shape=[None, *spec.shape[1:]]
+                tf.zeros([size or 0 for size in spec.shape], spec.dtype), trainable=False, shape=[None, *spec.shape[1:]]
             )
             for name, spec in specs.items()
         }

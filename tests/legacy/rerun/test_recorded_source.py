@@ -14,6 +14,7 @@ from workloads.job import Job
 from workloads.lifted.folder import write_lift
 from workloads.lifted.plan import Noise, TensorType
 from workloads.lifted.workload import load_lift
+from workloads.sources import Source
 from workloads.support.errors import InputError
 
 
@@ -38,6 +39,19 @@ def test_random_numbers_come_with_the_batch(tmp_path):
     first, second = source_of(tmp_path, steps, workload).shards(0)
     assert {name: value for name, value in first.items() if name != "x"} == {"noise/a/0": 1, "noise/a/1": 2}
     assert {name: value for name, value in second.items() if name != "x"} == {"noise/a/0": 3}
+
+
+def test_sizes_that_differ_by_step_or_tower_are_open(tmp_path):
+    """Dropout on batches that are padded to their longest example."""
+    steps = small_steps(2)
+    for step, (first, second) in zip(steps, [((4, 3), (4, 3)), ((4, 3), (2, 3))]):
+        step.update({"tensors/g0:0": np.zeros(first, np.float32), "tensors/g1:0": np.zeros(second, np.float32)})
+    steps[1]["tensors/total:0"] = np.zeros(5, np.float32)
+    noise = [Noise("a", "RandomUniform", "keyed", ["g0", "g1"]), Noise("c", "RandomUniform", "keyed", [None, "total"])]
+    workload = small_lift(str(tmp_path / "lift"), lambda plan: plan.noise.extend(noise))
+    source = source_of(tmp_path, steps, workload)
+    assert source.shapes() == {"x": (2,), "noise/a/0": (None, 3), "noise/c/0": (5,)}
+    assert Source.shapes(source) == {"x": (2,), "noise/a/0": (4, 3)}  # of one step and tower
 
 
 def test_what_was_not_recorded_is_reported(tmp_path):

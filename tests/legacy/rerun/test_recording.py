@@ -12,6 +12,7 @@ from legacy.rerun.recording import RecordedSteps
 from tests.legacy.rerun.recordings import small_steps, write_recording
 from tests.small_lift import small_plan
 from workloads.support.errors import InputError
+from workloads.support.files.array_archive import ArrayArchive
 
 
 def test_steps_and_the_start_are_read(tmp_path):
@@ -28,6 +29,18 @@ def test_an_input_that_a_step_did_not_use_is_another_steps(tmp_path):
     steps = RecordedSteps(write_recording(tmp_path / "run", recorded), small_plan())
     assert steps.tensor(2, "x1:0") is None and steps.input(2, "x1:0").tolist() == [3, 4]
     assert steps.input(1, "x1:0").tolist() == [7, 8]
+
+
+def test_looking_for_an_input_that_no_step_has_reads_each_step_once(tmp_path, monkeypatch):
+    """As for every random op at every step: the recorder has no outputs of it beyond those that it has."""
+    read = []
+    content = ArrayArchive.content
+    monkeypatch.setattr(ArrayArchive, "content", lambda *a: read.append(a[1]) or content(*a))
+    steps = RecordedSteps(write_recording(tmp_path / "run", small_steps(3)), small_plan())
+    for _ in range(4):
+        assert steps.input(2, "nothing:0") is None
+        assert steps.input(2, "x1:0").tolist() == small_steps(3)[2]["tensors/x1:0"].tolist()
+    assert sorted(read) == ["00000.npz", "00001.npz", "00002.npz", "00002.npz"]  # step 2 again, for its own x1:0
 
 
 @pytest.mark.parametrize("targets", [["update"], ["init", "update"], ["tower/update_op"]])

@@ -41,6 +41,17 @@ class Piped(Counting):
         return first.map(lambda number: {"x": tf.fill([2], tf.cast(number, tf.float32))})
 
 
+class Padded(Counting):
+    """Batches that are padded to the longest of each replica's and each step's examples: 2, 2, 3, 4, 4 columns ..."""
+
+    def shards(self, step):
+        columns = 2 + (step + 1) // 3
+        return [{"x": np.full([1, columns], step, np.float32)}, {"x": np.full([1, columns + 1], -step, np.float32)}]
+
+    def shapes(self):
+        return {"x": (1, None)}
+
+
 def delivered(source, first, steps, here=range(2)):
     """[[x of each replica in this process] of each step], from step `first` on."""
     mirrored = strategy.mirrored_strategy([f"CPU:{i}" for i in range(len(here))], ModernOptions())
@@ -64,6 +75,13 @@ def test_batches_begin_at_the_step_of_choice():
 def test_more_steps_than_fit_a_chunk_keep_their_order():
     batches = delivered(Counting, 3, replica_input.CHUNK_STEPS + 2)[1]
     assert [batch[0][0] for batch in batches] == [10.0 * (3 + step) for step in range(replica_input.CHUNK_STEPS + 2)]
+
+
+def test_batches_may_have_other_sizes_in_other_steps_and_replicas():
+    batches = delivered(Padded, 0, 6)[1]
+    assert batches == [
+        [[[step] * columns], [[-step] * (columns + 1)]] for step, columns in enumerate([2, 2, 3, 3, 3, 4])
+    ]
 
 
 def test_a_lone_steps_batch_is_taken_without_reading_the_iterator():

@@ -1,6 +1,7 @@
 """Recordings of real old environments against the old graph here and the port."""
 
 import concurrent.futures
+import dataclasses
 import io
 import json
 import shutil
@@ -15,6 +16,8 @@ from parity.comparison.result import Verdict, Verification
 from parity.comparison.runs import three_ways
 from parity.comparison.stage_summary import StageSummary
 from tests import old_programs
+from tests.small_lift import small_plan
+from workloads.lifted.plan import Noise
 from workloads.support.errors import InputError
 
 
@@ -148,3 +151,28 @@ def test_what_float32_does_not_determine_is_not_shown():
         "NOT SHOWN: the port has the old graph's bits, but not the original's: the gradients differ by up to 0.5, and "
         "float32 does not determine them: in the old graph here they are up to 0.12 away from float64"
     )
+
+
+DRAWN = [
+    Noise("dropout", "RandomUniform", "keyed", ["dropout"]),
+    Noise("while/noise", "RandomUniform", "keyed", ["a"], True),
+]
+
+
+@pytest.mark.parametrize(
+    "failed, noise, is_drawn",
+    [
+        (["loss", "gradients", "weights"], DRAWN, True),
+        (["weights"], DRAWN[1:], True),
+        (["loss", "gradients"], DRAWN[:1], False),  # recorded, and given to all
+        (["batch", "loss"], DRAWN, False),
+        (["learning rate"], DRAWN, False),
+        ([], DRAWN, False),
+    ],
+)
+def test_a_difference_may_be_of_numbers_that_are_drawn_inside_loops(failed, noise, is_drawn):
+    judged = compared(failed)
+    judged.stages.update({stage: StageSummary(failed=0) for stage in failed})
+    text = three_ways._loop_text(judged, dataclasses.replace(small_plan(), noise=noise))
+    expected = "1 random op draws inside loops, where the recorder cannot read the numbers, such as while/noise"
+    assert text == (expected if is_drawn else None)
