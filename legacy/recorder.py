@@ -253,19 +253,19 @@ def _gradients(applies):
 
 def _assignments_by_gradients(graph, cone):
     # type: (Any, Sequence[Any]) -> List[Any]
-    """The plain assignments that train, in a program with an optimizer of its own.
+    """The plain assignments of a training step, in a program with an optimizer of its own.
 
     Args:
       graph: the program's graph.
       cone: the operations of one run.
 
     Returns:
-      Those of `cone` that set a trainable variable to what depends on gradients, at once or by way of other variables,
-      such as those in which gradients are accumulated.
+      Those of `cone` that set variables to what depends on gradients, at once or by way of other variables, such as an
+      optimizer's slots; none if they set no trainable variable.
     """
     trainable = set(variable.op for variable in graph.get_collection("trainable_variables"))
-    assigns = [op for op in cone if op.type.startswith(ASSIGNMENTS) and _variable_of(op) in trainable]
-    if not assigns:
+    assigns = [op for op in cone if op.type.startswith(ASSIGNMENTS)]
+    if not any(_variable_of(op) in trainable for op in assigns):
         return []
     todo = [op for op in graph.get_operations() if GRADIENTS.search(op.name)]
     seen = set(todo)
@@ -278,7 +278,8 @@ def _assignments_by_gradients(graph, cone):
             if other not in seen and other not in trainable:  # a weight's value depends on gradients in every run
                 seen.add(other)
                 todo.append(other)
-    return [op for op in assigns if op in seen]
+    found = [op for op in assigns if op in seen]
+    return found if any(_variable_of(op) in trainable for op in found) else []
 
 
 def _variable_of(assign):
