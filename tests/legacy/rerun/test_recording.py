@@ -40,7 +40,12 @@ def test_looking_for_an_input_that_no_step_has_reads_each_step_once(tmp_path, mo
     for _ in range(4):
         assert steps.input(2, "nothing:0") is None
         assert steps.input(2, "x1:0").tolist() == small_steps(3)[2]["tensors/x1:0"].tolist()
-    assert sorted(read) == ["00000.npz", "00001.npz", "00002.npz", "00002.npz"]  # step 2 again, for its own x1:0
+    assert sorted(name for name in read if name.endswith(".npz")) == [
+        "00000.npz",
+        "00001.npz",
+        "00002.npz",
+        "00002.npz",
+    ]  # step 2 again, for its own x1:0
 
 
 @pytest.mark.parametrize("targets", [["update"], ["init", "update"], ["tower/update_op"]])
