@@ -22,6 +22,9 @@ EPSILON = 1e-5
 #: A threshold is changed by this factor; only values between the old and the new threshold show it.
 THRESHOLD_FACTOR, _COMPARISONS = 1.25, ("Greater", "GreaterEqual", "Less", "LessEqual")
 
+#: Most elements of a constant that every step is given; see `ConstantIndex.own_values`.
+MOST_GIVEN = 1024
+
 #: The towers' name scopes in the graphs that this project builds.
 _TOWER = re.compile(r"^tower_(\d+)/")
 
@@ -82,6 +85,17 @@ class ConstantIndex:
         for value in _changed(constant.value, THRESHOLD_FACTOR if is_threshold else FACTOR):
             words = f"{_words(constant.value)} -> {_words(value)}"
             yield words, {node + ":0": value for node in constant.nodes}
+
+    def own_values(self, constant: GraphConstant) -> dict[str, np.ndarray]:
+        """Returns {tensor name: value} of a constant that every step may be given in its place.
+
+        TensorFlow prepares a graph anew for each set of tensors that it is given: steps of a graph with thousands of
+        constants would take hours if each were given its own. Large constants, which would be copied at every step, and
+        those in loops and branches, which a step would use in the branch that is not taken, are left out.
+        """
+        inside = self._graph.frames() | self._graph.branches()
+        is_small = constant.value.size <= MOST_GIVEN
+        return {node + ":0": constant.value for node in constant.nodes if is_small and node not in inside}
 
     def why_hidden(self, changed: Mapping[str, np.ndarray]) -> str:
         """Returns the reason why a change cannot matter, such as constants that hide it; "" if it may matter."""

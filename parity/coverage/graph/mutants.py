@@ -38,6 +38,7 @@ class MutatedTowers:
     def __init__(self, program: GraphProgram) -> None:
         self._program = program
         self.index = ConstantIndex(program)
+        self._own: dict[str, np.ndarray] = {}  # values that every step is given, changed or not
         self._refused: dict[int, str] = {}
         self._right: tuple[ObservedStep, StepRecord] | None = None
 
@@ -49,6 +50,7 @@ class MutatedTowers:
         """
         for constant in self.index.constants():
             if with_towers or not constant.in_towers:
+                self._own.update(self.index.own_values(constant))
                 yield from self._mutants_of(constant)
 
     def find_small_gradients(self, state: State, steps: int) -> State:
@@ -110,7 +112,7 @@ class MutatedTowers:
 
     def _step(self, step: ObservedStep, values: Mapping[str, np.ndarray]) -> StepRecord:
         self._program.load(step.before)
-        self._program.replace_tensors(values)
+        self._program.replace_tensors({**self._own, **values})
         return self._program.step()
 
 

@@ -31,6 +31,7 @@ class TwoTowers(GraphProgram):
             total = tf.add_n(self.losses) / guard
             self.train = v1.assign_sub(weight, self.rate * total, name="train").op
             tf.constant(3.0, name="unused")
+            v1.cond(late, lambda: tf.constant(4.0, name="taken"), lambda: tf.constant(5.0, name="other"), name="branch")
         self._session = v1.Session(graph=self.graph)
 
     def variables(self):
@@ -65,6 +66,14 @@ def test_the_constants_of_a_step_are_found_and_the_towers_are_one(index):
     assert set(found) == {"factor", "boundary", "low", "high", "guard", "count"}
     assert found["factor"].nodes == ("tower_0/factor", "tower_1/factor") and found["factor"].in_towers
     assert not found["low"].in_towers
+
+
+def test_every_step_may_be_given_small_constants_outside_of_branches(index):
+    found = {constant.name: constant for constant in index.constants()}
+    assert index.own_values(found["factor"]) == {"tower_0/factor:0": 2.0, "tower_1/factor:0": 2.0}
+    in_branch = GraphConstant("branch/taken", ("branch/taken",), np.float32(4), False)
+    assert "branch/taken" in index._graph.nodes and index.own_values(in_branch) == {}
+    assert index.own_values(found["factor"]._replace(value=np.zeros(1025, np.float32))) == {}
 
 
 def test_numbers_of_the_learning_rate_may_be_steps(index):

@@ -47,6 +47,20 @@ def test_no_change_is_not_seen(towers, steps):
     assert pairs and not any(detector.detects_any_bit(effect) for effect in pairs)
 
 
+def test_steps_with_different_changes_are_given_the_same_tensors(steps, monkeypatch):
+    """So that TensorFlow prepares the graph once, and not for each change."""
+    with contextlib.closing(MutatedTowers(SETUP.legacy_program())) as towers:
+        mutants = list(towers.mutants(with_towers=True))
+        given = []
+        replace = towers._program.replace_tensors
+        monkeypatch.setattr(towers._program, "replace_tensors", lambda values: given.append(values) or replace(values))
+        for mutant in mutants[:3]:
+            assert any(True for _ in mutant.effects(steps[1]))
+        assert len(given) == 4 and len({frozenset(values) for values in given}) == 1  # one step without a change
+        assert all(np.array_equal(given[0][name], towers._own[name]) for name in given[0])
+        assert all(any(given[0][name] != values[name] for name in values) for values in given[1:])
+
+
 def test_changed_constants_are_seen(towers, steps):
     mutants = {mutant.name: mutant for mutant in towers.mutants(with_towers=True)}
     update_only = {mutant.name for mutant in towers.mutants(with_towers=False)}
