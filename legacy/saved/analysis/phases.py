@@ -126,7 +126,7 @@ def phase_notes(context: Context, phase: PhaseParts) -> Iterator[str]:
     """Yields a sentence for each thing about a train op's losses that is unusual."""
     if phase.losses:
         name, shape = phase.losses[0].name, context.imported.shape(*phase.losses[0])
-        if shape and phase.losses[0].node in losses.differentiated(context.graph, phase.members):
+        if shape and set(shape) != {1} and phase.losses[0].node in losses.differentiated(context.graph, phase.members):
             yield f"{phase.target}: the loss {name} has the shape {list(shape)}; what is minimized is its sum"
     if phase.other_losses:
         others = ", ".join(row[0].name for row in phase.other_losses[:MOST_LISTED])

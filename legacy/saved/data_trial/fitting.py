@@ -62,7 +62,7 @@ def fit_made_up_data(plan: Plan, context: Context, start: Mapping[str, np.ndarra
         plan.batch = found.batch if plan.batch is None else plan.batch
         for entry, fitted in zip(entries, found.entries):
             entry.example, entry.low, entry.limit = fitted.example, fitted.low, fitted.limit
-            if entry.shape is None:
+            if entry.shape is None and not entry.sparse:
                 entry.kind = "setting" if not fitted.example else entry.kind
 
 
@@ -179,7 +179,7 @@ def _all_alike(entries: Sequence[Input]) -> list[Input]:
 
 def _choices(entries: Sequence[Input]) -> Iterator[list[Input]]:
     """Yields the inputs with ranks for those of unknown rank, and with ranges for integers without a bound."""
-    unknown = [entry.name for entry in entries if entry.shape is None and entry.kind != "setting"]
+    unknown = [e.name for e in entries if e.shape is None and e.kind != "setting" and not e.sparse]
     sizes = sorted({size for entry in entries for size in (entry.shape or [])[1:] if size} | {OPEN, *PRIMES[:2]})
     for rank in RANKS if unknown else (0,):
         ranked = [

@@ -47,12 +47,16 @@ def _shared_terms(analysed: AnalysedStep, phase: Phase) -> list[str]:
 
 
 def _terms(analysed: AnalysedStep, name: str) -> list[str]:
-    """The terms of a loss that is a sum, without constants."""
-    if analysed.graph.type(name) in ("Identity", "RealDiv", "Div") and analysed.graph.inputs(name):
-        return _terms(analysed, analysed.graph.inputs(name)[0][0])
-    if analysed.graph.type(name) in ("Add", "AddV2", "AddN"):
-        return [term for before, _ in analysed.graph.inputs(name) for term in _terms(analysed, before)]
-    return [name] if analysed.graph.type(name) != "Const" else []
+    """The terms of a loss that is a sum, without constants; a sum times a constant has the terms of the sum."""
+    graph = analysed.graph
+    if graph.type(name) in ("Identity", "RealDiv", "Div", "ExpandDims", "Reshape", "Squeeze") and graph.inputs(name):
+        return _terms(analysed, graph.inputs(name)[0][0])
+    if graph.type(name) in ("Add", "AddV2", "AddN"):
+        return [term for before, _ in graph.inputs(name) for term in _terms(analysed, before)]
+    if graph.type(name) == "Mul":
+        factors = [before for before, _ in graph.inputs(name) if graph.type(before) != "Const"]
+        return _terms(analysed, factors[0]) if len(factors) == 1 else [name]
+    return [name] if graph.type(name) != "Const" else []
 
 
 def _term_text(analysed: AnalysedStep, term: str) -> str:

@@ -57,7 +57,7 @@ class InputDescriber:
             name=source,
             dtype=dtype,
             shape=None if shape is None else list(shape),
-            kind=_kind(graph, imported, row, self._batch, common),
+            kind=_kind(graph, imported, row, self._batch, common, bool(sparse)),
             limit=upper_bound(graph, imported, row[0]) if is_integer else 0,
             tensors=[tensor_name(*tensor) for tensor in row],
             origin=origin,
@@ -122,10 +122,12 @@ def is_only_measured(graph: Graph, tensor: TensorId) -> bool:
     return bool(uses) and set(uses) <= set(op_types.SHAPE_OPS)
 
 
-def _kind(graph: Graph, imported: ImportedGraph, row: Sequence[TensorId], batch: int | None, common: bool) -> str:
+def _kind(
+    graph: Graph, imported: ImportedGraph, row: Sequence[TensorId], batch: int | None, common: bool, is_sparse: bool
+) -> str:
     """Returns `Input.kind`: "setting", "same" (one tensor for all towers), "batch", or "whole"."""
     shape = imported.shape(*row[0])
-    if shape == () or (shape is None and not is_array(graph, imported, row[0])):
+    if shape == () or (shape is None and not is_sparse and not is_array(graph, imported, row[0])):
         return "setting"  # a placeholder without any shape is more likely a learning rate than a batch
     if common or (len(row) > 1 and len(set(row)) == 1):
         return "same"

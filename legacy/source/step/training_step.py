@@ -81,7 +81,10 @@ def recover_step(
     (phase,) = plan.phases
     if phase.returns and any(phase.returns):
         raise Unwritten("towers: a tower's loss depends on all towers' results")
-    if phase.losses and plan.tensors[phase.losses[0]].shape:
+    shape = plan.tensors[phase.losses[0]].shape if phase.losses else None
+    if shape and set(shape) == {1}:
+        raise Unwritten(f"loss: its one value has the shape {list(shape)}; that of a workload is a scalar")
+    if shape:
         raise Unwritten("loss: it has several values, of which the sum is minimized; a workload has one")
     if phase.other_losses:
         raise Unwritten("loss: several are minimized, each by weights of its own; a workload has one")

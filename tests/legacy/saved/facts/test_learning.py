@@ -44,6 +44,31 @@ def test_a_loss_and_its_terms():
     ]
 
 
+@pytest.mark.parametrize("around", [lambda x: tf.expand_dims(x, 0), lambda x: tf.reshape(x, [1]), lambda x: 0.5 * x])
+def test_the_terms_of_a_reshaped_or_scaled_sum(around):
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        data = tf.reduce_sum(tf.multiply(v1.placeholder(tf.float32, [2], "x"), w), name="data")
+        loss = tf.identity(around(data + 0.25 * tf.nn.l2_loss(w, name="l2")), name="loss")
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    found = analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"])
+    rows = {row["term"]: row["is"] for row in loss_rows(AnalysedStep(found))}
+    assert rows["data"] == "depends on data" and rows["l2"] == "depends on weights only: a regularizer"
+    assert not any("its sum" in note for note in found.plan.notes)
+
+
+def test_a_product_of_two_results_is_one_term():
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        data = tf.reduce_sum(tf.multiply(v1.placeholder(tf.float32, [2], "x"), w), name="data")
+        loss = tf.multiply(data, tf.nn.l2_loss(w, name="l2"), name="loss")
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    rows = loss_rows(AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"])))
+    assert [row["term"] for row in rows][1:] == ["loss"]
+
+
 def test_combining_of_two_towers():
     (row,) = combining_rows(AnalysedStep(analyse_graph(saved_two_towers(), "small")))
     assert row == {

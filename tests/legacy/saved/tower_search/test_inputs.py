@@ -107,3 +107,18 @@ def test_an_array_of_unknown_rank_is_a_batch_and_a_scalar_is_none():
     graph = traced(build)
     (entry,) = InputDescriber(graph, ImportedGraph(graph), {}, None).describe([[TensorId("halves", 0)]])
     assert (entry.shape, entry.kind) == (None, "batch")
+
+
+def test_the_parts_of_a_sparse_batch_are_no_settings_though_their_placeholders_have_no_shape():
+    """CTC labels, as programs made them by hand; a value alone, without a shape, is a setting."""
+
+    def build():
+        parts = [v1.placeholder(tf.int64, name="indices"), v1.placeholder(tf.int32, name="values")]
+        labels = tf.SparseTensor(*parts, v1.placeholder(tf.int64, name="shape"))
+        v1.nn.ctc_loss(labels, v1.placeholder(tf.float32, [5, 2, 4], name="logits"), tf.constant([5, 5]))
+        tf.multiply(v1.placeholder(tf.float32, name="rate"), 2.0)
+
+    graph = traced(build)
+    rows = [[TensorId(name, 0)] for name in ("indices", "values", "rate")]
+    entries = InputDescriber(graph, ImportedGraph(graph), {}, None).describe(rows)
+    assert [entry.kind for entry in entries] == ["batch", "batch", "setting"]

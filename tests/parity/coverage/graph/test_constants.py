@@ -31,7 +31,8 @@ class TwoTowers(GraphProgram):
             total = tf.add_n(self.losses) / guard
             self.train = v1.assign_sub(weight, self.rate * total, name="train").op
             tf.constant(3.0, name="unused")
-            v1.cond(late, lambda: tf.constant(4.0, name="taken"), lambda: tf.constant(5.0, name="other"), name="branch")
+            with tf.control_dependencies([tf.raw_ops.Switch(data=late, pred=late).output_true]):
+                tf.constant(4.0, name="branch/taken")
         self._session = v1.Session(graph=self.graph)
 
     def variables(self):
