@@ -55,7 +55,8 @@ def _terms(analysed: AnalysedStep, name: str) -> list[str]:
         return [term for before, _ in graph.inputs(name) for term in _terms(analysed, before)]
     if graph.type(name) == "Mul":
         factors = [before for before, _ in graph.inputs(name) if graph.type(before) != "Const"]
-        return _terms(analysed, factors[0]) if len(factors) == 1 else [name]
+        terms = _terms(analysed, factors[0]) if len(factors) == 1 else []
+        return terms if len(terms) > 1 else [name]
     return [name] if graph.type(name) != "Const" else []
 
 

@@ -49,12 +49,12 @@ def test_the_terms_of_a_reshaped_or_scaled_sum(around):
     def build():
         w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
         data = tf.reduce_sum(tf.multiply(v1.placeholder(tf.float32, [2], "x"), w), name="data")
-        loss = tf.identity(around(data + 0.25 * tf.nn.l2_loss(w, name="l2")), name="loss")
+        loss = tf.identity(around(data + tf.multiply(0.25, tf.nn.l2_loss(w), name="decay")), name="loss")
         v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
 
     found = analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"])
     rows = {row["term"]: row["is"] for row in loss_rows(AnalysedStep(found))}
-    assert rows["data"] == "depends on data" and rows["l2"] == "depends on weights only: a regularizer"
+    assert rows["data"] == "depends on data" and rows["decay"] == "depends on weights only: a regularizer"
     assert not any("its sum" in note for note in found.plan.notes)
 
 
