@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from legacy.saved.analysis import carried_state, correspondence, losses, phases, roles
+from legacy.saved.analysis.assigned_values import find_assigned_reads, note_on_reads, with_assigned_values
 from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.phase_parts import PhaseParts
 from legacy.saved.graph import accumulation, cone, folding, switches, train_ops
@@ -81,11 +82,15 @@ def analyse_graph(
     cut = cone.extract_cone(whole, sorted(set(targets) | set(minimized)))
     cone.require_known(cut)
     context = Context(cut.graph, trainable)
+    assigned = find_assigned_reads(context, targets)
+    if assigned:
+        cut = cut._replace(graph=with_assigned_values(context, assigned))
+        context = Context(cut.graph, trainable)
     analysed = [phases.analyse_phase(context, target, [t for t in targets if t != target]) for target in targets]
     plan = _plan(context, cut, name, analysed)
     plan.settings = {**settings, **tried.settings}
     read = set().union(*[phase.members for phase in analysed])
-    plan.notes += [*tried.notes, *_unused_notes(unused, read)]
+    plan.notes += [*filter(None, [note_on_reads(assigned)]), *tried.notes, *_unused_notes(unused, read)]
     return Analysis(plan, cut, whole, context, trainable)
 
 
