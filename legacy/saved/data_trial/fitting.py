@@ -122,6 +122,11 @@ class _Search:
             outcome = self._run(self._entries, OPEN)
             if outcome.is_good:
                 return _Fit(list(self._entries), OPEN, outcome)
+        found = self._first_that_runs(first)
+        return None if found is None else self._with_other_lengths(found)
+
+    def _first_that_runs(self, first: TrialOutcome) -> _Fit | None:
+        """Returns the first choice of sizes and ranges with which the graph runs; `first` is the outcome of none."""
         fallback: _Fit | None = None
         for most_cost in MOST_COSTS:
             for batch, entries in itertools.product(self._batches, _choices(self._entries)):
@@ -132,6 +137,22 @@ class _Search:
                 if self._runs >= self._most_runs:
                     return fallback if first.message else None
         return fallback if first.message else None
+
+    def _with_other_lengths(self, fit: _Fit) -> _Fit:
+        """Returns a fit with lengths of sequences up to the longest that the graph takes, where all are 1."""
+        batch = fit.batch or self._plan.batch or DEFAULT_BATCH
+        for number, entry in enumerate(fit.entries):
+            if not self._entries[number].low or (entry.low, entry.limit) != (1, 2):
+                continue
+            for longest in sorted({size for other in fit.entries for size in other.example if size and size > 1}):
+                entries = list(fit.entries)
+                entries[number] = dataclasses.replace(entry, limit=longest + 1)
+                outcome = self._run(entries, batch)
+                if self._runs >= self._most_runs + MOST_RUNS_OF_A_CHOICE:
+                    return fit
+                if outcome.is_good:
+                    fit = _Fit(entries, fit.batch, outcome)
+        return fit
 
     def _run(self, entries: Sequence[Input], batch: int) -> TrialOutcome:
         """Runs several times, with different values; returns the first outcome that is not good."""

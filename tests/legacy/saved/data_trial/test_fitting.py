@@ -93,6 +93,20 @@ def test_lengths_that_must_not_be_zero_are_not():
     assert inputs_of(fitted(loss))["lengths"] == ([None], 1, 2)
 
 
+def test_lengths_reach_the_longest_that_the_graph_takes():
+    """Of integers that must be above zero those that are lengths get several values, so that padding is exercised."""
+
+    def loss(w):
+        x = v1.placeholder(tf.float32, [None, None, 3], "x")
+        lengths, places = (v1.placeholder(tf.int32, [None], name) for name in ("lengths", "places"))
+        last = tf.stack([tf.range(tf.shape(x)[0]), places - 1], 1)
+        return tf.reduce_sum(tf.matmul(tf.gather_nd(tf.reverse_sequence(x, lengths, seq_axis=1), last), w) ** 2)
+
+    found = inputs_of(fitted(loss))
+    longest = found["x"][0][1]
+    assert longest > 2 and found["lengths"][1:] == (1, longest + 1) and found["places"][1:] == (1, 2)
+
+
 def test_an_assertion_holds_that_no_computed_tensor_waits_for():
     def loss(w):
         x, labels = (v1.placeholder(tf.float32, [None, size], name) for size, name in ((3, "x"), (None, "labels")))
