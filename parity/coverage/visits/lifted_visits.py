@@ -11,10 +11,10 @@ import numpy as np
 from legacy.saved.facts.analysed_step import is_counter
 from parity.comparison.tour import Visit
 from parity.coverage.visits.branch_visits import find_deciders, in_other_branches, overflowing
-from parity.coverage.visits.changed_states import all_times, for_each_phase, weights_times
+from parity.coverage.visits.changed_states import all_times, for_each_phase, times, weights_times
 from parity.coverage.visits.counted_numbers import numbers_beside
 from parity.coverage.visits.job_visits import MOST_RANDOM, SMALL_SLOTS, CoverageState, random_visit
-from workloads.lifted.plan import Variable
+from workloads.lifted.plan import Plan, Variable
 from workloads.lifted.workload import KINDS, LiftedWorkload
 from workloads.program import STATES, Arrays, State
 
@@ -83,11 +83,19 @@ def _visits(workload: LiftedWorkload, numbers: Sequence[int], last: State, more:
     for count in steps if counters else ():
         yield Visit(f"the graph's own count at {count:,}", _counted(last, counters, count))
     yield Visit("slots near zero", dataclasses.replace(last, slots=all_times(last.slots, SMALL_SLOTS)))
-    yield Visit("averages of half the weights", dataclasses.replace(last, averages=all_times(last.averages, 0.5)))
+    averages, statistics = all_times(last.averages, 0.5), _halved_statistics(workload.plan, last)
+    yield Visit("averages and statistics halved", dataclasses.replace(last, averages=averages, statistics=statistics))
     for number in range(1, MOST_RANDOM + 1):
         yield random_visit(last, number)
     for scale in SCALES:
         yield weights_times(last, scale)
+
+
+def _halved_statistics(plan: Plan, state: State) -> Arrays:
+    """Returns the statistics, those that are no counters halved: an average of what nothing changes stands still."""
+    floats = {v.name for v in plan.variables if v.role == "statistic" and v.dtype.startswith("float")}
+    halved = {name for name in floats & set(state.statistics) if not is_counter(plan, name)}
+    return {name: times(value, 0.5) if name in halved else value for name, value in state.statistics.items()}
 
 
 def _is_integer(variable: Variable) -> bool:

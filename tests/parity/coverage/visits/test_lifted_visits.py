@@ -32,3 +32,17 @@ def test_a_variable_that_steps_only_add_to_is_set_near_the_numbers_of_the_schedu
     found = [visit.state.statistics["count"] for visit in counted]
     assert [int(value) for value in found] == ([349, 350, 351, 1000, 100000, 10000000] if counts else [])
     assert all(value.dtype == dtype for value in found)
+
+
+def test_statistics_are_halved_and_counters_are_not(tmp_path):
+    """Such as the moving average of a weight that no gradient reaches, whose decay changes nothing otherwise."""
+    workload = small_lift(str(tmp_path / "lift"))
+    names = ("count", "steps", "mean", "hidden")
+    dtypes = dict.fromkeys(names, "float32") | {"steps": "int64"}
+    roles = dict.fromkeys(names, "statistic") | {"hidden": "state"}
+    workload.plan.variables += [Variable(name, [], dtypes[name], roles[name]) for name in names]
+    workload.plan.phases[0].effects.append(Effect("counted", "AssignAdd", ["count"], ["rate:0"]))
+    last = State(4, {"w": np.float32(2)}, {}, {name: np.asarray(4, dtypes[name]) for name in names}, {"a": np.ones(2)})
+    (visit,) = [visit for visit in visits_of_lift(workload, [], last, COVERAGE) if "halved" in visit.name]
+    assert visit.state.statistics == {"count": 4, "steps": 4, "mean": 2, "hidden": 4}
+    assert visit.state.averages["a"].tolist() == [0.5, 0.5] and visit.state.weights == last.weights
