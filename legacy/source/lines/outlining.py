@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from legacy.source.basics.expressions import Value
+from legacy.source.basics.expressions import Call, Value
 from legacy.source.basics.rendering import expression_text
 from legacy.source.lines.abstraction import Function, make_function
 from legacy.source.lines.holes import skeleton
@@ -75,7 +75,8 @@ def _best(
             apart = _apart(starts, length)
             size = sum(lines[starts[0] : starts[0] + length])
             saved = (len(apart) - 1) * size - len(apart) - OVERHEAD
-            if saved > 0:
+            is_call = length == 1 and _calls(statements[starts[0]], taken)
+            if saved > 0 and not is_call:
                 candidates.append((saved, length, apart))
     found: List[Tuple[int, int, Function, Dict[int, Statement], int]] = []
     for saved, length, starts in sorted(candidates, key=lambda candidate: (-candidate[0], candidate[1]))[:MOST_TRIED]:
@@ -95,6 +96,11 @@ def _best(
         return None
     best = max(found, key=lambda one: one[:2])
     return best[2], best[3], best[4]
+
+
+def _calls(statement: Statement, functions: Set[str]) -> bool:
+    """Returns whether a statement is nothing but the call of one of some functions."""
+    return isinstance(statement.expression, Call) and statement.expression.function in functions
 
 
 def _apart(starts: Sequence[int], length: int) -> List[int]:

@@ -1,12 +1,14 @@
 """Outlining: repeated layers become one function with parameters for what differs; other layers do not."""
 
+import string
+
 import tensorflow as tf
 
 from legacy.source.basics.expressions import Definition, Infix, Literal, Scoped, Value, Variable, call
 from legacy.source.basics.rendering import expression_text
 from legacy.source.lines.holes import skeleton, with_holes
 from legacy.source.lines.outlining import outline
-from legacy.source.lines.statements import build_statements
+from legacy.source.lines.statements import Statement, build_statements
 from legacy.source.lines.words import words_of
 from tests.legacy.source.tiny import recovered
 
@@ -41,6 +43,17 @@ def test_repeated_layers_become_a_function_that_is_called_for_each():
     assert len(calls) < len(statements) / 2 and sum("dense(scope" in text for text in calls) >= 4
     assert any('"layer1"' in text for text in calls)
     assert words_of(function.statements)[0] == "a dense layer"
+
+
+def test_a_call_of_a_function_is_not_outlined_again():
+    """Its text is long where the names of tensors are, which no line has."""
+    long = [f"{letter * 60}:0" for letter in string.ascii_letters]
+    pairs = list(zip(long[::2], long[1::2]))
+    statements = [Statement((f"x{n}:0", f"y{n}:0"), call("pair", Value(a), Value(b))) for n, (a, b) in enumerate(pairs)]
+    made = outline([*statements, Statement((), Value("x0:0"))], lambda tensor: None)
+    names = {function.name for function in made.functions}
+    alone = [function.statements[0].expression for function in made.functions if len(function.statements) == 1]
+    assert names and not any(expression.function in names for expression in alone)
 
 
 def test_two_short_blocks_are_not_worth_a_function():
