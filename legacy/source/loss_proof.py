@@ -83,7 +83,8 @@ def prove_losses(
         for number in range(plan.towers):
             proposals = model.statistics.proposals[number]
             tower = Tower(plan, graph, initial, fed, proposals, number, phase, names)
-            found = compare_tower(tower, space[loss.function], space[loss.function_of_all] if loss.of_all else None)
+            of_all = [space[loss.function_of_all] if lines else None for lines in (loss.of_all, loss.with_others)]
+            found = compare_tower(tower, space[loss.function], *of_all)
             in_any_order = in_any_order or found.in_any_order
             where = f"tower {number}" + (f" in {phase.train_op}" if len(losses) > 1 else "")
             losses_differ = losses_differ or LOSS in found.differing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Sequence, Tuple
 
@@ -66,14 +67,17 @@ class WantedGradient(NamedTuple):
 def compare_tower(
     tower: Tower,
     loss: Callable[[Scope, Dict[str, Any]], tf.Tensor],
-    loss_of_all: Callable[[Sequence[tf.Tensor]], tf.Tensor] | None = None,
+    loss_of_all: Callable[..., tf.Tensor] | None = None,
+    with_others: Callable[[Scope, Sequence[Any]], tf.Tensor] | None = None,
 ) -> Comparison:
     """Compares a written function with a tower: loss, gradients before any clipping, and statistics.
 
     Args:
       tower: the tower.
       loss: the function that was written, of a scope and a batch.
-      loss_of_all: the function of all towers' losses that is minimized, if that is none of their sums.
+      loss_of_all: the function of all towers' losses, and of further results, that is minimized, if that is none of
+        their sums.
+      with_others: the function of the results on all batches that the tower minimizes, if that is not its loss.
 
     Returns:
       The comparison.
@@ -82,17 +86,18 @@ def compare_tower(
     gradients = weight_gradients(tower.plan, tower.graph, phase, tower.number)
     roles = {variable.name: variable.role for variable in tower.plan.variables}
     weights = [name for name in gradients if roles.get(name) == "weight"]  # the others are indices of rows
-    data = {n: made_up_data(tower, n) for n in (range(tower.plan.towers) if loss_of_all else [tower.number])}
+    needed = range(tower.plan.towers) if loss_of_all or with_others else [tower.number]
+    data = {n: made_up_data(tower, n) for n in needed}
     old, noises = old_results(tower, [gradients[name] for name in weights], data)
     numbers = losses_of_weights(tower.plan, tower.graph, phase, tower.number)
     wanted = {name: WantedGradient(numbers[name], indices_label(name) in gradients) for name in weights}
-    new, changes, in_any_order = _new_results(tower, wanted, data, noises, loss, loss_of_all)
+    new, changes, in_any_order = _new_results(tower, wanted, data, noises, loss, loss_of_all, with_others)
     expected = dict(zip([LOSS, *weights], old))
     found = dict(zip([LOSS, *weights], new))
     parts = parts_of_tower(phase, tower.number)
     expected.update(zip(parts, old[len(old) - len(parts) :]))
     found.update(zip(parts, new[len(new) - len(parts) :]))
-    scale = phase.loss_scale if phase.shared_loss and not loss_of_all else 1.0
+    scale = phase.loss_scale if phase.shared_loss and not loss_of_all and not with_others else 1.0
     found.update((name, np.asarray(found[name] * scale, np.float32)) for name in weights if scale != 1.0)
     of_statistics = old[1 + len(weights) :]
     rows = iter(of_statistics[len(tower.proposals) :])
@@ -139,7 +144,8 @@ def _new_results(
     data: Mapping[int, Arrays],
     noises: Mapping[int, Arrays],
     loss: Callable[[Scope, Dict[str, Any]], tf.Tensor],
-    loss_of_all: Callable[[Sequence[tf.Tensor]], tf.Tensor] | None,
+    loss_of_all: Callable[..., tf.Tensor] | None,
+    with_others: Callable[[Scope, Sequence[Any]], tf.Tensor] | None,
 ) -> Tuple[List[np.ndarray], List[Tuple[str, np.ndarray]], bool]:
     """Returns what the written function computes, (statistic, new value) of its changes, `Comparison.in_any_order`.
 
@@ -160,21 +166,27 @@ def _new_results(
         for number in data:
             drawn = {name: given(value) for name, value in noises[number].items()}
             scopes[number] = GivenScope(GivenFrame(tensors, drawn, number, tower.plan.towers, next(iter(counts), 0)))
+        for number in data:
             batch = {}
             for name, entry in tower.names.inputs.items():
                 value = value_of(entry, number, data)
                 if name in tower.names.copied:
                     value = np.stack([value] * (tower.plan.batch or ROWS))
                 batch[name] = given(value.astype(np.int32) if value.dtype.kind == "i" else value)
-            made = loss(scopes[number], batch)
+            made = loss(scopes[tower.number if with_others else number], batch)
             results[number] = list(made) if isinstance(made, (list, tuple)) else [made]
         result, *parts = results[tower.number]
         if loss_of_all is not None:
-            losses = [results[number][0] for number in sorted(results)]
-            (factor,) = v1.gradients(loss_of_all(losses), [result])
+            rows = list(zip(*(results[number] for number in sorted(results))))
+            count = len(inspect.signature(loss_of_all).parameters)
+            (factor,) = v1.gradients(loss_of_all(*map(list, rows[:count])), [result])
         else:  # a loss may be a vector, whose sum is minimized
             factor = tf.fill(tf.shape(result), FACTOR if any(tower.phase.returns) else 1.0)
-        shown = _gradients([result, *parts], wanted, tensors, factor)
+        if with_others is not None:
+            whole = with_others(scopes[tower.number], [results[number] for number in sorted(results)])
+            shown = _gradients([whole], wanted, tensors, None)
+        else:
+            shown = _gradients([result, *parts], wanted, tensors, factor)
         in_any_order = any(_THIRD_PART.search(op.name) for op in session.graph.get_operations())
         computed = [result, *shown, *parts]
         changes = scopes[tower.number].changes

@@ -19,6 +19,7 @@ from legacy.source.step.training_step import recover_step
 from legacy.source.styles import imported_style, step_style, workload_style
 from legacy.source.styles.docstring import MOST_LISTED, docstring, docstring_of_losses, docstring_of_update, notes_on
 from legacy.source.styles.imported_style import losses_lines, with_equal_losses
+from legacy.source.styles.model_text import model_lines
 from legacy.source.update.recovered import recover_updates
 from workloads.support.errors import InputError
 from workloads.support.files.json_file import write_text
@@ -91,7 +92,7 @@ def source_text(
         if read:
             notes.append("initializers not recognised, the default stands: " + ", ".join(read[:MOST_LISTED]))
         loss = WrittenLoss("tower_loss", plan.phases[0], step.model)
-        proof = prove_losses(plan, graph, initial, [loss], workload_style.model_lines(step.model), values)
+        proof = prove_losses(plan, graph, initial, [loss], model_lines(step.model), values)
         notes.append(proof.sentence)
         text = STYLES[style](plan, step, docstring(plan, step, notes), values)
         return Source(in_order(text) if proof.in_any_order else text, notes)

@@ -101,15 +101,30 @@ def nearest_derivative(graph: Graph, tensor: TensorId, is_candidate: Callable[[s
     Returns:
       The tensor; None if there is none, or if several are equally near.
     """
+    made = nearest_derivatives(graph, tensor, is_candidate)
+    return made[0] if len(made) == 1 else None
+
+
+def nearest_derivatives(graph: Graph, tensor: TensorId, is_candidate: Callable[[str, int], bool]) -> list[TensorId]:
+    """Returns the nearest tensors that `tf.gradients` made; see `nearest_derivative`.
+
+    Args:
+      graph: the subgraph that a step runs.
+      tensor: a tower's gradient, perhaps clipped.
+      is_candidate: function from (node, output) to whether a tensor could be that gradient.
+
+    Returns:
+      The tensors, which are equally near.
+    """
     level, seen = [tensor], {tensor}
     while level:
         made = [t for t in level if GRADIENTS.search(t.node) and is_candidate(*t)]
         if made:
-            return made[0] if len(made) == 1 else None
+            return made
         level = [before for t in level for before in graph.inputs(t.node)]
         level = [t for t in dict.fromkeys(level) if t not in seen]
         seen.update(level)
-    return None
+    return []
 
 
 def _similar_to(context: Context, target: TensorId) -> Callable[[str, int], bool]:

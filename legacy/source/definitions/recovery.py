@@ -275,6 +275,8 @@ class Recovery:
         if key not in self._names.inputs:
             raise Unwritten(f"model: {key!r} is computed outside of the towers ({feed.kind})")
         given = self._names.inputs[key]
+        if op.operation.outputs[0].dtype.name == "bool":  # an integer in a port's batch
+            return call("tf.cast", given, Name("tf.bool"))
         users = {user.type for user in op.operation.outputs[0].consumers()}
         if op.operation.outputs[0].dtype.name == "int64" and not users <= set(TAKE_ANY_INTEGER):
             return call("tf.cast", given, Name("tf.int64"))

@@ -40,13 +40,21 @@ def train_op_text(update: WrittenUpdate, functions: str, style: str = "standalon
         return "\n".join([*head, f"{_INDENT}values = scope.values", *update.lines, "    return tf.zeros([])"])
     body = []
     losses = [loss_name(number) for number in range(loss.model.losses)]
-    body.append(f"{', '.join([*losses, *update.factor.parts])} = {loss.function}(scope, batch)")
+    minimized = losses
+    if loss.with_others:
+        body += ["batches = zip(*(gather(context, value) for value in batch.values()))"]
+        body += [f"results = [{loss.function}(scope, dict(zip(batch, values))) for values in batches]"]
+        body += [f"{', '.join([*losses, *update.factor.parts, '*_'])} = results[scope.replica]"]
+        body += [f"minimized = {loss.function_of_all}(scope, results)"]
+        minimized = ["minimized"]
+    else:
+        body.append(f"{', '.join([*losses, *update.factor.parts])} = {loss.function}(scope, batch)")
     body += [f"{part}s = gather(context, {part})" for part in update.factor.parts]
     body += textwrap.dedent("\n".join(update.factor.lines)).splitlines()
     if path.scale != 1.0:
         body.append(f"seed = tf.constant({literal_text(np.float32(path.scale))})")
     seed = ", seed" if path.scale != 1.0 else ", factor" if update.factor.lines else ""
-    for name, group in zip(losses, update.groups):
+    for name, group in zip(minimized, update.groups):
         assign = "gradients += " if group != update.groups[0] else "gradients = "
         body.append(assign + DIFFERENTIATE[style].format(loss=name, group=group, seed=seed))
     if has_rows(functions) and path.rows:

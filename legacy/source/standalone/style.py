@@ -21,7 +21,7 @@ from legacy.source.standalone.parts import (
     scope_text,
 )
 from legacy.source.standalone.text import MAIN, trainer_text
-from legacy.source.styles.workload_style import model_lines
+from legacy.source.styles.model_text import model_lines
 
 if TYPE_CHECKING:
     from legacy.source.step.training_step import TrainingStep

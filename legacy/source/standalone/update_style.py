@@ -77,7 +77,7 @@ def module_text(
 def _trainer_text(step: WrittenStep, has_slots: bool, counter: str, owners: Mapping[str, int]) -> str:
     losses = ""
     for loss in {loss.function: loss for loss in step.losses}.values():
-        make = MAKE_LOSS_OF_ALL if loss.model.statistics.policy == EACH_TOWER else MAKE_LOSS
+        make = MAKE_LOSS_OF_ALL if loss.model.statistics.policy == EACH_TOWER or loss.model.others else MAKE_LOSS
         losses += make.format(function=loss.function)
     make = MAKE.format(losses=losses, slots=MAKE_SLOTS if has_slots else "")
     owner = "OWNERS.get(n, 0)" if owners else "0"

@@ -5,14 +5,15 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Dict, List, Optional, Sequence
 
-from legacy.saved.analysis.gradients import nearest_derivative
+from legacy.saved.analysis.gradients import nearest_derivative, nearest_derivatives
+from legacy.saved.analysis.losses import differentiations
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.source.basics.unwritten import Unwritten
 from workloads.lifted.graph import made_dense, parse_tensor_name
 from workloads.lifted.plan import TensorType, indices_label, is_indices_label, weight_of_label
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from workloads.lifted.graph import Graph, TensorId
     from workloads.lifted.plan import Phase, Plan, Variable
@@ -45,7 +46,7 @@ def with_derivatives(plan: Plan, graph: Graph) -> Plan:
     owners = {v.name: updated.get(v.name) or _weight_of(v, weights) for v in sums}
     variables = [dataclasses.replace(v, of=owners[v.name]) if v.name in owners else v for v in plan.variables]
     missing = {tensor for gradients in raw for tensor in gradients.values() if tensor not in plan.tensors}
-    tensors = {**plan.tensors, **_types_of(graph, missing)}
+    tensors = {**plan.tensors, **types_of(graph, missing)}
     return dataclasses.replace(plan, variables=variables, tensors=tensors)
 
 
@@ -87,18 +88,66 @@ def raw_gradients(graph: Graph, phase: Phase, tower: int) -> Dict[str, str]:
     """
     if not phase.raw or not all(phase.raw):
         found = phase.gradients[tower].items()
-        return {name: part for label, one in found for name, part in _before_clipping(graph, label, one).items()}
+
+        def own(made: Sequence[TensorId]) -> List[TensorId]:
+            return _own_derivatives(graph, phase, tower, made)
+
+        return {n: part for label, one in found for n, part in _before_clipping(graph, label, one, own).items()}
     return {name: made_dense(graph, tensor) for name, tensor in phase.raw[tower].items()}
 
 
-def _before_clipping(graph: Graph, label: str, gradient: str) -> Dict[str, str]:
-    """Returns the derivative that a gradient is made from: one tensor, rows that were added, or rows clipped before."""
+def _own_derivatives(graph: Graph, phase: Phase, tower: int, made: Sequence[TensorId]) -> List[TensorId]:
+    """Returns those of some derivatives that are of a tower's loss, if the others are of other towers' losses.
+
+    Args:
+      graph: of the lift.
+      phase: the train op.
+      tower: number of the tower.
+      made: the derivatives.
+
+    Returns:
+      The tower's own; all where one is not a single tower's.
+    """
+    owners = [_tower_of(graph, phase, derivative) for derivative in made]
+    return list(made) if None in owners else [one for one, owner in zip(made, owners) if owner == tower]
+
+
+def _tower_of(graph: Graph, phase: Phase, derivative: TensorId) -> Optional[int]:
+    """Returns the tower whose loss a derivative is of; None if that is not one tower's."""
+    before = graph.ancestors([derivative.node], controls=False)
+    towers = {
+        tower
+        for root, targets in differentiations(graph, graph.ancestors([phase.train_op])).items()
+        for tower, loss in enumerate(phase.losses)
+        if root in before and parse_tensor_name(loss).node in targets
+    }
+    return towers.pop() if len(towers) == 1 else None
+
+
+def _before_clipping(
+    graph: Graph, label: str, gradient: str, own: Callable[[Sequence[TensorId]], List[TensorId]]
+) -> Dict[str, str]:
+    """Returns the derivative that a gradient is made from: one tensor, rows that were added, or rows clipped before.
+
+    Where several are added, as that of a penalty which another tower has on the same weight, it is the tower's own.
+
+    Args:
+      graph: of the lift.
+      label: of the gradient.
+      gradient: the tensor.
+      own: function from derivatives to those of them that are the tower's own; see `_own_derivatives`.
+
+    Returns:
+      {label: tensor}; with those of the rows' indices where rows were clipped.
+    """
     tensor = parse_tensor_name(gradient)
     if graph.type(tensor.node) != _SUM_OF_ROWS:
-        found = nearest_derivative(graph, tensor, lambda node, output: True)
+        made = nearest_derivatives(graph, tensor, lambda node, output: True)
+        made = own(made) if len(made) > 1 else made
+        found = made[0] if len(made) == 1 else None
         total = None if found else _nearest_sum_of_rows(graph, tensor)
         if total is not None:
-            return _before_clipping(graph, label, total.name)
+            return _before_clipping(graph, label, total.name, own)
         return {label: found.name if found else gradient}
     values, indices = graph.inputs(tensor.node)[:2]
     found = nearest_derivative(graph, values, lambda node, output: True)
@@ -119,7 +168,7 @@ def _nearest_sum_of_rows(graph: Graph, tensor: TensorId) -> Optional[TensorId]:
     return None
 
 
-def _types_of(graph: Graph, names: Collection[str]) -> Dict[str, TensorType]:
+def types_of(graph: Graph, names: Collection[str]) -> Dict[str, TensorType]:
     """Returns {tensor: type}."""
     if not names:
         return {}

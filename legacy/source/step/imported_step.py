@@ -25,17 +25,21 @@ class WrittenLoss(NamedTuple):
       phase: the train op.
       model: the loss.
       of_all: lines of the function of all towers' losses that is minimized, where it is none of their sums.
+      with_others: lines of the function of the results on all batches that a replica minimizes, where that is not its
+        own loss.
     """
 
     function: str
     phase: Phase
     model: Model
     of_all: Sequence[str] = ()
+    with_others: Sequence[str] = ()
 
     @property
     def function_of_all(self) -> str:
-        """Name of the function of all towers' losses."""
-        return self.of_all[0].partition("(")[0].split()[-1]
+        """Name of the function of all towers' losses or results; "" where each tower's loss stands for itself."""
+        lines = [*self.of_all, *self.with_others]
+        return lines[0].partition("(")[0].split()[-1] if lines else ""
 
 
 class ImportedStep(NamedTuple):

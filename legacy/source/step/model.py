@@ -61,6 +61,7 @@ class Model(NamedTuple):
       rates: {constant of the text: (its value, the decay d whose 1 - d it is)}.
       losses: how many losses the result begins with.
       copied: see `InputNames`.
+      others: models of the further towers, where each tower has a function of its own; none where one is for all.
     """
 
     statements: List[Statement]
@@ -73,6 +74,7 @@ class Model(NamedTuple):
     rates: Dict[str, Tuple[np.float32, float]]
     losses: int = 1
     copied: Sequence[str] = ()
+    others: Sequence[Model] = ()
 
 
 def recover_model(
@@ -83,6 +85,7 @@ def recover_model(
     initializers: Mapping[str, str],
     counters: Sequence[str] = (),
     names: InputNames | None = None,
+    apart: bool = False,
 ) -> Model:
     """Recovers the model of a train op from the first tower, and where the others differ from it.
 
@@ -94,6 +97,7 @@ def recover_model(
       initializers: {variable: text of its initializer}.
       counters: names of the variables that count steps.
       names: of the inputs in the text; by default those of a workload.
+      apart: whether towers that differ by more than a term get a function each; if not, they are refused.
 
     Returns:
       The model.
@@ -110,7 +114,12 @@ def recover_model(
     seeded = any(entry.how == "seeded" for entry in plan.noise)  # each tower's ops have seeds of their own
     differ = plan.differences or towers.own_statistics or towers.own_variables or seeded
     if plan.towers > 1 and differ:
-        loss = towers.merge_others(recovery, loss, updates)
+        try:
+            loss = towers.merge_others(recovery, loss, updates)
+        except Unwritten:
+            if not apart or any(statistics.proposals):  # replicas change statistics together
+                raise
+            return _models_apart(plan, phase, statistics, towers, names)
     if statistics.tower > 0 and not towers.own_statistics:
         last, (_, *ends_of_last) = towers.recover(statistics.tower)
         updates = adopt_values(recovery, last, ends_of_last)
@@ -121,18 +130,55 @@ def recover_model(
         for proposals, value in zip(together, updates)
     ]
     written = _asked_for_once(written)
-    *lines, result = build_statements(_with_updates(recovery, Listing((loss, *parts)) if parts else loss, written))
+    return _model(recovery, [loss, *parts], written, phase, statistics, names)
+
+
+def _model(
+    recovery: Recovery,
+    results: Sequence[Expression],
+    updates: Sequence[Sequence[Expression]],
+    phase: Phase,
+    statistics: Statistics,
+    names: InputNames,
+) -> Model:
+    """Returns the model of a function.
+
+    Args:
+      recovery: of the tower.
+      results: the loss, then what is needed beside it.
+      updates: the lines of each update of a statistic.
+      phase: the train op.
+      statistics: the towers' changes of statistics.
+      names: of the inputs.
+
+    Returns:
+      The model.
+    """
+    result = Listing(tuple(results)) if len(results) > 1 else results[0]
+    *lines, last = build_statements(_with_updates(recovery, result, updates))
     lines = [line for line in lines if line.targets or not isinstance(line.expression, Value)]  # asked for before
-    statements, rates = name_complements([*lines, result])
+    statements, rates = name_complements([*lines, last])
     _require_no_tables(statements)
     losses = 1 + len(phase.other_losses)
     given = (names.inputs, names.settings, statistics, recovery.batch, names.streams, rates)
     return Model(statements, recovery, *given, losses, names.copied)
 
 
+def _models_apart(plan: Plan, phase: Phase, statistics: Statistics, towers: Towers, names: InputNames) -> Model:
+    """Returns the model of the first tower, with those of the others; none of them changes a statistic."""
+    found = [towers.recover(tower) for tower in range(plan.towers)]
+    first, *others = [_model(recovery, ends, [], phase, statistics, names) for recovery, ends in found]
+    rates: Dict[str, Tuple[np.float32, float]] = {}
+    for model in (first, *others):
+        if any(rates.setdefault(name, rate) != rate for name, rate in model.rates.items()):
+            raise Unwritten("towers: they differ, and have decays of one name that differ")
+    return first._replace(others=others, rates=rates)
+
+
 def all_statements(model: Model) -> List[Statement]:
-    """Returns the statements of the model and of its loops."""
-    return [*model.statements, *(line for loop in model.recovery.loops.values() for line in loop.statements)]
+    """Returns the statements of the model and of its loops, for all towers."""
+    of_loops = [line for loop in model.recovery.loops.values() for line in loop.statements]
+    return [*model.statements, *of_loops, *(line for other in model.others for line in all_statements(other))]
 
 
 def has_own_variables(model: Model) -> bool:

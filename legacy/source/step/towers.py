@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any, Dict, List, Sequence, Set, Tuple
 
 from legacy.source.basics.cut import cut_part
@@ -16,6 +17,7 @@ from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.alignment import align_towers
 from legacy.source.definitions.differences import merge_losses
 from legacy.source.definitions.recovery import Names, Recovery
+from legacy.source.step.derivatives import types_of
 from legacy.source.step.input_names import InputNames
 from legacy.source.step.statistics import EACH_TOWER, Statistics
 from workloads.lifted.graph import CONTROL_FLOW, parse_tensor_name
@@ -45,6 +47,7 @@ class Towers:
 
     Attributes:
       own_statistics: whether each tower changes statistics of its own.
+      changes_statistics: whether a tower changes any.
       own_variables: whether towers read different variables, such as data that was loaded into a variable of each.
       changed: {statistic: parameter of the function that changes it}, where towers change statistics in turn.
     """
@@ -64,6 +67,7 @@ class Towers:
         self._trainable = {variable.name for variable in plan.variables if variable.role == "weight"}
         self._steps = {name: _step(plan, name) for name in counters}
         self.own_statistics = statistics.policy == EACH_TOWER
+        self.changes_statistics = any(statistics.proposals)
         self.own_variables = len({frozenset(_variables_read(plan, graph, loss)) for loss in phase.losses}) > 1
         self.changed: Dict[str, Expression] = {}
         if statistics.policy == TOWERS_IN_TURN:
@@ -76,10 +80,8 @@ class Towers:
         Raises:
           Unwritten: the tower reads a variable after the step has changed it, or has branches.
         """
-        plan, statistics = self._plan, self._statistics
+        statistics = self._statistics
         own = statistics.proposals[tower] if self.own_statistics or tower == statistics.tower else []
-        cuts = [entry.tensors[min(tower, len(entry.tensors) - 1)] for entry in plan.inputs]
-        cuts += [entry.tensors[0] for entry in plan.common]
         rows = [proposal.rows for proposal in own if proposal.rows]
         ends = [
             self._phase.losses[tower],
@@ -87,14 +89,39 @@ class Towers:
             *rows,
             *parts_of_tower(self._phase, tower),
         ]
-        cut = cut_part(plan, self._graph, ends, cuts, self._phase.versions)
+        return self.recover_given(tower, ends, {})
+
+    def recover_given(
+        self, tower: int, ends: Sequence[str], given: Mapping[str, Expression]
+    ) -> Tuple[Recovery, List[Expression]]:
+        """Returns the recovery of tensors that one tower computes, and these tensors.
+
+        Args:
+          tower: number of the tower.
+          ends: the tensors.
+          given: {tensor: expression} of what is known beside the tower's data.
+
+        Returns:
+          Both.
+
+        Raises:
+          Unwritten: the tower reads a variable after the step has changed it, or has branches.
+        """
+        plan = self._plan
+        missing = [tensor for tensor in given if tensor not in plan.tensors]
+        if missing:
+            plan = dataclasses.replace(plan, tensors={**plan.tensors, **types_of(self._graph, missing)})
+        cuts = [entry.tensors[min(tower, len(entry.tensors) - 1)] for entry in plan.inputs]
+        cuts += [entry.tensors[0] for entry in plan.common]
+        cut = cut_part(plan, self._graph, ends, [*given, *cuts], self._phase.versions)
         for feed in cut.piece.feeds:
             if isinstance(feed.key, VariableVersion) and feed.key.version and feed.key.variable not in self.changed:
                 raise Unwritten(f"model: it reads {feed.key.variable!r} after the step has changed it")
-        given = _names(plan, tower, self._input_names, self._trainable, self._initializers)
+        names = _names(plan, tower, self._input_names, self._trainable, self._initializers)
+        names = names._replace(inputs={**names.inputs, **given}, replaced=self._steps, changed=self.changed)
         forward = Forward(cut, plan)
         _require_plain(forward)
-        recovery = Recovery(forward, given._replace(replaced=self._steps, changed=self.changed))
+        recovery = Recovery(forward, names)
         return recovery, [recovery.expression_of(text if ":" in text else text + ":0") for text in cut.fetches]
 
     def merge_others(self, first: Recovery, loss: Expression, updates: Sequence[Expression]) -> Expression:

@@ -1,4 +1,5 @@
 """Text of a source: the module of a workload, or of losses whose update is imported from the lift.
 
-`workload_style` and `imported_style` are the two; `docstring` has what either says of itself.
+`workload_style` and `imported_style` are the two; `model_text` has the functions of a model, which styles share, and
+`docstring` what a source says of itself.
 """

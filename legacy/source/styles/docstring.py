@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Dict, List
 
 from legacy.source.basics.expressions import calls
 from legacy.source.basics.rendering import WIDTH
+from legacy.source.step.model import all_statements
 from workloads.support.wording import counted
 
 if TYPE_CHECKING:
@@ -30,8 +31,7 @@ _ELSEWHERE = ("race: ", "the towers are not equal: see above")
 def notes_on(model: Model, assumed: Sequence[str]) -> List[str]:
     """Returns the notes about a model: raw ops, assumed values, sizes that are fixed."""
     notes = []
-    inside = [line for loop in model.recovery.loops.values() for line in loop.statements]
-    raw = raw_ops([*model.statements, *inside])
+    raw = raw_ops(all_statements(model))
     if raw:
         notes.append("kept as raw ops: " + ", ".join(sorted(set(raw))))
     if assumed:
@@ -85,7 +85,9 @@ def docstring_of_update(plan: Plan, step: WrittenStep, notes: Sequence[str]) -> 
     lines.append("The update is written as the old graph computes it, since no named optimizer describes it:")
     lines += ["  * " + text for text in step.reasons]
     if not step.any_number:
-        why = "the update uses the results of each tower" if step.gathers else "each tower has a state of its own"
+        apart = any(loss.model.others for loss in step.losses)
+        own = "each tower has a loss of its own" if apart else "each tower has a state of its own"
+        why = "the update uses the results of each tower" if step.gathers else own
         lines.append(f"For {counted(plan.towers, 'replica')} only: {why}.")
     lines += [note[0].upper() + note[1:] + "." for note in notes]
     return [line for text in [*lines, *_hazards(plan)] for line in _wrapped(text)]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Dict, List, Sequence
+from typing import TYPE_CHECKING, List, Sequence
 
 from legacy.source.basics.rendering import literal_text
-from legacy.source.styles.workload_style import constant_lines, function_name, model_blocks
+from legacy.source.styles.model_text import joined_blocks, model_blocks
+from legacy.source.styles.workload_style import constant_lines
 
 if TYPE_CHECKING:
     from legacy.source.step.imported_step import ImportedStep, WrittenLoss
@@ -36,20 +36,11 @@ def module_text(step: ImportedStep, docstring: Sequence[str], folder: str) -> st
 
 def losses_lines(step: ImportedStep) -> List[str]:
     """Returns the lines of the functions of all losses; functions of two losses that are the same stand there once."""
-    known: Dict[str, List[str]] = {}
-    for loss in step.losses:
-        renamed: Dict[str, str] = {}
-        for block in model_blocks(loss.model, loss.function):
-            name = function_name(block)
-            block = [_renamed(line, renamed) for line in block]
-            if known.get(name, block) != block:
-                renamed[name] = new = f"{name}_of_{loss.function}"
-                block, name = [_renamed(line, {name: new}) for line in block], new
-            known[name] = block
-        if loss.of_all:
-            known[loss.function_of_all] = list(loss.of_all)
+    blocks_of = [(loss.function, model_blocks(loss.model, loss.function)) for loss in step.losses]
+    for loss, (_, blocks) in zip(step.losses, blocks_of):
+        blocks += [[*loss.of_all, *loss.with_others]] if loss.function_of_all else []
     lines: List[str] = []
-    for block in known.values():
+    for block in joined_blocks(blocks_of):
         lines += ["", "", *block] if lines else block
     return lines
 
@@ -65,9 +56,3 @@ def with_equal_losses(losses: Sequence[WrittenLoss]) -> List[WrittenLoss]:
 
 def _blocks(loss: WrittenLoss) -> List[List[str]]:
     return model_blocks(loss.model, loss.function)
-
-
-def _renamed(line: str, names: Dict[str, str]) -> str:
-    for old, new in names.items():
-        line = re.sub(rf"(?<![\w.\"/]){old}(?=\()", new, line)
-    return line

@@ -6,13 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any, Dict, List, Sequence
 
 from legacy.source.basics.cut import example_sizes
-from legacy.source.basics.expressions import Listing, calls
 from legacy.source.basics.rendering import WIDTH, literal_text
 from legacy.source.lines.functions import constant_line, function_lines
-from legacy.source.lines.outlining import outline
-from legacy.source.lines.words import words_of
-from legacy.source.ops import cells, neural
-from legacy.source.step.model import all_statements
+from legacy.source.styles.model_text import model_lines
 from workloads import initializers
 from workloads.lifted.workload import DEFAULT_BATCH
 from workloads.numerics.statistics import FIRST_TOWER
@@ -33,8 +29,6 @@ _SCHEDULE = [
     "    def __call__(self, step, global_batch):",
     "        return learning_rate(step)",
 ]
-#: Functions that the text has where something calls them.
-_FUNCTIONS = {**cells.FUNCTIONS, **neural.FUNCTIONS}
 #: Initializers that have a name in the text.
 NAMED = {
     "ZEROS": "ZEROS = initializers.Constant(0.0)",
@@ -42,48 +36,6 @@ NAMED = {
 }
 #: The same as values.
 NAMED_VALUES = {"ZEROS": initializers.Constant(0.0), "ONES": initializers.Constant(1.0)}
-
-
-def model_lines(model: Model) -> list[str]:
-    """Returns the lines of the model's functions, which both styles share."""
-    lines: List[str] = []
-    for block in model_blocks(model):
-        lines += ["", "", *block] if lines else block
-    return lines
-
-
-def model_blocks(model: Model, function: str = "tower_loss") -> List[List[str]]:
-    """Returns the lines of each of the model's functions; the last one, of the given name, is that of the loss."""
-    recovery = model.recovery
-
-    def shape(tensor: str) -> List[int] | None:
-        if not tensor.startswith("batch:"):
-            return recovery.shape(tensor)
-        entry = model.inputs[tensor[len("batch:") :]]
-        return [model.batch, *example_sizes(entry)]
-
-    outlined = outline(model.statements, shape, model.batch)
-    parts = [part.function for statement in all_statements(model) for part in calls(statement.expression)]
-    blocks = [list(text) for name, text in _FUNCTIONS.items() if name in parts]
-    blocks += [list(loop.lines) for loop in recovery.loops.values()]
-    for made in outlined.functions:
-        signature = f"{made.name}({', '.join(['scope', *made.parameters])})"
-        doc = "Returns " + ", ".join(words_of(made.statements)) + "."
-        blocks.append(
-            function_lines(signature, doc, made.statements, recovery.shape, made.tensors, made.batch_of, made.results)
-        )
-    first = f'batch["{next(iter(model.inputs), "")}"]'
-    doc = "Returns the loss of one tower" if model.losses == 1 else "Returns the losses of one tower"
-    result = outlined.statements[-1].expression
-    gathered = isinstance(result, Listing) and len(result.items) > model.losses
-    doc += ", and further results of it that all replicas gather." if gathered else "."
-    blocks.append(function_lines(f"{function}(scope, batch)", doc, outlined.statements, recovery.shape, {}, first))
-    return blocks
-
-
-def function_name(block: Sequence[str]) -> str:
-    """Returns the name of the function that some lines define."""
-    return next(line for line in block if line.startswith("def ")).partition("(")[0][len("def ") :]
 
 
 def constant_lines(model: Model, settings: Mapping[str, Any]) -> List[str]:

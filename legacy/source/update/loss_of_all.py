@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, List
+from typing import TYPE_CHECKING, List, NamedTuple, Optional
 
 from legacy.saved.analysis.losses import differentiated
 from legacy.source.basics.cut import cut_part
@@ -11,6 +11,7 @@ from legacy.source.basics.forward import Forward
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.recovery import Recovery
 from legacy.source.update.place import names_of_variables
+from legacy.source.update.shared import part_names
 from legacy.source.update.wave_lines import own_lines
 from workloads.lifted.graph import parse_tensor_name
 
@@ -21,7 +22,19 @@ if TYPE_CHECKING:
 _INDENT = "    "
 
 
-def loss_of_all_lines(plan: Plan, graph: Graph, phase: Phase, function: str) -> List[str]:
+class LossOfAll(NamedTuple):
+    """A function of all towers' results that is minimized.
+
+    Attributes:
+      lines: of the function, of all losses and of each row of data.
+      rows: the data that it needs beside the losses, such as labels: the tensors of all towers.
+    """
+
+    lines: List[str]
+    rows: List[List[Optional[str]]]
+
+
+def loss_of_all_lines(plan: Plan, graph: Graph, phase: Phase, function: str) -> LossOfAll:
     """Writes the function of the losses of all towers that a train op minimizes.
 
     Its derivative by one tower's loss is what this tower's gradients begin with.
@@ -33,13 +46,19 @@ def loss_of_all_lines(plan: Plan, graph: Graph, phase: Phase, function: str) -> 
       function: name of the function.
 
     Returns:
-      The function's lines.
+      The function.
 
     Raises:
-      Unwritten: what is minimized depends on more of the towers than their losses.
+      Unwritten: what is minimized depends on more of the towers than their losses and data.
     """
     names = {tensor: Name(f"losses[{tower}]") for tower, tensor in enumerate(phase.losses)}
-    cut = cut_part(plan, graph, [_minimized(graph, phase)], list(names), phase.versions)
+    data = [entry.tensors for entry in plan.inputs if len(set(entry.tensors)) == plan.towers]
+    cuts = [*names, *(tensor for row in data for tensor in row if tensor not in names)]
+    cut = cut_part(plan, graph, [_minimized(graph, phase)], cuts, phase.versions)
+    used = {str(feed.key) for feed in cut.piece.feeds}.difference(names)
+    rows: List[List[Optional[str]]] = [list(row) for row in data if used & set(row)]
+    for part, row in zip(part_names(len(rows)), rows):
+        names.update((str(tensor), Name(f"{part}s[{tower}]")) for tower, tensor in enumerate(row))
     others = [str(feed.key) for feed in cut.piece.feeds if str(feed.key) not in names]
     if others:
         raise Unwritten(f"towers: the loss of all towers depends on {others[0]!r} besides the towers' losses")
@@ -49,7 +68,8 @@ def loss_of_all_lines(plan: Plan, graph: Graph, phase: Phase, function: str) -> 
     last = max(n for n, line in enumerate(lines) if line[: len(_INDENT) + 1].strip() not in ("", ")"))
     lines[last] = f"{_INDENT}return {lines[last].strip()}"
     doc = f'{_INDENT}"""Returns the loss that is minimized, which is made of the losses of all replicas."""'
-    return [f"def {function}(losses):", doc, *lines]
+    parameters = ", ".join(["losses", *(f"{part}s" for part in part_names(len(rows)))])
+    return LossOfAll([f"def {function}({parameters}):", doc, *lines], rows)
 
 
 def _minimized(graph: Graph, phase: Phase) -> str:

@@ -13,13 +13,16 @@ from legacy.source.basics.rendering import literal_text
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.lines.naming import identifier
 from legacy.source.step.imported_step import WrittenLoss, loss_function
+from legacy.source.step.input_names import input_names
 from legacy.source.step.known_statistics import find_known
 from legacy.source.step.learning import find_counters
 from legacy.source.step.model import has_own_variables, recover_model
 from legacy.source.step.statistics import EACH_TOWER
+from legacy.source.step.towers import Towers
 from legacy.source.update.groups import free_name
 from legacy.source.update.lines import update_lines
 from legacy.source.update.loss_of_all import loss_of_all_lines
+from legacy.source.update.losses_of_others import find_minimized, with_rows
 from legacy.source.update.paths import GradientPath, find_path
 from legacy.source.update.shared import SharedFactor, find_shared_factor, with_results
 from workloads.lifted.plan import TensorType
@@ -68,7 +71,8 @@ class WrittenUpdate(NamedTuple):
     @property
     def gathers(self) -> bool:
         """Whether it uses results of each tower, and not only reduced ones."""
-        return bool(self.uses_losses or self.factor.parts or self.factor.lines or not self.path.combine)
+        factor = self.factor
+        return bool(self.uses_losses or factor.parts or factor.lines or factor.with_others or not self.path.combine)
 
 
 class WrittenStep(NamedTuple):
@@ -103,7 +107,7 @@ class WrittenStep(NamedTuple):
     def any_number(self) -> bool:
         """Whether the program runs on any number of replicas: no tower's results or states are used by themselves."""
         models = [loss.model for loss in self.losses]
-        own = any(model.statistics.policy == EACH_TOWER or has_own_variables(model) for model in models)
+        own = any(m.statistics.policy == EACH_TOWER or m.others or has_own_variables(m) for m in models)
         return not self.gathers and not own
 
 
@@ -175,10 +179,17 @@ def _update(
     proposed = {proposal.node: proposal.variable for own in known.proposals for proposal in own}
     effects = [effect for effect in phase.effects if effect.node not in proposed]
     name = loss_function(plan, phase, [update.loss for update in before if update.loss])
-    phase, factor = _with_factor(_with_types(plan, path), graph, phase, effects, path, name + "_of_all")
-    path = path._replace(scale=1.0) if factor.of_all else path
-    model = recover_model(plan, graph, phase, known, initializers, counters)
-    loss = WrittenLoss(name, phase, model, factor.of_all)
+    typed = _with_types(plan, path)
+    try:
+        phase, factor = _with_factor(typed, graph, phase, effects, path, name + "_of_all")
+    except Unwritten as reason:
+        if not any(phase.returns):
+            raise
+        towers = Towers(plan, graph, phase, known, initializers, counters, input_names(plan))
+        phase, factor = _with_others(typed, graph, phase, effects, path, towers, name + "_with_others", reason)
+    path = path._replace(scale=1.0) if factor.of_all or factor.with_others else path
+    model = recover_model(plan, graph, phase, known, initializers, counters, apart=True)
+    loss = WrittenLoss(name, phase, model, factor.of_all, factor.with_others)
     given = {**factor.tensors, **path.tensors}
     for constant, source in model.settings.items():
         entries = [entry for entry in plan.inputs + plan.common if entry.name == source]
@@ -214,10 +225,45 @@ def _with_factor(
     except Unwritten:
         pass
     of_all = loss_of_all_lines(plan, graph, phase, function)
-    phase = with_results(plan, graph, dataclasses.replace(phase, early=[]), effects, path.tensors)
+    phase = with_results(plan, graph, dataclasses.replace(phase, early=of_all.rows), effects, path.tensors)
     alone = find_shared_factor(plan, graph, dataclasses.replace(phase, returns=[]))
-    lines = ["losses = gather(context, loss)", f"factor = tf.gradients({function}(losses), losses)[scope.replica]"]
-    return phase, alone._replace(lines=lines, of_all=of_all)
+    results = ", ".join(["losses", *(f"{part}s" for part in alone.parts[: len(of_all.rows)])])
+    lines = ["losses = gather(context, loss)", f"factor = tf.gradients({function}({results}), losses)[scope.replica]"]
+    return phase, alone._replace(lines=lines, of_all=of_all.lines)
+
+
+def _with_others(
+    plan: Plan,
+    graph: Graph,
+    phase: Phase,
+    effects: Sequence[Effect],
+    path: GradientPath,
+    towers: Towers,
+    function: str,
+    reason: Unwritten,
+) -> Tuple[Phase, SharedFactor]:
+    """Returns a train op whose towers' losses contain other towers' results; see `_with_factor`.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+      phase: the train op.
+      effects: the changes that the update makes.
+      path: of the gradients.
+      towers: of the train op.
+      function: name of the function of what is minimized.
+      reason: why no function of the towers' losses is.
+
+    Returns:
+      Both.
+    """
+    alone = with_results(plan, graph, dataclasses.replace(phase, early=[], returns=[]), effects, path.tensors)
+    factor = find_shared_factor(plan, graph, alone)
+    try:
+        found = find_minimized(plan, graph, phase, towers, function, 1 + len(alone.early))
+    except Unwritten as other:
+        raise Unwritten(f"{reason}\n{other}") from other
+    return with_rows(alone, found.rows), factor._replace(with_others=found.lines)
 
 
 def _with_types(plan: Plan, path: GradientPath) -> Plan:

@@ -28,12 +28,14 @@ class SharedFactor(NamedTuple):
       tensors: {tensor of the old graph: expression} of all replicas' parts.
       lines: of the text, which end with the factor, `factor`; none where losses stand for themselves.
       of_all: lines of the function of all towers' losses that the factor is a derivative of; none where it is computed.
+      with_others: lines of the function of what is minimized, where a tower's loss contains other towers' results.
     """
 
     parts: List[str]
     tensors: Dict[str, Name]
     lines: List[str]
     of_all: Sequence[str] = ()
+    with_others: Sequence[str] = ()
 
 
 def find_shared_factor(plan: Plan, graph: Graph, phase: Phase) -> SharedFactor:
@@ -50,7 +52,7 @@ def find_shared_factor(plan: Plan, graph: Graph, phase: Phase) -> SharedFactor:
     Raises:
       Unwritten: something else than one factor, the same for all towers, returns to them.
     """
-    parts = [f"part{number or ''}" for number in range(len(phase.early))]
+    parts = part_names(len(phase.early))
     tensors = {
         str(tensor): Name(f"{part}s[{tower}]")
         for part, row in zip(parts, phase.early)
@@ -69,6 +71,11 @@ def find_shared_factor(plan: Plan, graph: Graph, phase: Phase) -> SharedFactor:
     if any(lines != found[0] for lines in found):
         raise refused
     return SharedFactor(parts, tensors, found[0])
+
+
+def part_names(count: int) -> List[str]:
+    """Returns the names of the first results of a tower beside its loss, in the text."""
+    return [f"part{number or ''}" for number in range(count)]
 
 
 def with_results(plan: Plan, graph: Graph, phase: Phase, effects: Sequence[Effect], given: Iterable[str]) -> Phase:

@@ -12,7 +12,7 @@ from legacy.source.old_tower import old_results
 from legacy.source.step.input_names import input_names
 from legacy.source.update.loss_of_all import loss_of_all_lines
 from tests.legacy.source.trained import assert_port_verified, assert_trains_alike, source_of
-from tests.legacy.variants.programs import TOWERS, lifted, mean_of, split_batch, towers, weights
+from tests.legacy.variants.programs import BATCH, TOWERS, lifted, mean_of, split_batch, towers, weights
 from workloads.lifted.plan import Input
 
 v1 = tf.compat.v1
@@ -70,12 +70,52 @@ def test_another_loss_of_all_towers_is_seen(tmp_path):
     assert not other.passed and other.first.stage == "gradients"
 
 
+def stacked_predictions():
+    """One loss of all towers' predictions and labels, which are stacked outside of the towers."""
+    xs = split_batch()
+    ys = tf.split(v1.placeholder(tf.int32, [TOWERS * BATCH], name="y"), TOWERS)
+    both = towers(lambda tower: (tf.sigmoid(tf.matmul(xs[tower], weights())), tf.one_hot(ys[tower], 2)))
+    loss = tf.nn.l2_loss(tf.stack([one for one, _ in both]) - tf.stack([label for _, label in both]))
+    return v1.train.MomentumOptimizer(0.125, 0.5).minimize(loss, var_list=[weights()])
+
+
+def test_one_loss_of_all_predictions_gathers_the_labels_too(tmp_path):
+    setup = lifted(stacked_predictions, tmp_path)
+    source = source_of(setup, "workload")
+    assert "def tower_loss_of_all(losses, parts):" in source.text and "parts = gather(context, part)" in source.text
+    assert "tf.gradients(tower_loss_of_all(losses, parts), losses)" in source.text
+    assert_port_verified(setup, tmp_path, source)
+    assert_trains_alike(setup, tmp_path)
+    other = assert_port_verified(
+        setup, tmp_path, source, changed=lambda text: text.replace("in parts]", "in parts[::-1]]")
+    )
+    assert not other.passed and other.first.stage == "gradients"
+
+
 def test_a_penalty_beside_the_towers_losses_is_refused_by_name(tmp_path):
     lift = lifted(
         minimized_together(lambda losses: tf.reduce_mean(tf.concat(losses, 0)) * tf.nn.l2_loss(weights())), tmp_path
     ).job.workload
     with pytest.raises(Unwritten, match="loss of all towers depends on .* besides the towers' losses"):
         loss_of_all_lines(lift.plan, lift.graph, lift.plan.phases[0], "loss_of_all")
+
+
+def values_of_examples_in_a_mask():
+    xs = split_batch()
+    masks = tf.split(v1.placeholder(tf.bool, [TOWERS * BATCH], name="mask"), TOWERS)
+
+    def gradient(tower):
+        values = of_each_example(xs[tower])
+        return tf.gradients(tf.where(masks[tower], values, tf.zeros_like(values)), [weights()])[0]
+
+    return mean_of(towers(gradient))
+
+
+def test_truth_values_of_a_batch_are_integers_of_the_ports(tmp_path):
+    setup = lifted(values_of_examples_in_a_mask, tmp_path)
+    source = source_of(setup, "workload")
+    assert 'tf.cast(batch["mask"], tf.bool)' in source.text and '"mask": InputSpec((), "int"' in source.text
+    assert_port_verified(setup, tmp_path, source)
 
 
 def test_a_loss_of_several_values_is_written_with_its_update(tmp_path):

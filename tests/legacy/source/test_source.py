@@ -9,7 +9,7 @@ from legacy.source import source as source_module
 from legacy.source.basics.expressions import Literal, call
 from legacy.source.lines.statements import Statement
 from legacy.source.source import write_source
-from legacy.source.styles import imported_style, workload_style
+from legacy.source.styles import imported_style, model_text
 from legacy.source.styles.docstring import raw_ops
 from tests import old_programs
 from tests.legacy.gallery import source
@@ -82,12 +82,12 @@ def test_scalars_that_were_fed_are_constants_and_those_that_are_assumed_are_repo
 
 def test_a_source_is_run_before_it_is_written_and_a_wrong_one_is_not(monkeypatch):
     assert source("a_split_sgd").notes[-1].startswith("loss, gradients and statistics of each tower have the old")
-    blocks = workload_style.model_blocks
+    blocks = model_text.model_blocks
 
     def wrong(*arguments):
         return [[line.replace("nn.relu", "tanh") for line in block] for block in blocks(*arguments)]
 
-    for module in (workload_style, imported_style):
+    for module in (model_text, imported_style):
         monkeypatch.setattr(module, "model_blocks", wrong)
     with pytest.raises(InputError, match="on made-up numbers it differs in loss of tower 0"):
         source.__wrapped__("a_split_sgd")

@@ -1,0 +1,121 @@
+"""Towers whose losses differ: by results of other towers, or by penalties that each tower has on other weights."""
+
+import dataclasses
+
+import pytest
+import tensorflow as tf
+
+from legacy.source.styles.model_text import joined_blocks
+from legacy.source.update.losses_of_others import with_rows
+from tests.legacy.source.trained import assert_port_verified, assert_trains_alike, source_of
+from tests.legacy.variants.programs import lifted, split_batch, towers, weights
+from workloads.support.errors import InputError
+
+v1 = tf.compat.v1
+
+
+def weight(name, shape):
+    with v1.variable_scope("net", reuse=v1.AUTO_REUSE):
+        return v1.get_variable(name, shape, initializer=v1.glorot_uniform_initializer(seed=2), use_resource=False)
+
+
+def summed_collection(activation=tf.tanh):
+    """Each tower adds its loss and a penalty to a collection, and minimizes the sum of all that is there yet."""
+
+    def build():
+        xs, wanted = split_batch(), [weights(), weight("out", [2, 1])]
+
+        def gradients(tower):
+            hidden = activation(tf.matmul(xs[tower], wanted[0]))
+            v1.add_to_collection("losses", tf.reduce_mean(tf.matmul(hidden, wanted[1]) ** 2))
+            v1.add_to_collection("losses", 0.25 * tf.nn.l2_loss(weight("free", [2])))
+            return tf.gradients(tf.add_n(v1.get_collection("losses")), [*wanted, weight("free", [2])])
+
+        means = [tf.add_n(pair) / 2.0 for pair in zip(*towers(gradients))]
+        return v1.train.MomentumOptimizer(0.125, 0.5).apply_gradients(zip(means, [*wanted, weight("free", [2])]))
+
+    return build
+
+
+def scale_of(tower):
+    return v1.get_variable(f"scale_{tower}", [3], initializer=v1.constant_initializer(0.5), use_resource=False)
+
+
+def penalty_of_all_scales():
+    """Each tower has a scale of its own, and penalties on all weights that there are yet."""
+    xs, made = split_batch(), [weights()]
+
+    def gradients(tower):
+        made.append(scale_of(tower))
+        loss = tf.reduce_mean(tf.tanh(tf.matmul(xs[tower] * made[-1], weights())) ** 2)
+        return tf.gradients(loss + 0.25 * tf.add_n([tf.nn.l2_loss(one) for one in made]), list(made))
+
+    first, second = towers(gradients)
+    both = [tf.add_n(pair) / 2.0 for pair in zip(first, second)]
+    return v1.train.MomentumOptimizer(0.125, 0.5).apply_gradients(zip([*both, second[2]], made))
+
+
+def test_a_loss_with_results_of_other_towers_is_minimized_on_all_batches(tmp_path):
+    setup = lifted(summed_collection(), tmp_path)
+    source = source_of(setup, "workload")
+    assert "have the old graph's bits" in source.text and "results[0][1]" in source.text
+    assert "def tower_loss_with_others(scope, results):" in source.text
+    assert "    minimized = tower_loss_with_others(scope, results)" in source.text
+    assert_port_verified(setup, tmp_path, source)
+    assert_trains_alike(setup, tmp_path)
+
+
+def test_a_loss_without_the_other_towers_results_is_seen(tmp_path):
+    setup = lifted(summed_collection(), tmp_path)
+    source = source_of(setup, "workload")
+    alone = "minimized = results[scope.replica][0]"
+    other = assert_port_verified(
+        setup,
+        tmp_path,
+        source,
+        changed=lambda text: text.replace("minimized = tower_loss_with_others(scope, results)", alone),
+    )
+    assert not other.passed and other.first.stage == "gradients"
+
+
+def test_random_numbers_of_another_tower_are_refused_by_name(tmp_path):
+    setup = lifted(summed_collection(lambda x: tf.nn.dropout(tf.tanh(x), rate=0.5)), tmp_path)
+    with pytest.raises(InputError, match="contains results of another one, which has random numbers"):
+        source_of(setup, "workload")
+
+
+def test_towers_with_penalties_on_other_weights_have_a_function_each(tmp_path):
+    setup = lifted(penalty_of_all_scales, tmp_path)
+    source = source_of(setup, "workload")
+    assert "return (tower_loss_of_tower_0, tower_loss_of_tower_1)[scope.replica](scope, batch)" in source.text
+    assert "have the old graph's bits" in source.text
+    assert_port_verified(setup, tmp_path, source)
+    assert_trains_alike(setup, tmp_path)
+
+
+def test_towers_that_are_taken_for_each_other_are_seen(tmp_path):
+    setup = lifted(penalty_of_all_scales, tmp_path)
+    both, swapped = "(tower_loss_of_tower_0, tower_loss_of_tower_1)", "(tower_loss_of_tower_1, tower_loss_of_tower_0)"
+    source = source_of(setup, "workload")
+    other = assert_port_verified(setup, tmp_path, source, changed=lambda text: text.replace(both, swapped))
+    assert not other.passed and other.first.stage == "loss"
+
+
+def test_rows_of_results_come_after_those_that_an_update_needs(tmp_path):
+    (phase,) = lifted(summed_collection(), tmp_path).job.workload.plan.phases
+    phase = with_rows(dataclasses.replace(phase, early=[["a:0", "b:0"]]), [["c:0", "d:0"]])
+    assert phase.early == [["a:0", "b:0"], ["c:0", "d:0"]] and not phase.returns
+
+
+def test_functions_of_two_towers_that_are_the_same_stand_there_once():
+    def blocks(number, loss):
+        return [["def layer(x):", f"    return x * {number}"], [f"def {loss}(x):", "    return layer(x)"]]
+
+    assert joined_blocks([("one", blocks(2, "one")), ("two", blocks(2, "two"))]) == [
+        *blocks(2, "one"),
+        ["def two(x):", "    return layer(x)"],
+    ]
+    assert joined_blocks([("one", blocks(2, "one")), ("two", blocks(3, "two"))])[2:] == [
+        ["def layer_of_two(x):", "    return x * 3"],
+        ["def two(x):", "    return layer_of_two(x)"],
+    ]
