@@ -17,7 +17,8 @@ class Visit(NamedTuple):
       state: the state.
       has_random_weights: whether its weights were drawn at random.
       may_overflow: whether it is compared under "exact" alone where the left side's step overflows: a port whose
-        formula overflows later, such as that of a cross-entropy, has the same mathematics.
+        formula overflows later, such as that of a cross-entropy, has the same mathematics. It is left out where an op
+        of the left side does not run with such numbers.
     """
 
     name: str

@@ -18,7 +18,7 @@ from workloads.lifted.pieces.noise import loop_counters
 from workloads.lifted.plan import TensorType
 from workloads.program import State
 from workloads.scope import Scope, Tensors
-from workloads.support.errors import InputError, require
+from workloads.support.errors import OpFailed, require
 from workloads.support.user import user_code
 from workloads.variable_spec import VariableSpec
 from workloads.workload import Workload
@@ -241,7 +241,7 @@ def as_lifted(workload: Workload) -> LiftedWorkload:
 def op_errors_as_input_errors(
     program: str, cause: Callable[[], BaseException | None] = lambda: None
 ) -> ContextManager[None]:
-    """Makes a context that raises an error of an op as an `InputError`: a graph may need what machine or data lack.
+    """Makes a context that raises an error of an op as an `OpFailed`: a graph may need what machine or data lack.
 
     What the user's own data function raises is a `UserError`.
 
@@ -272,4 +272,4 @@ class _OpErrors(ContextManager[None]):
         reason = user_code.message_line(str(error.message))
         if "NHWC" in reason:
             reason += "; lift the graph with --layout=NHWC"
-        raise InputError(f"--workload: {self._program} does not run here with these data: {reason}") from error
+        raise OpFailed(f"--workload: {self._program} does not run here with these data: {reason}") from error

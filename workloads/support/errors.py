@@ -22,6 +22,10 @@ class InputError(CommandError, ValueError):
     """Bad input. The message is one line: the argument, the value it had, and what is allowed."""
 
 
+class OpFailed(InputError):
+    """An op of a program does not run here, or not with the numbers that it was given."""
+
+
 class Lost(CommandError, RuntimeError):
     """Something that a run depends on is gone, such as a worker. The message is one line; the exit status is 1."""
 

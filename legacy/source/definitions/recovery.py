@@ -280,7 +280,20 @@ class Recovery:
         users = {user.type for user in op.operation.outputs[0].consumers()}
         if op.operation.outputs[0].dtype.name == "int64" and not users <= set(TAKE_ANY_INTEGER):
             return call("tf.cast", given, Name("tf.int64"))
+        if isinstance(given, Name) and self._meets_numbers_alone(op.operation.outputs[0]):
+            return call("tf.constant", given)
         return given
+
+    def _meets_numbers_alone(self, scalar: tf.Tensor) -> bool:
+        """Returns whether an op computes with a fed scalar and known ones alone, which Python does with more digits."""
+        for user in scalar.consumers():
+            if user.type == "Identity" and self._meets_numbers_alone(user.outputs[0]):
+                return True
+            others = [tensor.name for tensor in user.inputs if tensor is not scalar]
+            numbers = [self._forward.constant(name) for name in others]
+            if user.type in arithmetic.INFIX and all(number is not None and number.shape == () for number in numbers):
+                return scalar.dtype.name == "float32"
+        return False
 
     def _noise(self, op: OpView, key: str) -> Expression:
         """Returns the random numbers of one op.

@@ -59,9 +59,9 @@ def listed_sizes(op: OpView, position: int) -> Expression:
 
 
 def write_expand(op: OpView) -> Expression | None:
-    """Writes a new dimension of size 1."""
+    """Writes a new dimension of size 1; its place may be given as a list of one."""
     axis = op.constant(1)
-    return None if axis is None else call("tf.expand_dims", op.argument(0), int(axis))
+    return None if axis is None else call("tf.expand_dims", op.argument(0), int(axis.item()))
 
 
 def write_squeeze(op: OpView) -> Expression | None:

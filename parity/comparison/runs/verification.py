@@ -23,6 +23,7 @@ from parity.comparison.runs.variable_match import match_variables
 from parity.comparison.tour import Tour, Visit
 from workloads.job import Job
 from workloads.program import Program, State, StepRecord
+from workloads.support.errors import OpFailed
 
 
 def verify(
@@ -141,8 +142,8 @@ class _Comparison:
         judged = self.right if self.companions.lockstep is None else self.companions.lockstep
         for program in [self.left, *dict.fromkeys([judged, *self._followers()])]:
             program.load(visit.state)
-        record = self.left.step()
-        if visit.may_overflow and self.criterion.tolerance_name != "exact" and not record.is_finite():
+        record = self._record_of_visit(visit)
+        if record is None:
             return False
         others = [alternative.step() for alternative in self.companions.alternatives]
         judged_record = judged.step()
@@ -151,6 +152,17 @@ class _Comparison:
             self.observers.rules.add(record, judged_record, visit.state)
         tour.observe(visit.state, _with_proposals(record, judged_record), visit)
         return True
+
+    def _record_of_visit(self, visit: Visit) -> StepRecord | None:
+        """Takes the left side's step of a visit; returns None where it shows nothing, see `Visit.may_overflow`."""
+        try:
+            record = self.left.step()
+        except OpFailed:
+            if not visit.may_overflow:
+                raise
+            return None  # some ops refuse what has overflowed, such as a gather at an index that was made of NaN
+        compares_overflow = not visit.may_overflow or self.criterion.tolerance_name == "exact"
+        return record if compares_overflow or record.is_finite() else None
 
     def _is_free(self) -> bool:
         """Whether the steps that are judged follow a trajectory of the right side's own."""

@@ -16,7 +16,7 @@ from workloads.support.errors import InputError
 v1 = tf.compat.v1
 
 
-def source(build, tmp_path):
+def source(build, tmp_path, settings=()):
     """The source of a program that `build` makes in a graph of its own; it returns the train op."""
     with tf.Graph().as_default() as graph:
         graph.seed = 1
@@ -24,7 +24,9 @@ def source(build, tmp_path):
         path = str(tmp_path / "graph.meta")
         v1.train.export_meta_graph(path)
     made = []
-    lift_graph(path, None, options=LiftOptions([name]), use=lambda *found: made.append(source_of_analysis(*found, {})))
+    given = dict(settings)
+    use = lambda *found: made.append(source_of_analysis(*found, given))  # noqa: E731
+    lift_graph(path, None, options=LiftOptions([name]), use=use)
     proof = "loss, gradients and statistics of each tower have the old graph's bits on made-up numbers"
     assert proof in made[0].notes
     return made[0].text
@@ -287,6 +289,16 @@ def test_an_integer_that_was_fed_stays_one(tmp_path):
 
     text = source(build, tmp_path)
     assert "FIRST = 1  # fed at every step" in text and "tf.slice(" in text
+
+
+def test_arithmetic_of_scalars_that_were_fed_alone_has_the_graphs_digits(tmp_path):
+    def build():
+        xs, rate = split_batch(), v1.placeholder(tf.float32, [], name="rate")
+        keep = 1.0 - rate  # 0.6, which is another number in double precision
+        return mean_gradient(lambda tower: sum_of_squares(xs[tower] * (1.0 / (1.0 - keep)) * rate))
+
+    text = source(build, tmp_path, settings={"rate": "0.4"})
+    assert "tf.constant(RATE)" in text
 
 
 def test_values_of_scalars_are_given_or_assumed_in_their_types():

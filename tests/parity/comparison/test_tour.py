@@ -11,6 +11,7 @@ from parity.comparison.runs.verification import verify
 from parity.comparison.tour import Tour, Visit
 from tests.cases import Dyadic, setup
 from workloads import schedules
+from workloads.support.errors import OpFailed
 
 
 class Jumps(Tour):
@@ -80,6 +81,44 @@ def test_a_visit_that_may_overflow_is_compared_under_exact_alone(may_overflow, t
         result = verify(left, right, made.job, 2, criterion, observers=Observers(tour=tour))
     assert result.visits == [f"times {2.0**127:g}", "times 2"][-compared_visits:]
     assert len(tour.observed) == 2 + compared_visits
+
+
+class Refusing:
+    """A program with an op that does not run with overflowed weights, as a gather at an index that is made of NaN."""
+
+    def __init__(self, program):
+        self._program, self._weights = program, {}
+
+    def __getattr__(self, name):
+        return getattr(self._program, name)
+
+    def load(self, state):
+        self._weights = state.weights
+        self._program.load(state)
+
+    def step(self):
+        if any(np.abs(value).max() > 2.0**100 for value in self._weights.values()):
+            raise OpFailed("--workload: indices[0] = -2147483630 is not in [0, 648)")
+        return self._program.step()
+
+
+@pytest.mark.parametrize("may_overflow", [True, False])
+def test_a_visit_whose_numbers_an_op_of_the_left_side_refuses_shows_nothing(may_overflow):
+    made, tour = setup(WORKLOAD), Overflow(may_overflow)
+    with made.legacy_program() as left, made.modern_program() as right:
+        observers = Observers(tour=tour)
+        if not may_overflow:
+            with pytest.raises(OpFailed):
+                verify(Refusing(left), right, made.job, 2, Criterion("locked", "exact"), observers=observers)
+            return
+        result = verify(Refusing(left), right, made.job, 2, Criterion("locked", "exact"), observers=observers)
+    assert result.visits == ["times 2"] and result.verdict is Verdict.PARITY
+
+
+def test_a_visit_that_only_the_port_refuses_is_no_parity_and_no_silence():
+    made, tour = setup(WORKLOAD), Overflow(True)
+    with made.legacy_program() as left, made.modern_program() as right, pytest.raises(OpFailed):
+        verify(left, Refusing(right), made.job, 2, Criterion("locked", "exact"), observers=Observers(tour=tour))
 
 
 def test_nothing_is_visited_after_a_failure():

@@ -20,6 +20,7 @@ X = {"x": [2, 3]}
             'return tf.reshape(tf.transpose(batch["x"], [1, 0, 2]), [-1, batch_size, 6])',
         ),
         (lambda x: tf.expand_dims(x, 1), 'return tf.expand_dims(batch["x"], 1)'),
+        (lambda x: tf.expand_dims(x, [-1]), 'return tf.expand_dims(batch["x"], -1)'),
         (lambda x: tf.transpose(x, [1, 0, 2]), 'return tf.transpose(batch["x"], [1, 0, 2])'),
         (lambda x: tf.concat([x, x], 2), "return tf.concat([x, x], axis=2)"),
         (lambda x: tf.stack([x, x], 1), "return tf.stack([x, x], axis=1)"),
