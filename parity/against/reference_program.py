@@ -106,7 +106,7 @@ class ReferenceProgram(Program):
         return dataclasses.replace(
             record,
             digests=[batch_digest(part) for part in self._batches.shards(record.step)],
-            losses=[scaled(loss, loss_factor) for loss in record.losses],
+            losses=[as_scalar(scaled(loss, loss_factor)) for loss in record.losses],
             gradients=[_all_scaled(tower, gradient_factor) for tower in gradients],
             combined={**zeros, **dense_gradients(record.combined, shapes)},
             learning_rate=only_rate(record.learning_rate),
@@ -130,6 +130,15 @@ class ReferenceProgram(Program):
 def scaled(value: np.ndarray, factor: float) -> np.ndarray:
     """Returns an array times a factor, in its own dtype."""
     return value if factor == 1.0 else np.asarray(value * np.asarray(factor, value.dtype))
+
+
+def as_scalar(loss: np.ndarray) -> np.ndarray:
+    """Returns a loss of one value as the scalar that it is in a port; another one as it is.
+
+    >>> as_scalar(np.array([[2.5]])).shape, as_scalar(np.array([1.0, 2.0])).shape
+    ((), (2,))
+    """
+    return np.reshape(loss, ()) if np.size(loss) == 1 else loss
 
 
 def _all_scaled(arrays: Arrays, factor: float) -> Arrays:

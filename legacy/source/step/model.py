@@ -86,6 +86,7 @@ def recover_model(
     counters: Sequence[str] = (),
     names: InputNames | None = None,
     apart: bool = False,
+    scalar: bool = False,
 ) -> Model:
     """Recovers the model of a train op from the first tower, and where the others differ from it.
 
@@ -98,6 +99,7 @@ def recover_model(
       counters: names of the variables that count steps.
       names: of the inputs in the text; by default those of a workload.
       apart: whether towers that differ by more than a term get a function each; if not, they are refused.
+      scalar: whether a loss of one value is a scalar in the text, whatever its shape.
 
     Returns:
       The model.
@@ -130,6 +132,8 @@ def recover_model(
         for proposals, value in zip(together, updates)
     ]
     written = _asked_for_once(written)
+    if scalar and plan.tensors[phase.losses[0]].shape:
+        loss = call("tf.squeeze", loss)
     return _model(recovery, [loss, *parts], written, phase, statistics, names)
 
 

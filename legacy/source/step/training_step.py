@@ -82,9 +82,7 @@ def recover_step(
     if phase.returns and any(phase.returns):
         raise Unwritten("towers: a tower's loss depends on all towers' results")
     shape = plan.tensors[phase.losses[0]].shape if phase.losses else None
-    if shape and set(shape) == {1}:
-        raise Unwritten(f"loss: its one value has the shape {list(shape)}; that of a workload is a scalar")
-    if shape:
+    if shape and set(shape) != {1}:
         raise Unwritten("loss: it has several values, of which the sum is minimized; a workload has one")
     if phase.other_losses:
         raise Unwritten("loss: several are minimized, each by weights of its own; a workload has one")
@@ -99,7 +97,7 @@ def recover_step(
     average = parts.take(lambda: find_average(plan, graph, phase, counters))
     none = Statistics(FIRST_TOWER, [[] for _ in range(plan.towers)])
     statistics = parts.take(lambda: find_statistics(plan, graph, phase, counters)) or none
-    model = parts.take(lambda: recover_model(plan, graph, phase, statistics, initializers, counters))
+    model = parts.take(lambda: recover_model(plan, graph, phase, statistics, initializers, counters, scalar=True))
     if model is not None and has_own_variables(model):
         parts.reasons.append("model: towers read variables of their own; a workload's replicas share all")
     if model is not None and not model.inputs:

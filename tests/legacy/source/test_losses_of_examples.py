@@ -11,7 +11,12 @@ from legacy.source.made_up_tower import Tower, made_up_data, value_of
 from legacy.source.old_tower import old_results
 from legacy.source.step.input_names import input_names
 from legacy.source.update.loss_of_all import loss_of_all_lines
-from tests.legacy.source.trained import assert_port_verified, assert_trains_alike, source_of
+from tests.legacy.source.trained import (
+    assert_port_verified,
+    assert_trains_alike,
+    assert_workload_verified,
+    source_of,
+)
 from tests.legacy.variants.programs import BATCH, TOWERS, lifted, mean_of, split_batch, towers, weights
 from workloads.lifted.plan import Input
 
@@ -124,6 +129,21 @@ def test_a_loss_of_several_values_is_written_with_its_update(tmp_path):
     assert "  * loss: it has several values, of which the sum is minimized" in source.text
     assert "old graph's bits" in source.text and "(StepWorkload):" in source.text
     assert_port_verified(setup, tmp_path, source)
+
+
+@pytest.mark.parametrize("reduce", [lambda x: tf.reduce_mean(x, keepdims=True), lambda x: x[1:2]])
+def test_a_loss_of_one_value_is_a_scalar_whatever_its_shape(reduce, tmp_path):
+    def program():
+        xs = split_batch()
+        return mean_of(towers(lambda t: tf.gradients(reduce(of_each_example(xs[t])), [weights()])[0]))
+
+    setup = lifted(program, tmp_path)
+    source = source_of(setup, "workload")
+    assert "    return tf.squeeze(" in source.text and "Recognised: GradientDescent" in source.text
+    assert_workload_verified(setup, tmp_path, source)
+    assert_trains_alike(setup, tmp_path)
+    other = assert_workload_verified(setup, tmp_path, source, lambda text: text.replace("** 2.0", "** 2.00001"))
+    assert not other.passed and other.first.stage == "loss"
 
 
 def dropped_twice():

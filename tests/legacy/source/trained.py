@@ -8,10 +8,12 @@ import tensorflow as tf
 from legacy.source.source import source_text, write_source
 from modern.collectives.strategy import mirrored_strategy
 from modern.options import ModernOptions
+from parity.against.against_setup import old_graph_of
 from parity.against.own_step import with_own_step
 from parity.comparison import stages
 from parity.comparison.runs.verification import verify
 from tests.legacy.source import old_towers
+from tests.parity.against.exact_setup import exact_setup_against
 from workloads.job import Job
 from workloads.lifted.pieces.noise import noise_key
 from workloads.lifted.sources import LiftedSynthetic
@@ -101,6 +103,20 @@ def assert_port_verified(setup, tmp_path, source, replicas=None, steps=4, change
     job = Job(port, count, count * setup.job.per_replica_batch)
     work = with_own_step(lift, port, trace_step(port, job.per_replica_batch, count), {}, count)
     compared = dataclasses.replace(setup, job=dataclasses.replace(job, workload=work), replicated=replicated)
+    with compared.legacy_program() as left, compared.modern_program() as right:
+        result = verify(left, right, compared.job, steps)
+    if changed is str:
+        assert result.passed, result.first
+        assert result.stages[stages.WEIGHTS].tensors > 0
+    return result
+
+
+def assert_workload_verified(setup, tmp_path, source, changed=str, steps=4):
+    """Asserts that a `Workload` has the bits of its old graph; see `assert_port_verified`."""
+    path = tmp_path / "workload.py"
+    path.write_text(changed(source.text))
+    job = Job(old_towers.load(path, "workload").PORT, setup.job.replicas, setup.job.global_batch)
+    compared = exact_setup_against(job, old_graph_of(setup.job.workload, job))
     with compared.legacy_program() as left, compared.modern_program() as right:
         result = verify(left, right, compared.job, steps)
     if changed is str:
