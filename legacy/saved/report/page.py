@@ -24,6 +24,9 @@ from workloads.support.errors import InputError
 WIDTH = 120
 #: Columns that are cut to fit keep at least this width.
 NARROWEST = 14
+#: Columns that list names, and the most names that a cell of the page shows; JSON has all of them.
+LISTS = ("of", "tensors")
+MOST_NAMES = 6
 
 #: Headings of columns, and of topics in the column "what", whose name in JSON is terse: {section: {name: heading}}.
 HEADINGS = {
@@ -134,7 +137,20 @@ def _table(rows: list[Row], headings: dict[str, str]) -> Iterator[str]:
 
 def _cell(row: Row, column: str, headings: dict[str, str]) -> str:
     text = str(row[column])
+    if column in LISTS:
+        return _first_names(text)
     return headings.get(text, text) if column == "what" else text
+
+
+def _first_names(text: str) -> str:
+    """Returns a list of names, of which a long one is cut: a network has hundreds of variables.
+
+    >>> _first_names("a, b, c, d, e, f, g, h")
+    'a, b, c, d, e, f and 2 more (--json)'
+    """
+    names = text.split(", ")
+    left = len(names) - MOST_NAMES
+    return f"{', '.join(names[:MOST_NAMES])} and {left} more (--json)" if left > 0 else text
 
 
 def _fitted(widths: list[int]) -> list[int]:
