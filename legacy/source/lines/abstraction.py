@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from legacy.source.basics.expressions import Argument, Call, Name, leaves, values_used
+from legacy.source.basics.rendering import expression_text
 from legacy.source.lines.holes import with_holes
+from legacy.source.lines.naming import common_folder
 from legacy.source.lines.parameters import Parameters
 from legacy.source.lines.statements import Statement
-from legacy.source.lines.words import function_name
+from legacy.source.lines.words import function_name, telling_scope
 from legacy.source.ops.view import BATCH_SIZE
 
 if TYPE_CHECKING:
@@ -23,11 +27,12 @@ class Function(NamedTuple):
 
     Attributes:
       name: of the function.
-      parameters: names, in order, after `scope`.
+      parameters: names, in order; `scope` first if the body needs it.
       tensors: {tensor of the body: parameter}.
       statements: the body.
       results: tensors that it returns.
       batch_of: parameter whose first dimension is the batch, or "" if the body does not need it.
+      scope: the name scope that it is named after, or "".
     """
 
     name: str
@@ -36,6 +41,7 @@ class Function(NamedTuple):
     statements: List[Statement]
     results: List[str]
     batch_of: str = ""
+    scope: str = ""
 
 
 def make_function(
@@ -68,18 +74,25 @@ def make_function(
     needs_batch = any(leaf == BATCH_SIZE for statement in body for leaf in leaves(statement.expression))
     if needs_batch and not work.rows_follow(batch):
         return None
-    name = function_name(body, taken)
+    scope = telling_scope(blocks, common_folder(target for statement in statements for target in statement.targets))
+    name = function_name(body, scope, taken)
     results = [blocks[0][row].targets[number] for row, number in outputs]
     batch_of = next(iter(work.tensors.values()), "") if needs_batch else ""
-    function = Function(name, work.parameters, work.tensors, body, results, batch_of)
+    context = ["scope"] if any(map(_needs_scope, body)) else []
+    function = Function(name, context + work.parameters, work.tensors, body, results, batch_of, scope)
     made = {}
     for index, (start, block) in enumerate(zip(starts, blocks)):
-        plain = {"name", *work.tensors.values()}
+        first = set(itertools.takewhile(lambda p: p in ("name", *work.tensors.values()), work.parameters))
         given = zip(work.parameters, work.arguments(index))
-        arguments = (Argument("", Name("scope")), *(Argument("" if p in plain else p, value) for p, value in given))
+        arguments = [Argument("" if p in first else p, value) for p, value in given]
         targets = tuple(block[row].targets[number] for row, number in outputs)
-        made[start] = Statement(targets, Call(name, arguments))
+        made[start] = Statement(targets, Call(name, (*(Argument("", Name(p)) for p in context), *arguments)))
     return function, made
+
+
+def _needs_scope(statement: Statement) -> bool:
+    """Returns whether a statement asks the scope for a variable, random numbers or anything else."""
+    return bool(re.search(r"\bscope\b", expression_text(statement.expression)))
 
 
 def _outputs(statements: Sequence[Statement], starts: Sequence[int], length: int) -> List[Tuple[int, int]]:

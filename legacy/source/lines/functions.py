@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Dict, List, Mapping, Optional, Sequence
 
 from legacy.source.basics.expressions import Expression, Infix, Literal, Name, Value, leaves, replace
@@ -38,16 +39,19 @@ def function_lines(
     Returns:
       The lines.
     """
-    names = name_values(statements, results, parameters, shape)
+    given = set(re.findall(r"\w+", signature)) - set(parameters.values())
+    names = name_values(statements, results, parameters, shape, given)
     lines = [f"def {signature}:", f'    """{docstring}"""']
     if any(leaf == BATCH_SIZE for statement in statements for leaf in leaves(statement.expression)):
         lines.append(f"    batch_size = int({batch_from}.shape[0])")
+    if statements and list(statements[-1].targets) == list(results) and len(results) == 1:
+        statements, results = [*statements[:-1], statements[-1]._replace(targets=())], ()
     last = statements[-1:] if not results else []
     lines += statement_lines(statements[: len(statements) - len(last)], names)
     for statement in last:
         lines += _statement(statement, names, 4, "return ")
     if results:
-        _return(lines, [names[tensor] for tensor in results])
+        lines.append("    return " + ", ".join(names[tensor] for tensor in results))
     return lines
 
 
@@ -74,15 +78,6 @@ def _statement(statement: Statement, names: Dict[str, str], indent: int, start: 
     if not statement.targets:
         return layout(start, expression, "", indent)
     return _assignment(", ".join(names[target] for target in statement.targets), expression, indent)
-
-
-def _return(lines: List[str], results: List[str]) -> None:
-    """Adds the return of named results; of one that the last line has just computed, the expression itself."""
-    start = f"    {results[0]} = "
-    if len(results) == 1 and lines[-1].startswith(start):
-        lines[-1] = "    return " + lines[-1][len(start) :]
-    else:
-        lines.append("    return " + ", ".join(results))
 
 
 def _assignment(target: str, expression: Expression, indent: int) -> List[str]:

@@ -28,12 +28,35 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+#: {function: names of the arguments that are given by place, where these are often numbers}.
+_POSITIONAL = {
+    "tf.broadcast_to": ("", "shape"),
+    "tf.clip_by_value": ("", "low", "high"),
+    "tf.compat.v1.image.resize_area": ("", "size"),
+    "tf.compat.v1.image.resize_bicubic": ("", "size"),
+    "tf.compat.v1.image.resize_bilinear": ("", "size"),
+    "tf.compat.v1.image.resize_nearest_neighbor": ("", "size"),
+    "tf.fill": ("shape", "value"),
+    "tf.gather": ("", "indices"),
+    "tf.maximum": ("", "low"),
+    "tf.minimum": ("", "high"),
+    "tf.one_hot": ("", "depth"),
+    "tf.ones": ("shape", ""),
+    "tf.pad": ("", "paddings"),
+    "tf.range": ("limit",),
+    "tf.reshape": ("", "shape"),
+    "tf.tile": ("", "multiples"),
+    "tf.transpose": ("", "perm"),
+    "tf.zeros": ("shape", ""),
+}
+
+
 class Hole(NamedTuple):
     """A place in a statement.
 
     Attributes:
       kind: "value" (a tensor), "name" (of a variable or a random stream), "size", "literal" or "initializer".
-      label: keyword of the argument that it is, or "".
+      label: keyword of the argument that it is, or a name that says as much, or "".
       content: what stands there.
     """
 
@@ -68,7 +91,9 @@ def _walk(node: Expression, visit: Callable[[Hole], Any], label: str = "", outer
     if isinstance(node, (Literal, Scoped)):
         return _walk_literal(node, visit, label, outer)
     if isinstance(node, Call):
-        made = [(a.keyword, *_walk(a.value, visit, a.keyword, node.function)) for a in node.arguments]
+        made = [
+            (a.keyword, *_walk(a.value, visit, label, node.function)) for a, label in zip(node.arguments, _labels(node))
+        ]
         arguments = tuple(Argument(keyword, value) for keyword, value, _ in made)
         return Call(node.function, arguments), f"{node.function}({','.join(k + '=' + t for k, _, t in made)})"
     if isinstance(node, Method):
@@ -91,6 +116,14 @@ def _walk(node: Expression, visit: Callable[[Hole], Any], label: str = "", outer
         items = [_walk(item, visit) for item in node.items]
         return Listing(tuple(item[0] for item in items)), "[" + ",".join(item[1] for item in items) + "]"
     return node, str(node)
+
+
+def _labels(node: Call) -> List[str]:
+    """Returns what each argument of a call is called, or ""."""
+    names = _POSITIONAL.get(node.function, ())
+    if sum(not argument.keyword for argument in node.arguments) > len(names):
+        names = ()
+    return [a.keyword or (names[place] if place < len(names) else "") for place, a in enumerate(node.arguments)]
 
 
 def _walk_literal(node: Any, visit: Callable[[Hole], Any], label: str, outer: str) -> Tuple[Any, str]:

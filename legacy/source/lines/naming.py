@@ -1,7 +1,11 @@
-"""Names of a function's values: `x` for what goes from layer to layer, otherwise after what computes or uses them."""
+"""Names of a function's values: `x` for what goes from layer to layer, otherwise after what computes or uses them.
+
+A value that is used many lines later, as of a skip connection, has the name of its layer in the old graph.
+"""
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Set
 
@@ -22,13 +26,15 @@ from legacy.source.basics.expressions import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from legacy.source.basics.expressions import Expression
     from legacy.source.lines.statements import Statement
 
 #: Names for tensors that go from layer to layer; the first whose value is not needed any more is taken again.
 CHAIN = ("x", "y", "z", "u", "v", "w")
+#: Lines between a value and its last use from which on it has a name of its own.
+LONG_LIVED = 8
 _TYPICAL = {
     "lstm_cell": ("c", "h"),
     "lstm_state": ("c", "h"),
@@ -40,6 +46,8 @@ _TYPICAL = {
 _TELLING = {"logits": "logits", "labels": "labels", "grad": "gradient", "delta": "gradient", "lr": "rate"}
 #: {method of a tensor array: name of its result}.
 _METHODS = {"unstack": "inputs", "write": "outputs"}
+#: Stands for what is no value and needed up to the end: functions that are called, and parameters.
+_ALWAYS = "always"
 #: Names of ops, which say nothing about their results.
 _OPS = {"add", "addn", "sub", "mul", "truediv", "div", "neg", "cast", "pow", "sum", "squeeze", "floordiv", "maximum"}
 _COMPARISONS = ("<", "<=", ">", ">=")
@@ -53,6 +61,7 @@ def name_values(
     results: Sequence[str],
     taken: Mapping[str, str],
     shape: Callable[[str], Optional[List[int]]],
+    others: Iterable[str] = (),
 ) -> Dict[str, str]:
     """Names the values of one function.
 
@@ -61,20 +70,19 @@ def name_values(
       results: tensors that are used after the last statement.
       taken: {tensor: name} of the parameters.
       shape: returns a tensor's static shape, or None.
+      others: further names that no value may have.
 
     Returns:
       {tensor: name}, parameters included.
     """
-    last = {tensor: len(statements) for tensor in results}
-    hints: Dict[str, str] = {}
-    for position, statement in reversed(list(enumerate(statements))):
-        for tensor in values_used(statement.expression):
-            last.setdefault(tensor, position)
-        # An update that is a function looks its values up when it is called, after the last line.
-        last.update((tensor, len(statements)) for tensor in _values_in_functions(statement.expression))
-        hints.update(_hints_of_use(statement.expression))
+    last = _last_uses(statements, results)
+    hints = {tensor: name for s in reversed(statements) for tensor, name in _hints_of_use(s.expression).items()}
     names = dict(taken)
     holder = {name: tensor for tensor, name in taken.items()}
+    functions = {part.function for statement in statements for part in calls(statement.expression)}
+    holder.update((name, _ALWAYS) for name in [*functions, *others])
+    last[_ALWAYS] = len(statements) + 1
+    whole = common_folder(target for statement in statements for target in statement.targets)
     for position, statement in enumerate(statements):
         own: Set[str] = set()
         for number, target in enumerate(statement.targets):
@@ -82,11 +90,34 @@ def name_values(
                 names[target] = "_"
                 continue
             wanted = hints.get(target) or _hint(statement, number, shape(target))
+            if wanted == "x" and last[target] - position > LONG_LIVED:
+                wanted = _layer_name(folder_below(target, whole), functions)
             free = _free_names(wanted, holder, last, position, own)
             names[target] = free
             holder[free] = target
             own.add(free)
     return names
+
+
+def _layer_name(folder: str, functions: Collection[str]) -> str:
+    """Returns the last part of a folder that is not the name of a function as well; "x" if there is none."""
+    for part in reversed(folder.split("/")):
+        words = {re.sub(r"\d+$", "", function) for function in functions}
+        name = identifier(part or "x", with_number=True)
+        if name not in words:
+            return name
+    return "x"
+
+
+def _last_uses(statements: Sequence[Statement], results: Sequence[str]) -> Dict[str, int]:
+    """Returns {tensor: number of the last statement that uses it}; the number of statements for the results."""
+    last = {tensor: len(statements) for tensor in results}
+    for position, statement in reversed(list(enumerate(statements))):
+        for tensor in values_used(statement.expression):
+            last.setdefault(tensor, position)
+        # An update that is a function looks its values up when it is called, after the last line.
+        last.update((tensor, len(statements)) for tensor in _values_in_functions(statement.expression))
+    return last
 
 
 def _values_in_functions(expression: Expression) -> List[str]:
@@ -166,13 +197,53 @@ def _variable_text(name: Any) -> str:
     return name if isinstance(name, str) else name.text.strip('"')
 
 
-def identifier(path: str) -> str:
+def common_folder(names: Iterable[str]) -> str:
+    """Returns the folders that all names are in, without the last "/".
+
+    >>> common_folder(["a/b/w", "a/b/c/w"]), common_folder(["a", "b"])
+    ('a/b', '')
+    """
+    folders = [name.split("/")[:-1] for name in names]
+    common = itertools.takewhile(lambda row: len(set(row)) == 1, zip(*folders))
+    return "/".join(row[0] for row in common)
+
+
+def folder_below(name: str, whole: str) -> str:
+    """Returns the folder that a name is in, as far as it lies below `whole`; "" if that is the same.
+
+    >>> folder_below("net/conv1/Relu:0", "net"), folder_below("net/Relu:0", "net")
+    ('conv1', '')
+    """
+    folder = name.rpartition("/")[0]
+    return folder[len(whole) :].strip("/") if folder.startswith(whole) else folder
+
+
+def identifier(path: str, with_number: bool = False) -> str:
     """Returns the last telling word of a name in the graph as a Python name.
 
     >>> identifier("tower_0/conv1/weights"), identifier("tower_0/loss"), identifier("net/Mean_1")
     ('weights', 'loss', 'mean')
+    >>> identifier("net/Conv_3", with_number=True)
+    'conv_3'
+
+    Args:
+      path: the name.
+      with_number: whether a number at its end is kept.
+
+    Returns:
+      The word.
     """
     word = re.sub(r"\W", "_", path.rpartition("/")[2])
     word = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", word).lower()
-    word = re.sub(r"_?\d+$", "", word).strip("_") or "value"
+    word = (word if with_number else re.sub(r"_?\d+$", "", word)).strip("_") or "value"
     return word + "_" if word in RESERVED or word[0].isdigit() else word
+
+
+def numbered(name: str, taken: Collection[str]) -> str:
+    """Returns a name that is not taken: the given one, or with the first free number from 2.
+
+    >>> numbered("conv", ["conv", "conv2"])
+    'conv3'
+    """
+    others = (f"{name}{number}" for number in itertools.count(2))
+    return next(one for one in itertools.chain([name], others) if one not in taken)

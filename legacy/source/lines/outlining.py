@@ -5,8 +5,8 @@ from __future__ import annotations
 import collections
 from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from legacy.source.basics.expressions import Call, Value
-from legacy.source.basics.rendering import expression_text
+from legacy.source.basics.expressions import Call, Name, Value, replace
+from legacy.source.basics.rendering import expression_text, layout
 from legacy.source.lines.abstraction import Function, make_function
 from legacy.source.lines.holes import skeleton
 from legacy.source.lines.statements import Statement
@@ -20,8 +20,8 @@ MOST_STATEMENTS, MOST_ROUNDS = 40, 8
 OVERHEAD = 5
 #: Blocks that are tried in one round, and lines that results, tensors and parameters beyond the usual are worth.
 MOST_TRIED, PER_RESULT, PER_TENSOR, PER_PARAMETER, USUAL_PARAMETERS = 60, 8, 3, 2, 5
-#: Characters of an average line.
-LINE = 90
+#: Characters of an average line, and columns that a function's lines are indented by.
+LINE, INDENT = 90, 4
 
 
 class Outlined(NamedTuple):
@@ -89,13 +89,19 @@ def _best(
         size = sum(lines[starts[0] : starts[0] + length])
         extra = PER_RESULT * (len(made[0].results) - 1) + PER_TENSOR * (len(made[0].tensors) - 1)
         extra += PER_PARAMETER * max(0, len(made[0].parameters) - USUAL_PARAMETERS)
-        score = (len(alike) - 1) * size - len(alike) - OVERHEAD - extra
+        score = (len(alike) - 1) * size - sum(map(_lines_of_call, made[1].values())) - OVERHEAD - extra
         if score > 0:
             found.append((score, -length, made[0], made[1], length))
     if not found:
         return None
     best = max(found, key=lambda one: one[:2])
     return best[2], best[3], best[4]
+
+
+def _lines_of_call(statement: Statement) -> int:
+    """Returns the lines that a call takes in the text; one that is too long for a line has its arguments below."""
+    short = replace(statement.expression, lambda part: Name("x") if isinstance(part, Value) else None)
+    return len(layout("x = ", short, "", INDENT))
 
 
 def _calls(statement: Statement, functions: Set[str]) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple
 
 from legacy.source.basics.expressions import Channels, Literal, Name, Scoped, Value
 from legacy.source.lines.holes import Hole, skeleton
+from legacy.source.lines.naming import common_folder, numbered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +47,7 @@ class Parameters:
         if self._prefixes is not None and len(set(self._prefixes)) > 1:
             self._prefix_parameter = self._add("name", [Literal(prefix) for prefix in self._prefixes])
         self._contents = [[self._content(holes) for holes in row] for row in self._rows]
+        self._sort()
 
     def contents(self, row: int) -> List[Any]:
         """Returns what the holes of a row hold in the function's body."""
@@ -99,7 +101,7 @@ class Parameters:
         texts = [[str(name) for name in block] for block in names]
         if all(block == texts[0] for block in texts):
             return None
-        prefixes = [_common_folder(block) for block in texts]
+        prefixes = [common_folder(block) for block in texts]
         rests = [[name[len(prefix) :] for name in block] for prefix, block in zip(prefixes, texts)]
         if all(rest == rests[0] for rest in rests) and all(prefixes):
             return prefixes
@@ -155,10 +157,15 @@ class Parameters:
                 return Name(known)
         return Name(self._add(name, values))
 
+    def _sort(self) -> None:
+        """Puts the parameters in the usual order: tensors, names of variables, numbers."""
+        kinds = [0 if p in self.tensors.values() else 1 if p.startswith("name") else 2 for p in self.parameters]
+        order = sorted(range(len(kinds)), key=kinds.__getitem__)
+        self.parameters = [self.parameters[number] for number in order]
+        self._arguments = [self._arguments[number] for number in order]
+
     def _add(self, name: str, values: List[Any]) -> str:
-        free, number = name, 2
-        while free in self.parameters:
-            free, number = f"{name}{number}", number + 1
+        free = numbered(name, self.parameters)
         self.parameters.append(free)
         self._arguments.append(values)
         return free
@@ -171,21 +178,6 @@ def _tensor_name(content: Any) -> str:
 
 def _text(content: Any) -> Optional[str]:
     return content.value if isinstance(content, Literal) and isinstance(content.value, str) else None
-
-
-def _common_folder(names: Sequence[str]) -> str:
-    """Returns the folders that all names are in, without the last "/".
-
-    >>> _common_folder(["a/b/w", "a/b/c/w"]), _common_folder(["a", "b"])
-    ('a/b', '')
-    """
-    parts = [name.split("/")[:-1] for name in names]
-    common: List[str] = []
-    for folders in zip(*parts):
-        if len(set(folders)) > 1:
-            break
-        common.append(folders[0])
-    return "/".join(common)
 
 
 def _common_ends(texts: Sequence[str]) -> Tuple[str, str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, List, Sequence, Set
 
 from legacy.source.basics.expressions import calls
+from legacy.source.lines.naming import common_folder, folder_below, identifier, numbered
 
 if TYPE_CHECKING:
     from legacy.source.lines.statements import Statement
@@ -52,29 +54,71 @@ LONG = {
 PRODUCTS = ("tf.matmul", "tf.einsum")
 #: Functions between the dense layers that follow the attention in a transformer block.
 ACTIVATIONS = ("tf.nn.relu", "tf.nn.gelu", "tf.math.erf", "tf.tanh")
+#: Parts of words that name no function of a model, since other functions of the program have such names.
+_TAKEN_PARTS = re.compile("loss|main|scope|gather|train|step|update|gradient|optimi|value|name|index|size|units")
 
 
-def words_of(body: Sequence[Statement]) -> List[str]:
-    """Returns what a function's calls do, in words, in their order: "convolution", "batch norm"."""
+def words_of(body: Sequence[Statement], scope: str = "") -> List[str]:
+    """Returns what a function's calls do, in words, in their order: "a convolution", "batch norm".
+
+    Args:
+      body: of the function.
+      scope: the name scope of the old graph that it is named after, or "".
+
+    Returns:
+      The words.
+    """
+    if scope:
+        return [f"what name scope `{scope}` of the old graph computes"]
     functions = _functions(body)
     found = ["attention"] if _has_attention(functions) else []
     found += [LONG[name] for name in functions if name in LONG]
-    words = found + [f"`{name}`" for name in functions if "." not in name and name not in LONG]
-    return list(dict.fromkeys(words)) or ["what several places compute alike"]
+    own = [f"`{name}`" for name in functions if "." not in name and name not in LONG]
+    if own and not found:
+        return ["the result of " + ", ".join(dict.fromkeys(own))]
+    return list(dict.fromkeys(found + own)) or ["what several places compute alike"]
 
 
-def function_name(body: Sequence[Statement], taken: Set[str]) -> str:
-    """Returns a name that says what a function computes."""
-    functions = _functions(body)
+def function_name(body: Sequence[Statement], scope: str, taken: Set[str]) -> str:
+    """Returns a name that says what a function computes.
+
+    Args:
+      body: of the function.
+      scope: the name scope that it is named after, see `telling_scope`, or "".
+      taken: names of other functions.
+
+    Returns:
+      The name.
+    """
+    return numbered(identifier(scope) if scope else _plain_name(_functions(body)), taken)
+
+
+def _plain_name(functions: Sequence[str]) -> str:
+    """Returns the name for the functions that are called, whatever others have that name."""
+    if _has_attention(functions):
+        return "transformer_block" if any(name in ACTIVATIONS for name in functions) else "attention"
     words = [WORDS.get(name, "" if "." in name else "block") for name in functions]
     words = list(dict.fromkeys(filter(None, words)))
-    if _has_attention(functions):
-        words = ["transformer_block" if any(name in ACTIVATIONS for name in functions) else "attention"]
-    name = "block" if "block" in words else "lstm" if "lstm" in words else "_".join(words[:3]) or "step"
-    free, number = name, 2
-    while free in taken:
-        free, number = f"{name}{number}", number + 1
-    return free
+    return "block" if "block" in words else "lstm" if "lstm" in words else "_".join(words[:3]) or "step"
+
+
+def telling_scope(blocks: Sequence[Sequence[Statement]], whole: str) -> str:
+    """Returns the name scope of the old graph that a function is named after, where its calls give it no name.
+
+    Args:
+      blocks: the statements of each place that the function is for.
+      whole: the name scope of all statements, which says nothing about these.
+
+    Returns:
+      The last part of the name of the innermost scope that each block is in, without a number; "" if that differs, if
+      there is none below `whole`, or if the calls say what the function computes.
+    """
+    if _plain_name(_functions(blocks[0])) not in ("block", "step"):
+        return ""
+    folders = [common_folder(target for statement in block for target in statement.targets) for block in blocks]
+    scopes = {re.sub(r"_?\d+$", "", folder_below(folder + "/", whole).rpartition("/")[2]) for folder in folders}
+    scope = scopes.pop()
+    return scope if not scopes and scope.strip("_") and not _TAKEN_PARTS.search(scope.lower()) else ""
 
 
 def _functions(body: Sequence[Statement]) -> List[str]:

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.source.basics.expressions import OMIT, Listing, Literal, Name, call
-from legacy.source.ops.view import band_expression, constant_expression
+from legacy.source.ops.constants import band_expression, constant_expression, range_expression
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -203,13 +203,11 @@ def write_broadcast(op: OpView) -> Expression | None:
 
 
 def write_table(op: OpView) -> Expression | None:
-    """Writes a constant that is too large to be listed, if it is one number, a band, or consecutive numbers."""
+    """Writes a constant that is too large to be listed, if it is one number, a range or a band."""
     value = tf.make_ndarray(op.operation.get_attr("value"))
     if value.size and (value == value.flat[0]).all():
         return constant_expression(value)
-    if value.ndim == 1 and value.dtype.kind == "i" and np.array_equal(value, np.arange(value.size)):
-        return call("tf.range", value.size, dtype=Name("tf." + value.dtype.name))
-    return band_expression(value) if value.dtype.kind in "fi" else None
+    return (range_expression(value) or band_expression(value)) if value.dtype.kind in "fi" else None
 
 
 WRITERS: Dict[str, Callable[[OpView], Expression | None]] = {

@@ -9,9 +9,9 @@ import tensorflow as tf
 
 from legacy.source.basics.expressions import OMIT, Expression, Infix, Literal, call
 from legacy.source.ops.cells import match_gru_cell, match_lstm_cell
+from legacy.source.ops.constants import is_counted
 from legacy.source.ops.gradient_order import orders_gradients
 from legacy.source.ops.match import Match
-from legacy.source.ops.view import is_counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

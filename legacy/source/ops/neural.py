@@ -135,18 +135,26 @@ def write_top(op: OpView) -> Expression | None:
     return None if k is None else call("tf.math.in_top_k", op.argument(1), op.argument(0), int(k))
 
 
+#: {op: function of `tf.compat.v1.image`}.
+_RESIZES = {
+    "ResizeArea": "resize_area",
+    "ResizeBicubic": "resize_bicubic",
+    "ResizeBilinear": "resize_bilinear",
+    "ResizeNearestNeighbor": "resize_nearest_neighbor",
+}
+
+
 def write_resize(op: OpView) -> Expression | None:
     """Writes a resize of 1.x, whose kernels are those of `tf.compat.v1.image`."""
     size = op.constant(1)
     if size is None:
         return None
-    names = {"ResizeBilinear": "resize_bilinear", "ResizeNearestNeighbor": "resize_nearest_neighbor"}
     corners = True if op.attribute("align_corners") else OMIT
     centers = (
         True if "half_pixel_centers" in op.operation.node_def.attr and op.attribute("half_pixel_centers") else OMIT
     )
     return call(
-        "tf.compat.v1.image." + names[op.type],
+        "tf.compat.v1.image." + _RESIZES[op.type],
         op.argument(0),
         [int(n) for n in size],
         align_corners=corners,
@@ -225,8 +233,7 @@ WRITERS: Dict[str, Callable[[OpView], Expression | None]] = {
     "InTopKV2": write_top,
     "LRN": write_response_norm,
     "MaxPool": write_pool,
-    "ResizeBilinear": write_resize,
-    "ResizeNearestNeighbor": write_resize,
+    **dict.fromkeys(_RESIZES, write_resize),
     "SoftmaxCrossEntropyWithLogits": write_cross_entropy,
     "SparseSoftmaxCrossEntropyWithLogits": write_sparse_cross_entropy,
 }

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from legacy.source.basics.expressions import OMIT, Infix, Listing, Literal, Name, Value, as_expression, call
+from legacy.source.basics.expressions import Infix, Listing, Literal, Name, Value, as_expression
+from legacy.source.ops.constants import constant_expression
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    import numpy as np
     import tensorflow as tf
 
     from legacy.source.basics.expressions import Expression
@@ -18,8 +16,6 @@ if TYPE_CHECKING:
 
 #: The name that stands for the number of examples of one replica.
 BATCH_SIZE = Name("batch_size")
-#: Least mean length of a run of equal numbers for which a vector is written as repetitions.
-LEAST_PER_RUN = 8
 
 
 class OpView:
@@ -138,69 +134,3 @@ class OpView:
 
 def _times_batch(factor: int) -> Expression:
     return BATCH_SIZE if factor == 1 else Infix("*", Literal(factor), BATCH_SIZE)
-
-
-def constant_expression(value: np.ndarray) -> Expression:
-    """Returns the expression of a constant: a number, or a `tf.constant`.
-
-    >>> constant_expression(np.array(0.5, np.float32))
-    Literal(value=np.float32(0.5))
-    """
-    if value.shape == ():
-        return Literal(value[()])
-    if value.size and (value == value.flat[0]).all() and value.size > 1:
-        return filled_expression(value.shape, value.flat[0])
-    dtype = Name("tf." + value.dtype.name)
-    if is_counted(value):
-        return call("tf.range", value.size, dtype=OMIT if value.dtype.name == "int32" else dtype)
-    return band_expression(value) or runs_expression(value) or call("tf.constant", numbers(value), dtype)
-
-
-def is_counted(value: np.ndarray) -> bool:
-    """Returns whether an array holds 0, 1, 2 and so on, up to 3 at least."""
-    return value.ndim == 1 and value.size > 3 and value.dtype.kind == "i" and value.tolist() == list(range(value.size))
-
-
-def filled_expression(shape: Sequence[int], number: Any) -> Expression:
-    """Returns the expression of an array of one number, which is a numpy scalar.
-
-    >>> filled_expression((8, 8), np.float32(0.5)).arguments[1].value
-    Literal(value=np.float32(0.5))
-    """
-    dtype = Name("tf." + number.dtype.name)
-    filled = {0: "tf.zeros", 1: "tf.ones"}.get(number)
-    if filled:
-        return call(filled, list(shape), dtype)
-    is_usual = number.dtype.name in ("float32", "int32")  # what TensorFlow makes of Python's numbers
-    return call("tf.fill", list(shape), number if is_usual else call("tf.constant", number, dtype))
-
-
-def runs_expression(value: np.ndarray) -> Expression | None:
-    """Returns the expression of a vector of a few numbers, each repeated many times; None for another table."""
-    if value.ndim != 1 or value.size < LEAST_PER_RUN:
-        return None
-    starts = [0, *(np.flatnonzero(value[1:] != value[:-1]) + 1).tolist()]
-    if len(starts) * LEAST_PER_RUN > value.size:
-        return None
-    repeats = np.diff([*starts, value.size]).tolist()
-    kept = call("tf.constant", numbers(value[starts]), Name("tf." + value.dtype.name))
-    return call("tf.repeat", kept, repeats)
-
-
-def band_expression(value: np.ndarray) -> Expression | None:
-    """Returns the expression of a matrix with one number in a band around its diagonal; None for another table."""
-    if value.ndim != 2 or not value.any():
-        return None
-    rows, columns = np.nonzero(value)
-    lower, upper = int((rows - columns).max()), int((columns - rows).max())
-    inside = np.subtract.outer(np.arange(value.shape[0]), np.arange(value.shape[1]))
-    band = (inside <= lower) & (-inside <= upper)
-    number = value[rows[0], columns[0]]
-    if lower < 0 or upper < 0 or not np.array_equal(value, np.where(band, number, value.dtype.type(0))):
-        return None
-    return call("tf.linalg.band_part", filled_expression(value.shape, number), lower, upper)
-
-
-def numbers(value: np.ndarray) -> Any:
-    """Returns an array as nested lists of numbers that keep their dtype."""
-    return [numbers(item) for item in value] if value.ndim else value[()]

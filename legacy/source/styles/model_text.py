@@ -98,8 +98,8 @@ def _tower_blocks(model: Model, function: str) -> List[List[str]]:
     blocks = [list(text) for name, text in _FUNCTIONS.items() if name in parts]
     blocks += [list(loop.lines) for loop in recovery.loops.values()]
     for made in outlined.functions:
-        signature = f"{made.name}({', '.join(['scope', *made.parameters])})"
-        doc = "Returns " + ", ".join(words_of(made.statements)) + "."
+        signature = f"{made.name}({', '.join(made.parameters)})"
+        doc = "Returns " + ", ".join(words_of(made.statements, made.scope)) + "."
         blocks.append(
             function_lines(signature, doc, made.statements, recovery.shape, made.tensors, made.batch_of, made.results)
         )

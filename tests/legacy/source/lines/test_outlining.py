@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from legacy.source.basics.expressions import Definition, Infix, Literal, Scoped, Value, Variable, call
 from legacy.source.basics.rendering import expression_text
+from legacy.source.lines.abstraction import make_function
 from legacy.source.lines.holes import skeleton, with_holes
 from legacy.source.lines.outlining import outline
 from legacy.source.lines.statements import Statement, build_statements
@@ -38,7 +39,7 @@ def test_repeated_layers_become_a_function_that_is_called_for_each():
     statements, shape = layers(4)
     outlined = outline(statements, shape, 14)
     (function,) = outlined.functions
-    assert function.name == "dense" and function.parameters == ["x", "name"] and len(function.results) == 1
+    assert function.name == "dense" and function.parameters == ["scope", "x", "name"] and len(function.results) == 1
     calls = [expression_text(s.expression) for s in outlined.statements[:-1]]
     assert len(calls) < len(statements) / 2 and sum("dense(scope" in text for text in calls) >= 4
     assert any('"layer1"' in text for text in calls)
@@ -83,3 +84,27 @@ def test_holes_are_what_may_differ_and_may_be_filled_otherwise():
     assert skeleton(Infix("+", Value("x:0"), Literal(1.0)))[0] != skeleton(Infix("-", Value("x:0"), Literal(1.0)))[0]
     filled = with_holes(one, [Value("z:0"), Scoped(Value("n:0"), "/w"), 7, 8, "ONES"])
     assert filled.arguments[1].value == Variable(Scoped(Value("n:0"), "/w"), (7, 8), "ONES")
+
+
+def test_what_differs_is_called_after_the_argument_that_it_is_and_comes_after_the_tensors():
+    lines = []
+    for n, (kernel, width) in enumerate([("a/w", 1), ("b/v", 2), ("c/u", 3)]):
+        lines.append(Statement((f"p{n}:0",), call("tf.pad", Value(f"in{n}:0"), [[0, 0], [width, width]])))
+        lines.append(Statement((f"k{n}:0",), Variable(kernel, (3, 3), "", True)))
+        lines.append(Statement((f"y{n}:0",), call("tf.matmul", Value(f"p{n}:0"), Value(f"k{n}:0"))))
+        lines += [Statement((f"z{n}{m}:0",), call("tf.exp", Value(f"y{n}:0"), Literal("q" * 80))) for m in range(6)]
+    made, calls = make_function(lines, [0, 9, 18], 3, lambda tensor: [14, 3], set())
+    assert made.parameters == ["scope", "x", "name", "paddings"]
+    assert expression_text(calls[9].expression) == 'dense(scope, <in1:0>, "b/v", paddings=[[0, 0], [2, 2]])'
+
+
+def test_a_function_without_variables_has_no_scope():
+    lines = [Statement((f"y{n}:0",), call("tf.exp", Value(f"x{n}:0"))) for n in range(3)]
+    made, calls = make_function(
+        [*lines, Statement((), call("f", *(Value(f"y{n}:0") for n in range(3))))],
+        [0, 1, 2],
+        1,
+        lambda tensor: [3, 3],
+        set(),
+    )
+    assert made.parameters == ["x"] and expression_text(calls[1].expression) == "step(<x1:0>)"

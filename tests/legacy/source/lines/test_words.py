@@ -4,7 +4,7 @@ import pytest
 
 from legacy.source.basics.expressions import Call, Value, call
 from legacy.source.lines.statements import Statement
-from legacy.source.lines.words import function_name, words_of
+from legacy.source.lines.words import function_name, telling_scope, words_of
 
 
 def statements(*functions):
@@ -31,7 +31,7 @@ ATTENTION = ("tf.matmul", "tf.matmul", "tf.nn.softmax", "tf.matmul")
 )
 def test_a_function_is_named_after_what_it_computes(functions, name, word):
     body = statements(*functions)
-    assert function_name(body, {"attention"} if "attention" in functions else set()) == name
+    assert function_name(body, "", {"attention"} if "attention" in functions else set()) == name
     assert words_of(body)[0] == word
 
 
@@ -39,8 +39,36 @@ def test_the_order_in_a_line_does_not_matter():
     weights = call("tf.nn.softmax", call("tf.matmul", Value("q:0"), Value("k:0")))
     product = call("tf.matmul", weights, Value("v:0"))
     assert isinstance(product, Call)
-    assert function_name([Statement(("out:0",), product)], set()) == "attention"
+    assert function_name([Statement(("out:0",), product)], "", set()) == "attention"
 
 
 def test_a_second_function_of_the_same_kind_has_a_number():
-    assert function_name(statements("tf.matmul"), {"dense"}) == "dense2"
+    assert function_name(statements("tf.matmul"), "", {"dense"}) == "dense2"
+
+
+def in_folders(*targets):
+    """A line for each target, which says nothing about a name."""
+    return [Statement((target,), call("tf.exp", Value("x:0"))) for target in targets]
+
+
+@pytest.mark.parametrize(
+    "blocks, scope",
+    [
+        (
+            [("net/left/warp/Exp:0", "net/left/warp/a/Exp:0"), ("net/right/warp_1/Exp:0", "net/right/warp_1/a/Exp:0")],
+            "warp",
+        ),
+        ([("net/left/Exp:0",), ("net/right/Exp:0",)], ""),  # scopes of different names
+        ([("net/Exp:0",), ("net/Exp_1:0",)], ""),  # the scope of everything
+        ([("net/a/train_step/Exp:0",), ("net/b/train_step/Exp:0",)], ""),  # a name that the program has
+    ],
+)
+def test_a_function_whose_calls_give_no_name_has_that_of_its_scope(blocks, scope):
+    assert telling_scope([in_folders(*block) for block in blocks], "net") == scope
+    assert function_name(in_folders(*blocks[0]), scope, {"warp"}) == ("warp2" if scope else "step")
+    assert ("`warp`" in words_of(in_folders(*blocks[0]), scope)[0]) == bool(scope)
+
+
+def test_a_convolution_is_not_named_after_its_scope():
+    body = [Statement(("net/warp/Conv2D:0",), call("tf.nn.conv2d", Value("x:0")))]
+    assert telling_scope([body, body], "net") == ""

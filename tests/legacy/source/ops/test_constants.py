@@ -1,11 +1,12 @@
-"""Views of ops: constants as expressions."""
+"""Constants of the old graph as expressions."""
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from legacy.source.basics.expressions import Literal
 from legacy.source.basics.rendering import expression_text
-from legacy.source.ops.view import constant_expression
+from legacy.source.ops.constants import constant_expression
 
 
 def test_a_number_is_a_literal_and_a_table_a_constant_with_its_dtype():
@@ -35,3 +36,34 @@ def test_a_vector_of_a_few_numbers_in_runs_is_written_as_repetitions():
     value = np.repeat(np.float32([0, 1, 0]), [32, 16, 16])
     assert expression_text(constant_expression(value)).startswith("tf.repeat(tf.constant([0.0, 1.0, 0.0], tf.float32)")
     assert "repeat" not in expression_text(constant_expression(np.arange(9, dtype=np.float32)))
+
+
+@pytest.mark.parametrize(
+    "value, text",
+    [
+        (np.arange(4), "tf.range(4, dtype=tf.int64)"),
+        (np.arange(64, dtype=np.float32).reshape(64, 1), "tf.reshape(tf.range(64.0), [64, 1])"),
+        (np.arange(3, 11, dtype=np.int32), "tf.range(3, 11)"),
+        (np.arange(16, 0, -2, dtype=np.float64), "tf.range(16.0, 0.0, -2.0, dtype=tf.float64)"),
+    ],
+)
+def test_numbers_at_equal_distances_are_a_range(value, text):
+    assert expression_text(constant_expression(value)) == text
+    made = eval(text, {"tf": tf}).numpy()
+    assert made.dtype == value.dtype and made.shape == value.shape and made.tobytes() == value.tobytes()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.float32([1, 2, 3, 4]),  # four numbers, as weights of classes are
+        np.arange(9, dtype=np.float32) / 10,  # adding 0.1 up rounds
+        np.float32([0, 1, 2, 3, 4, 5, 6, 8]),
+        np.float32([-0.0, 1, 2, 3, 4, 5, 6, 7]),
+        np.arange(2**24, 2**24 + 16, 2).astype(np.float32),  # the sums are not exact there
+        np.arange(2**31 - 8, 2**31).astype(np.int32),
+        np.float32([np.nan] + [1] * 8),
+    ],
+)
+def test_other_numbers_are_no_range(value):
+    assert "range" not in expression_text(constant_expression(value))

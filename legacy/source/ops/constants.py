@@ -1,0 +1,115 @@
+"""Constants of the old graph as expressions: a number, or the shortest text that makes the same table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from legacy.source.basics.expressions import OMIT, Literal, Name, call
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from legacy.source.basics.expressions import Expression
+
+#: Least mean length of a run of equal numbers for which a vector is written as repetitions.
+LEAST_PER_RUN = 8
+#: Fewest of 0, 1, 2 and so on, and of other numbers at equal distances, that are written as a range.
+LEAST_COUNTED, LEAST_IN_RANGE = 4, 8
+#: {dtype: the largest integer up to which all are among its numbers} of the dtypes that ranges are written in.
+EXACT_INTEGERS = {"int32": 2**31 - 1, "int64": 2**53, "float32": 2**24, "float64": 2**53}
+
+
+def constant_expression(value: np.ndarray) -> Expression:
+    """Returns the expression of a constant: a number, or a `tf.constant`.
+
+    >>> constant_expression(np.array(0.5, np.float32))
+    Literal(value=np.float32(0.5))
+    """
+    if value.shape == ():
+        return Literal(value[()])
+    if value.size and (value == value.flat[0]).all() and value.size > 1:
+        return filled_expression(value.shape, value.flat[0])
+    known = range_expression(value) or band_expression(value) or runs_expression(value)
+    return known or call("tf.constant", numbers(value), Name("tf." + value.dtype.name))
+
+
+def is_counted(value: np.ndarray) -> bool:
+    """Returns whether an array holds 0, 1, 2 and so on, up to 3 at least."""
+    return (
+        value.ndim == 1
+        and value.size >= LEAST_COUNTED
+        and value.dtype.kind == "i"
+        and value.tolist() == list(range(value.size))
+    )
+
+
+def range_expression(value: np.ndarray) -> Expression | None:
+    """Returns the expression of whole numbers at equal distances, as of positions; None for another table.
+
+    `tf.range` adds the distance up, which is exact for whole numbers.
+
+    >>> from legacy.source.basics.rendering import expression_text
+    >>> expression_text(range_expression(np.arange(64, dtype=np.float32).reshape(64, 1)))
+    'tf.reshape(tf.range(64.0), [64, 1])'
+    """
+    most = EXACT_INTEGERS.get(value.dtype.name)
+    if most is None or value.size < LEAST_COUNTED or not np.isfinite(value).all():
+        return None
+    start, second = (int(number) for number in value.flat[:2])
+    step, limit = second - start, start + (second - start) * value.size
+    if max(abs(start), abs(limit)) > most or (start, step) != (0, 1) and value.size < LEAST_IN_RANGE or not step:
+        return None
+    if np.arange(start, limit, step).astype(value.dtype).tobytes() != value.tobytes():
+        return None
+    bounds = [limit] if (start, step) == (0, 1) else [start, limit] if step == 1 else [start, limit, step]
+    is_usual = value.dtype.name in ("float32", "int32")  # what TensorFlow makes of Python's numbers
+    dtype = OMIT if is_usual else Name("tf." + value.dtype.name)
+    counted = call("tf.range", *(value.dtype.type(bound) for bound in bounds), dtype=dtype)
+    return counted if value.ndim == 1 else call("tf.reshape", counted, list(value.shape))
+
+
+def filled_expression(shape: Sequence[int], number: Any) -> Expression:
+    """Returns the expression of an array of one number, which is a numpy scalar.
+
+    >>> filled_expression((8, 8), np.float32(0.5)).arguments[1].value
+    Literal(value=np.float32(0.5))
+    """
+    dtype = Name("tf." + number.dtype.name)
+    filled = {0: "tf.zeros", 1: "tf.ones"}.get(number)
+    if filled:
+        return call(filled, list(shape), dtype)
+    is_usual = number.dtype.name in ("float32", "int32")  # what TensorFlow makes of Python's numbers
+    return call("tf.fill", list(shape), number if is_usual else call("tf.constant", number, dtype))
+
+
+def runs_expression(value: np.ndarray) -> Expression | None:
+    """Returns the expression of a vector of a few numbers, each repeated many times; None for another table."""
+    if value.ndim != 1 or value.size < LEAST_PER_RUN:
+        return None
+    starts = [0, *(np.flatnonzero(value[1:] != value[:-1]) + 1).tolist()]
+    if len(starts) * LEAST_PER_RUN > value.size:
+        return None
+    repeats = np.diff([*starts, value.size]).tolist()
+    kept = call("tf.constant", numbers(value[starts]), Name("tf." + value.dtype.name))
+    return call("tf.repeat", kept, repeats)
+
+
+def band_expression(value: np.ndarray) -> Expression | None:
+    """Returns the expression of a matrix with one number in a band around its diagonal; None for another table."""
+    if value.ndim != 2 or not value.any():
+        return None
+    rows, columns = np.nonzero(value)
+    lower, upper = int((rows - columns).max()), int((columns - rows).max())
+    inside = np.subtract.outer(np.arange(value.shape[0]), np.arange(value.shape[1]))
+    band = (inside <= lower) & (-inside <= upper)
+    number = value[rows[0], columns[0]]
+    if lower < 0 or upper < 0 or not np.array_equal(value, np.where(band, number, value.dtype.type(0))):
+        return None
+    return call("tf.linalg.band_part", filled_expression(value.shape, number), lower, upper)
+
+
+def numbers(value: np.ndarray) -> Any:
+    """Returns an array as nested lists of numbers that keep their dtype."""
+    return [numbers(item) for item in value] if value.ndim else value[()]

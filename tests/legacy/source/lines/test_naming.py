@@ -1,0 +1,39 @@
+"""Names of values: layers that are used much later, and names that other things have."""
+
+from legacy.source.basics.expressions import Call, Name, Value, call
+from legacy.source.lines.naming import LONG_LIVED, name_values
+from legacy.source.lines.statements import Statement
+
+
+def chain(count, first):
+    """A line for each of some layers, and a last one that adds the first layer's value to the last layer's."""
+    names = ["net/x:0", first, *(f"net/layer_{n}/Relu:0" for n in range(2, count + 1))]
+    lines = [Statement((new,), call("tf.nn.relu", Value(old))) for old, new in zip(names, names[1:])]
+    return [*lines, Statement(("net/Add:0",), call("tf.add", Value(names[-1]), Value(first)))]
+
+
+def names_of(statements, others=()):
+    return name_values(statements, ["net/Add:0"], {"net/x:0": "x"}, lambda tensor: [4, 4], others)
+
+
+def test_a_value_that_is_used_much_later_has_the_name_of_its_layer():
+    first = "net/encoder/conv_1/Relu:0"
+    assert names_of(chain(LONG_LIVED + 2, first))[first] == "conv_1"
+    assert names_of(chain(LONG_LIVED - 2, first))[first] == "x"
+
+
+def test_no_value_has_the_name_of_a_function_that_is_called():
+    first = "net/decoder/conv/Relu:0"
+    lines = chain(LONG_LIVED + 2, first)
+    lines[2] = Statement(lines[2].targets, Call("conv", lines[2].expression.arguments))
+    assert names_of(lines)[first] == "decoder"
+    losses = Statement(("net/loss:0",), call("tf.reduce_mean", Value("net/x:0")))
+    own = Statement(("net/Add:0",), call("loss", Value("net/loss:0"), Value("net/loss:0")))
+    assert name_values([losses, own], ["net/Add:0"], {"net/x:0": "x"}, lambda tensor: [])["net/loss:0"] == "loss2"
+
+
+def test_no_value_has_the_name_of_a_parameter_that_is_no_tensor():
+    lines = [Statement(("net/size:0",), call("tf.size", Value("net/x:0")))]
+    lines.append(Statement(("net/Add:0",), call("tf.add", Value("net/size:0"), Value("net/size:0"), Name("size"))))
+    assert name_values(lines, ["net/Add:0"], {"net/x:0": "x"}, lambda tensor: [])["net/size:0"] == "size"
+    assert name_values(lines, ["net/Add:0"], {"net/x:0": "x"}, lambda tensor: [], ["size"])["net/size:0"] == "size2"
