@@ -53,7 +53,8 @@ def loss_of_all_lines(plan: Plan, graph: Graph, phase: Phase, function: str) -> 
     """
     names = {tensor: Name(f"losses[{tower}]") for tower, tensor in enumerate(phase.losses)}
     data = [entry.tensors for entry in plan.inputs if len(set(entry.tensors)) == plan.towers]
-    cuts = [*names, *(tensor for row in data for tensor in row if tensor not in names)]
+    given = [tensor for entry in plan.inputs + plan.common for tensor in entry.tensors]
+    cuts = list(dict.fromkeys([*names, *given]))
     cut = cut_part(plan, graph, [_minimized(graph, phase)], cuts, phase.versions)
     used = {str(feed.key) for feed in cut.piece.feeds}.difference(names)
     rows: List[List[Optional[str]]] = [list(row) for row in data if used & set(row)]

@@ -19,6 +19,7 @@ from tests.legacy.source.trained import (
 )
 from tests.legacy.variants.programs import BATCH, TOWERS, lifted, mean_of, split_batch, towers, weights
 from workloads.lifted.plan import Input
+from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
 
@@ -103,6 +104,19 @@ def test_a_penalty_beside_the_towers_losses_is_refused_by_name(tmp_path):
     ).job.workload
     with pytest.raises(Unwritten, match="loss of all towers depends on .* besides the towers' losses"):
         loss_of_all_lines(lift.plan, lift.graph, lift.plan.phases[0], "loss_of_all")
+
+
+def labels_of_all_towers():
+    """One loss of all towers' predictions and of the labels of all examples, which no tower has a part of."""
+    xs, labels = split_batch(), v1.placeholder(tf.float32, [TOWERS * BATCH, 2], name="y")
+    predictions = towers(lambda tower: tf.sigmoid(tf.matmul(xs[tower], weights())))
+    loss = tf.nn.l2_loss(tf.concat(predictions, 0) - labels)
+    return v1.train.MomentumOptimizer(0.125, 0.5).minimize(loss, var_list=[weights()])
+
+
+def test_labels_that_no_tower_has_a_part_of_are_refused_by_name(tmp_path):
+    with pytest.raises(InputError, match="'y' is as long as a batch, and used whole, not shared out to towers"):
+        source_of(lifted(labels_of_all_towers, tmp_path), "workload")
 
 
 def values_of_examples_in_a_mask():

@@ -197,7 +197,7 @@ def vector_as_long_as_the_batch():
 
 
 def test_a_vector_that_may_hold_examples_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"is no batch of examples, which towers share out \(same\)"):
+    with pytest.raises(InputError, match="is as long as a batch, and used whole, not shared out to towers"):
         written(vector_as_long_as_the_batch, tmp_path)
 
 
