@@ -146,6 +146,20 @@ def trace_decayed(workload: Workload, per_replica_batch: int = 1, dtype: str = "
     return tuple(trace_decay_rates(workload, per_replica_batch, dtype))
 
 
+def trace_updated(workload: Workload, per_replica_batch: int = 1, dtype: str = "float32") -> frozenset[str]:
+    """Finds the statistics that the model changes; the others keep their values, as a scale that is not trained does.
+
+    Args:
+      workload: the model.
+      per_replica_batch: examples of one replica.
+      dtype: name of the run's float dtype.
+
+    Returns:
+      names of the statistics.
+    """
+    return frozenset(_trace(workload, per_replica_batch, dtype)[1].updates)
+
+
 class TracedLoss(NamedTuple):
     """One tower's loss in a graph of its own.
 

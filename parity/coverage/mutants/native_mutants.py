@@ -45,7 +45,7 @@ def native_mutants(
     yield from schedule_mutants(job, rate, boundaries)
     yield from update_mutants.optimizer_mutants(job)
     yield from update_mutants.left_out_mutants(trainable, _reason_of_unused(job, gradients))
-    yield from state_mutants.statistic_mutants(job, statistics)
+    yield from state_mutants.statistic_mutants(job, statistics, _reason_of_constant(job))
     yield from state_mutants.average_mutants(job)
 
 
@@ -53,6 +53,16 @@ def input_mutants(job: Job, source: Source) -> Iterator[Mutant]:
     """Yields the mutants of a source's batches; none where the graph makes up its data itself."""
     if source.shards(0)[0]:
         yield from state_mutants.batch_mutants(job, source.shards)
+
+
+def _reason_of_constant(job: Job) -> update_mutants.Reason:
+    """The reason why a statistic keeps its value: the model does not change it."""
+
+    @functools.cache
+    def updated() -> frozenset[str]:
+        return tracing.trace_updated(job.workload, job.per_replica_batch, job.dtype)
+
+    return lambda name: "" if name in updated() else "the model does not change it"
 
 
 def _reason_of_unused(job: Job, gradients: GradientLog) -> update_mutants.Reason:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -72,16 +73,30 @@ def _average_before(rule: MovingAverage) -> Effects:
     return effects
 
 
-def statistic_mutants(job: Job, names: Sequence[str]) -> Iterator[Mutant]:
-    """Yields the mutants of the statistics `names`: another replica's value, and another share of the batch in it."""
+def statistic_mutants(job: Job, names: Sequence[str], why_constant: Callable[[str], str]) -> Iterator[Mutant]:
+    """Makes the mutants of statistics: another replica's value, and another share of the batch in it.
+
+    Args:
+      job: the job.
+      names: of the statistics.
+      why_constant: returns the reason why a statistic keeps its value, or "".
+
+    Yields:
+      the mutants.
+    """
     if not names:
         return
     policy = job.workload.statistics
     other = MEAN_OF_TOWERS if policy == FIRST_TOWER else FIRST_TOWER
-    alone = "one replica's proposal is the mean of all" if job.replicas == 1 else ""
+
+    def why_any() -> str:
+        if job.replicas == 1:
+            return "one replica's proposal is the mean of all"
+        return why_constant(names[0]) if all(map(why_constant, names)) else ""
+
     hint = "all replicas propose the same values in every compared step"
     effects = _other_policy(other, list(names))
-    yield Mutant(Choice.STATISTICS, "statistics", f"{policy} -> {other}", effects, lambda: hint, lambda: alone)
+    yield Mutant(Choice.STATISTICS, "statistics", f"{policy} -> {other}", effects, lambda: hint, why_any)
     for name in names:
         yield Mutant(
             Choice.STATISTICS,
@@ -89,6 +104,7 @@ def statistic_mutants(job: Job, names: Sequence[str]) -> Iterator[Mutant]:
             "share of the batch changed by a hundredth",
             _changed_share(name),
             lambda: "the statistic keeps its value in every compared step",
+            functools.partial(why_constant, name),
         )
 
 

@@ -1,10 +1,17 @@
 """Mutants of averages, statistics and batches."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from parity.coverage.mutants import state_mutants
+from parity.coverage.mutants.native_mutants import native_mutants
+from parity.coverage.mutants.update_mutants import GradientLog
+from parity.coverage.schedules import RateFunction
+from tests.cases import Dyadic, setup
 from tests.parity.coverage.cases import dyadic_job, observed, seen
+from workloads import initializers, tracing
 from workloads.workload import MovingAverage
 
 
@@ -36,6 +43,10 @@ def test_the_warm_up_ends_where_the_decay_is_reached(decay):
     assert state_mutants.end_of_warm_up(MovingAverage(decay, warm_up=False)) == 0
 
 
+def changes_all(name):
+    return ""
+
+
 @pytest.mark.parametrize("second, shown", [([0.5, 1.0], True), ([0.25, 1.0], False)])
 def test_the_policy_shows_where_replicas_propose_other_values(second, shown):
     job = dyadic_job()
@@ -45,14 +56,44 @@ def test_the_policy_shows_where_replicas_propose_other_values(second, shown):
         {"statistics": {"mean": [0.25, 1.0]}},
         proposals=[{"mean": [0.25, 1.0]}, {"mean": second}],
     )
-    found = seen(state_mutants.statistic_mutants(job, ["mean"]), step)
+    found = seen(state_mutants.statistic_mutants(job, ["mean"], changes_all), step)
     assert ("statistics" in found) == shown and "statistics of mean" in found
 
 
 def test_a_statistic_that_stays_shows_nothing():
     still = {"statistics": {"mean": [0.5]}}
     step = observed(dyadic_job(), still, still, proposals=[{"mean": [0.5]}] * 2)
-    assert seen(state_mutants.statistic_mutants(dyadic_job(), ["mean"]), step) == set()
+    assert seen(state_mutants.statistic_mutants(dyadic_job(), ["mean"], changes_all), step) == set()
+
+
+def harmless(mutants):
+    return {mutant.name: mutant.harmless() for mutant in mutants}
+
+
+def test_a_statistic_that_the_model_only_reads_cannot_matter():
+    constant = {"scale": "the model does not change it"}
+    found = harmless(
+        state_mutants.statistic_mutants(dyadic_job(), ["mean", "scale"], lambda name: constant.get(name, ""))
+    )
+    assert found == {"statistics": "", "statistics of mean": "", "statistics of scale": constant["scale"]}
+    assert all(harmless(state_mutants.statistic_mutants(dyadic_job(), ["scale"], constant.get)).values())
+
+
+def test_the_model_tells_which_statistics_it_changes():
+    @dataclasses.dataclass(frozen=True)
+    class Scaled(Dyadic):
+        def loss(self, scope, batch):
+            mean, scale = (
+                scope.get(name, (), initializers.Constant(1.0), trainable=False) for name in ("mean", "scale")
+            )
+            scope.update("mean", mean * 0.5)
+            return super().loss(scope, batch) * scale
+
+    job = setup(Scaled()).job
+    specs = tracing.trace(job.workload, job.per_replica_batch)
+    rate = RateFunction(job.workload.learning_rate, job.global_batch)
+    found = harmless(native_mutants(job, setup(Scaled()).make_source(job), specs, rate, [], GradientLog()))
+    assert found["statistics of scale"] == "the model does not change it" and found["statistics of mean"] == ""
 
 
 @pytest.mark.parametrize(
