@@ -202,7 +202,8 @@ def _reason(error: Exception) -> str:
     if isinstance(error, Unwritten):
         return str(error)
     if isinstance(error, tf.errors.OpError):
-        return f"proof: an op does not run on made-up numbers: {error_line(error)}"
+        hint = "; lift the graph with --layout=NHWC" if "NHWC" in str(error.message) else ""
+        return f"proof: an op does not run on made-up numbers: {error_line(error)}{hint}"
     return f"the graph has a form that is not known here ({type(error).__name__}: {str(error).splitlines()[:1]})"
 
 

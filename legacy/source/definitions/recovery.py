@@ -272,6 +272,8 @@ class Recovery:
         key = str(feed.key)
         if feed.kind == "drawn":
             return self._noise(op, key)
+        if feed.kind == "noise":
+            raise Unwritten(f"random numbers: {key!r} are drawn anew in each turn of a loop")
         if key not in self._names.inputs:
             raise Unwritten(f"model: {key!r} is computed outside of the towers ({feed.kind})")
         given = self._names.inputs[key]

@@ -50,6 +50,8 @@ _METHODS = {"unstack": "inputs", "write": "outputs"}
 _ALWAYS = "always"
 #: Names of ops, which say nothing about their results.
 _OPS = {"add", "addn", "sub", "mul", "truediv", "div", "neg", "cast", "pow", "sum", "squeeze", "floordiv", "maximum"}
+#: What a name of a cut-out graph's input has before the last part of its variable's.
+_FED = re.compile(r"^feed_\d+_(.*_)?")
 _COMPARISONS = ("<", "<=", ">", ">=")
 #: Words that name no value in text: Python's and those that the program's text uses.
 RESERVED = {"and", "as", "batch", "from", "for", "if", "in", "is", "lambda", "not", "or", "scope", "self", "tf", "np"}
@@ -184,7 +186,7 @@ def _hint(statement: Statement, number: int, shape: Optional[List[int]]) -> str:
         return "losses" if shape else "loss"
     if shape is None or len(shape) >= 2:
         return "x"
-    name = identifier(statement.targets[number].partition(":")[0])
+    name = identifier(_FED.sub("", statement.targets[number].partition(":")[0]))
     return "x" if name.rstrip("_") in _OPS else name
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, List, Sequence, Set
 
-from legacy.source.basics.expressions import calls
+from legacy.source.basics.expressions import Literal, calls
 from legacy.source.lines.naming import common_folder, folder_below, identifier, numbered
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ WORDS = {
     "lstm_state": "lstm",
     "tf.nn.local_response_normalization": "lrn",
 }
+#: The function that normalizes by given moments, those of a batch or of each example.
+_NORMALIZES = "tf.nn.batch_normalization"
 #: The same in a sentence.
 LONG = {
     "tf.nn.conv2d": "a convolution",
@@ -38,7 +40,7 @@ LONG = {
     "gru_cell": "a GRU cell",
     "tf.compat.v1.nn.fused_batch_norm": "batch norm with its statistics",
     "fused_batch_norm": "batch norm with its statistics",
-    "tf.nn.batch_normalization": "batch norm with its statistics",
+    _NORMALIZES: "batch norm with its statistics",
     "tf.nn.embedding_lookup": "an embedding",
     "tf.nn.max_pool2d": "pooling",
     "lstm_cell": "an LSTM cell",
@@ -72,7 +74,8 @@ def words_of(body: Sequence[Statement], scope: str = "") -> List[str]:
         return [f"what name scope `{scope}` of the old graph computes"]
     functions = _functions(body)
     found = ["attention"] if _has_attention(functions) else []
-    found += [LONG[name] for name in functions if name in LONG]
+    long = {**LONG, **dict.fromkeys([_NORMALIZES] if _is_of_each_example(body) else [], "layer norm")}
+    found += [long[name] for name in functions if name in long]
     own = [f"`{name}`" for name in functions if "." not in name and name not in LONG]
     if own and not found:
         return ["the result of " + ", ".join(dict.fromkeys(own))]
@@ -124,6 +127,13 @@ def telling_scope(blocks: Sequence[Sequence[Statement]], whole: str) -> str:
 def _functions(body: Sequence[Statement]) -> List[str]:
     """Returns the functions that statements call, each as often as they do."""
     return [part.function for statement in body for part in calls(statement.expression)]
+
+
+def _is_of_each_example(body: Sequence[Statement]) -> bool:
+    """Returns whether all moments that statements take are of one example, so that the batch does not matter."""
+    taken = [part for statement in body for part in calls(statement.expression) if part.function == "tf.nn.moments"]
+    axes = [part.arguments[1].value for part in taken]
+    return bool(axes) and all(isinstance(own, Literal) and 0 not in own.value for own in axes)
 
 
 def _has_attention(functions: Sequence[str]) -> bool:

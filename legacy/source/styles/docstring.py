@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from legacy.source.update.recovered import WrittenStep
     from workloads.lifted.plan import Plan, Race
 
-#: Most hazards and the like that are listed.
-MOST_LISTED = 8
+#: Most hazards and the like that are listed, and names in one of them.
+MOST_LISTED, MOST_NAMED = 8, 6
 RAW = "tf.raw_ops."
 #: Beginnings of sentences that are left out, since a line about races or the function of the loss shows the same.
 _ELSEWHERE = ("race: ", "the towers are not equal: see above")
@@ -145,10 +145,20 @@ def _races(races: Sequence[Race]) -> List[str]:
         if race.reader is not None:
             variables.setdefault(race.read_is, {})[race.variable] = None
     reads = [
-        f"reads of {', '.join(names)} have no order with the update; here they come {place} it"
+        f"reads of {_few(list(names))} have no order with the update; here they come {place} it"
         for place, names in variables.items()
     ]
     return reads + [race.text for race in races if race.reader is None]
+
+
+def _few(names: Sequence[str]) -> str:
+    """Returns names as a list; the first of many, and the number of the others.
+
+    >>> _few(["w", "v"]), _few(list("abcdefgh"))
+    ('w, v', 'a, b, c and 5 more')
+    """
+    shown = list(names) if len(names) <= MOST_NAMED else names[: MOST_NAMED // 2]
+    return ", ".join(shown) + (f" and {len(names) - len(shown)} more" if len(shown) < len(names) else "")
 
 
 def _wrapped(text: str) -> List[str]:

@@ -40,5 +40,5 @@ def test_a_program_with_channels_first_is_written_with_channels_last(tmp_path):
 
 @pytest.mark.skipif(bool(tf.config.list_physical_devices("GPU")), reason="a GPU has the kernels")
 def test_as_it_is_it_cannot_be_proven_here(tmp_path):
-    with pytest.raises(InputError, match="only supports NHWC"):
+    with pytest.raises(InputError, match="only supports NHWC.*--layout=NHWC"):
         source_of(lifted(channels_first, tmp_path))

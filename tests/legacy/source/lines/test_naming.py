@@ -37,3 +37,10 @@ def test_no_value_has_the_name_of_a_parameter_that_is_no_tensor():
     lines.append(Statement(("net/Add:0",), call("tf.add", Value("net/size:0"), Value("net/size:0"), Name("size"))))
     assert name_values(lines, ["net/Add:0"], {"net/x:0": "x"}, lambda tensor: [])["net/size:0"] == "size"
     assert name_values(lines, ["net/Add:0"], {"net/x:0": "x"}, lambda tensor: [], ["size"])["net/size:0"] == "size2"
+
+
+def test_a_weight_that_a_function_hands_on_has_the_last_part_of_its_name():
+    gamma = "feed_73_net_block1_conv1_bn1_gamma:0"
+    lines = [Statement((gamma, "net/out:0"), Call("norm", call("tf.nn.relu", Value("net/x:0")).arguments))]
+    lines.append(Statement(("net/Add:0",), call("tf.add", Value(gamma), Value("net/out:0"))))
+    assert name_values(lines, ["net/Add:0"], {"net/x:0": "x"}, lambda tensor: [4])[gamma] == "gamma"

@@ -42,6 +42,14 @@ def test_the_order_in_a_line_does_not_matter():
     assert function_name([Statement(("out:0",), product)], "", set()) == "attention"
 
 
+@pytest.mark.parametrize("axes, word", [([0, 1, 2], "batch norm with its statistics"), ([2], "layer norm")])
+def test_a_normalization_of_each_example_is_no_batch_norm(axes, word):
+    moments = Statement(("mean:0", "variance:0"), call("tf.nn.moments", Value("x:0"), axes))
+    given = [Value("x:0"), Value("mean:0"), Value("variance:0"), None, None, 1e-12]
+    body = [moments, Statement(("out:0",), call("tf.nn.batch_normalization", *given))]
+    assert words_of(body) == [word] and function_name(body, "", set()) == "norm"
+
+
 def test_a_second_function_of_the_same_kind_has_a_number():
     assert function_name(statements("tf.matmul"), "", {"dense"}) == "dense2"
 
