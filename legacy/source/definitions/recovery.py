@@ -282,7 +282,8 @@ class Recovery:
         users = {user.type for user in op.operation.outputs[0].consumers()}
         if op.operation.outputs[0].dtype.name == "int64" and not users <= set(TAKE_ANY_INTEGER):
             return call("tf.cast", given, Name("tf.int64"))
-        if isinstance(given, Name) and self._meets_numbers_alone(op.operation.outputs[0]):
+        is_number = isinstance(given, Name) and given.text.isupper()  # a constant of the text; others are tensors
+        if is_number and self._meets_numbers_alone(op.operation.outputs[0]):
             return call("tf.constant", given)
         return given
 

@@ -27,11 +27,11 @@ class Function(NamedTuple):
 
     Attributes:
       name: of the function.
-      parameters: names, in order; `scope` first if the body needs it.
+      parameters: names, in order; `scope` and `batch_size` first if the body needs them.
       tensors: {tensor of the body: parameter}.
       statements: the body.
       results: tensors that it returns.
-      batch_of: parameter whose first dimension is the batch, or "" if the body does not need it.
+      batch_of: parameter whose first dimension is the batch, or "" if the body does not need it or is given its size.
       scope: the name scope that it is named after, or "".
     """
 
@@ -72,13 +72,13 @@ def make_function(
     work = Parameters(blocks, shape)
     body = [Statement(s.targets, with_holes(s.expression, work.contents(row))) for row, s in enumerate(blocks[0])]
     needs_batch = any(leaf == BATCH_SIZE for statement in body for leaf in leaves(statement.expression))
-    if needs_batch and not work.rows_follow(batch):
-        return None
+    has_rows = needs_batch and work.rows_follow(batch)
     scope = telling_scope(blocks, common_folder(target for statement in statements for target in statement.targets))
     name = function_name(body, scope, taken)
     results = [blocks[0][row].targets[number] for row, number in outputs]
-    batch_of = next(iter(work.tensors.values()), "") if needs_batch else ""
+    batch_of = next(iter(work.tensors.values()), "") if has_rows else ""
     context = ["scope"] if any(map(_needs_scope, body)) else []
+    context += [BATCH_SIZE.text] if needs_batch and not has_rows else []
     function = Function(name, context + work.parameters, work.tensors, body, results, batch_of, scope)
     made = {}
     for index, (start, block) in enumerate(zip(starts, blocks)):

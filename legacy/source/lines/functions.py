@@ -39,10 +39,11 @@ def function_lines(
     Returns:
       The lines.
     """
-    given = set(re.findall(r"\w+", signature)) - set(parameters.values())
-    names = name_values(statements, results, parameters, shape, given)
+    given = set(re.findall(r"\w+", signature))
+    names = name_values(statements, results, parameters, shape, given - set(parameters.values()))
     lines = [f"def {signature}:", f'    """{docstring}"""']
-    if any(leaf == BATCH_SIZE for statement in statements for leaf in leaves(statement.expression)):
+    uses_batch = any(leaf == BATCH_SIZE for statement in statements for leaf in leaves(statement.expression))
+    if uses_batch and BATCH_SIZE.text not in given:
         lines.append(f"    batch_size = int({batch_from}.shape[0])")
     if statements and list(statements[-1].targets) == list(results) and len(results) == 1:
         statements, results = [*statements[:-1], statements[-1]._replace(targets=())], ()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 #: The longest block of statements that is looked for, and how often blocks are.
-MOST_STATEMENTS, MOST_ROUNDS = 40, 8
+MOST_STATEMENTS, MOST_ROUNDS = 40, 16
 #: Lines that a function costs besides its body: signature, docstring, result and two blank lines.
 OVERHEAD = 5
 #: Blocks that are tried in one round, and lines that results, tensors and parameters beyond the usual are worth.
@@ -53,49 +53,99 @@ def outline(statements: Sequence[Statement], shape: Callable[[str], Optional[Lis
         best = _best(rest, shape, {function.name for function in functions}, batch)
         if best is None:
             break
-        function, calls, length = best
-        functions.append(function)
-        for start in sorted(calls, reverse=True):
-            rest[start : start + length] = [calls[start]]
+        functions.append(best.function)
+        for start in sorted(best.calls, reverse=True):
+            rest[start : start + best.length] = [best.calls[start]]
     return Outlined(functions, rest)
+
+
+class _Repeated(NamedTuple):
+    """Blocks of statements that do the same: how many lines a function would save at most, their length and starts."""
+
+    saved: int
+    length: int
+    starts: List[int]
+
+
+class _Made(NamedTuple):
+    """A function of repeated blocks: the lines that it saves, their length, and {start: the call in its place}."""
+
+    score: int
+    length: int
+    function: Function
+    calls: Dict[int, Statement]
 
 
 def _best(
     statements: List[Statement], shape: Callable[[str], Optional[List[int]]], taken: Set[str], batch: int
-) -> Optional[Tuple[Function, Dict[int, Statement], int]]:
-    """Returns the function that saves the most lines, {start of a block: its call} and the blocks' length."""
+) -> Optional[_Made]:
+    """Returns the function that saves the most lines; one that is repeated inside its blocks comes before it."""
+    repeated = _repeated(statements, taken)
+
+    def most_saving(among: Sequence[_Repeated]) -> Optional[_Made]:
+        best: Optional[_Made] = None
+        for blocks in among[:MOST_TRIED]:
+            if best and blocks.saved <= best.score:
+                break
+            made = _make(statements, blocks, shape, taken, batch)
+            if made and made.score > 0 and (not best or (made.score, -made.length) > (best.score, -best.length)):
+                best = made
+        return best
+
+    best = found = most_saving(repeated)
+    while found:
+        best, outer = found, range(min(found.calls), min(found.calls) + found.length)
+        inner = [one for one in repeated if one.length < best.length and _times_inside(one, outer) > 1]
+        found = most_saving(inner)
+    return best
+
+
+def _repeated(statements: Sequence[Statement], taken: Set[str]) -> List[_Repeated]:
+    """Returns the blocks that stand in several places; those first that may save the most lines."""
     keys = [skeleton(statement.expression)[0] + str(len(statement.targets)) for statement in statements[:-1]]
-    lines = [1 + len(expression_text(statement.expression)) // LINE for statement in statements]
-    candidates: List[Tuple[int, int, List[int]]] = []
+    lines = _lines(statements)
+    found: List[_Repeated] = []
     for length in range(1, min(MOST_STATEMENTS, len(keys) // 2) + 1):
         places: Dict[Tuple[str, ...], List[int]] = collections.defaultdict(list)
         for start in range(len(keys) - length + 1):
             places[tuple(keys[start : start + length])].append(start)
         for starts in places.values():
             apart = _apart(starts, length)
-            size = sum(lines[starts[0] : starts[0] + length])
-            saved = (len(apart) - 1) * size - len(apart) - OVERHEAD
+            saved = (len(apart) - 1) * sum(lines[starts[0] : starts[0] + length]) - len(apart) - OVERHEAD
             is_call = length == 1 and _calls(statements[starts[0]], taken)
             if saved > 0 and not is_call:
-                candidates.append((saved, length, apart))
-    found: List[Tuple[int, int, Function, Dict[int, Statement], int]] = []
-    for saved, length, starts in sorted(candidates, key=lambda candidate: (-candidate[0], candidate[1]))[:MOST_TRIED]:
-        if found and saved <= max(score for score, *_ in found):
-            break
-        alike = _alike(statements, starts, length)
-        made = make_function(statements, alike, length, shape, taken, batch)
-        if made is None:
-            continue
-        size = sum(lines[starts[0] : starts[0] + length])
-        extra = PER_RESULT * (len(made[0].results) - 1) + PER_TENSOR * (len(made[0].tensors) - 1)
-        extra += PER_PARAMETER * max(0, len(made[0].parameters) - USUAL_PARAMETERS)
-        score = (len(alike) - 1) * size - sum(map(_lines_of_call, made[1].values())) - OVERHEAD - extra
-        if score > 0:
-            found.append((score, -length, made[0], made[1], length))
-    if not found:
+                found.append(_Repeated(saved, length, apart))
+    return sorted(found, key=lambda one: (-one.saved, one.length))
+
+
+def _times_inside(blocks: _Repeated, outer: range) -> int:
+    """Returns how many of some blocks lie in a range of statements."""
+    return sum(start in outer and start + blocks.length - 1 in outer for start in blocks.starts)
+
+
+def _make(
+    statements: List[Statement],
+    blocks: _Repeated,
+    shape: Callable[[str], Optional[List[int]]],
+    taken: Set[str],
+    batch: int,
+) -> Optional[_Made]:
+    """Makes a function of those blocks that use their values alike; None if they cannot be one."""
+    length, alike = blocks.length, _alike(statements, blocks.starts, blocks.length)
+    made = make_function(statements, alike, length, shape, taken, batch)
+    if made is None:
         return None
-    best = max(found, key=lambda one: one[:2])
-    return best[2], best[3], best[4]
+    function, calls = made
+    extra = PER_RESULT * (len(function.results) - 1) + PER_TENSOR * (len(function.tensors) - 1)
+    extra += PER_PARAMETER * max(0, len(function.parameters) - USUAL_PARAMETERS)
+    size = sum(_lines(statements[blocks.starts[0] : blocks.starts[0] + length]))
+    score = (len(alike) - 1) * size - sum(map(_lines_of_call, calls.values())) - OVERHEAD - extra
+    return _Made(score, length, function, calls)
+
+
+def _lines(statements: Sequence[Statement]) -> List[int]:
+    """Returns about how many lines each of some statements takes."""
+    return [1 + len(expression_text(statement.expression)) // LINE for statement in statements]
 
 
 def _lines_of_call(statement: Statement) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import re
 from typing import TYPE_CHECKING, Counter, Dict, List, NamedTuple, Sequence, Set, Tuple
 
 from legacy.source.basics.expressions import (
@@ -90,6 +91,32 @@ def build_statements(definitions: Sequence[Definition]) -> list[Statement]:
         else:
             result.append(Statement(targets if len(targets) > 1 else tuple(used), expression))
     return reads_where_they_are_used(result)
+
+
+def shared_data_first(statements: Sequence[Statement]) -> list[Statement]:
+    """Returns statements in which what is made of data alone and used in several places comes first.
+
+    A mask that is made where the first layer needs it would make that layer unlike those that use it again. No gradient
+    goes through these lines, so that their place changes no sum of gradients.
+    """
+    fixed: Dict[str, int] = {}  # {target: number of its statement}
+    for number, (targets, expression) in enumerate(statements[:-1]):
+        if targets and _is_of_data(expression) and all(tensor in fixed for tensor in values_used(expression)):
+            fixed.update(dict.fromkeys(targets, number))
+    uses = collections.Counter(tensor for s in statements for tensor in set(values_used(s.expression)))
+    todo = [fixed[tensor] for tensor in fixed if uses[tensor] > 1]
+    first: Set[int] = set()
+    while todo:
+        number = todo.pop()
+        if number not in first:
+            first.add(number)
+            todo += [fixed[tensor] for tensor in values_used(statements[number].expression)]
+    return [statements[n] for n in sorted(first)] + [s for n, s in enumerate(statements) if n not in first]
+
+
+def _is_of_data(expression: Expression) -> bool:
+    """Returns whether an expression uses nothing of the scope: neither variables nor random numbers."""
+    return not re.search(r"\bscope\b", expression_text(expression))
 
 
 def reads_where_they_are_used(statements: Sequence[Statement]) -> list[Statement]:

@@ -24,7 +24,7 @@ from legacy.source.definitions.alignment import by_replica
 from legacy.source.definitions.differences import adopt_values
 from legacy.source.definitions.recovery import Recovery
 from legacy.source.lines.complements import name_complements
-from legacy.source.lines.statements import Statement, build_statements
+from legacy.source.lines.statements import Statement, build_statements, shared_data_first
 from legacy.source.step.input_names import InputNames, input_names
 from legacy.source.step.statistics import ASSIGNS, EACH_TOWER, Proposal, Statistics
 from legacy.source.step.towers import NOW, Towers, parts_of_tower
@@ -161,7 +161,7 @@ def _model(
     result = Listing(tuple(results)) if len(results) > 1 else results[0]
     *lines, last = build_statements(_with_updates(recovery, result, updates))
     lines = [line for line in lines if line.targets or not isinstance(line.expression, Value)]  # asked for before
-    statements, rates = name_complements([*lines, last])
+    statements, rates = name_complements(shared_data_first([*lines, last]))
     _require_no_tables(statements)
     losses = 1 + len(phase.other_losses)
     given = (names.inputs, names.settings, statistics, recovery.batch, names.streams, rates)

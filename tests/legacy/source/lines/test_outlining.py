@@ -4,13 +4,14 @@ import string
 
 import tensorflow as tf
 
-from legacy.source.basics.expressions import Definition, Infix, Literal, Scoped, Value, Variable, call
+from legacy.source.basics.expressions import Definition, Infix, Listing, Literal, Scoped, Value, Variable, call, calls
 from legacy.source.basics.rendering import expression_text
 from legacy.source.lines.abstraction import make_function
 from legacy.source.lines.holes import skeleton, with_holes
 from legacy.source.lines.outlining import outline
 from legacy.source.lines.statements import Statement, build_statements
 from legacy.source.lines.words import words_of
+from legacy.source.ops.view import BATCH_SIZE
 from tests.legacy.source.tiny import recovered
 
 v1 = tf.compat.v1
@@ -108,3 +109,35 @@ def test_a_function_without_variables_has_no_scope():
         set(),
     )
     assert made.parameters == ["x"] and expression_text(calls[1].expression) == "step(<x1:0>)"
+
+
+def test_what_is_repeated_inside_of_a_repeated_block_is_a_function_that_this_one_calls():
+    def build(x, **given):
+        for number in range(2):
+            for part in "abc":
+                x = tf.nn.bias_add(
+                    tf.matmul(x, given[f"block{number}/{part}/kernel"]), given[f"block{number}/{part}/bias"]
+                )
+                x = tf.exp(-tf.tanh(x) * tf.sigmoid(x))
+            x = tf.sqrt(tf.abs(x) + 0.25) * tf.sin(x) + tf.cos(x)
+        return tf.reduce_mean(x)
+
+    names = [f"block{number}/{part}" for number in range(2) for part in "abc"]
+    variables = {f"{name}/{kind}": [3, 3][: 1 + (kind == "kernel")] for name in names for kind in ("kernel", "bias")}
+    recovery, (end,) = recovered(build, {"x": [3]}, variables)
+    statements = build_statements([*recovery.ordered([end]), Definition((), end)])
+    inner, *others = outline(statements, recovery.shape, 14).functions
+    assert inner.name == "dense" and len(inner.statements) < 6
+    used = [part.function for function in others for s in function.statements for part in calls(s.expression)]
+    assert not others or "dense" in used and "tf.matmul" not in used
+
+
+def test_a_function_without_a_batch_among_its_tensors_is_given_the_batch_size():
+    noise = [call("scope.uniform", Literal(f"drop{n}"), Listing((BATCH_SIZE, Literal(4)))) for n in range(3)]
+    lines = [Statement((f"y{n}:0",), call("tf.add", Value(f"x{n}:0"), noise[n])) for n in range(3)]
+    lines.append(Statement((), call("f", *(Value(f"y{n}:0") for n in range(3)))))
+    flat = make_function(lines, [0, 1, 2], 1, lambda tensor: [42, 3], set(), 14)
+    rows = make_function(lines, [0, 1, 2], 1, lambda tensor: [14, 3], set(), 14)
+    assert flat[0].parameters == ["scope", "batch_size", "x", "index"] and not flat[0].batch_of
+    assert expression_text(flat[1][1].expression) == "step(scope, batch_size, <x1:0>, index=1)"
+    assert rows[0].parameters == ["scope", "x", "index"] and rows[0].batch_of == "x"

@@ -3,7 +3,7 @@
 from legacy.source.basics.expressions import Definition, Infix, Item, Name, Value, Variable, call
 from legacy.source.definitions.alignment import by_replica
 from legacy.source.lines.naming import identifier, name_values
-from legacy.source.lines.statements import Statement, build_statements
+from legacy.source.lines.statements import Statement, build_statements, shared_data_first
 
 X = Definition(("x:0",), Item(Name("batch"), '"x"'))
 
@@ -59,3 +59,14 @@ def test_a_state_that_each_tower_has_of_its_own_is_named_after_the_first_towers(
 
 def test_a_name_in_the_graph_becomes_a_python_name():
     assert [identifier(name) for name in ("a/Conv2D_3", "a/lambda", "a/3")] == ["conv2d", "lambda_", "value"]
+
+
+def test_what_is_made_of_data_and_used_twice_comes_first():
+    mask = Statement(("mask:0",), call("tf.cast", Item(Name("batch"), '"mask"')))
+    weight = Statement(("w:0",), Variable("w", (3, 3)))
+    first = Statement(("a:0",), call("tf.matmul", Value("w:0"), Value("mask:0")))
+    label = Statement(("label:0",), call("tf.one_hot", Item(Name("batch"), '"y"')))
+    noise = Statement(("noise:0",), call("scope.uniform", Name('"drop"')))
+    last = Statement((), call("f", *map(Value, ["a:0", "mask:0", "label:0", "noise:0", "noise:0", "w:0"])))
+    lines = [weight, mask, first, label, noise, last]
+    assert shared_data_first(lines) == [mask, weight, first, label, noise, last]
