@@ -11,6 +11,7 @@ from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.phase_parts import PhaseParts
 from legacy.saved.graph import accumulation, cone, folding, switches, train_ops
 from legacy.saved.graph.beside import join_runs, never_run, run_beside
+from legacy.saved.graph.fetched_beside import counters_beside, runner_of
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.graph.trained import trained_variables
 from legacy.saved.tower_search import inputs
@@ -77,6 +78,7 @@ def analyse_graph(
     tried = switches.try_switches(whole, targets)
     whole, targets = run_beside(tried.graph, targets, beside)
     unused = never_run(whole, targets, saved.collections, trainable)
+    counters = counters_beside(whole, targets)
     whole, targets = carried_state.carry_state(whole, carry or {}, targets)
     minimized = losses.differentiated(whole, whole.ancestors(targets))
     cut = cone.extract_cone(whole, sorted(set(targets) | set(minimized)))
@@ -90,7 +92,8 @@ def analyse_graph(
     plan = _plan(context, cut, name, analysed)
     plan.settings = {**settings, **tried.settings}
     read = set().union(*[phase.members for phase in analysed])
-    plan.notes += [*filter(None, [note_on_reads(assigned)]), *tried.notes, *_unused_notes(unused, read)]
+    plan.notes += [*filter(None, [note_on_reads(assigned)]), *tried.notes, *_unused_notes(whole, unused, read)]
+    plan.notes += [_counter_note(name, variable) for name, variable in counters.items()]
     return Analysis(plan, cut, whole, context, trainable)
 
 
@@ -129,10 +132,19 @@ def _plan(context: Context, cut: cone.Cone, name: str, analysed: list[PhaseParts
     )
 
 
-def _unused_notes(unused: dict[str, list[str]], read: Collection[str]) -> list[str]:
+def _counter_note(name: str, variable: str) -> str:
+    """The sentence about an op that raises a step counter once more."""
+    return (
+        f"{name} raises {variable} too, and never runs with the train op; if the program fetched it beside it, "
+        f"{variable} counts more than updates: --with={name}"
+    )
+
+
+def _unused_notes(graph: Graph, unused: dict[str, list[str]], read: Collection[str]) -> list[str]:
     """Sentences about updates that no train op runs.
 
     Args:
+      graph: the whole graph.
       unused: as `beside.never_run` returns it.
       read: nodes of the analysed step, in which the losses are read besides.
 
@@ -155,7 +167,7 @@ def _unused_notes(unused: dict[str, list[str]], read: Collection[str]) -> list[s
             them = "it" if one else "them"
             notes.append(
                 f"{subject} with the train op: {', '.join(names[:MOST_LISTED])}; if the program fetched {them} beside "
-                f"it, name {them}: --with=OP,..."
+                f"it, name {them}: --with={runner_of(graph, names) or 'OP,...'}"
             )
     return notes
 

@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis import analyse
 from legacy.saved.analysis.analyse import analyse_graph
-from tests.legacy.saved.graphs import saved, traced
+from tests.legacy.saved.graphs import graph_of, saved, traced
 from tests.legacy.saved.programs import saved_two_towers
 from workloads.lifted.plan import Race
 from workloads.support.errors import InputError
@@ -89,26 +89,36 @@ def test_a_setting_that_is_fed_is_a_constant_of_the_plan():
     assert plan.settings == {"rate": 0.5} and plan.common == []
 
 
+UNUSED = graph_of("a = AssignSub()\nb = AssignSub()\nboth = NoOp(^a, ^b)\nbn/update = AssignSub()\ntrain = NoOp()")
+
+
 @pytest.mark.parametrize(
     "unused, note",
     [
         (
             {"update ops": ["bn/update"]},
-            "1 update op never runs with the train op: bn/update; if the program fetched it beside it, name it: ",
+            "1 update op never runs with the train op: bn/update; if the program fetched it beside it, name it: "
+            "--with=bn/update",
         ),
         (
             {"moving averages": ["a", "b"]},
-            "2 moving averages never run with the train op: a, b; if the program fetched them beside it, name them: ",
+            "2 moving averages never run with the train op: a, b; if the program fetched them beside it, name them: "
+            "--with=both",
+        ),
+        (
+            {"moving averages": ["a", "bn/update"]},
+            "2 moving averages never run with the train op: a, bn/update; if the program fetched them beside it, name "
+            "them: --with=OP,...",
         ),
     ],
 )
 def test_updates_that_never_run_are_named(unused, note):
-    assert analyse._unused_notes(unused, {"train"}) == [note + "--with=OP,..."]
-    assert analyse._unused_notes({}, {"train"}) == []
+    assert analyse._unused_notes(UNUSED, unused, {"train"}) == [note]
+    assert analyse._unused_notes(UNUSED, {}, {"train"}) == []
 
 
 def test_updates_that_only_a_read_loss_runs_are_distinguished_from_those_that_never_run():
-    first, second = analyse._unused_notes({"update ops": ["a", "b"]}, {"train", "a"})
+    first, second = analyse._unused_notes(UNUSED, {"update ops": ["a", "b"]}, {"train", "a"})
     assert first.startswith(
         "1 update op runs where the loss is read beside the train op, and not with the train op alone"
     )

@@ -1,0 +1,48 @@
+"""Ops that a program may have fetched beside its train op: a group of idle updates, and counters of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from legacy.saved.graph import op_types
+from workloads.lifted.graph import Graph
+
+#: Op types that add to a variable.
+ADDS = ("AssignAdd", "AssignAddVariableOp")
+
+
+def runner_of(graph: Graph, updates: Sequence[str]) -> str:
+    """Returns the group that runs some updates, and of several the one that runs least else; "" if there is none."""
+    if len(updates) == 1:
+        return updates[0]
+    groups = [name for name in graph.descendants(updates[:1]) if graph.type(name) == "NoOp"]
+    run = {name: graph.ancestors([name]) for name in groups}
+    fitting = [name for name in groups if run[name].issuperset(updates)]
+    return min(fitting, key=lambda name: (len(run[name]), name), default="")
+
+
+def counters_beside(graph: Graph, targets: Collection[str]) -> dict[str, str]:
+    """Finds ops that raise a counter which a train op raises too, and that no train op runs.
+
+    Args:
+      graph: the whole graph.
+      targets: train ops.
+
+    Returns:
+      {op: its variable}; ops that follow updates of weights, as another train op's do, are left out.
+    """
+    members = graph.ancestors(targets)
+    raised = _raised(graph)
+    counters = {variable for name, variable in raised.items() if name in members}
+    beside = {name: variable for name, variable in raised.items() if name not in members and variable in counters}
+    return {name: variable for name, variable in beside.items() if not _follows_updates(graph, name)}
+
+
+def _raised(graph: Graph) -> dict[str, str]:
+    """Returns {op: variable} of all that add a constant to a variable."""
+    adds = [name for name in graph.nodes if graph.type(name) in ADDS and len(graph.inputs(name)) > 1]
+    return {name: graph.inputs(name)[0].node for name in adds if graph.type(graph.inputs(name)[1].node) == "Const"}
+
+
+def _follows_updates(graph: Graph, name: str) -> bool:
+    return any(op_types.is_apply(graph.type(other)) for other in graph.ancestors([name]))

@@ -1,0 +1,48 @@
+"""Ops fetched beside a train op: groups of updates, and ops that raise its step counter again."""
+
+import pytest
+
+from legacy.saved.graph.fetched_beside import counters_beside, runner_of
+from tests.legacy.saved.graphs import graph_of
+
+
+@pytest.mark.parametrize(
+    "updates, runner", [(["a", "b"], "both"), (["b", "c"], "all"), (["c"], "c"), (["a", "alone"], "")]
+)
+def test_the_group_that_runs_least_else_runs_updates(updates, runner):
+    text = """
+        a = AssignSub()
+        b = AssignSub()
+        both = NoOp(^a, ^b)
+        c = AssignSub()
+        all = NoOp(^both, ^c)
+        alone = AssignSub()
+    """
+    assert runner_of(graph_of(text), updates) == runner
+
+
+COUNTED = """
+    step = VariableV2()
+    epoch = VariableV2()
+    w = VariableV2()
+    one = Const()
+    length = Shape(w)
+    apply = ApplyMomentum(w)
+    train = AssignAdd(step, one, ^apply)
+    other_apply = ApplyAdam(w)
+    other_train = AssignAdd(step, one, ^other_apply)
+    increment = AssignAdd(step, one)
+    examples = AssignAdd(step, length)
+    next_epoch = AssignAdd(epoch, one)
+    reset = Assign(step, one)
+"""
+
+
+def test_ops_that_raise_the_step_counter_once_more_are_found():
+    assert counters_beside(graph_of(COUNTED), ["train"]) == {"increment": "step"}
+
+
+def test_a_counter_that_the_train_op_does_not_raise_is_none_of_its():
+    assert counters_beside(graph_of(COUNTED), ["apply"]) == {}
+    both = COUNTED + "    step_and_more = NoOp(^train, ^increment)\n"
+    assert counters_beside(graph_of(both), ["step_and_more"]) == {}
