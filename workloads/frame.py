@@ -29,10 +29,17 @@ class NoiseSpec(NamedTuple):
     Attributes:
       shape: of the numbers; None where it is known only when the model runs.
       kind: one of `NOISE_OPS`.
+      in_loop: whether it is drawn anew in each iteration of a loop.
     """
 
     shape: Optional[Tuple[int, ...]]
     kind: str = "uniform"
+    in_loop: bool = False
+
+    @staticmethod
+    def of(shape: Any, kind: str, turn: Optional[tf.Tensor]) -> NoiseSpec:
+        """Returns the description of noise that is drawn with the arguments of `Frame.noise`."""
+        return NoiseSpec(None if tf.is_tensor(shape) else shape, kind, turn is not None)
 
 
 #: {kind of noise: the raw op that draws it}.
@@ -107,18 +114,27 @@ class Frame(abc.ABC):
           the variable's value as a tensor of `shape`; the same tensor each time within one frame.
         """
 
-    def noise(self, name: str, shape: tuple[int, ...], kind: str = "uniform") -> tf.Tensor:
+    def noise(
+        self, name: str, shape: tuple[int, ...], kind: str = "uniform", turn: Optional[tf.Tensor] = None
+    ) -> tf.Tensor:
         """Draws float32 noise, keyed by (seed, replica, name) and counted by the step.
 
         Args:
           name: of the noise, with its scopes.
           shape: of the numbers.
           kind: one of `NOISE_OPS`: uniform in [0, 1), normal with deviation 1, or the same redrawn beyond two.
+          turn: int32 scalar, the number of the iteration of the loop that draws; None outside of loops.
 
         Returns:
           the numbers.
         """
-        key = tf.constant(random_keys.noise_key(self.seed, self.replica, name), tf.int32)
-        seed = tf.stack([key, tf.cast(self.step, tf.int32)])
+        seed = self.noise_seed(name)
+        if turn is not None:
+            seed += random_keys.KEY_STRIDE * tf.cast(turn, tf.int32)
         # The raw op (Philox) draws the same uniform numbers in TensorFlow 1.15 and today, on CPU and GPU.
         return getattr(tf.raw_ops, NOISE_OPS[kind])(shape=shape, seed=seed, dtype=tf.float32)
+
+    def noise_seed(self, name: str) -> tf.Tensor:
+        """Returns the seed of the noise of a name, int32 [2], in the first iteration of a loop."""
+        key = tf.constant(random_keys.noise_key(self.seed, self.replica, name), tf.int32)
+        return tf.stack([key, tf.cast(self.step, tf.int32)])

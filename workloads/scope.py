@@ -137,17 +137,26 @@ class Scope:
         if rate:
             self._frame.penalties.append(tf.multiply(tf.nn.l2_loss(weight), tf.cast(rate, weight.dtype)))
 
-    def uniform(self, name: str, shape: Sizes) -> tf.Tensor:
-        """Returns noise in [0, 1), its own for every (seed, step, replica, name); drawn in float32, then cast."""
-        return tf.cast(self._frame.noise(self._prefix + name, _sizes(shape)), self.dtype)
+    def uniform(self, name: str, shape: Sizes, turn: tf.Tensor | None = None) -> tf.Tensor:
+        """Returns noise in [0, 1), its own for every (seed, step, replica, name); drawn in float32, then cast.
 
-    def normal(self, name: str, shape: Sizes) -> tf.Tensor:
+        Args:
+          name: of the noise, within this scope.
+          shape: of the numbers.
+          turn: number of the iteration, int32 scalar, where a loop draws anew in each.
+
+        Returns:
+          the numbers.
+        """
+        return tf.cast(self._frame.noise(self._prefix + name, _sizes(shape), "uniform", turn), self.dtype)
+
+    def normal(self, name: str, shape: Sizes, turn: tf.Tensor | None = None) -> tf.Tensor:
         """Returns noise of mean 0 and deviation 1, its own for every (seed, step, replica, name), as `uniform`."""
-        return tf.cast(self._frame.noise(self._prefix + name, _sizes(shape), "normal"), self.dtype)
+        return tf.cast(self._frame.noise(self._prefix + name, _sizes(shape), "normal", turn), self.dtype)
 
-    def truncated_normal(self, name: str, shape: Sizes) -> tf.Tensor:
+    def truncated_normal(self, name: str, shape: Sizes, turn: tf.Tensor | None = None) -> tf.Tensor:
         """Returns noise as `normal` does, redrawn where it is more than two deviations from 0."""
-        return tf.cast(self._frame.noise(self._prefix + name, _sizes(shape), "truncated_normal"), self.dtype)
+        return tf.cast(self._frame.noise(self._prefix + name, _sizes(shape), "truncated_normal", turn), self.dtype)
 
     def keep(self, name: str, shape: Sizes, rate: float) -> tf.Tensor:
         """Draws the mask of a dropout, which the step's record will hold.

@@ -51,9 +51,11 @@ class _TracingFrame(Frame):
             raise InputError(f"scope.get: {name!r} was asked for as a weight and as a statistic (trainable=False)")
         return self.values[name]
 
-    def noise(self, name: str, shape: tuple[int, ...], kind: str = "uniform") -> tf.Tensor:
-        self.noises[name] = NoiseSpec(None if tf.is_tensor(shape) else shape, kind)
-        return super().noise(name, shape, kind)
+    def noise(
+        self, name: str, shape: tuple[int, ...], kind: str = "uniform", turn: tf.Tensor | None = None
+    ) -> tf.Tensor:
+        self.noises[name] = NoiseSpec.of(shape, kind, turn)
+        return super().noise(name, shape, kind, turn)
 
 
 def trace(workload: Workload, per_replica_batch: int = 1, dtype: str = "float32") -> tuple[VariableSpec, ...]:

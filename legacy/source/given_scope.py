@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, List, Mapping, Tuple
 
 import tensorflow as tf
 
+from legacy.source.made_up_tower import made_up_seed
 from workloads.frame import Frame
 from workloads.scope import Scope
 
@@ -40,8 +41,13 @@ class GivenFrame(Frame):
             raise ValueError(f"{name}: {shape} in the source, {self._values[name].shape} in the old program")
         return self._values[name]
 
-    def noise(self, name: str, shape: tuple[int, ...], kind: str = "uniform") -> tf.Tensor:
-        return self._noises[name]
+    def noise(
+        self, name: str, shape: tuple[int, ...], kind: str = "uniform", turn: tf.Tensor | None = None
+    ) -> tf.Tensor:
+        return self._noises[name] if turn is None else super().noise(name, shape, kind, turn)
+
+    def noise_seed(self, name: str) -> tf.Tensor:
+        return tf.constant(made_up_seed(name, self.replica))
 
 
 class GivenScope(Scope):

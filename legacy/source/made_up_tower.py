@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Mapping, NamedTuple, Sequence
 import numpy as np
 
 from workloads.lifted.made_up_data import BatchSize, made_up_shape, made_up_sparse_tensor, sparse_groups
+from workloads.numerics import random_keys
 
 if TYPE_CHECKING:
     from legacy.source.step.input_names import InputNames
@@ -41,6 +42,11 @@ class Tower(NamedTuple):
     number: int
     phase: Phase
     names: InputNames
+
+
+def made_up_seed(stream: str, number: int) -> np.ndarray:
+    """Returns the seed of tower `number` for the random numbers of a stream that a loop draws, int32 [2]."""
+    return np.array([random_keys.noise_key(0, number, stream), 0], np.int32)
 
 
 def made_up_data(tower: Tower, number: int) -> Arrays:

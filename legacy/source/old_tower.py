@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.source.basics.cut import Cut, cut_part
-from legacy.source.made_up_tower import ROWS, value_of
+from legacy.source.made_up_tower import ROWS, made_up_seed, value_of
 from legacy.source.step.towers import parts_of_tower
 from legacy.towers.program import session_config
 from workloads.lifted.graph.importing import import_graph
@@ -76,7 +76,7 @@ def _tower_part(tower: Tower, gradients: Sequence[str], data: Mapping[int, Array
 def _known_values(
     tower: Tower, graph: tf.Graph, cut: Cut, data: Mapping[int, Arrays], returned: Sequence[str]
 ) -> Dict[tf.Tensor, Any]:
-    """Returns {placeholder: value} of all placeholders of a tower's part but those of random numbers.
+    """Returns {placeholder: value} of all placeholders of a tower's part but those of random numbers outside of loops.
 
     Args:
       tower: the tower.
@@ -86,7 +86,7 @@ def _known_values(
       returned: tensors that return to the tower.
 
     Returns:
-      Values of variables and data, and `FACTOR` for what returns.
+      Values of variables and data, seeds of what loops draw, and `FACTOR` for what returns.
     """
     entries = tower.plan.inputs + tower.plan.common
     fed: Dict[tf.Tensor, Any] = {}
@@ -96,6 +96,9 @@ def _known_values(
             fed[tensor] = tower.values[feed.key.variable]
         elif feed.key in returned:
             fed[tensor] = FACTOR
+        elif feed.kind == "noise":
+            stream, number = _stream_of(tower, str(feed.key))
+            fed[tensor] = made_up_seed(stream, number)
         else:
             entry = next(entry for entry in entries if feed.key in entry.tensors)
             fed[tensor] = value_of(entry, _taker(entry.tensors, str(feed.key), tower.number), data)
@@ -121,14 +124,18 @@ def _draw_numbers(
     drawn = [feed for feed in cut.piece.feeds if feed.kind == "drawn"]
     tensors = [session.graph.get_tensor_by_name(feed.placeholder + ":0") for feed in drawn]
     for feed, tensor in _in_order_of_shapes(session.graph, cut, list(zip(drawn, tensors))):
-        node = str(feed.key).partition(":")[0]
-        stream = next(entry for entry in tower.plan.noise if node in entry.nodes)
+        stream, number = _stream_of(tower, str(feed.key).partition(":")[0])
         shape = _noise_shape(session, cut, feed.placeholder, tensor, fed)
         shape = [size or tower.plan.batch or ROWS for size in shape]
-        number = _taker(stream.nodes, node, tower.number)
         values = np.asarray(np.random.RandomState(2 + number).random_sample(shape), np.float32)
-        noises[number][tower.names.streams[stream.name]] = fed[tensor] = values
+        noises[number][stream] = fed[tensor] = values
     return noises
+
+
+def _stream_of(tower: Tower, node: str) -> Tuple[str, int]:
+    """Returns the name in the text of a random op's stream, and the tower that draws."""
+    stream = next(entry for entry in tower.plan.noise if node in entry.nodes)
+    return tower.names.streams[stream.name], _taker(stream.nodes, node, tower.number)
 
 
 def _taker(tensors: Sequence[str | None], tensor: str, number: int) -> int:

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from modern.lifted.autodiff import as_old_tensors
 from modern.lifted.function import StepValues, Tensors
-from workloads.frame import NOISE_OPS, Frame
+from workloads.frame import Frame
 from workloads.lifted.pieces.noise import noise_input
 from workloads.lifted.pieces.piece import VariableVersion
 from workloads.lifted.plan import Phase
@@ -37,11 +37,15 @@ class WrittenFrame(Frame):
         require(name in self._values.variables, "scope.get", name, "must be a variable of the lift")
         return self._values.read(VariableVersion(name, 0))
 
-    def noise(self, name: str, shape: tuple[int, ...], kind: str = "uniform") -> tf.Tensor:
-        if self._drawn:
+    def noise(
+        self, name: str, shape: tuple[int, ...], kind: str = "uniform", turn: tf.Tensor | None = None
+    ) -> tf.Tensor:
+        if self._drawn and turn is None:
             return self._values.batch[noise_input(name, 0)]
-        key = self._values.key(name, common=False)
-        return getattr(tf.raw_ops, NOISE_OPS[kind])(shape=shape, seed=key, dtype=tf.float32)
+        return super().noise(name, shape, kind, turn)
+
+    def noise_seed(self, name: str) -> tf.Tensor:
+        return self._values.key(name, common=False)
 
 
 class WrittenTower:

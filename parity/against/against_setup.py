@@ -123,7 +123,7 @@ def old_graph_of(
     names = match_variables(plan, counted.counters, port, specs, spare)
     inputs = match_inputs(plan, port.inputs(), settings)
     drawn = tracing.trace_noise(port, job.per_replica_batch, job.dtype)
-    noise = match_noise(plan, {name: spec.kind for name, spec in drawn.items()})
+    noise = match_noise(plan, drawn)
     adapted = dataclasses.replace(lift, plan=_adapted(plan, lift.graph, port, inputs, noise))
     state = names.port_state(counted.first_step, values)
     gradient_factor, loss_factor = averaging_factors(plan.phases[0], port, plan.towers)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
+from workloads.frame import NoiseSpec
 from workloads.lifted.plan import Input, Noise, Plan
 from workloads.lifted.plan.settings import scalar_inputs
 from workloads.support.errors import InputError
@@ -12,6 +13,8 @@ from workloads.workload import InputSpec
 
 #: {random op of a graph: kind of the noise of a workload that draws the same numbers}.
 KINDS = {"RandomUniform": "uniform", "RandomStandardNormal": "normal", "TruncatedNormal": "truncated_normal"}
+#: {whether random numbers are drawn in a loop: where they are}.
+_WHERE = {True: "drawn in a loop", False: "drawn once a step"}
 
 
 def match_inputs(plan: Plan, specs: Mapping[str, InputSpec], settings: Mapping[str, object]) -> dict[str, str]:
@@ -81,7 +84,7 @@ def _difference(entry: Input, name: str, spec: InputSpec) -> str:
     return ""
 
 
-def match_noise(plan: Plan, drawn: Mapping[str, str]) -> dict[str, str]:
+def match_noise(plan: Plan, drawn: Mapping[str, NoiseSpec]) -> dict[str, str]:
     """Finds the noise of a workload for each random stream of the old graph.
 
     A stream's name is its op's, "tower_0/fc1/dropout/random_uniform/RandomUniform". It is the port's noise of the same
@@ -90,7 +93,7 @@ def match_noise(plan: Plan, drawn: Mapping[str, str]) -> dict[str, str]:
 
     Args:
       plan: of the lift.
-      drawn: {noise that the port draws: its kind}.
+      drawn: {noise that the port draws: its description}.
 
     Returns:
       {stream: the port's noise}.
@@ -114,9 +117,14 @@ def match_noise(plan: Plan, drawn: Mapping[str, str]) -> dict[str, str]:
         found[left[0]] = unused[0]
         left, unused = [], []
     problems += [
-        f"{name!r} is {streams[name].op}, and the port's {noise!r} is {drawn[noise]}"
+        f"{name!r} is {streams[name].op}, and the port's {noise!r} is {drawn[noise].kind}"
         for name, noise in found.items()
-        if KINDS.get(streams[name].op, drawn[noise]) != drawn[noise]
+        if KINDS.get(streams[name].op, drawn[noise].kind) != drawn[noise].kind
+    ]
+    problems += [
+        f"{name!r} is {_WHERE[streams[name].in_loop]}, and the port's {noise!r} {_WHERE[drawn[noise].in_loop]}"
+        for name, noise in found.items()
+        if streams[name].in_loop != drawn[noise].in_loop
     ]
     problems += [f"the port draws none for {name!r}" for name in left]
     problems += [f"the old graph draws none for {name!r}, or several" for name in unused]
@@ -128,8 +136,8 @@ def match_noise(plan: Plan, drawn: Mapping[str, str]) -> dict[str, str]:
 def _why_not(entry: Noise) -> str:
     if entry.op not in KINDS:
         return f"{entry.op}, and a workload draws uniform and normal numbers"
-    if entry.how != "keyed" or entry.in_loop or None in entry.nodes:
-        return "drawn in a loop, or not by every tower"
+    if entry.how != "keyed" or None in entry.nodes:
+        return "not drawn by every tower"
     return ""
 
 

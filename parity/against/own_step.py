@@ -51,7 +51,7 @@ def with_own_step(
     shapes = {name: list(array.shape) for kind in STATES for name, array in getattr(state, kind).items()}
     _require_variables({variable.name: list(variable.shape) for variable in plan.variables}, shapes, port.name)
     inputs = match_inputs(plan, port.inputs(), settings)
-    streams = match_noise(plan, {name: spec.kind for name, spec in traced.noises.items()})
+    streams = match_noise(plan, traced.noises)
     noise = {own: stream for stream, own in streams.items()}
     return dataclasses.replace(lift, plan=_adapted(lift, port, inputs), port=PortOfLift(port, inputs, noise))
 

@@ -6,6 +6,7 @@ import tensorflow as tf
 from tests.cases import Dyadic
 from workloads import initializers, scope, tracing
 from workloads.frame import Frame
+from workloads.numerics import random_keys
 
 
 class StubFrame(Frame):
@@ -13,9 +14,9 @@ class StubFrame(Frame):
         return tf.zeros(shape, self.dtype)
 
 
-def noise(seed=0, step=0, replica=0, name="n", dtype="float32"):
+def noise(seed=0, step=0, replica=0, name="n", dtype="float32", turn=None):
     frame = StubFrame(dtype, seed, tf.constant(step, tf.int64), replica)
-    return scope.Scope(frame).uniform(name, (64,)).numpy()
+    return scope.Scope(frame).uniform(name, (64,), turn).numpy()
 
 
 def test_noise_is_its_own_for_every_seed_step_replica_and_name():
@@ -23,6 +24,13 @@ def test_noise_is_its_own_for_every_seed_step_replica_and_name():
     assert len({draw.tobytes() for draw in draws}) == 5
     assert noise().tobytes() == draws[0].tobytes()
     assert draws[0].min() >= 0 and draws[0].max() < 1
+
+
+def test_noise_of_a_loop_is_its_own_for_every_turn():
+    draws = [noise(turn=tf.constant(turn)) for turn in range(3)]
+    assert len({draw.tobytes() for draw in draws}) == 3 and draws[0].tobytes() == noise().tobytes()
+    seed = [random_keys.noise_key(0, 0, "n") + 2 * random_keys.KEY_STRIDE, 2 * random_keys.KEY_STRIDE]
+    assert draws[2].tobytes() == tf.raw_ops.StatelessRandomUniform(shape=[64], seed=seed).numpy().tobytes()
 
 
 def test_noise_is_the_same_in_both_precisions():

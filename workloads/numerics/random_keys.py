@@ -6,6 +6,9 @@ import hashlib
 
 import numpy as np
 
+#: Distance between the keys of two iterations of a loop.
+KEY_STRIDE = 7919
+
 
 def digest(*parts: object) -> bytes:
     """Returns the SHA-256 of the parts' text, 32 bytes: the same on every machine, interpreter and run."""

@@ -50,9 +50,11 @@ class _TracingFrame(Frame):
                 self.specs.setdefault(name, VariableSpec(name, shape, dtype, trainable, initializer))
         return self._values[name]
 
-    def noise(self, name: str, shape: tuple[int, ...], kind: str = "uniform") -> tf.Tensor:
-        self.noises[name] = NoiseSpec(None if tf.is_tensor(shape) else shape, kind)
-        return super().noise(name, shape, kind)
+    def noise(
+        self, name: str, shape: tuple[int, ...], kind: str = "uniform", turn: tf.Tensor | None = None
+    ) -> tf.Tensor:
+        self.noises[name] = NoiseSpec.of(shape, kind, turn)
+        return super().noise(name, shape, kind, turn)
 
 
 def trace_step(workload: StepWorkload, per_replica_batch: int, replicas: int) -> TracedStep:

@@ -107,7 +107,8 @@ def write_loop(
         arguments = (*(invariants[number] for number in given), *seeds.values(), Name("*state"))
         again = Lambda("*state", Call(function.name, tuple(Argument("", value) for value in arguments)))
     condition = _condition(loop, inside, names, invariants)
-    turns = 1 if seeds else OMIT  # random numbers are drawn in the order of the iterations
+    in_order = any(name.startswith("seed") for name in seeds)  # such random numbers are drawn one after the other
+    turns = 1 if in_order else OMIT
     return LoopText(
         function, call("tf.while_loop", condition, again, Listing(tuple(starts)), parallel_iterations=turns)
     )
@@ -118,19 +119,22 @@ def _with_seeds(definition: Definition, seeds: Dict[str, Expression]) -> Definit
 
     Args:
       definition: the definition.
-      seeds: {parameter: seed}; gets those of the definition.
+      seeds: {parameter: seed}; gets those of the definition, and the scope that draws its random numbers.
 
     Returns:
       The definition.
     """
 
     def named(part: Expression) -> Expression | None:
+        if isinstance(part, Call) and part.function.startswith("scope."):
+            seeds["scope"] = Name("scope")
         if not isinstance(part, Call) or not part.function.startswith("tf.raw_ops."):
             return None
         arguments = []
         for argument in part.arguments:
             if argument.keyword in ("seed", "seed2"):
-                name = f"seed{len(seeds) + 1 if seeds else ''}"
+                others = sum(name.startswith("seed") for name in seeds)
+                name = f"seed{others + 1 if others else ''}"
                 seeds[name] = argument.value
                 argument = Argument(argument.keyword, Name(name))
             arguments.append(argument)

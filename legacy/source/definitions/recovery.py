@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence, Set, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Sequence, Set, Tuple
 
 from legacy.source.basics.branches import GUARDED
 from legacy.source.basics.cut import variable_of
 from legacy.source.basics.expressions import (
+    OMIT,
     Definition,
     Expression,
     Lambda,
@@ -24,6 +25,7 @@ from legacy.source.definitions.loops import write_loop
 from legacy.source.ops import arithmetic, arrays, neural, random_numbers, slices, tensor_arrays
 from legacy.source.ops.idioms import IDIOMS
 from legacy.source.ops.view import OpView
+from workloads.lifted.pieces.noise import TWINS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -198,7 +200,7 @@ class Recovery:
             self._by_tensor.update((target, made) for target in match.targets)
             return
         writer = _WRITERS.get(operation.type)
-        expression = writer(op) if writer else None
+        expression = self._noise_of_turn(op) or (writer(op) if writer else None)
         if GUARDED in operation.node_def.attr:
             expression = self._conditional(op) or expression
         if expression is None:
@@ -272,8 +274,9 @@ class Recovery:
         key = str(feed.key)
         if feed.kind == "drawn":
             return self._noise(op, key)
-        if feed.kind == "noise":
-            raise Unwritten(f"random numbers: {key!r} are drawn anew in each turn of a loop")
+        if feed.kind == "noise":  # the key of a random op in a loop, which `scope` makes of the stream's name
+            self._stream(key + ":0")
+            return Name("key")
         if key not in self._names.inputs:
             raise Unwritten(f"model: {key!r} is computed outside of the towers ({feed.kind})")
         given = self._names.inputs[key]
@@ -298,20 +301,36 @@ class Recovery:
                 return scalar.dtype.name == "float32"
         return False
 
-    def _noise(self, op: OpView, key: str) -> Expression:
-        """Returns the random numbers of one op.
+    def _noise_of_turn(self, op: OpView) -> Expression | None:
+        """Returns the random numbers that one op draws in each iteration of a loop, or None for another op."""
+        if op.output not in self._names.noise or op.operation.type not in TWINS.values():
+            return None
+        turns = op.operation.inputs[1].op.inputs[1].op  # the seed is the stream's key, and a multiple of the turn
+        return self._noise(op, op.output, OpView(turns, self._forward, self._aliases).argument(1))
+
+    def _stream(self, key: str) -> Tuple[str, str]:
+        """Returns the name of a random op's stream, and the function of a scope that draws such numbers.
 
         Raises:
-          Unwritten: no function of a scope draws such numbers.
+          Unwritten: there is none.
         """
         if key not in self._names.noise:
             raise Unwritten(f"random numbers: {key!r} are drawn once for all towers")
         stream, kind = self._names.noise[key]
         if kind not in NOISE:
             raise Unwritten(f"random numbers: {key!r} ({kind}): only " + ", ".join(NOISE) + " are written")
+        return stream, NOISE[kind]
+
+    def _noise(self, op: OpView, key: str, turn: Any = OMIT) -> Expression:
+        """Returns the random numbers of one op, in a loop those of its turn.
+
+        Raises:
+          Unwritten: no function of a scope draws such numbers.
+        """
+        stream, function = self._stream(key)
         shape = op.output_sizes()
         if shape is None and op.operation.inputs:  # the graph computes it
             shape = op.argument(0)
         if shape is None:
-            raise Unwritten(f"random numbers: {key!r} ({kind}) have a shape that is not known")
-        return call("scope." + NOISE[kind], stream, shape)
+            raise Unwritten(f"random numbers: {key!r} ({function}) have a shape that is not known")
+        return call("scope." + function, stream, shape, turn=turn)

@@ -11,6 +11,7 @@ from legacy.source.basics.rendering import WIDTH, literal_text
 from legacy.source.standalone.text import (
     DEFAULT_INITIALIZER,
     NOISE,
+    OF_TURNS,
     REPLICAS,
     SCOPE,
     SCOPE_WITH_LATER_UPDATES,
@@ -76,7 +77,10 @@ def scope_text(models: Sequence[Model], text: str) -> str:
     scope = SCOPE_WITH_LATER_UPDATES if any(model.statistics.changes_again for model in models) else scope
     scope = scope.replace(*DEFAULT_INITIALIZER) if any(map(_leaves_initializers_out, models)) else scope
     scope += REPLICAS if "scope.replicas" in text else ""
-    return scope + "".join(drawn) + (SEED if drawn else "")
+    drawing = "".join([*drawn, SEED]) if drawn else ""
+    for old, new in OF_TURNS if re.search(r"\bturn=", text) else ():
+        drawing = drawing.replace(old, new)
+    return scope + drawing
 
 
 def _leaves_initializers_out(model: Model) -> bool:

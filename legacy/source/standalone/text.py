@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from workloads.numerics.random_keys import KEY_STRIDE
+
 SCOPE = '''class Scope:
     """A replica as its model sees it: `get` gives a variable's value; the first pass makes the variables."""
 
@@ -61,6 +63,13 @@ SEED = '''
         """Returns a number of its own for each random stream of each replica, the same in every run."""
         return sum(ord(letter) * 31**place for place, letter in enumerate(name)) % (1 << 30) + self.replica
 '''
+#: (text, text in its place) of `NOISE` and `SEED`, where loops draw random numbers anew in each iteration.
+OF_TURNS = (
+    ("(self, name, shape)", "(self, name, shape, turn=0)"),
+    ("self.seed(name)", "self.seed(name, turn)"),
+    ("def seed(self, name)", "def seed(self, name, turn)"),
+    ("tf.cast(self.step, tf.int32)])", f"tf.cast(self.step, tf.int32)]) + {KEY_STRIDE} * turn"),
+)
 
 #: The class that trains; `trainer_text` fills it in.
 _TRAINER = '''class Trainer:

@@ -71,8 +71,10 @@ class ReplicaFrame(Frame):
             raise InputError(f"scope.get: {name!r} was not asked for in the model's first pass, must be in all")
         return self._values[name]
 
-    def noise(self, name: str, shape: tuple[int, ...], kind: str = "uniform") -> tf.Tensor:
-        return self._noises[name] if name in self._noises else super().noise(name, shape, kind)
+    def noise(
+        self, name: str, shape: tuple[int, ...], kind: str = "uniform", turn: tf.Tensor | None = None
+    ) -> tf.Tensor:
+        return self._noises[name] if name in self._noises else super().noise(name, shape, kind, turn)
 
 
 class TrainingStep:
@@ -158,6 +160,8 @@ class TrainingStep:
         specs = trace_noise(self._job.workload, self._job.per_replica_batch, self._job.dtype)
         unknown = [name for name, spec in specs.items() if spec.shape is None]
         require(not unknown, "--xla", True, f"not with noise whose shape the model computes: {', '.join(unknown)}")
+        in_loops = [name for name, spec in specs.items() if spec.in_loop]
+        require(not in_loops, "--xla", True, f"not with noise that a loop draws: {', '.join(in_loops)}")
         frame = ReplicaFrame(self._job, step, replica, {}, {})
         return {name: frame.noise(name, spec.shape or (), spec.kind) for name, spec in specs.items()}
 

@@ -7,11 +7,13 @@ import pytest
 from parity.against import input_names
 from parity.against.input_names import match_inputs, match_noise, with_port_shapes
 from tests.small_lift import small_plan
+from workloads.frame import NoiseSpec
 from workloads.lifted.plan import Input, Noise
 from workloads.support.errors import InputError
 from workloads.workload import InputSpec
 
 KEEP = Input("keep", "float32", [], "setting", 0, ["keep:0"], "keep:0")
+UNIFORM = NoiseSpec(())
 LABELS = Input("queue__1", "int64", [2], "batch", 0, ["q0:1", "q1:1"], "q:1")
 
 
@@ -85,23 +87,28 @@ def test_open_sizes_and_limits_are_the_ports():
 
 def test_noise_corresponds_by_its_place_in_the_path():
     first, second = "tower_0/fc1/dropout/uniform/RandomUniform", "tower_0/fc2/dropout/uniform/RandomUniform"
-    found = match_noise(noisy(first, second), {"fc2/dropout": "uniform", "fc1/dropout": "uniform"})
+    found = match_noise(noisy(first, second), {"fc2/dropout": UNIFORM, "fc1/dropout": UNIFORM})
     assert found == {first: "fc1/dropout", second: "fc2/dropout"}
-    assert match_noise(noisy(first), {first: "uniform"}) == {first: first}
-    assert match_noise(noisy(first), {"mask": "uniform"}) == {first: "mask"}
+    assert match_noise(noisy(first), {first: UNIFORM}) == {first: first}
+    assert match_noise(noisy(first), {"mask": UNIFORM}) == {first: "mask"}
     assert match_noise(noisy(), {}) == {}
-    assert match_noise(noisy("z", op="RandomStandardNormal"), {"z": "normal"}) == {"z": "z"}
+    assert match_noise(noisy("z", op="RandomStandardNormal"), {"z": NoiseSpec((), "normal")}) == {"z": "z"}
 
 
 @pytest.mark.parametrize(
     "plan, drawn, message",
     [
         (noisy("a/drop"), {}, "the port draws none for 'a/drop'"),
-        (noisy(), {"drop": "uniform"}, "the old graph draws none for 'drop'"),
-        (noisy("a/drop", "b/drop"), {"drop": "uniform"}, "draws none for 'drop', or several"),
-        (noisy("a", op="RandomStandardNormal"), {"a": "uniform"}, "'a' is RandomStandardNormal, and the port's 'a' is"),
-        (noisy("a", op="Multinomial"), {"a": "uniform"}, "'a' is Multinomial, and a workload draws uniform and normal"),
-        (noisy("a", in_loop=True), {"a": "uniform"}, "'a' is drawn in a loop"),
+        (noisy(), {"drop": UNIFORM}, "the old graph draws none for 'drop'"),
+        (noisy("a/drop", "b/drop"), {"drop": UNIFORM}, "draws none for 'drop', or several"),
+        (noisy("a", op="RandomStandardNormal"), {"a": UNIFORM}, "'a' is RandomStandardNormal, and the port's 'a' is"),
+        (noisy("a", op="Multinomial"), {"a": UNIFORM}, "'a' is Multinomial, and a workload draws uniform and normal"),
+        (noisy("a", in_loop=True), {"a": UNIFORM}, "'a' is drawn in a loop, and the port's 'a' drawn once a step"),
+        (
+            noisy("a"),
+            {"a": NoiseSpec((), in_loop=True)},
+            "'a' is drawn once a step, and the port's 'a' drawn in a loop",
+        ),
     ],
 )
 def test_noise_on_one_side_only_is_named(plan, drawn, message):
@@ -113,14 +120,14 @@ def test_noise_on_one_side_only_is_named(plan, drawn, message):
 def test_ops_that_draw_by_their_seeds_are_left_to_the_port():
     plan = noisy("a")
     plan.noise.append(Noise("s", "LogUniformCandidateSampler", "seeded", ["s0", "s1"]))
-    assert match_noise(plan, {"a": "uniform"}) == {"a": "a"}
+    assert match_noise(plan, {"a": UNIFORM}) == {"a": "a"}
     plan.noise[-1].how = "keyed"
     with pytest.raises(InputError, match="'s' is LogUniformCandidateSampler"):
-        match_noise(plan, {"a": "uniform"})
+        match_noise(plan, {"a": UNIFORM})
 
 
 def test_noise_of_all_towers_is_refused():
     plan = noisy()
     plan.common_noise = [Noise("all", "RandomUniform", "keyed", ["all"])]
     with pytest.raises(InputError, match="'all' is drawn once for all towers"):
-        match_noise(plan, {"all": "uniform"})
+        match_noise(plan, {"all": UNIFORM})

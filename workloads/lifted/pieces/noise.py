@@ -26,8 +26,6 @@ TWINS = {
     "RandomUniformInt": "StatelessRandomUniformInt",
     "Multinomial": "StatelessMultinomial",
 }
-#: Distance between the keys of two iterations of a loop.
-KEY_STRIDE = 7919
 
 
 class RandomNode(NamedTuple):
@@ -112,12 +110,12 @@ def add_iteration_key(graph_def: Any, name: str, key: str, frame: str, counter: 
       counter: name of the int32 scalar that counts iterations, inside the loop.
 
     Returns:
-      The name of the iteration's key: `key` plus `KEY_STRIDE` for each iteration so far, int32 [2].
+      The name of the iteration's key: `key` plus `random_keys.KEY_STRIDE` for each iteration so far, int32 [2].
     """
     number = tf.int32.as_datatype_enum
     stride = graph_def.node.add(name=name + "/turn", op="Const")
     stride.attr["dtype"].type = number
-    stride.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(KEY_STRIDE, tf.int32, [2]))
+    stride.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(random_keys.KEY_STRIDE, tf.int32, [2]))
     for source, entered in ((key, name + "/key_in"), (stride.name, name + "/turn_in")):
         enter = graph_def.node.add(name=entered, op="Enter", input=[source])
         enter.attr["T"].type = number

@@ -10,6 +10,7 @@ from tests.cases import Dyadic, Everything
 from workloads import schedules
 from workloads.job import Job
 from workloads.scope import Scope
+from workloads.support.errors import InputError
 from workloads.workload import MovingAverage
 
 STEP = tf.constant(0, tf.int64)
@@ -50,6 +51,16 @@ def test_the_noise_that_is_drawn_ahead_for_xla_is_the_models():
     assert ahead
     for name, value in ahead.items():
         assert value.numpy().tobytes() == drawn[name].numpy().tobytes() != other[name].numpy().tobytes()
+
+
+class DrawsInLoop(Dyadic):
+    def loss(self, scope, batch):
+        return super().loss(scope, batch) + tf.reduce_sum(scope.uniform("drop", (2,), turn=tf.constant(1)))
+
+
+def test_noise_of_a_loop_is_not_drawn_ahead_for_xla():
+    with pytest.raises(InputError, match="--xla: got True, not with noise that a loop draws: drop"):
+        TrainingStep(Job(DrawsInLoop(), 2, 4), ModernOptions(), None, None)._draw_noise(STEP, 1)
 
 
 def test_a_frame_answers_with_the_replicas_values_and_the_noise_given():
