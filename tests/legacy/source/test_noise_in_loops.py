@@ -97,5 +97,5 @@ def test_a_step_of_its_own_with_a_loop_is_verified(tmp_path):
     assert "(StepWorkload):" in source.text
     write_source(str(tmp_path / "port.py"), source)
     flags = [f"--workload={tmp_path / 'port.py'}:PORT", f"--against={tmp_path / 'lifted'}", "--steps=2"]
-    process = run("parity.verify", *flags, "--tolerance=exact", "--novisits", "--nomutants")
+    process = run("parity.verify", *flags, "--tolerance=exact")
     assert process.returncode == 0, process.stderr + process.stdout

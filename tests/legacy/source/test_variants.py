@@ -291,23 +291,6 @@ def test_an_integer_that_was_fed_stays_one(tmp_path):
     assert "FIRST = 1  # fed at every step" in text and "tf.slice(" in text
 
 
-@pytest.mark.usefixtures("old_control_flow")
-def test_numbers_that_a_loop_draws_anew_in_each_turn_are_refused_as_such(tmp_path):
-    def build():
-        xs = split_batch()
-
-        def loss(tower):
-            def turn(count, state):
-                return count + 1, state * v1.random_uniform([BATCH, 3], seed=tower)
-
-            return sum_of_squares(v1.while_loop(lambda count, state: count < 3, turn, [0, xs[tower]])[1])
-
-        return mean_gradient(loss)
-
-    with pytest.raises(InputError, match=r"random numbers: '\S+/RandomUniform' are drawn anew in each turn of a loop"):
-        source(build, tmp_path)
-
-
 def test_arithmetic_of_scalars_that_were_fed_alone_has_the_graphs_digits(tmp_path):
     def build():
         xs, rate = split_batch(), v1.placeholder(tf.float32, [], name="rate")
