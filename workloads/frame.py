@@ -38,7 +38,14 @@ class NoiseSpec(NamedTuple):
 
     @staticmethod
     def of(shape: Any, kind: str, turn: Optional[tf.Tensor]) -> NoiseSpec:
-        """Returns the description of noise that is drawn with the arguments of `Frame.noise`."""
+        """Describes noise.
+
+        Args:
+          shape, kind, turn: see `Frame.noise`.
+
+        Returns:
+          The description.
+        """
         return NoiseSpec(None if tf.is_tensor(shape) else shape, kind, turn is not None)
 
 

@@ -151,11 +151,29 @@ class Scope:
         return tf.cast(self._frame.noise(self._prefix + name, _sizes(shape), "uniform", turn), self.dtype)
 
     def normal(self, name: str, shape: Sizes, turn: tf.Tensor | None = None) -> tf.Tensor:
-        """Returns noise of mean 0 and deviation 1, its own for every (seed, step, replica, name), as `uniform`."""
+        """Returns noise of mean 0 and deviation 1, its own for every (seed, step, replica, name), as `uniform`.
+
+        Args:
+          name: of the noise, within this scope.
+          shape: of the numbers.
+          turn: see `uniform`.
+
+        Returns:
+          the numbers.
+        """
         return tf.cast(self._frame.noise(self._prefix + name, _sizes(shape), "normal", turn), self.dtype)
 
     def truncated_normal(self, name: str, shape: Sizes, turn: tf.Tensor | None = None) -> tf.Tensor:
-        """Returns noise as `normal` does, redrawn where it is more than two deviations from 0."""
+        """Returns noise as `normal` does, redrawn where it is more than two deviations from 0.
+
+        Args:
+          name: of the noise, within this scope.
+          shape: of the numbers.
+          turn: see `uniform`.
+
+        Returns:
+          the numbers.
+        """
         return tf.cast(self._frame.noise(self._prefix + name, _sizes(shape), "truncated_normal", turn), self.dtype)
 
     def keep(self, name: str, shape: Sizes, rate: float) -> tf.Tensor:
