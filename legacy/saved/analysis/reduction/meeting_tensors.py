@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable, Collection, Iterator
 
 from legacy.saved.graph.imported import ImportedGraph
@@ -58,28 +59,59 @@ def meeting_tensors(
     Yields:
       the tensors, those nearer to the target first.
     """
-    sources: dict[TensorId, int] = {tensor: 1 << i for i, tensor in enumerate(dict.fromkeys(flat))}
-    wanted, other = sum(sources.values()), 1 << len(sources)
-
-    def sources_of(tensor: TensorId) -> int:  # a bit for each of `flat`, and one for any other tensor of a tower
-        if tensor not in sources:
-            found = other if tensor[0] in tower_nodes else 0
-            for before in () if found else graph.inputs(tensor[0]):
-                found |= sources_of(before)
-            sources[tensor] = found
-        return sources[tensor]
-
+    sources = _sources_behind(graph, flat, target, tower_nodes)
+    wanted = (1 << len(set(flat))) - 1
     level, seen = [target], {target}
     while level:
         behind = []
         for tensor in level:
             before = [b for b in graph.inputs(tensor[0]) if b[0] not in tower_nodes]
-            first = sources_of(tensor) == wanted and not any(sources_of(b) == wanted for b in before)
+            first = sources[tensor] == wanted and not any(sources[b] == wanted for b in before)
             if first and not _sources_around(graph, target, tensor, tower_nodes).intersection(flat):
                 yield tensor
-            behind += [b for b in before if sources_of(b) & wanted == wanted]
+            behind += [b for b in before if sources[b] & wanted == wanted]
         level = [b for b in dict.fromkeys(behind) if b not in seen]
         seen.update(level)
+
+
+def _sources_behind(
+    graph: Graph, flat: list[TensorId], target: TensorId, tower_nodes: Collection[str]
+) -> dict[TensorId, int]:
+    """Finds the towers' tensors that each tensor behind `target` depends on.
+
+    Args:
+      graph: the cut graph, which may have loops.
+      flat: gradients of all towers.
+      target: the gradient that the update rule gets.
+      tower_nodes: the nodes that towers compute.
+
+    Returns:
+      {tensor: a bit for each of `flat` in their order, and the next one for any other tensor of a tower}.
+    """
+    found: dict[TensorId, int] = {tensor: 1 << i for i, tensor in enumerate(dict.fromkeys(flat))}
+    other = 1 << len(found)
+    inner: dict[TensorId, list[TensorId]] = {}  # tensors that neither is one of `flat` nor a tower's, and their inputs
+    todo = [target]
+    while todo:
+        tensor = todo.pop()
+        if tensor in found:
+            continue
+        found[tensor] = other if tensor.node in tower_nodes else 0
+        if not found[tensor]:
+            inner[tensor] = graph.inputs(tensor.node)
+            todo += inner[tensor]
+    users: dict[TensorId, list[TensorId]] = {}
+    for tensor, inputs in inner.items():
+        for before in inputs:
+            users.setdefault(before, []).append(tensor)
+    changed = collections.deque(tensor for tensor, bits in found.items() if bits)
+    while changed:
+        before = changed.popleft()
+        for user in users.get(before, ()):
+            if found[user] | found[before] != found[user]:
+                found[user] |= found[before]
+                changed.append(user)
+    return found
 
 
 def _sources_around(graph: Graph, target: TensorId, avoided: TensorId, tower_nodes: Collection[str]) -> set[TensorId]:

@@ -41,6 +41,24 @@ def test_gradients_meet_in_the_first_tensor_that_depends_on_all():
     assert meetings(NEAREST, "h0", "g0") == []  # the target has g0 by way of h0 alone, and g1 besides
 
 
+def test_they_meet_behind_a_loop():
+    loop = """
+        g0 = Const()
+        g1 = Const()
+        merge = Merge(g0, next)
+        next = NextIteration(merge)
+        mean = AddN(merge, g1)
+        clipped = Neg(mean)
+        """
+    assert meetings(loop, "g0", "g1") == ["mean"]
+
+
+def test_they_meet_before_many_ops():
+    chain = "".join(f"op{n} = Neg({f'op{n - 1}' if n else 'mean'})\n" for n in range(3000))
+    ends = "g0 = Const()\ng1 = Const()\nmean = AddN(g0, g1)\n" + chain + "clipped = Neg(op2999)\n"
+    assert meetings(ends, "g0", "g1") == ["mean"]
+
+
 def test_they_do_not_meet_where_one_goes_around():
     around = """
         g0 = Const()
