@@ -88,22 +88,20 @@ def _sources_behind(
     Returns:
       {tensor: a bit for each of `flat` in their order, and the next one for any other tensor of a tower}.
     """
-    found: dict[TensorId, int] = {tensor: 1 << i for i, tensor in enumerate(dict.fromkeys(flat))}
-    other = 1 << len(found)
-    inner: dict[TensorId, list[TensorId]] = {}  # tensors that neither is one of `flat` nor a tower's, and their inputs
+    own = {tensor: 1 << i for i, tensor in enumerate(dict.fromkeys(flat))}
+    found: dict[TensorId, int] = {}
+    users: dict[TensorId, list[TensorId]] = {}
     todo = [target]
     while todo:
         tensor = todo.pop()
         if tensor in found:
             continue
-        found[tensor] = other if tensor.node in tower_nodes else 0
-        if not found[tensor]:
-            inner[tensor] = graph.inputs(tensor.node)
-            todo += inner[tensor]
-    users: dict[TensorId, list[TensorId]] = {}
-    for tensor, inputs in inner.items():
-        for before in inputs:
-            users.setdefault(before, []).append(tensor)
+        of_tower = tensor.node in tower_nodes
+        found[tensor] = own.get(tensor, 1 << len(own) if of_tower else 0)
+        for before in () if of_tower else graph.inputs(tensor.node):
+            todo.append(before)
+            if tensor not in own:
+                users.setdefault(before, []).append(tensor)
     changed = collections.deque(tensor for tensor, bits in found.items() if bits)
     while changed:
         before = changed.popleft()
