@@ -98,9 +98,9 @@ def _sources_behind(
             continue
         of_tower = tensor.node in tower_nodes
         found[tensor] = own.get(tensor, 1 << len(own) if of_tower else 0)
-        for before in () if of_tower else graph.inputs(tensor.node):
+        for before in () if of_tower and tensor != target else graph.inputs(tensor.node):
             todo.append(before)
-            if tensor not in own:
+            if tensor not in own and not of_tower:
                 users.setdefault(before, []).append(tensor)
     changed = collections.deque(tensor for tensor, bits in found.items() if bits)
     while changed:
