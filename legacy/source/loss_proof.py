@@ -13,7 +13,7 @@ from legacy.source.step.input_names import InputNames
 from legacy.source.styles import workload_style
 from legacy.source.styles.docstring import MOST_LISTED
 from workloads import initializers as _workload_initializers
-from workloads.lifted.plan.settings import usual_value
+from workloads.lifted.plan.settings import usual_setting
 from workloads.support.wording import counted
 
 if TYPE_CHECKING:
@@ -77,7 +77,9 @@ def prove_losses(
     losses_differ = in_any_order = False
     for loss in losses:
         phase, model = loss.phase, loss.model
-        fed = {entry.name: usual_value(entry.name) for entry in model.inputs.values() if entry.kind == "setting"}
+        fed = {
+            entry.name: usual_setting(plan, entry.name) for entry in model.inputs.values() if entry.kind == "setting"
+        }
         fed.update((source, settings[constant]) for constant, source in model.settings.items())
         names = InputNames(model.inputs, model.settings, model.streams, model.copied)
         for number in range(plan.towers):
@@ -115,7 +117,9 @@ def setting_values(plan: Plan, names: Mapping[str, str], given: Mapping[str, str
       {constant: value}, of an integer a whole number, and the names of those whose value is assumed.
     """
     integers = {entry.name for entry in plan.inputs + plan.common if "int" in entry.dtype}
-    found = {source: float(given[source]) if source in given else usual_value(source) for source in names.values()}
+    found = {
+        source: float(given[source]) if source in given else usual_setting(plan, source) for source in names.values()
+    }
     found.update((source, int(found[source])) for source in integers & set(found))
     assumed = [f"{source}={found[source]}" for source in names.values() if source not in given]
     return {constant: found[source] for constant, source in names.items()}, assumed

@@ -17,6 +17,7 @@ from workloads.lifted.made_up_data import (
     sparse_groups,
     tie_parts,
 )
+from workloads.lifted.plan.settings import fed_learning_rates
 from workloads.lifted.workload import as_lifted
 from workloads.numerics import random_keys
 from workloads.sources import Source
@@ -31,8 +32,14 @@ if TYPE_CHECKING:
     from workloads.program import Arrays
 
 
+#: Made-up learning rates are below it: with Adam, a rate near one makes the weights of most networks overflow.
+LARGEST_RATE = 0.01
+
+
 class LiftedSynthetic(Source):
     """Synthetic examples: floats uniform in [0, 1), integers uniform below what labels and embeddings allow.
+
+    A learning rate that was fed is another one in each step, too.
 
     Args:
       job: the `Job`, of a `LiftedWorkload`.
@@ -43,6 +50,7 @@ class LiftedSynthetic(Source):
         super().__init__(job)
         self._settings = settings or {}
         self._inputs: Dict[str, Input] = as_lifted(job.workload).inputs()
+        self._rates = fed_learning_rates(as_lifted(job.workload).plan)
 
     def shards(self, step: int) -> list[Arrays]:
         shards = [self._shard(step, replica) for replica in range(self._job.replicas)]
@@ -59,7 +67,8 @@ class LiftedSynthetic(Source):
                 shard[name] = np.array(self._settings[name]).astype(entry.dtype)
             elif not entry.sparse:
                 shared = entry.kind in ("same", "setting")
-                shard[name] = made_up_values(entry, size, self._generator(step, name, 0 if shared else replica))
+                value = made_up_values(entry, size, self._generator(step, name, 0 if shared else replica))
+                shard[name] = np.asarray(value * LARGEST_RATE, value.dtype) if name in self._rates else value
         for name, parts in sparse_groups(list(self._inputs.values())).items():
             values = made_up_sparse_tensor(parts, size, self._generator(step, name, replica))
             shard.update((part, value) for part, value in values.items() if part not in shard)

@@ -86,7 +86,8 @@ def find_learning_rate(
             f"variable {key.variable!r}" if isinstance(key, VariableVersion) else str(key) for key in found
         )
         raise Unwritten(f"learning rate: {tensor!r} is a function of {keys}")
-    given = {name: Literal(held[name][()]) if name in held else STEP for name in (f.key[0] for f in cut.piece.feeds)}
+    read = [feed.key[0] for feed in cut.piece.feeds]
+    given = {name: Literal(held[name][()]) if name in held else _step(plan, name) for name in read}
     note = ", ".join(f"{name!r}, which no step changes, is {held[name][()]}" for name in given if name in held)
     if any(node.op in _BRANCHES for node in cut.piece.graph_def.node) and not note:
         return LearningRate(_by_pieces(cut, tensor))
@@ -103,6 +104,12 @@ def find_learning_rate(
     if decay:
         return LearningRate(expression_text(decay), note=note)
     return LearningRate("", statements, recovery, note=note)
+
+
+def _step(plan: Plan, counter: str) -> Expression:
+    """Returns the step in the dtype of the variable that counts, as far as that matters: some count in floats."""
+    dtype = next(variable.dtype for variable in plan.variables if variable.name == counter)
+    return call("tf.cast", STEP, Name("tf." + dtype)) if dtype.startswith("float") else STEP
 
 
 def exponential_decay(expression: Expression) -> Optional[Call]:

@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from legacy.saved.lifting import LiftOptions, lift_graph
 from parity.comparison import stages
-from tests.legacy.source.trained import assert_port_verified, assert_trains_alike, source_of
+from tests.legacy.source.trained import assert_port_verified, assert_trains_alike, assert_workload_verified, source_of
 from tests.legacy.variants.programs import BATCH, TOWERS, lifted, plain, setup_of, split_batch, towers
 from tests.marks import slow_after
 from workloads.support.errors import InputError
@@ -54,6 +54,22 @@ def rows_clipped_and_made_dense():
     of_towers = towers(clipped)
     mean = [tf.add_n(pair) / TOWERS for pair in zip(*of_towers)]
     return v1.train.GradientDescentOptimizer(0.5).apply_gradients(zip(mean, variables))
+
+
+def counted_in_floats():
+    """A step counter of float32, as an initializer of constants makes it, and a schedule that has no name."""
+    xs, step, w = split_batch(), plain("global_step", [], 0.0), weight("w", [3, 2])
+    rate = tf.maximum(v1.train.exponential_decay(0.25, step, 3, 0.5), 0.125)
+    loss = tf.add_n(towers(lambda tower: tf.reduce_sum(tf.tanh(tf.matmul(xs[tower], w)) ** 2))) / TOWERS
+    return v1.train.MomentumOptimizer(rate, 0.5).minimize(loss, step, [w])
+
+
+@pytest.mark.parametrize("style", ["workload", "standalone"])
+def test_a_schedule_of_a_counter_of_floats_computes_in_floats(style, tmp_path):
+    setup = lifted(counted_in_floats, tmp_path)
+    source = source_of(setup, style)
+    assert "tf.cast(step, tf.float32) / 3.0" in source.text
+    (assert_workload_verified if style == "workload" else assert_trains_alike)(setup, tmp_path, source)
 
 
 def rate_in_a_variable():

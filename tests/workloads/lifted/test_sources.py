@@ -129,6 +129,17 @@ def test_images_are_larger_where_the_graph_leaves_their_size_open(tmp_path):
     assert source.shards(0)[0]["x"].shape == (2, 64, 64, 3)
 
 
+def test_a_learning_rate_that_was_fed_is_small_and_another_one_in_each_step(tmp_path, monkeypatch):
+    def scalars():
+        source = small_source(sources.LiftedSynthetic, tmp_path, kind="setting", shape=[])
+        return [float(source.shards(step)[0]["x"]) for step in range(9)]
+
+    others = scalars()
+    monkeypatch.setattr(sources, "fed_learning_rates", lambda plan: {"x"})
+    rates = scalars()
+    assert len(set(rates)) == 9 and min(rates) > 0 and max(rates) < sources.LARGEST_RATE < max(others)
+
+
 def test_switches_are_on_and_flags_of_examples_are_drawn(tmp_path):
     switch = small_source(sources.LiftedSynthetic, tmp_path, dtype="bool", kind="setting", shape=[])
     assert switch.shards(0)[0]["x"] == np.array(True)

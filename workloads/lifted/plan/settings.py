@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict, List
+from typing import TYPE_CHECKING, Dict, List, Set
 
 from workloads.support.errors import require
 
@@ -13,10 +13,30 @@ if TYPE_CHECKING:
 
 #: (part of an input's name, value that such a scalar usually has).
 USUAL = (("keep", 0.5), ("rate", 0.01), ("lr", 0.01))
+#: Value of a learning rate whose name does not tell that it is one.
+USUAL_LEARNING_RATE = 0.001
+
+
+def usual_setting(plan: Plan, name: str) -> float:
+    """Returns the value that is assumed for a scalar input where none is given: by its name, or else by its use.
+
+    Args:
+      plan: of the lift.
+      name: of the scalar input.
+    """
+    if any(part in name.lower() for part, _ in USUAL):
+        return usual_value(name)
+    return USUAL_LEARNING_RATE if name in fed_learning_rates(plan) else usual_value(name)
+
+
+def fed_learning_rates(plan: Plan) -> Set[str]:
+    """Returns the inputs that an optimizer takes as its learning rate, whatever their names."""
+    rates = {effect.learning_rate for phase in plan.phases for effect in phase.effects}
+    return {entry.name for entry in plan.inputs + plan.common if rates.intersection(entry.tensors)}
 
 
 def usual_value(name: str) -> float:
-    """Returns the value that is assumed for a scalar input where none is given.
+    """Returns the value that a scalar input of this name mostly has.
 
     >>> usual_value("tower/keep_prob"), usual_value("learning_rate"), usual_value("is_training")
     (0.5, 0.01, 1.0)
@@ -66,4 +86,4 @@ def kept_settings(plan: Plan) -> Dict[str, str]:
 def assumed_settings(plan: Plan, settings: Mapping[str, object]) -> Dict[str, float]:
     """Returns {scalar input: usual value} of those that `settings` have no value for."""
     names = [entry.name for entry in scalar_inputs(plan)]
-    return {name: usual_value(name) for name in names if name not in settings}
+    return {name: usual_setting(plan, name) for name in names if name not in settings}

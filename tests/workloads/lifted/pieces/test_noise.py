@@ -10,6 +10,7 @@ import tensorflow as tf
 from tests.small_lift import small_plan
 from workloads.lifted.pieces import noise
 from workloads.lifted.plan import LoopCounter, Noise
+from workloads.numerics import random_keys
 
 v1 = tf.compat.v1
 
@@ -102,7 +103,7 @@ def test_each_iteration_of_a_loop_has_the_loops_key_plus_a_stride_for_each_befor
     with tf.Graph().as_default(), v1.Session() as session:
         fetches = tf.import_graph_def(graph_def, return_elements=exits, name="")
         found = max(session.run(fetches, {"key:0": [10, 20]}), key=np.size)
-    stride = noise.KEY_STRIDE
+    stride = random_keys.KEY_STRIDE
     assert found.tolist() == [10, 20, 10, 20, 10 + stride, 20 + stride, 10 + 2 * stride, 20 + 2 * stride]
 
 

@@ -31,6 +31,12 @@ def test_values_are_assumed_where_none_is_given():
     assert settings.assumed_settings(plan_with_scalars(), {}) == {"keep": 0.5, "scale": 1.0}
 
 
+def test_what_an_optimizer_takes_as_its_learning_rate_is_small_whatever_its_name():
+    plan = plan_with_scalars()
+    plan.phases[0].effects[0].learning_rate = "scale:0"
+    assert settings.assumed_settings(plan, {}) == {"keep": 0.5, "scale": 0.001}
+
+
 @pytest.mark.parametrize("name", ["x", "no_such"])
 def test_only_scalar_inputs_have_a_value(name):
     with pytest.raises(InputError) as error:
