@@ -12,6 +12,7 @@ from tests.legacy.variants.programs import (
     apply,
     assert_same,
     lifted,
+    plain,
     setup_of,
     split_batch,
     sum_of_squares,
@@ -132,6 +133,30 @@ def test_random_numbers_inside_a_loop(tmp_path):
     setup = lifted(build, tmp_path)
     (noise,) = setup.job.workload.plan.noise
     assert noise.how == "keyed" and noise.in_loop and len(noise.loops) == TOWERS
+    assert_same(setup)
+
+
+def test_gradients_whose_data_come_from_stacks_alone(tmp_path):
+    """What a loop's gradient uses of the data is on stacks; the gradient of `scale` uses them at once."""
+
+    def build():
+        v1.disable_control_flow_v2()
+        xs, wanted = split_batch(), [plain("kernel", [3, 3], 0.5), plain("scale", [3], 0.25)]
+
+        def gradients(i):
+            def body(turn, state, total):
+                state = tf.tanh(tf.matmul(state, wanted[0]))
+                return turn + 1, state, total + tf.reduce_mean(tf.abs(state))
+
+            start = [tf.constant(0), xs[i] * wanted[1], tf.constant(0.0)]
+            return tf.gradients(v1.while_loop(lambda turn, *_: turn < 4, body, start)[2], wanted)
+
+        means = [tf.add_n(pair) / TOWERS for pair in zip(*towers(gradients))]
+        return v1.train.GradientDescentOptimizer(0.1).apply_gradients(zip(means, wanted))
+
+    setup = lifted(build, tmp_path)
+    plan = setup.job.workload.plan
+    assert [combine.kind for combine in plan.phases[0].combine] == ["mean", "mean"] and not plan.common
     assert_same(setup)
 
 

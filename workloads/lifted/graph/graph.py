@@ -7,6 +7,7 @@ import functools
 import operator
 from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Set, Tuple
 
+from workloads.lifted.graph.stacks import PUSHES, pops_of_pushes, reversed_edges
 from workloads.lifted.graph.tensor_names import TensorId, parse_tensor_name
 from workloads.lifted.graph.topological_order import Barrier, TopologicalOrder, nodes_after
 
@@ -206,24 +207,28 @@ class Graph:
                 if mask != before:
                     arriving[name] = mask
                     leaving[name] |= mask
-                    # Within one pass only a loop's back edge can bring news to a node that was passed already.
-                    changed = changed or self._types[name] in MERGES or "NextIteration" in self._types[name]
+                    # Within one pass only a loop's back edge, or a stack, can bring news to a node passed already.
+                    changed = changed or self._types[name] in MERGES + PUSHES or "NextIteration" in self._types[name]
         return arriving
 
     def _neighbours(self, users: bool, controls: bool) -> Dict[str, List[List[str]]]:
         """Returns {node: its users, or else its producers; by control edges too if `controls`}; keeps them.
 
-        Each is one or two groups: a group of control edges is the same list wherever it is the same.
+        Each is up to three groups: a group of control edges is the same list wherever it is the same. What a loop's
+        gradient pops from a stack comes from what the loop pushes there.
         """
         if (users, controls) not in self._edges:
             more = (self._after if users else self._controls) if controls else {}
+            stacks = pops_of_pushes(self._types, self._inputs)
+            if not users:
+                stacks = reversed_edges(stacks)
             edges = {}
             for name in self.nodes:
                 if users:
                     found = [use.node for use in self._users[name]] if name in self._users else []
                 else:
                     found = [tensor.node for tensor in self._inputs[name]]
-                edges[name] = [group for group in (found, more.get(name)) if group]
+                edges[name] = [group for group in (found, more.get(name), stacks.get(name)) if group]
             self._edges[users, controls] = edges
         return self._edges[users, controls]
 
