@@ -56,11 +56,11 @@ class WantedGradient(NamedTuple):
     """A gradient that a proof compares.
 
     Attributes:
-      loss: number of the loss that it is of.
+      losses: numbers of the losses that it is of.
       rows: whether the values of its rows are compared, if it has rows.
     """
 
-    loss: int
+    losses: Tuple[int, ...]
     rows: bool
 
 
@@ -211,11 +211,12 @@ def _gradients(
       The gradients, in the order of `wanted`.
     """
     found: Dict[str, tf.Tensor] = {}
-    for number in sorted({one.loss for one in wanted.values()}):
-        names = [name for name, one in wanted.items() if one.loss == number]
+    for numbers in sorted({one.losses for one in wanted.values()}):
+        names = [name for name, one in wanted.items() if one.losses == numbers]
         given = [values[name] for name in names]
-        seed = None if number else factor
-        made = v1.gradients(results[number], given, seed, aggregation_method=IN_ORDER, unconnected_gradients="zero")
+        seeds = [None if number else factor for number in numbers]
+        ends = [results[number] for number in numbers]
+        made = v1.gradients(ends, given, seeds, aggregation_method=IN_ORDER, unconnected_gradients="zero")
         for name, gradient in zip(names, made):
             by_rows = wanted[name].rows and isinstance(gradient, tf.IndexedSlices)
             found[name] = gradient.values if by_rows else tf.convert_to_tensor(gradient)

@@ -12,6 +12,8 @@ from legacy.source.replica_step.lines import clip_lines, has_rows, listed, stati
 from legacy.source.update.recovered import loss_name
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from legacy.source.update.recovered import WrittenUpdate
 
 _INDENT = "    "
@@ -20,6 +22,16 @@ DIFFERENTIATE = {
     "standalone": 'tf.gradients({loss}, [values[name] for name in {group}]{seed}, unconnected_gradients="zero")',
     "workload": "scope.gradients({loss}, {group}{seed})",
 }
+
+
+def _minimized(numbers: Sequence[int]) -> str:
+    """Returns the text of what is differentiated: a loss, or several whose sum is minimized.
+
+    >>> _minimized([0]), _minimized([0, 1])
+    ('loss', '[loss, loss2]')
+    """
+    names = ", ".join(map(loss_name, numbers))
+    return f"[{names}]" if len(numbers) > 1 else names
 
 
 def train_op_text(update: WrittenUpdate, functions: str, style: str = "standalone") -> str:
@@ -40,7 +52,7 @@ def train_op_text(update: WrittenUpdate, functions: str, style: str = "standalon
         return "\n".join([*head, f"{_INDENT}values = scope.values", *update.lines, "    return tf.zeros([])"])
     body = []
     losses = [loss_name(number) for number in range(loss.model.losses)]
-    minimized = losses
+    minimized = [_minimized(numbers) for numbers in path.weights_of_losses()]
     if loss.with_others:
         body += ["batches = zip(*(gather(context, value) for value in batch.values()))"]
         body += [f"results = [{loss.function}(scope, dict(zip(batch, values))) for values in batches]"]

@@ -1,16 +1,15 @@
-"""The losses of a train op that minimizes several, and the one that each weight's gradient is of."""
+"""The losses of a train op that minimizes several, and those that each weight's gradient is of."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Dict, List, Sequence
+from typing import TYPE_CHECKING, Dict, List, Mapping, Sequence, Tuple
 
 from legacy.saved.analysis.losses import differentiations
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.step.derivatives import weight_gradients
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import is_indices_label
-from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     from workloads.lifted.graph import Graph
@@ -38,13 +37,13 @@ def with_minimized_losses(plan: Plan, graph: Graph) -> Plan:
 def _with_minimized(plan: Plan, graph: Graph, phase: Phase) -> Phase:
     if not phase.other_losses:
         return phase
-    used = set(losses_of_weights(plan, graph, phase, 0).values())
+    used = {number for numbers in losses_of_weights(plan, graph, phase, 0).values() for number in numbers}
     others = [row for number, row in enumerate(phase.other_losses, 1) if number in used]
     return dataclasses.replace(phase, other_losses=others)
 
 
-def losses_of_weights(plan: Plan, graph: Graph, phase: Phase, tower: int) -> Dict[str, int]:
-    """Finds the loss that each weight's gradient is of.
+def losses_of_weights(plan: Plan, graph: Graph, phase: Phase, tower: int) -> Dict[str, Tuple[int, ...]]:
+    """Finds the losses that each weight's gradient is of: one, or several whose sum is minimized.
 
     Args:
       plan: of the lift, with derivatives.
@@ -53,26 +52,50 @@ def losses_of_weights(plan: Plan, graph: Graph, phase: Phase, tower: int) -> Dic
       tower: number of the tower.
 
     Returns:
-      {weight: number of its loss among `losses_of_tower`}.
+      {weight: numbers of its losses among `losses_of_tower`}.
 
     Raises:
-      Unwritten: a gradient is of several losses, or the graph does not tell of which one.
+      Unwritten: the graph does not tell of which losses a gradient is.
     """
     gradients = weight_gradients(plan, graph, phase, tower)
     weights = {name: tensor for name, tensor in gradients.items() if not is_indices_label(name)}
     if not phase.other_losses:
-        return dict.fromkeys(weights, 0)
+        return dict.fromkeys(weights, (0,))
     starts = differentiations(graph, graph.ancestors([phase.train_op]))
     losses = losses_of_tower(phase, tower)
     numbers = {root: _number_of(graph, targets, losses) for root, targets in starts.items()}
-    found: Dict[str, int] = {}
+    found: Dict[str, Tuple[int, ...]] = {}
     for name, tensor in weights.items():
         before = graph.ancestors([parse_tensor_name(tensor).node], controls=False)
         own = {number for root, number in numbers.items() if root in before}
-        if len(own) != 1 or None in own:
-            raise Unwritten(f"loss: the gradient of {name!r} is of {counted(len(own), 'loss', 'losses')}")
-        found.update((name, number) for number in own if number is not None)
-    return found
+        if not own or None in own:
+            raise Unwritten(f"loss: the graph does not tell of which loss the gradient of {name!r} is")
+        found[name] = tuple(sorted(number for number in own if number is not None))
+    return differentiated_together(graph, losses, found)
+
+
+def differentiated_together(
+    graph: Graph, losses: Sequence[str], found: Mapping[str, Tuple[int, ...]]
+) -> Dict[str, Tuple[int, ...]]:
+    """Returns the losses of weights, with those that others have and a weight has no part in.
+
+    One differentiation gives the same gradients as one for each set of losses.
+
+    Args:
+      graph: of the lift.
+      losses: tensors of a tower's losses.
+      found: {weight: numbers of the losses that its gradient is of}.
+
+    Returns:
+      {weight: numbers of losses}.
+    """
+    before = [graph.ancestors([parse_tensor_name(tensor).node], controls=False) for tensor in losses]
+    result: Dict[str, Tuple[int, ...]] = {}
+    for name, own in found.items():
+        more = [one for one in found.values() if set(own) < set(one)]
+        fitting = [one for one in more if not any(name in before[number] for number in set(one) - set(own))]
+        result[name] = max(fitting, key=len, default=own)
+    return result
 
 
 def _number_of(graph: Graph, targets: Sequence[str], losses: Sequence[str]) -> int | None:

@@ -85,7 +85,7 @@ def recover_step(
     if shape and set(shape) != {1}:
         raise Unwritten("loss: it has several values, of which the sum is minimized; a workload has one")
     if phase.other_losses:
-        raise Unwritten("loss: several are minimized, each by weights of its own; a workload has one")
+        raise Unwritten("loss: several are minimized; a workload has one")
     imported = ImportedGraph(graph)
     counters = find_counters(phase, imported)
     parts = _Parts()

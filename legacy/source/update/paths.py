@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict, List, Mapping, NamedTuple, Optional, Sequence
+from typing import TYPE_CHECKING, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from legacy.source.basics.expressions import Name
 from legacy.source.basics.rendering import literal_text
@@ -33,7 +33,7 @@ class GradientPath(NamedTuple):
       clip_after: what is done to the combined gradients, or None.
       scale: factor on the towers' losses before they are differentiated.
       tensors: {tensor of the old graph: expression} of what the update is given.
-      losses: for each of `weights`, the number of the loss that its gradient is of; these rise.
+      losses: for each of `weights`, the numbers of the losses that its gradient is of; these rise.
     """
 
     weights: List[str]
@@ -43,13 +43,13 @@ class GradientPath(NamedTuple):
     clip_after: Optional[Clip]
     scale: float
     tensors: Dict[str, Name]
-    losses: Sequence[int] = ()
+    losses: Sequence[Tuple[int, ...]] = ()
 
-    def weights_of_losses(self) -> Dict[int, List[str]]:
-        """Returns {number of a loss: weights whose gradients are of it}."""
-        found: Dict[int, List[str]] = {}
-        for name, number in zip(self.weights, self.losses or [0] * len(self.weights)):
-            found.setdefault(number, []).append(name)
+    def weights_of_losses(self) -> Dict[Tuple[int, ...], List[str]]:
+        """Returns {numbers of losses: weights whose gradients are of these}."""
+        found: Dict[Tuple[int, ...], List[str]] = {}
+        for name, numbers in zip(self.weights, self.losses or [(0,)] * len(self.weights)):
+            found.setdefault(numbers, []).append(name)
         return found
 
 
@@ -74,7 +74,7 @@ def find_path(plan: Plan, graph: Graph, phase: Phase) -> GradientPath:
     return path._replace(losses=[numbers[name] for name in path.weights])
 
 
-def _path(plan: Plan, graph: Graph, phase: Phase, numbers: Mapping[str, int]) -> GradientPath:
+def _path(plan: Plan, graph: Graph, phase: Phase, numbers: Mapping[str, Tuple[int, ...]]) -> GradientPath:
     names = {name for tower in range(plan.towers) for name in weight_gradients(plan, graph, phase, tower)}
     weights = [variable.name for variable in plan.variables if variable.name in names]
     weights.sort(key=numbers.__getitem__)

@@ -140,11 +140,11 @@ def recover_updates(plan: Plan, graph: Graph, initializers: Mapping[str, str], r
 
 
 def _named_groups(phase: Phase, path: GradientPath, alone: bool, groups: Dict[str, List[str]]) -> List[str]:
-    """Returns the names of the lists of a train op's weights, one for each of its losses, which it adds to `groups`."""
+    """Returns the names of lists of a train op's weights, one for each set of losses, which it adds to `groups`."""
     names: List[str] = []
-    for number, weights in path.weights_of_losses().items():
+    for numbers, weights in path.weights_of_losses().items():
         wanted = "WEIGHTS" if alone else identifier(phase.train_op).upper() + "_WEIGHTS"
-        wanted += f"_OF_{loss_name(number).upper()}" if phase.other_losses else ""
+        wanted += "_OF_" + "_AND_".join(map(loss_name, numbers)).upper() if phase.other_losses else ""
         known = [name for name, others in groups.items() if others == weights]
         names.append(known[0] if known else free_name(wanted, groups))
         groups[names[-1]] = weights

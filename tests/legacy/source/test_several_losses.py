@@ -4,9 +4,10 @@ import pytest
 import tensorflow as tf
 
 from legacy.source.step.derivatives import with_derivatives
-from legacy.source.step.losses_of_weights import losses_of_weights, with_minimized_losses
+from legacy.source.step.losses_of_weights import differentiated_together, losses_of_weights, with_minimized_losses
+from tests.legacy.saved.graphs import graph_of
 from tests.legacy.source.trained import assert_port_verified, assert_trains_alike, source_of
-from tests.legacy.variants.programs import TOWERS, lifted, plain, split_batch, towers
+from tests.legacy.variants.programs import BATCH, TOWERS, lifted, plain, split_batch, towers
 
 v1 = tf.compat.v1
 
@@ -57,7 +58,7 @@ def adversarial_with_statistics():
 def test_each_loss_is_differentiated_by_its_own_weights(program, tmp_path):
     setup = lifted(program, tmp_path)
     source = source_of(setup, "workload")
-    assert "several are minimized, each by weights of its own" in source.text
+    assert "several are minimized; a workload has one" in source.text
     assert "    loss, loss2 = tower_loss(scope, batch)\n" in source.text
     assert "    gradients += scope.gradients(loss2, WEIGHTS_OF_LOSS2)\n" in source.text
     again = program is adversarial_with_statistics
@@ -107,3 +108,72 @@ def test_a_loss_that_is_only_looked_at_is_left_out(tmp_path):
     (phase,) = with_minimized_losses(plan, lift.graph).phases
     assert set(losses_of_weights(plan, lift.graph, phase, 0)) == {"net/gen"}
     assert not phase.other_losses
+
+
+def differentiated_at_once(losses, wanted):
+    return tf.gradients(losses, wanted)
+
+
+def differentiated_apart(losses, wanted):
+    """The gradients of each loss, added by the program; the last weight is in the first loss only."""
+    data, penalty = tf.gradients(losses[0], wanted), tf.gradients(losses[1], wanted[:-1])
+    return [*(tf.convert_to_tensor(one) + other for one, other in zip(data, penalty)), data[-1]]
+
+
+def recommended(differentiate):
+    """The loss of looked-up rows, and a penalty on them beside it, as recommenders have them."""
+
+    def build():
+        ids = tf.split(v1.placeholder(tf.int32, [TOWERS * BATCH], name="user"), TOWERS)
+        rates = tf.split(v1.placeholder(tf.float32, [TOWERS * BATCH], name="rate"), TOWERS)
+        wanted = [weight("users", [7, 3]), weight("out", [3, 1])]
+
+        def gradients(tower):
+            rows = tf.nn.embedding_lookup(wanted[0], ids[tower])
+            data = tf.reduce_mean((tf.squeeze(tf.matmul(rows, wanted[1]), 1) - rates[tower]) ** 2)
+            found = differentiate([data, 0.25 * tf.nn.l2_loss(rows)], wanted)
+            return [tf.convert_to_tensor(one) for one in found]
+
+        means = [tf.add_n(pair) / TOWERS for pair in zip(*towers(gradients))]
+        return v1.train.GradientDescentOptimizer(0.5).apply_gradients(zip(means, wanted))
+
+    return build
+
+
+def test_a_loss_and_a_penalty_on_its_rows_are_differentiated_together(tmp_path):
+    setup = lifted(recommended(differentiated_at_once), tmp_path)
+    source = source_of(setup, "workload")
+    assert "scope.gradients([loss, loss2], WEIGHTS_OF_LOSS_AND_LOSS2)" in source.text
+    assert "have the old graph's bits" in source.text
+    assert_port_verified(setup, tmp_path, source)
+    assert_trains_alike(setup, tmp_path)
+
+
+def test_gradients_that_the_program_added_itself_may_differ_by_rounding(tmp_path):
+    source = source_of(lifted(recommended(differentiated_apart), tmp_path), "workload")
+    assert "scope.gradients([loss, loss2], WEIGHTS_OF_LOSS_AND_LOSS2)" in source.text
+    assert "differs by rounding" in source.text or "differ by rounding" in source.text
+
+
+def test_a_penalty_that_is_left_out_is_seen(tmp_path):
+    setup = lifted(recommended(differentiated_at_once), tmp_path)
+    source = source_of(setup, "workload")
+    other = assert_port_verified(
+        setup, tmp_path, source, changed=lambda text: text.replace("gradients([loss, loss2]", "gradients([loss]")
+    )
+    assert not other.passed and other.first.stage == "gradients"
+
+
+def test_a_loss_that_does_not_depend_on_a_weight_is_differentiated_with_the_others():
+    graph = graph_of(
+        """
+        w = VariableV2()
+        rows = VariableV2()
+        data = Mul(w, rows)
+        penalty = Square(rows)
+        """
+    )
+    together = {"w": (0, 1), "rows": (0, 1)}
+    assert differentiated_together(graph, ["data:0", "penalty:0"], {"w": (0,), "rows": (0, 1)}) == together
+    apart = {"w": (0, 1), "rows": (1,)}
+    assert differentiated_together(graph, ["data:0", "penalty:0"], apart) == apart
