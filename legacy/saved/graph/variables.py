@@ -45,6 +45,7 @@ class VariableUses:
         reading a reference variable copies nothing, so its value is the one at the time of each *use* of an alias.
       writes: {node: variables that it changes, in the order of its inputs}.
       reads: {node: variables whose value it uses}.
+      view_uses: {node: reference variables that it uses a view of, such as a reshaped one, which shares their memory}.
       rules: the writing nodes that train: update rules, and assignments of gradients to trainable variables.
 
     Raises:
@@ -57,6 +58,7 @@ class VariableUses:
         self.aliases: dict[TensorId, str] = {}
         self.writes: dict[str, list[str]] = collections.OrderedDict()
         self.reads: dict[str, list[str]] = collections.OrderedDict()
+        self.view_uses: dict[str, list[str]] = collections.OrderedDict()
         for name in graph.nodes:
             if graph.type(name) in op_types.VARIABLES:
                 self.variables[name] = _variable(graph, name)
@@ -87,7 +89,19 @@ class VariableUses:
             return [TensorId(user, 0)]
         if variable not in self.reads.setdefault(user, []):
             self.reads[user].append(variable)
+        if self._graph.type(user) in op_types.VIEWS and position == 0:
+            self._follow_view(variable, user)
         return []
+
+    def _follow_view(self, variable: str, view: str) -> None:
+        """Records every use of a tensor that shares a reference variable's memory."""
+        todo = [view]
+        while todo:
+            for user, position, output in self._graph.users(todo.pop()):
+                if output == 0 and position == 0 and self._graph.type(user) in (*op_types.VIEWS, "Identity"):
+                    todo.append(user)
+                elif output == 0 and variable not in self.view_uses.setdefault(user, []):
+                    self.view_uses[user].append(variable)
 
     def _record_reference(self, variable: str, user: str, position: int) -> list[TensorId]:
         """Records a use of a variable's reference or handle; returns the outputs that are aliases of it."""

@@ -125,6 +125,7 @@ class _Ordering:
         self._graph, self._state, self._members, self._others = graph, state, flow.members, others
         self._depends_on_data, self._variant = depends_on_data, variant
         self._bit, self._readers, self._updates = flow.bit, flow.readers, flow.updates
+        self._view_users = flow.view_users
         self._effects_before, self._effects_behind = flow.effects_before, flow.effects_behind
         self._rules = flow.bits(state.rules)
         self._chosen = ChosenOrder(flow)
@@ -142,6 +143,22 @@ class _Ordering:
             self.versions[reader, variable] = version
             if self._graph.type(reader) in ENTERS and version < len(updates):
                 self._hold_back(updates[version], reader)
+        for user in self._view_users.get(variable, ()):
+            self._keep_view(variable, updates, user)
+
+    def _keep_view(self, variable: str, updates: list[str], user: str) -> None:
+        """Makes the updates of a variable wait for a node that uses a view of it, which an update would change.
+
+        A view is of the variable as the op that made it read it: before the updates that no path leads from to there.
+        """
+        for update in updates:
+            ordered = (self._effects_before[user] | self._effects_behind[user]) & self._bit[update]
+            if user == update or ordered or exclude_each_other(self._graph, update, user):
+                continue
+            if not self._chosen.is_before(update, user):
+                self._depend(user, update)
+                self.races.append(Race(variable, user, update, user))
+                return  # later updates wait for this one
 
     def _ordered_updates(self, variable: str) -> list[str]:
         """The update ops of a variable, in the order in which they run.

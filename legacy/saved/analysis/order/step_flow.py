@@ -7,6 +7,7 @@ import functools
 import operator
 from collections.abc import Iterable
 
+from legacy.saved.graph import op_types
 from legacy.saved.graph.variables import VariableUses
 from workloads.lifted.graph import EXITS, Graph
 
@@ -26,8 +27,10 @@ class StepFlow:
       effects_before: {node: bits of the update ops that a path leads from}.
       effects_behind: {node: bits of the update ops that a path leads to}.
       readers: {variable: nodes that read it, in a topological order}.
+      view_users: {variable: nodes that use a view of its memory, in a topological order}.
       updates: {variable: update ops that change it, in a topological order}.
-      racing: nodes that read a variable without a path to or from each of its update ops, and ends of loops.
+      racing: nodes that read a variable, or use a view of it, without a path to or from each of its update ops, and
+        ends of loops.
       before: {update op or racing node: bits of those that a path leads from, numbered in this order}.
       behind: {update op or racing node: bits of those that a path leads to}.
     """
@@ -47,6 +50,11 @@ class StepFlow:
         for name in ordered:
             for variable in state.reads.get(name, ()):
                 self.readers[variable].append(name)
+        self.view_users: dict[str, list[str]] = collections.defaultdict(list)
+        for name in ordered:
+            if graph.type(name) not in op_types.SHAPE_OPS:
+                for variable in state.view_uses.get(name, ()):
+                    self.view_users[variable].append(name)
         self.racing = self._racing(graph, state, ordered)
         bits = {name: 1 << i for i, name in enumerate([*self.effects, *self.racing])}
         before, behind = graph.flow(ordered, bits), graph.flow(ordered, bits, backwards=True)
@@ -62,7 +70,8 @@ class StepFlow:
 
         def is_undecided(name: str) -> bool:
             decided = self.effects_before[name] | self.effects_behind[name]
-            return any(updates.get(variable, 0) & ~decided for variable in state.reads.get(name, ()))
+            used = [*state.reads.get(name, ()), *state.view_uses.get(name, ())]
+            return any(updates.get(variable, 0) & ~decided for variable in used)
 
         others = [name for name in ordered if name not in self.bit]
         return [name for name in others if graph.type(name) in EXITS or is_undecided(name)]

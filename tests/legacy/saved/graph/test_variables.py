@@ -120,3 +120,19 @@ def test_a_variable_chosen_at_run_time_is_refused():
 
 def test_a_variable_of_unknown_rank_has_no_shape():
     assert uses_of(lambda: reference(shape=None)).variables["w"].shape is None
+
+
+def test_a_view_of_a_reference_variable_shares_its_memory():
+    def build():
+        alias = tf.raw_ops.Identity(input=reference(), name="w/read")
+        row = tf.raw_ops.ExpandDims(
+            input=tf.raw_ops.Reshape(tensor=alias, shape=[1, 2], name="flat"), axis=0, name="row"
+        )
+        tf.negative(tf.raw_ops.Identity(input=row), name="use")
+        tf.negative(tf.raw_ops.Transpose(x=alias, perm=[0], name="copy"), name="use_of_a_copy")
+        tf.reshape(tf.raw_ops.ReadVariableOp(resource=handle(), dtype=tf.float32), [1, 2], name="copied_too")
+        tf.negative(tf.reshape(2.0 * alias, [1, 2]), name="use_of_a_product")
+
+    uses = uses_of(build)
+    assert uses.view_uses == {"use": ["w"]}
+    assert "flat" in uses.reads and ("flat", 0) not in uses.aliases  # it has another shape than the variable

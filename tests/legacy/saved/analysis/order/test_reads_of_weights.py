@@ -80,3 +80,31 @@ def test_what_the_graph_orders_is_not_changed_for_the_rules():
         train = ApplyGradientDescent(v, ^clip)
     """
     assert ordered(text, {}, {"clip": ["v"], "train": ["v"]}, rules=["train"]).effects == ["clip", "train"]
+
+
+SCALED = """
+    g = VariableV2()
+    v = VariableV2()
+    row = Reshape(g)
+    forward = Mul(row, v)
+    of_g = Sum(forward)
+    of_v = Mul(forward, row)
+    train_g = Assign(g, of_g)
+    train_v = Assign(v, of_v)
+    """
+SCALED_USES = {"reads": {"row": ["g"], "forward": ["v"]}, "writes": {"train_g": ["g"], "train_v": ["v"]}}
+
+
+def test_an_update_waits_for_what_uses_a_view_of_its_variable():
+    """The scale of weight normalization: the gradient of the direction uses it after the forward pass has."""
+    view_uses = {"forward": ["g"], "of_v": ["g"]}
+    order = ordered(SCALED, **SCALED_USES, rules=["train_g", "train_v"], view_uses=view_uses)
+    assert order.dependencies == [("of_v", "train_g")]
+    assert order.races == [Race("g", "of_v", "train_g", reader="of_v")]
+    assert not ordered(SCALED, **SCALED_USES, rules=["train_g", "train_v"]).races  # as if `row` were a copy
+
+
+def test_what_uses_a_view_behind_an_update_stays_there():
+    text = SCALED.replace("Mul(forward, row)", "Mul(forward, row, ^train_g)")
+    order = ordered(text, **SCALED_USES, rules=["train_g"], view_uses={"forward": ["g"], "of_v": ["g"]})
+    assert order.dependencies == [] and order.races == []
