@@ -74,10 +74,14 @@ def loss_of_all_lines(plan: Plan, graph: Graph, phase: Phase, function: str) -> 
 
 
 def _minimized(graph: Graph, phase: Phase) -> str:
-    """Returns the tensor that is differentiated and depends on all towers' losses."""
+    """Returns the tensor that is differentiated and depends on all towers' losses.
+
+    Where a tower minimizes less or more than another one, as of a collection that each adds to, there is none.
+    """
     losses = {parse_tensor_name(tensor).node for tensor in phase.losses}
     targets = differentiated(graph, graph.ancestors([phase.train_op]))
-    found = [name for name in targets if losses <= set(graph.ancestors([name], controls=False))]
-    if len(found) != 1:
+    used = {name: losses & graph.ancestors([name], controls=False) for name in targets}
+    found = [name for name in targets if used[name]]
+    if len(found) != 1 or used[found[0]] != losses:
         raise Unwritten("towers: the graph does not tell which loss of all towers is minimized")
     return found[0] + ":0"

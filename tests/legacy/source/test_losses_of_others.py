@@ -8,7 +8,7 @@ import tensorflow as tf
 from legacy.source.styles.model_text import joined_blocks
 from legacy.source.update.losses_of_others import with_rows
 from tests.legacy.source.trained import assert_port_verified, assert_trains_alike, source_of
-from tests.legacy.variants.programs import lifted, split_batch, towers, weights
+from tests.legacy.variants.programs import lifted, plain, split_batch, towers, weights
 from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
@@ -119,3 +119,46 @@ def test_functions_of_two_towers_that_are_the_same_stand_there_once():
         ["def layer_of_two(x):", "    return x * 3"],
         ["def two(x):", "    return layer_of_two(x)"],
     ]
+
+
+def summed_losses(changed):
+    """Each tower minimizes the sum of all losses that there are yet; `changed` draws numbers or makes updates."""
+
+    def build():
+        xs, wanted, updates, losses = split_batch(), [weights(), weight("out", [2, 1])], [], []
+
+        def gradients(tower):
+            hidden = changed(tf.tanh(tf.matmul(xs[tower], wanted[0])), updates)
+            losses.append(tf.reduce_mean(tf.matmul(hidden, wanted[1]) ** 2))
+            return tf.gradients(tf.add_n(losses), wanted)
+
+        means = [tf.add_n(pair) / 2.0 for pair in zip(*towers(gradients))]
+        step = v1.train.MomentumOptimizer(0.125, 0.5).apply_gradients(zip(means, wanted))
+        return tf.group(step, *updates[:1])
+
+    return build
+
+
+def dropped(hidden, updates):
+    return tf.nn.dropout(hidden, rate=0.5)
+
+
+def averaged(hidden, updates):
+    with v1.variable_scope("net", reuse=v1.AUTO_REUSE):
+        mean = plain("mean", [2])
+    updates.append(v1.assign_sub(mean, 0.25 * (mean - tf.reduce_mean(hidden, 0))))
+    return hidden - tf.reduce_mean(hidden, 0)
+
+
+@pytest.mark.parametrize("changed, what", [(dropped, "random numbers"), (averaged, "statistics")])
+def test_one_tower_that_minimizes_all_losses_is_no_loss_of_all(changed, what, tmp_path):
+    setup = lifted(summed_losses(changed), tmp_path)
+    with pytest.raises(InputError, match=f"a tower's loss contains results of another one, which has {what}"):
+        source_of(setup, "workload")
+
+
+def test_the_plain_sum_of_all_losses_yet_is_written(tmp_path):
+    setup = lifted(summed_losses(lambda hidden, updates: hidden), tmp_path)
+    source = source_of(setup, "workload")
+    assert "minimized = tower_loss_with_others(scope, results)" in source.text
+    assert_port_verified(setup, tmp_path, source)
