@@ -23,6 +23,9 @@ class GivenFrame(Frame):
       replica: number of the tower.
       replicas: number of towers.
       step: number of the step.
+
+    Attributes:
+      asked: the variables that can be trained, in the order in which the model has first asked for them.
     """
 
     def __init__(
@@ -35,10 +38,13 @@ class GivenFrame(Frame):
     ) -> None:
         super().__init__("float32", 0, tf.constant(step, tf.int64), replica, replicas=replicas)
         self._values, self._noises = values, noises
+        self.asked: List[str] = []
 
     def variable(self, name: str, shape: tuple[int, ...], initializer: Initializer, trainable: bool) -> tf.Tensor:
         if tuple(self._values[name].shape) != tuple(shape):
             raise ValueError(f"{name}: {shape} in the source, {self._values[name].shape} in the old program")
+        if trainable and name not in self.asked:
+            self.asked.append(name)
         return self._values[name]
 
     def noise(
@@ -58,11 +64,13 @@ class GivenScope(Scope):
 
     Attributes:
       changes: (statistic, new value) in the order in which they were asked for; each from the given value.
+      asked: see `GivenFrame`.
     """
 
     def __init__(self, frame: GivenFrame) -> None:
         super().__init__(frame)
         self.changes: List[Tuple[str, tf.Tensor]] = []
+        self.asked = frame.asked
 
     def update(self, name: str, value: Any) -> None:
         self.changes.append((name, value(self._frame.values_given[name]) if callable(value) else value))

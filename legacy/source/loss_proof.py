@@ -35,10 +35,12 @@ class Proof(NamedTuple):
     Attributes:
       sentence: says it.
       in_any_order: see `Comparison`.
+      asked: see `Comparison`; of the first tower.
     """
 
     sentence: str
     in_any_order: bool
+    asked: List[str]
 
 
 def prove_losses(
@@ -74,6 +76,7 @@ def prove_losses(
     constants = [line for loss in losses for line in workload_style.constant_lines(loss.model, {})]
     exec("\n".join([*constants, *functions]), space)
     differing: Dict[str, float] = {}
+    asked: List[str] = []
     losses_differ = in_any_order = False
     for loss in losses:
         phase, model = loss.phase, loss.model
@@ -88,6 +91,7 @@ def prove_losses(
             of_all = [space[loss.function_of_all] if lines else None for lines in (loss.of_all, loss.with_others)]
             found = compare_tower(tower, space[loss.function], *of_all)
             in_any_order = in_any_order or found.in_any_order
+            asked = asked or found.asked
             where = f"tower {number}" + (f" in {phase.train_op}" if len(losses) > 1 else "")
             losses_differ = losses_differ or LOSS in found.differing
             differing.update((f"{name} of {where}", found.largest) for name in found.differing)
@@ -100,9 +104,9 @@ def prove_losses(
         tensors = counted(
             len(differing), "loss, gradient or statistic differs", "losses, gradients or statistics differ"
         )
-        return Proof(f"on made-up numbers, {tensors} by rounding", in_any_order)
+        return Proof(f"on made-up numbers, {tensors} by rounding", in_any_order, asked)
     same = "loss, gradients and statistics of each tower have the old graph's bits on made-up numbers"
-    return Proof(same, in_any_order)
+    return Proof(same, in_any_order, asked)
 
 
 def setting_values(plan: Plan, names: Mapping[str, str], given: Mapping[str, str]) -> tuple[Dict[str, Any], List[str]]:

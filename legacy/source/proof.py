@@ -45,11 +45,13 @@ class Comparison(NamedTuple):
       differing: names of the results that differ by one bit or more: `LOSS`, a weight's gradient, a statistic.
       largest: the largest difference, relative to the largest entry of the result.
       in_any_order: whether a gradient has three or more parts, which TensorFlow adds in an order of its own by default.
+      asked: the weights, in the order in which the written function has asked for them.
     """
 
     differing: List[str]
     largest: float
-    in_any_order: bool = False
+    in_any_order: bool
+    asked: List[str]
 
 
 class WantedGradient(NamedTuple):
@@ -62,6 +64,22 @@ class WantedGradient(NamedTuple):
 
     losses: Tuple[int, ...]
     rows: bool
+
+
+class _Computed(NamedTuple):
+    """Results of a written function.
+
+    Attributes:
+      results: its loss, the gradients of weights, and its further results.
+      changes: (statistic, new value).
+      in_any_order: see `Comparison`.
+      asked: see `Comparison`.
+    """
+
+    results: List[np.ndarray]
+    changes: List[Tuple[str, np.ndarray]]
+    in_any_order: bool
+    asked: List[str]
 
 
 def compare_tower(
@@ -91,7 +109,8 @@ def compare_tower(
     old, noises = old_results(tower, [gradients[name] for name in weights], data)
     numbers = losses_of_weights(tower.plan, tower.graph, phase, tower.number)
     wanted = {name: WantedGradient(numbers[name], indices_label(name) in gradients) for name in weights}
-    new, changes, in_any_order = _new_results(tower, wanted, data, noises, loss, loss_of_all, with_others)
+    made = _new_results(tower, wanted, data, noises, loss, loss_of_all, with_others)
+    new = made.results
     expected = dict(zip([LOSS, *weights], old))
     found = dict(zip([LOSS, *weights], new))
     if np.shape(found[LOSS]) == () and np.size(expected[LOSS]) == 1:  # the one value of a workload's loss
@@ -107,9 +126,10 @@ def compare_tower(
     for label, proposal, change in zip(labels, tower.proposals, of_statistics):
         before = tower.values[proposal.variable]
         expected[label] = _changed(proposal, before, change, next(rows) if proposal.rows else None)
-    found.update(zip(_numbered([name for name, _ in changes]), [value for _, value in changes]))
+    found.update(zip(_numbered([name for name, _ in made.changes]), [value for _, value in made.changes]))
     differing = [name for name in expected if not np.array_equal(expected[name], found[name], equal_nan=True)]
-    return Comparison(differing, max((_relative(expected[n], found[n]) for n in differing), default=0.0), in_any_order)
+    largest = max((_relative(expected[n], found[n]) for n in differing), default=0.0)
+    return Comparison(differing, largest, made.in_any_order, made.asked)
 
 
 def _numbered(names: Sequence[str]) -> List[str]:
@@ -148,11 +168,8 @@ def _new_results(
     loss: Callable[[Scope, Dict[str, Any]], tf.Tensor],
     loss_of_all: Callable[..., tf.Tensor] | None,
     with_others: Callable[[Scope, Sequence[Any]], tf.Tensor] | None,
-) -> Tuple[List[np.ndarray], List[Tuple[str, np.ndarray]], bool]:
-    """Returns what the written function computes, (statistic, new value) of its changes, `Comparison.in_any_order`.
-
-    The first are its loss, the gradients of the weights in `wanted`, and its further results.
-    """
+) -> _Computed:
+    """Returns what the written function computes of the weights in `wanted`."""
     with tf.Graph().as_default(), v1.Session(config=session_config(["CPU:0"], True)) as session:
         fed: Dict[tf.Tensor, np.ndarray] = {}
 
@@ -193,7 +210,8 @@ def _new_results(
         computed = [result, *shown, *parts]
         changes = scopes[tower.number].changes
         new, changed = session.run([computed, [value for _, value in changes]], fed)  # at once: random ops draw once
-        return new, [(name, value) for (name, _), value in zip(changes, changed)], in_any_order
+        named = [(name, value) for (name, _), value in zip(changes, changed)]
+        return _Computed(new, named, in_any_order, scopes[tower.number].asked)
 
 
 def _gradients(

@@ -16,6 +16,7 @@ from legacy.source.step.imported_step import ImportedStep, WrittenLoss, keep_pro
 from legacy.source.step.initial import find_initializers, first_values, held_scalars
 from legacy.source.step.losses_of_weights import with_minimized_losses
 from legacy.source.step.training_step import recover_step
+from legacy.source.step.weight_order import clipped_weights, require_clipped_order
 from legacy.source.styles import imported_style, step_style, workload_style
 from legacy.source.styles.docstring import MOST_LISTED, docstring, docstring_of_losses, docstring_of_update, notes_on
 from legacy.source.styles.imported_style import losses_lines, with_equal_losses
@@ -93,6 +94,7 @@ def source_text(
             notes.append("initializers not recognised, the default stands: " + ", ".join(read[:MOST_LISTED]))
         loss = WrittenLoss("tower_loss", plan.phases[0], step.model)
         proof = prove_losses(plan, graph, initial, [loss], model_lines(step.model), values)
+        require_clipped_order(step.clip, clipped_weights(plan, plan.phases[0]), proof.asked)
         notes.append(proof.sentence)
         text = STYLES[style](plan, step, docstring(plan, step, notes), values)
         return Source(in_order(text) if proof.in_any_order else text, notes)

@@ -10,6 +10,7 @@ import tensorflow as tf
 from legacy.source.basics.cut import Cut, cut_part
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.step.derivatives import weight_gradients
+from legacy.source.step.weight_order import clipped_weights
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.graph.importing import import_graph
 from workloads.lifted.plan import indices_label
@@ -61,7 +62,7 @@ def clipping_of_towers(plan: Plan, graph: Graph, phase: Phase) -> Optional[Clip]
     Raises:
       Unwritten: see `find_clipping`.
     """
-    weights, given = _weights(plan, phase), phase.gradients[0]
+    weights, given = clipped_weights(plan, phase), phase.gradients[0]
     raw = weight_gradients(plan, graph, phase, 0)
     sparse = [name for name in weights if indices_label(name) in raw]
     if sparse:
@@ -87,13 +88,9 @@ def clipping_after(plan: Plan, graph: Graph, phase: Phase) -> Optional[Clip]:
     """
     combined = {combine.weight: combine.tensor for combine in phase.combine}
     used = {effect.writes[0]: effect.gradient for effect in phase.effects if effect.gradient}
-    names = [name for name in _weights(plan, phase) if name in combined and name in used]
+    names = [name for name in clipped_weights(plan, phase) if name in combined and name in used]
     before, after = [combined[name] for name in names], [str(used[name]) for name in names]
     return _rule_between(plan, graph, phase, before, after, "combined")
-
-
-def _weights(plan: Plan, phase: Phase) -> List[str]:
-    return [v.name for v in plan.variables if v.role == "weight" and v.name in phase.gradients[0]]
 
 
 def _rule_between(

@@ -20,6 +20,7 @@ from legacy.source.step.learning import (
 from legacy.source.step.model import Model, has_own_variables, recover_model
 from legacy.source.step.schedules import LearningRate, find_learning_rate
 from legacy.source.step.statistics import Statistics, find_statistics
+from legacy.source.step.weight_order import clipped_weights, in_clipped_order
 from workloads.numerics.statistics import FIRST_TOWER
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ def recover_step(
     if parts.reasons:
         raise Unwritten("\n".join(dict.fromkeys(parts.reasons)))
     assert model is not None and rule is not None and learning_rate is not None and combine is not None
+    model = in_clipped_order(model, clipped_weights(plan, phase), clip)
     return TrainingStep(model, rule, learning_rate, combine, clip, average)
 
 
