@@ -114,8 +114,12 @@ def _variable_behind(graph: Graph, state: VariableUses, tensor: TensorId) -> str
 
 
 def _averages(graph: Graph, state: VariableUses, effects: Sequence[Effect], weights: set[str]) -> dict[str, str]:
-    """{variable: weight} of moving averages: what is assigned is computed from the variable and one weight like it."""
+    """{variable: weight} of moving averages: what is assigned is computed from the variable and one weight like it.
+
+    An average of a weight that is frozen, so that no op changes it, is one too, if it is moved by their difference.
+    """
     found = {}
+    changed = {variable for effect in effects for variable in effect.writes}
     for effect in effects:
         average = effect.writes[0]
         if effect.node in state.rules or len(effect.writes) != 1 or average in weights or "Assign" not in effect.op:
@@ -125,7 +129,22 @@ def _averages(graph: Graph, state: VariableUses, effects: Sequence[Effect], weig
         moved = len(sources) == 1 and average in owners
         if moved and state.variables[sources[0]].shape == state.variables[average].shape:
             found[average] = sources[0]
+        still = [name for name in owners if name not in changed]
+        frozen = [name for name in still if _is_moved_towards(graph, state, effect, name, owners)]
+        if not sources and len(frozen) == 1:
+            found[average] = frozen[0]
     return found
+
+
+def _is_moved_towards(graph: Graph, state: VariableUses, effect: Effect, source: str, owners: set[str]) -> bool:
+    """Whether an assignment has the difference of its variable and `source`, and else only numbers, as of a decay."""
+    average = effect.writes[0]
+    shapes = {name: state.variables[name].shape for name in {average, *owners}}
+    if shapes[average] != shapes[source] or any(shapes[name] for name in owners - {average, source}):
+        return False
+    behind = graph.ancestors([parse_tensor_name(value).node for value in effect.values], controls=False)
+    gaps = [graph.inputs(node) for node in behind if graph.type(node) == "Sub"]
+    return {average, source} in [{_variable_behind(graph, state, tensor) for tensor in gap} for gap in gaps]
 
 
 def _variables_behind(graph: Graph, state: VariableUses, tensors: Iterable[TensorId]) -> set[str]:

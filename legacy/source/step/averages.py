@@ -60,8 +60,13 @@ def find_average(plan: Plan, graph: Graph, phase: Phase, counters: Sequence[str]
     effects = [effect for effect in phase.effects if effect.writes[0] in averaged]
     if not effects:
         return None
-    found = {_average_of(plan, graph, phase, effect, averaged[effect.writes[0]], counters) for effect in effects}
     weights = {v.name for v in plan.variables if v.role == "weight"}
+    frozen = [effect.writes[0] for effect in effects if averaged[effect.writes[0]] not in weights]
+    if frozen:
+        raise Unwritten(
+            f"moving averages: {frozen[0]!r} is of a variable that is not trained; a workload's are of weights"
+        )
+    found = {_average_of(plan, graph, phase, effect, averaged[effect.writes[0]], counters) for effect in effects}
     if len(found) > 1 or {averaged[effect.writes[0]] for effect in effects} != weights or len(effects) != len(weights):
         raise Unwritten("moving averages: not one of each weight, or not all of one kind")
     return found.pop()

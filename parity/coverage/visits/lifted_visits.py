@@ -92,9 +92,13 @@ def _visits(workload: LiftedWorkload, numbers: Sequence[int], last: State, more:
 
 
 def _halved_statistics(plan: Plan, state: State) -> Arrays:
-    """Returns the statistics, those that are no counters halved: an average of what nothing changes stands still."""
+    """Returns the statistics, those that are no counters halved: an average of what nothing changes stands still.
+
+    A variable that no op changes keeps its value, so that its average is away from it.
+    """
+    written = {name for phase in plan.phases for effect in phase.effects for name in effect.writes}
     floats = {v.name for v in plan.variables if v.role == "statistic" and v.dtype.startswith("float")}
-    halved = {name for name in floats & set(state.statistics) if not is_counter(plan, name)}
+    halved = {name for name in floats & written & set(state.statistics) if not is_counter(plan, name)}
     return {name: times(value, 0.5) if name in halved else value for name, value in state.statistics.items()}
 
 

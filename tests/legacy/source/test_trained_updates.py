@@ -182,8 +182,19 @@ def parts_of_a_gradient():
     return v1.train.FtrlOptimizer(0.125).apply_gradients([(tf.add_n(towers(gradient)) / TOWERS, w)])
 
 
+def averages_with_a_frozen_one():
+    """Averages of a weight, and of one that is not trained."""
+    xs, w, frozen = split_batch(), weight("w", [3, 2]), plain("frozen", [2], 2.0)
+    loss = towers(lambda tower: tf.reduce_sum(tf.tanh(tf.matmul(xs[tower], w) * frozen) ** 2))
+    mean = tf.add_n([tf.gradients(one, [w])[0] for one in loss]) / TOWERS
+    train = v1.train.GradientDescentOptimizer(0.25).apply_gradients([(mean, w)])
+    with tf.control_dependencies([train]):
+        return v1.train.ExponentialMovingAverage(0.5).apply([w, frozen])
+
+
 #: {program: a line of its source}.
 PROGRAMS = {
+    averages_with_a_frozen_one: '"frozen/ExponentialMovingAverage"',
     mean_of_the_inputs: "    parts = gather(context, part)",
     rows_made_dense_scaled_and_clipped: '["net/emb"][0] / 8.0',
     parts_of_a_gradient: "    return tf.add_n([y, z, x]) + 0.01 * ",

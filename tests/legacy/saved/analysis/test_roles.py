@@ -45,6 +45,37 @@ def test_what_is_moved_towards_a_weight_of_another_shape_is_no_average():
     assert roles_of(build)["mean"] == ("statistic", "", None)
 
 
+def frozen_average(change=None):
+    """A program with an average of a frozen variable `f`; `change(f)` changes it, too."""
+
+    def build():
+        w, f = variable("w"), variable("f", trainable=False)
+        counter = v1.get_variable("step", initializer=3.0, use_resource=False, trainable=False)
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.constant([1.0, 1.0]), w)])
+        v1.train.ExponentialMovingAverage(0.5, counter).apply([f])
+        change and change(f)
+
+    return build
+
+
+def test_an_average_of_a_frozen_weight_is_an_average():
+    assert roles_of(frozen_average())["f/ExponentialMovingAverage"] == ("average", "f", None)
+
+
+def test_an_average_of_what_the_step_changes_is_a_statistic():
+    found = roles_of(frozen_average(lambda f: v1.assign(f, [0.0, 1.0])))
+    assert found["f/ExponentialMovingAverage"] == ("statistic", "", None)
+
+
+def test_what_is_multiplied_by_a_frozen_variable_is_no_average():
+    def build():
+        w, factor, mean = variable("w"), variable("factor", trainable=False), variable("mean", trainable=False)
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.constant([1.0, 1.0]), w)])
+        v1.assign(mean, mean * factor)
+
+    assert roles_of(build)["mean"] == ("statistic", "", None)
+
+
 def test_what_is_computed_from_very_many_tensors_is_no_average():
     def build(depth):
         w, average = variable("w"), variable("average", trainable=False)
