@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import abc
 import collections
+import copy
 from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Optional, Tuple
 
 import tensorflow as tf
@@ -106,6 +107,12 @@ class Frame(abc.ABC):
         self.masks: Tensors = collections.OrderedDict()
         self.taps: Tensors = collections.OrderedDict()
         self.tap_gradients: Tensors = {}
+
+    def of(self, replica: int) -> Frame:
+        """Returns the frame of another replica, with this one's variables: its random numbers are the other's."""
+        other = copy.copy(self)
+        other.replica = replica
+        return other
 
     @abc.abstractmethod
     def variable(self, name: str, shape: tuple[int, ...], initializer: Initializer, trainable: bool) -> tf.Tensor:

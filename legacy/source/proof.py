@@ -192,7 +192,7 @@ def _new_results(
                 if name in tower.names.copied:
                     value = np.stack([value] * (tower.plan.batch or ROWS))
                 batch[name] = given(value.astype(np.int32) if value.dtype.kind == "i" else value)
-            made = loss(scopes[tower.number if with_others else number], batch)
+            made = loss(scopes[number], batch)
             results[number] = list(made) if isinstance(made, (list, tuple)) else [made]
         result, *parts = results[tower.number]
         if loss_of_all is not None:

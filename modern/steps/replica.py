@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 #: Tensors by name.
 Tensors = dict[str, tf.Tensor]
-#: Function from the name of a random stream to its key in this step, int32 [2].
-NoiseKey = Callable[[str], tf.Tensor]
+#: Function from (number of a replica, name of a random stream) to the stream's key in this step, int32 [2].
+NoiseKey = Callable[[int, str], tf.Tensor]
 #: Function from (number of a replica, name of a random stream) to the first number of the stream's keys.
 NoiseNumber = Callable[[int, str], int]
 
@@ -56,7 +56,7 @@ class _ReplicaFrame(Frame):
         return self._values[name]
 
     def noise_seed(self, name: str) -> tf.Tensor:
-        return self._key(name)
+        return self._key(self.replica, name)
 
 
 def run_train_op(
@@ -83,8 +83,8 @@ def run_train_op(
     variables = {**local.weights, **local.slots, **local.statistics, **local.averages}
     steps = local.step.read_value()
 
-    def key(noise: str) -> tf.Tensor:
-        return tf.stack([tf.constant(noise_number(replica, noise), tf.int32), tf.cast(steps, tf.int32)])
+    def key(drawing: int, noise: str) -> tf.Tensor:
+        return tf.stack([tf.constant(noise_number(drawing, noise), tf.int32), tf.cast(steps, tf.int32)])
 
     values = {name: variable.read_value() for name, variable in variables.items()}
     step = tf.cast(values[workload.counter], tf.int64) if workload.counter else steps

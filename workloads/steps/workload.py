@@ -59,6 +59,10 @@ class StepScope(Scope):
         self.later_updates: List[Tuple[str, Any]] = []
         self.gradients_found: Tensors = {}
 
+    def of(self, replica: int) -> StepScope:
+        """Returns the scope of another replica, for its batch: it draws the other's random numbers."""
+        return StepScope(self._frame.of(replica), self.values)
+
     def update(self, name: str, value: Any) -> None:
         if name in self.updates:
             self.later_updates.append((name, value))

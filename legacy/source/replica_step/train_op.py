@@ -55,7 +55,11 @@ def train_op_text(update: WrittenUpdate, functions: str, style: str = "standalon
     minimized = [_minimized(numbers) for numbers in path.weights_of_losses()]
     if loss.with_others:
         body += ["batches = zip(*(gather(context, value) for value in batch.values()))"]
-        body += [f"results = [{loss.function}(scope, dict(zip(batch, values))) for values in batches]"]
+        drawing = any(f"scope.{name}(" in functions for name in ("uniform", "normal", "truncated_normal"))
+        of_batch, batches = (
+            ("scope.of(n)", "n, values in enumerate(batches)") if drawing else ("scope", "values in batches")
+        )
+        body += [f"results = [{loss.function}({of_batch}, dict(zip(batch, values))) for {batches}]"]
         body += [f"{', '.join([*losses, *update.factor.parts, '*_'])} = results[scope.replica]"]
         body += [f"minimized = {loss.function_of_all}(scope, results)"]
         minimized = ["minimized"]

@@ -11,6 +11,7 @@ from legacy.source.basics.rendering import WIDTH, literal_text
 from legacy.source.standalone.text import (
     DEFAULT_INITIALIZER,
     NOISE,
+    OF_REPLICA,
     OF_TURNS,
     REPLICAS,
     SCOPE,
@@ -70,13 +71,23 @@ def constants_of(
     return lines + _inputs_lines(models[0])
 
 
-def scope_text(models: Sequence[Model], text: str) -> str:
-    """Returns the text of the scope, with the functions that the models' text calls."""
+def scope_text(models: Sequence[Model], text: str, of_others: bool = False) -> str:
+    """Returns the text of the scope, with the functions that the models' text calls.
+
+    Args:
+      models: of the losses.
+      text: of their functions.
+      of_others: whether a replica runs the loss of another one.
+
+    Returns:
+      The text.
+    """
     drawn = [function for name, function in NOISE.items() if f"scope.{name}(" in text]
     scope = SCOPE_WITH_UPDATES if any(any(model.statistics.proposals) for model in models) else SCOPE
     scope = SCOPE_WITH_LATER_UPDATES if any(model.statistics.changes_again for model in models) else scope
     scope = scope.replace(*DEFAULT_INITIALIZER) if any(map(_leaves_initializers_out, models)) else scope
     scope += REPLICAS if "scope.replicas" in text else ""
+    scope += OF_REPLICA if of_others and drawn else ""
     drawing = "".join([*drawn, SEED]) if drawn else ""
     for old, new in OF_TURNS if re.search(r"\bturn=", text) else ():
         drawing = drawing.replace(old, new)

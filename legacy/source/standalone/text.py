@@ -47,6 +47,11 @@ REPLICAS = """
     def replicas(self):
         return tf.distribute.get_strategy().num_replicas_in_sync
 """
+#: What a train op asks for that runs the loss of another replica, with its random numbers.
+OF_REPLICA = """
+    def of(self, replica):
+        return Scope(self.values, self.step, replica)
+"""
 #: {function of a scope that draws random numbers: its text}.
 NOISE = {
     name: f"""

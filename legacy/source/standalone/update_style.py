@@ -69,7 +69,10 @@ def module_text(
     parts = [functions, *(train_op_text(update, functions) for update in step.updates)]
     names = ", ".join(update.function for update in step.updates)
     parts += [*([GATHER] if step.gathers else []), f"TRAIN_OPS = [{names}]"]
-    parts += [scope_text(models, functions), _trainer_text(step, bool(slots), counter, owners)]
+    parts += [
+        scope_text(models, functions, any(loss.with_others for loss in step.losses)),
+        _trainer_text(step, bool(slots), counter, owners),
+    ]
     parts.append(_main_text(not step.any_number))
     return text + "".join("\n\n\n" + part.rstrip("\n") for part in parts) + "\n"
 

@@ -60,8 +60,10 @@ def find_minimized(
     Raises:
       Unwritten: the results of a tower depend on more than its data and the variables that all share.
     """
-    if towers.changes_statistics or plan.noise or phase.other_losses:
-        what = "random numbers" if plan.noise else "statistics" if towers.changes_statistics else "several losses"
+    seeded = any(entry.how == "seeded" for entry in plan.noise)
+    if towers.changes_statistics or seeded or plan.common_noise or phase.other_losses:
+        random = "random numbers that only its own ops draw" if seeded else "the random numbers of all towers"
+        what = "statistics" if towers.changes_statistics else "several losses" if phase.other_losses else random
         raise Unwritten(f"towers: a tower's loss contains results of another one, which has {what}")
     targets = [_minimized(plan, graph, phase, tower) for tower in range(plan.towers)]
     takers = _towers_of_nodes(plan, graph, targets)
@@ -72,7 +74,7 @@ def find_minimized(
         given: Dict[str, Expression] = {tensor: Name(text) for tensor, text in results.items()}
         given[phase.losses[tower]] = Name(f"results[{tower}][0]")
         lines = _body_lines(towers, tower, target.name, given)
-        if any(re.search(r"\bbatch(_size)?\b", line) for line in lines):
+        if any(re.search(r"\bbatch(_size)?\b|\bscope\.(uniform|normal|truncated_normal)\(", line) for line in lines):
             raise Unwritten(f"towers: tower {tower} minimizes more of its data than results that all towers have")
         last = tower == plan.towers - 1
         body += lines if last else [f"{_INDENT}if scope.replica == {tower}:", *(_INDENT + line for line in lines)]
