@@ -23,8 +23,8 @@ def clipped_weights(plan: Plan, phase: Phase) -> List[str]:
 def in_clipped_order(model: Model, weights: Sequence[str], rule: Optional[Clip]) -> Model:
     """Returns a model that asks for its weights in the order in which a rule adds their gradients.
 
-    Weights stand in the order in which the loss first asks for them. Where that is another one than the old graph's,
-    the first weights get a line of their own before all else, as few as are needed.
+    Weights stand in the order in which the loss first asks for them. One that the loss would ask for behind a weight
+    that comes after it in the old graph gets a line of its own before that one.
 
     Args:
       model: of the loss.
@@ -40,9 +40,20 @@ def in_clipped_order(model: Model, weights: Sequence[str], rule: Optional[Clip])
     found = _asked_for(model.statements)
     if set(found) != set(weights):
         return model
-    first = next(n for n in range(len(weights) + 1) if [w for w in found if w not in weights[:n]] == weights[n:])
-    statements = _asked_for_first(model.statements, [found[name] for name in weights[:first]])
+    statements = _with_early_lines(model.statements, _early(model.statements, weights), found)
     return model._replace(statements=statements, others=[in_clipped_order(one, weights, rule) for one in model.others])
+
+
+def _early(statements: Sequence[Statement], weights: Sequence[str]) -> Dict[int, List[str]]:
+    """Returns {number of a statement: weights that must have a line before it}, as few as are needed."""
+    left, early = list(weights), {}
+    for number, statement in enumerate(statements):
+        own = [name for name in _asked_for([statement]) if name in left]
+        due = left[: max((left.index(name) + 1 for name in own), default=0)]
+        count = next(n for n in range(len(due) + 1) if [name for name in own if name not in due[:n]] == due[n:])
+        early[number] = due[:count]
+        left = left[len(due) :]
+    return early
 
 
 def require_clipped_order(rule: Optional[Clip], weights: Sequence[str], asked: Sequence[str]) -> None:
@@ -74,17 +85,20 @@ def _asked_for(statements: Sequence[Statement]) -> Dict[str, Variable]:
     return found
 
 
-def _asked_for_first(statements: Sequence[Statement], variables: Sequence[Variable]) -> List[Statement]:
-    """Returns statements that begin with a line for each of some variables, whose value the others use."""
-    lines = {s.expression.name: s for s in statements if s.expression in variables and len(s.targets) == 1}  # type: ignore[union-attr]
-    targets = {v.name: lines[v.name].targets[0] if v.name in lines else "!" + v.name for v in variables}
+def _with_early_lines(
+    statements: Sequence[Statement], early: Dict[int, List[str]], variables: Dict[str, Variable]
+) -> List[Statement]:
+    """Returns statements with a line for each early weight, whose value the others use."""
+    moved = {name for names in early.values() for name in names}
+    lines = {s.expression.name: s for s in statements if isinstance(s.expression, Variable) and len(s.targets) == 1}
+    targets = {name: lines[name].targets[0] if name in lines else "!" + name for name in moved}
 
     def given(part: Expression) -> Expression | None:
-        is_first = isinstance(part, Variable) and part.name in targets
-        return Value(targets[part.name]) if is_first else None  # type: ignore[union-attr]
+        return Value(targets[part.name]) if isinstance(part, Variable) and part.name in targets else None
 
-    kept = [statement for statement in statements if statement not in lines.values()]
-    return [
-        *(Statement((targets[variable.name],), variable) for variable in variables),
-        *(statement._replace(expression=replace(statement.expression, given)) for statement in kept),
-    ]
+    result: List[Statement] = []
+    for number, statement in enumerate(statements):
+        result += [Statement((targets[name],), variables[name]) for name in early[number]]
+        if not any(statement is lines.get(name) for name in moved):
+            result.append(statement._replace(expression=replace(statement.expression, given)))
+    return result

@@ -4,8 +4,11 @@ import pytest
 import tensorflow as tf
 
 from legacy.source import source as sources
+from legacy.source.basics.expressions import Value, Variable, call
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.step.weight_order import require_clipped_order
+from legacy.source.lines.statements import Statement
+from legacy.source.step.model import Model
+from legacy.source.step.weight_order import in_clipped_order, require_clipped_order
 from tests.legacy.source.trained import assert_trains_alike, assert_workload_verified, source_of
 from tests.legacy.variants.programs import TOWERS, lifted, split_batch, towers
 from workloads.numerics.clip_rule import Clip
@@ -50,6 +53,24 @@ def test_weights_that_the_old_program_made_first_are_asked_for_first(where, tmp_
     assert len(lines) == len(SIZES) - 1 and f'where="{where}"' in source.text
     assert_trains_alike(setup, tmp_path)
     assert_workload_verified(setup, tmp_path, source)
+
+
+def test_only_weights_that_would_be_asked_for_too_late_have_a_line_before():
+    a, b, c, d = (Variable(name, (2, 2)) for name in "abcd")
+    lines = [Statement(("x:0",), call("f", a)), Statement(("y:0",), call("g", Value("x:0"), c))]
+    lines += [Statement(("b:0",), b), Statement((), call("h", Value("y:0"), d, Value("b:0")))]
+    model = Model(lines, *[None] * 7)
+    assert in_clipped_order(model, ["a", "b", "c", "d"], Clip(1.0)).statements == [
+        lines[0],
+        lines[2],
+        lines[1],
+        lines[3],
+    ]
+    early = in_clipped_order(model, ["a", "d", "c", "b"], Clip(1.0)).statements
+    assert early[1] == Statement(("!d",), d) and early[-1] == Statement(
+        (), call("h", Value("y:0"), Value("!d"), Value("b:0"))
+    )
+    assert in_clipped_order(model, ["a", "c", "b", "d"], Clip(1.0)).statements == lines
 
 
 def test_a_source_that_asks_for_them_in_another_order_has_no_clipping_of_its_own(tmp_path, monkeypatch):
