@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from legacy.source.basics.expressions import OMIT, Listing, Literal, Name, call
 from legacy.source.ops.constants import band_expression, constant_expression, range_expression
+from legacy.source.ops.tables import block_expression
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -203,11 +204,13 @@ def write_broadcast(op: OpView) -> Expression | None:
 
 
 def write_table(op: OpView) -> Expression | None:
-    """Writes a constant that is too large to be listed, if it is one number, a range or a band."""
+    """Writes a constant that is too large to be listed, if it is one number, a range, a band, or few blocks."""
     value = tf.make_ndarray(op.operation.get_attr("value"))
     if value.size and (value == value.flat[0]).all():
         return constant_expression(value)
-    return (range_expression(value) or band_expression(value)) if value.dtype.kind in "fi" else None
+    if value.dtype.kind not in "fi":
+        return None
+    return range_expression(value) or band_expression(value) or block_expression(value)
 
 
 WRITERS: Dict[str, Callable[[OpView], Expression | None]] = {

@@ -196,7 +196,8 @@ def _require_no_tables(statements: Sequence[Statement]) -> None:
     for statement in statements:
         for part in calls(statement.expression):
             if part.function == "tf.raw_ops.Const":
-                raise Unwritten(f"model: a table of numbers, {statement.targets}, is too large to be written")
+                name = ", ".join(map(repr, statement.targets)) or "in the result"
+                raise Unwritten(f"model: a table of numbers without few blocks, {name}, is too large to be written")
 
 
 def _changed_together(statistics: Statistics) -> List[List[Proposal]]:

@@ -1,5 +1,6 @@
 """Updates of programs of their time, written as standalone sources, which train with the bits of the lift."""
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -192,9 +193,23 @@ def averages_with_a_frozen_one():
         return v1.train.ExponentialMovingAverage(0.5).apply([w, frozen])
 
 
+def masked_weight():
+    """A weight of which a mask leaves a triangle of blocks."""
+    xs, w, v = split_batch(), weight("w", [3, 12]), weight("v", [12, 24])
+    mask = tf.constant(np.repeat(np.triu(np.ones((12, 12), np.float32), 1), 2, axis=1))
+
+    def gradients(tower):
+        hidden = tf.tanh(tf.matmul(xs[tower], w))
+        return tf.gradients(tf.reduce_sum(tf.matmul(hidden, v * mask) ** 2), [w, v])
+
+    mean = [tf.add_n(pair) / TOWERS for pair in zip(*towers(gradients))]
+    return v1.train.MomentumOptimizer(0.125, 0.5).apply_gradients(zip(mean, [w, v]))
+
+
 #: {program: a line of its source}.
 PROGRAMS = {
     averages_with_a_frozen_one: '"frozen/ExponentialMovingAverage"',
+    masked_weight: "tf.repeat(tf.ones([12, 12], tf.float32) - tf.linalg.band_part(",
     mean_of_the_inputs: "    parts = gather(context, part)",
     rows_made_dense_scaled_and_clipped: '["net/emb"][0] / 8.0',
     parts_of_a_gradient: "    return tf.add_n([y, z, x]) + 0.01 * ",
@@ -209,7 +224,7 @@ PROGRAMS = {
 
 
 #: Those that a workload's fields describe.
-FIELDS = (rate_in_a_variable, centers_moved_in_rows)
+FIELDS = (masked_weight, rate_in_a_variable, centers_moved_in_rows)
 
 
 @pytest.mark.parametrize("build", PROGRAMS)
