@@ -181,7 +181,8 @@ def source_with_import(
         step = keep_proven(step, prove)
         notes, proof = [note for loss in step.losses for note in notes_on(loss.model, [])], prove(step)
     except (Unwritten, *_SURPRISES) as error:
-        raise _refusal(plan, error) from error
+        reasons = dict.fromkeys([*_reason(reason).splitlines(), *_reason(error).splitlines()])
+        raise _refusal(plan, Unwritten("\n".join(reasons))) from error
     if not folder:
         hint = "with --out, the losses are written, and the rest is imported from its folder"
         raise _refusal(plan, Unwritten("\n".join([*step.reasons, hint])))

@@ -54,7 +54,10 @@ def input_names(plan: Plan) -> InputNames:
       Unwritten: an input is no batch of examples.
     """
     data = [entry for entry in plan.inputs + plan.common if entry.kind != "setting"]
+    dealt = {entry.origin for entry in data if entry.kind == "batch"}
     for entry in data:
+        if entry.kind == "same" and entry.origin in dealt:
+            raise Unwritten(f"inputs: towers use all of {entry.origin!r}, or its size, and not only their parts of it")
         if entry.is_copied and _is_batch_of_all(plan, entry):
             raise Unwritten(f"inputs: {entry.name!r} is as long as a batch, and used whole, not shared out to towers")
         if not (entry.kind == "batch" or entry.is_copied) or entry in plan.common:
