@@ -2,7 +2,7 @@
 
 A session runs a graph by the rules of the version that it was written for, but a function has none: it is run by the
 present rules, and ops that were removed since are refused. `TensorArray` of TensorFlow 0.12 is one: its handle was a
-string, and is a resource now.
+string, and is a resource now; its flow began as a constant, and is an output of the op now.
 """
 
 from __future__ import annotations
@@ -42,6 +42,30 @@ def replace_old_ops(graph_def: Any) -> None:
         node.op = SUCCESSORS[node.op]
     if old:
         _retype_handles(graph_def)
+        _join_flows(graph_def)
+
+
+def _join_flows(graph_def: Any) -> None:
+    """Makes the flow of each array begin at its op, where it was a constant beside it; both are 0.0."""
+    nodes = {node.name: node for node in graph_def.node}
+
+    def source(text: str) -> str:
+        node = nodes.get(parse(text).node)
+        while node is not None and node.op in _PASSES:
+            node = nodes.get(parse(node.input[0]).node)
+        return "" if node is None else str(node.name)
+
+    flows: Dict[str, str] = {}
+    for node in graph_def.node:
+        if node.op in SUCCESSORS.values() and node.op != "TensorArrayV3":
+            data = [text for text in node.input if not text.startswith("^")]
+            array, flow = source(data[0]), source(data[-1])
+            if array and flow and nodes[array].op == "TensorArrayV3" and nodes[flow].op == "Const":
+                flows[flow] = array
+    for node in graph_def.node:
+        for number, text in enumerate(node.input):
+            if text in flows:
+                node.input[number] = f"{flows[text]}:1"
 
 
 def _retype_handles(graph_def: Any) -> None:

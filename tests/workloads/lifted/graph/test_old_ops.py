@@ -42,8 +42,9 @@ def test_tensor_arrays_of_old_graphs_run_in_functions():
     assert {"TensorArrayV2", "TensorArrayWriteV2"} < {node.op for node in graph_def.node}
     replace_old_ops(graph_def)
     assert not {node.op for node in graph_def.node} & set(SUCCESSORS)
-    enters = [node for node in graph_def.node if node.op == "Enter" and node.input[0].startswith("TensorArray")]
-    assert enters and all(node.attr["T"].type == tf.resource.as_datatype_enum for node in enters)
+    entered = {node.input[0]: node.attr["T"].type for node in graph_def.node if node.op == "Enter"}
+    assert entered["TensorArrayV3"] == tf.resource.as_datatype_enum
+    assert "TensorArrayV3:1" in entered and "Const" not in entered  # its flow begins at the array
     assert run_in_a_function(graph_def) == np.square([0.0, 1.0, 2.0]).tolist()
 
 
