@@ -11,8 +11,8 @@ import numpy as np
 import legacy.factory
 from legacy.towers.graph_program import GraphProgram
 from parity.comparison.setup import Setup
-from parity.coverage.graph.loop_constants import with_loop_constants_outside
 from parity.coverage.graph.mutants import MutatedTowers
+from parity.coverage.graph.outside_constants import with_constants_outside
 from parity.coverage.measuring import detector
 from parity.coverage.measuring.detector import Detector
 from parity.coverage.measuring.measurement import Measurement
@@ -109,7 +109,7 @@ def _towers(setup: Setup) -> MutatedTowers:
     source, job = setup.make_source(setup.job), setup.job
     if job.workload.is_lifted:
         lift = as_lifted(job.workload)
-        graph = Graph(with_loop_constants_outside(lift.graph.graph_def))
+        graph = Graph(with_constants_outside(lift.graph.graph_def))
         job = dataclasses.replace(job, workload=dataclasses.replace(lift, graph=graph))
     program = legacy.factory.legacy_program(job, source, options, setup.devices(), setup.replicated)
     assert isinstance(program, GraphProgram)  # both kinds of legacy programs are

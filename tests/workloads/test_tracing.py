@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from tests.cases import Dyadic, Everything
 from workloads import initializers, tracing
+from workloads.frame import NoiseSpec
 from workloads.selection import registry
 from workloads.support.errors import InputError
 
@@ -79,7 +80,7 @@ def test_only_models_with_untrained_variables_have_statistics():
 
 
 def test_the_noise_and_the_decayed_weights_of_a_model_are_found():
-    assert tracing.trace_noise(Everything(), 4, "float32") == {"dropout": ((4, 5), "uniform")}
+    assert tracing.trace_noise(Everything(), 4, "float32") == {"dropout": NoiseSpec((4, 5), "uniform")}
     assert tracing.trace_decayed(Everything()) == ("first/weights",)
     assert tracing.trace_decayed(Everything(weight_decay=0.0)) == ()
 

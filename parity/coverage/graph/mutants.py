@@ -13,7 +13,7 @@ from legacy.towers.graph_program import GraphProgram
 from parity.comparison import stages
 from parity.comparison.floats import length
 from parity.coverage.graph.constants import ConstantIndex, GraphConstant
-from parity.coverage.graph.loop_constants import OUTSIDE
+from parity.coverage.graph.outside_constants import OUTSIDE
 from parity.coverage.mutant import Choice, Effect, Mutant
 from parity.coverage.observed_step import ObservedStep
 from workloads.program import State, StepRecord
