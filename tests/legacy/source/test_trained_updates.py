@@ -223,6 +223,12 @@ PROGRAMS = {
 }
 
 
+def test_an_average_of_a_variable_that_is_not_trained_is_the_reason_why_no_field_has_it(tmp_path):
+    source = source_of(lifted(averages_with_a_frozen_one, tmp_path))
+    (note,) = [note for note in source.notes if note.startswith("update as in the old graph")]
+    assert "is of a variable that is not trained; a workload's are of weights" in note
+
+
 #: Those that a workload's fields describe.
 FIELDS = (masked_weight, rate_in_a_variable, centers_moved_in_rows)
 
