@@ -148,7 +148,7 @@ class Scope:
         Returns:
           the numbers.
         """
-        return tf.cast(self._frame.noise(self._prefix + name, _sizes(shape), "uniform", turn), self.dtype)
+        return self._noise(name, shape, "uniform", turn)
 
     def normal(self, name: str, shape: Sizes, turn: tf.Tensor | None = None) -> tf.Tensor:
         """Returns noise of mean 0 and deviation 1, its own for every (seed, step, replica, name), as `uniform`.
@@ -161,7 +161,7 @@ class Scope:
         Returns:
           the numbers.
         """
-        return tf.cast(self._frame.noise(self._prefix + name, _sizes(shape), "normal", turn), self.dtype)
+        return self._noise(name, shape, "normal", turn)
 
     def truncated_normal(self, name: str, shape: Sizes, turn: tf.Tensor | None = None) -> tf.Tensor:
         """Returns noise as `normal` does, redrawn where it is more than two deviations from 0.
@@ -174,7 +174,11 @@ class Scope:
         Returns:
           the numbers.
         """
-        return tf.cast(self._frame.noise(self._prefix + name, _sizes(shape), "truncated_normal", turn), self.dtype)
+        return self._noise(name, shape, "truncated_normal", turn)
+
+    def _noise(self, name: str, shape: Sizes, kind: str, turn: tf.Tensor | None) -> tf.Tensor:
+        """Draws noise of one of the kinds of `Frame.noise`."""
+        return tf.cast(self._frame.noise(self._prefix + name, _sizes(shape), kind, turn), self.dtype)
 
     def keep(self, name: str, shape: Sizes, rate: float) -> tf.Tensor:
         """Draws the mask of a dropout, which the step's record will hold.

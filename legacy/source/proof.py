@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Sequence, Tuple
 import numpy as np
 import tensorflow as tf
 
+from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.source.given_scope import GivenFrame, GivenScope
 from legacy.source.made_up_tower import ROWS, Tower, made_up_data, value_of
@@ -35,7 +36,7 @@ IN_ORDER = tf.AggregationMethod.EXPERIMENTAL_TREE
 _THIRD_PART = re.compile(r"_gradient_sum(_\d+)?/AddN_1$")
 #: Name of the loss among the results of a tower.
 LOSS = "loss"
-_SUBTRACTS, _ADDS = ("AssignSub", "AssignSubVariableOp"), ("AssignAdd", "AssignAddVariableOp")
+_SUBTRACTS = ("AssignSub", "AssignSubVariableOp")
 
 
 class Comparison(NamedTuple):
@@ -145,7 +146,7 @@ def _numbered(names: Sequence[str]) -> List[str]:
 def _changed(proposal: Proposal, before: np.ndarray, change: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
     """Returns a statistic after a change of all of it, or of some rows."""
     if rows is None:
-        sign = -1 if proposal.op in _SUBTRACTS else 1 if proposal.op in _ADDS else 0
+        sign = -1 if proposal.op in _SUBTRACTS else 1 if proposal.op in op_types.ADDS else 0
         return np.asarray(before + sign * change, before.dtype) if sign else change
     after = np.array(before)
     function = {"Sub": np.subtract.at, "Add": np.add.at}.get(proposal.op[-3:], np.ndarray.__setitem__)

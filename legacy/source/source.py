@@ -150,8 +150,7 @@ def _source_with_update(
         text = in_order(text) if proof.in_any_order else text
         return Source(text, [*notes, *(f"update as in the old graph: {why}" for why in step.reasons)])
     except (Unwritten, *_SURPRISES) as error:
-        reasons = dict.fromkeys([*_reason(reason).splitlines(), *_reason(error).splitlines()])
-        raise Unwritten("\n".join(reasons)) from error
+        raise _with_both(reason, error) from error
 
 
 def source_with_import(
@@ -181,8 +180,7 @@ def source_with_import(
         step = keep_proven(step, prove)
         notes, proof = [note for loss in step.losses for note in notes_on(loss.model, [])], prove(step)
     except (Unwritten, *_SURPRISES) as error:
-        reasons = dict.fromkeys([*_reason(reason).splitlines(), *_reason(error).splitlines()])
-        raise _refusal(plan, Unwritten("\n".join(reasons))) from error
+        raise _refusal(plan, _with_both(reason, error)) from error
     if not folder:
         hint = "with --out, the losses are written, and the rest is imported from its folder"
         raise _refusal(plan, Unwritten("\n".join([*step.reasons, hint])))
@@ -190,6 +188,11 @@ def source_with_import(
     notes = [*dict.fromkeys(notes), proof, f"imported from {folder}: all but the loss of {written}"]
     notes += [f"not written: {text}" for text in step.reasons]
     return Source(imported_style.module_text(step, docstring_of_losses(plan, step, proof, folder), folder), notes)
+
+
+def _with_both(first: Exception, second: Exception) -> Unwritten:
+    """Returns the reasons of two errors, each once."""
+    return Unwritten("\n".join(dict.fromkeys([*_reason(first).splitlines(), *_reason(second).splitlines()])))
 
 
 def _refusal(plan: Plan, error: Exception) -> InputError:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from legacy.saved.graph import op_types
 from workloads.lifted.graph import TensorId, parse_tensor_name
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from workloads.lifted.plan import Effect
 
 ASSIGNS = ("Assign", "AssignVariableOp")
-ADDS = ("AssignAdd", "AssignAddVariableOp")
 SUBTRACTS = ("AssignSub", "AssignSubVariableOp")
 
 
@@ -27,7 +27,7 @@ def addend(context: Context, effect: Effect) -> float | None:
     if not effect.values:
         return None
     value = parse_tensor_name(effect.values[0])
-    if effect.op in ADDS:
+    if effect.op in op_types.ADDS:
         return scalar(context, value)
     if effect.op not in ASSIGNS or context.graph.type(value.node) not in ("Add", "AddV2"):
         return None

@@ -85,4 +85,4 @@ def is_counter(plan: Plan, variable: str) -> bool:
     if found is None or found.shape != []:
         return False
     ops = {effect.op for phase in plan.phases for effect in phase.effects if variable in effect.writes}
-    return found.dtype.startswith("int") if not ops else ops <= {"AssignAdd", "AssignAddVariableOp"}
+    return found.dtype.startswith("int") if not ops else ops <= set(op_types.ADDS)

@@ -7,9 +7,6 @@ from collections.abc import Collection, Sequence
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import Graph
 
-#: Op types that add to a variable.
-ADDS = ("AssignAdd", "AssignAddVariableOp")
-
 
 def runner_of(graph: Graph, updates: Sequence[str]) -> str:
     """Returns the group that runs some updates, and of several the one that runs least else; "" if there is none."""
@@ -40,7 +37,7 @@ def counters_beside(graph: Graph, targets: Collection[str]) -> dict[str, str]:
 
 def _raised(graph: Graph) -> dict[str, str]:
     """Returns {op: variable} of all that add a constant to a variable."""
-    adds = [name for name in graph.nodes if graph.type(name) in ADDS and len(graph.inputs(name)) > 1]
+    adds = [name for name in graph.nodes if graph.type(name) in op_types.ADDS and len(graph.inputs(name)) > 1]
     return {name: graph.inputs(name)[0].node for name in adds if graph.type(graph.inputs(name)[1].node) == "Const"}
 
 

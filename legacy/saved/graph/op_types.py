@@ -76,6 +76,8 @@ HANDLE_PASSES = ("Identity", "Enter", "Switch", "RefIdentity", "RefEnter", "RefS
 #: Ops that take a handle or a reference and do not change the variable; any other op that takes one is an effect.
 NOT_EFFECTS = HANDLE_PASSES + RESOURCE_READS + ("IsVariableInitialized", "VarIsInitializedOp")
 
+#: Ops that add to a variable.
+ADDS = ("AssignAdd", "AssignAddVariableOp")
 #: Ops whose result shares their first input's memory, like that of Identity, and is another tensor.
 VIEWS = ("Reshape", "Squeeze", "ExpandDims", "StopGradient", "PreventGradient", "CheckNumerics", "Bitcast")
 #: Ops whose result depends on their input's shape alone, and so not on data.

@@ -90,7 +90,7 @@ def _is_bound(whole: WholeGraph, steps: set[str]) -> bool:
 def _adds(graph: Graph, variable: str) -> list[str]:
     """Ops that add to a variable, sorted."""
     users = {user for user, position, _ in graph.users(variable) if position == 0}
-    return sorted(name for name in users if graph.type(name) in ("AssignAdd", "AssignAddVariableOp"))
+    return sorted(name for name in users if graph.type(name) in op_types.ADDS)
 
 
 def _has_step_input(graph: Graph, name: str, steps: set[str]) -> bool:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import re
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from legacy.source.basics.expressions import Argument, Call, Name, leaves, values_used
-from legacy.source.basics.rendering import expression_text
 from legacy.source.lines.holes import with_holes
 from legacy.source.lines.naming import common_folder
 from legacy.source.lines.parameters import Parameters
-from legacy.source.lines.statements import Statement
+from legacy.source.lines.statements import Statement, uses_scope
 from legacy.source.lines.words import function_name, telling_scope
 from legacy.source.ops.view import BATCH_SIZE
 
@@ -77,7 +75,7 @@ def make_function(
     name = function_name(body, scope, taken)
     results = [blocks[0][row].targets[number] for row, number in outputs]
     batch_of = next(iter(work.tensors.values()), "") if has_rows else ""
-    context = ["scope"] if any(map(_needs_scope, body)) else []
+    context = ["scope"] if any(uses_scope(statement.expression) for statement in body) else []
     context += [BATCH_SIZE.text] if needs_batch and not has_rows else []
     function = Function(name, context + work.parameters, work.tensors, body, results, batch_of, scope)
     made = {}
@@ -88,11 +86,6 @@ def make_function(
         targets = tuple(block[row].targets[number] for row, number in outputs)
         made[start] = Statement(targets, Call(name, (*(Argument("", Name(p)) for p in context), *arguments)))
     return function, made
-
-
-def _needs_scope(statement: Statement) -> bool:
-    """Returns whether a statement asks the scope for a variable, random numbers or anything else."""
-    return bool(re.search(r"\bscope\b", expression_text(statement.expression)))
 
 
 def _outputs(statements: Sequence[Statement], starts: Sequence[int], length: int) -> List[Tuple[int, int]]:

@@ -103,8 +103,8 @@ def name_values(
 
 def _layer_name(folder: str, functions: Collection[str]) -> str:
     """Returns the last part of a folder that is not the name of a function as well; "x" if there is none."""
+    words = {re.sub(r"\d+$", "", function) for function in functions}
     for part in reversed(folder.split("/")):
-        words = {re.sub(r"\d+$", "", function) for function in functions}
         name = identifier(part or "x", with_number=True)
         if name not in words:
             return name

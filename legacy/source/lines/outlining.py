@@ -60,10 +60,18 @@ def outline(statements: Sequence[Statement], shape: Callable[[str], Optional[Lis
 
 
 class _Repeated(NamedTuple):
-    """Blocks of statements that do the same: how many lines a function would save at most, their length and starts."""
+    """Blocks of statements that do the same.
+
+    Attributes:
+      saved: how many lines a function would save at most.
+      length: statements of each block.
+      size: about how many lines each takes.
+      starts: of the blocks.
+    """
 
     saved: int
     length: int
+    size: int
     starts: List[int]
 
 
@@ -103,7 +111,7 @@ def _best(
 def _repeated(statements: Sequence[Statement], taken: Set[str]) -> List[_Repeated]:
     """Returns the blocks that stand in several places; those first that may save the most lines."""
     keys = [skeleton(statement.expression)[0] + str(len(statement.targets)) for statement in statements[:-1]]
-    lines = _lines(statements)
+    lines = [1 + len(expression_text(statement.expression)) // LINE for statement in statements]
     found: List[_Repeated] = []
     for length in range(1, min(MOST_STATEMENTS, len(keys) // 2) + 1):
         places: Dict[Tuple[str, ...], List[int]] = collections.defaultdict(list)
@@ -111,10 +119,11 @@ def _repeated(statements: Sequence[Statement], taken: Set[str]) -> List[_Repeate
             places[tuple(keys[start : start + length])].append(start)
         for starts in places.values():
             apart = _apart(starts, length)
-            saved = (len(apart) - 1) * sum(lines[starts[0] : starts[0] + length]) - len(apart) - OVERHEAD
+            size = sum(lines[starts[0] : starts[0] + length])
+            saved = (len(apart) - 1) * size - len(apart) - OVERHEAD
             is_call = length == 1 and _calls(statements[starts[0]], taken)
             if saved > 0 and not is_call:
-                found.append(_Repeated(saved, length, apart))
+                found.append(_Repeated(saved, length, size, apart))
     return sorted(found, key=lambda one: (-one.saved, one.length))
 
 
@@ -138,14 +147,8 @@ def _make(
     function, calls = made
     extra = PER_RESULT * (len(function.results) - 1) + PER_TENSOR * (len(function.tensors) - 1)
     extra += PER_PARAMETER * max(0, len(function.parameters) - USUAL_PARAMETERS)
-    size = sum(_lines(statements[blocks.starts[0] : blocks.starts[0] + length]))
-    score = (len(alike) - 1) * size - sum(map(_lines_of_call, calls.values())) - OVERHEAD - extra
+    score = (len(alike) - 1) * blocks.size - sum(map(_lines_of_call, calls.values())) - OVERHEAD - extra
     return _Made(score, length, function, calls)
-
-
-def _lines(statements: Sequence[Statement]) -> List[int]:
-    """Returns about how many lines each of some statements takes."""
-    return [1 + len(expression_text(statement.expression)) // LINE for statement in statements]
 
 
 def _lines_of_call(statement: Statement) -> int:

@@ -101,7 +101,7 @@ def shared_data_first(statements: Sequence[Statement]) -> list[Statement]:
     """
     fixed: Dict[str, int] = {}  # {target: number of its statement}
     for number, (targets, expression) in enumerate(statements[:-1]):
-        if targets and _is_of_data(expression) and all(tensor in fixed for tensor in values_used(expression)):
+        if targets and not uses_scope(expression) and all(tensor in fixed for tensor in values_used(expression)):
             fixed.update(dict.fromkeys(targets, number))
     uses = collections.Counter(tensor for s in statements for tensor in set(values_used(s.expression)))
     todo = [fixed[tensor] for tensor in fixed if uses[tensor] > 1]
@@ -114,9 +114,9 @@ def shared_data_first(statements: Sequence[Statement]) -> list[Statement]:
     return [statements[n] for n in sorted(first)] + [s for n, s in enumerate(statements) if n not in first]
 
 
-def _is_of_data(expression: Expression) -> bool:
-    """Returns whether an expression uses nothing of the scope: neither variables nor random numbers."""
-    return not re.search(r"\bscope\b", expression_text(expression))
+def uses_scope(expression: Expression) -> bool:
+    """Returns whether an expression asks the scope for a variable, random numbers or anything else."""
+    return bool(re.search(r"\bscope\b", expression_text(expression)))
 
 
 def reads_where_they_are_used(statements: Sequence[Statement]) -> list[Statement]:

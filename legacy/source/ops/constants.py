@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from legacy.source.basics.expressions import Expression
 
+#: The dtypes that TensorFlow makes of Python's numbers.
+USUAL = ("float32", "int32")
 #: Least mean length of a run of equal numbers for which a vector is written as repetitions.
 LEAST_PER_RUN = 8
 #: Fewest of 0, 1, 2 and so on, and of other numbers at equal distances, that are written as a range.
@@ -64,8 +66,7 @@ def range_expression(value: np.ndarray) -> Expression | None:
     if np.arange(start, limit, step).astype(value.dtype).tobytes() != value.tobytes():
         return None
     bounds = [limit] if (start, step) == (0, 1) else [start, limit] if step == 1 else [start, limit, step]
-    is_usual = value.dtype.name in ("float32", "int32")  # what TensorFlow makes of Python's numbers
-    dtype = OMIT if is_usual else Name("tf." + value.dtype.name)
+    dtype = OMIT if value.dtype.name in USUAL else Name("tf." + value.dtype.name)
     counted = call("tf.range", *(value.dtype.type(bound) for bound in bounds), dtype=dtype)
     return counted if value.ndim == 1 else call("tf.reshape", counted, list(value.shape))
 
@@ -80,8 +81,7 @@ def filled_expression(shape: Sequence[int], number: Any) -> Expression:
     filled = {0: "tf.zeros", 1: "tf.ones"}.get(number)
     if filled:
         return call(filled, list(shape), dtype)
-    is_usual = number.dtype.name in ("float32", "int32")  # what TensorFlow makes of Python's numbers
-    return call("tf.fill", list(shape), number if is_usual else call("tf.constant", number, dtype))
+    return call("tf.fill", list(shape), number if number.dtype.name in USUAL else call("tf.constant", number, dtype))
 
 
 def runs_expression(value: np.ndarray) -> Expression | None:

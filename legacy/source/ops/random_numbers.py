@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Dict
 
 from legacy.source.basics.expressions import OMIT, Name, call
+from workloads.frame import NOISE_OPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from legacy.source.basics.expressions import Expression
     from legacy.source.ops.view import OpView
 
+_DRAWS = re.compile(rf"\bscope\.({'|'.join(NOISE_OPS)})\(")
 #: {op type: function of a shape and a seed, with the same numbers}.
 FUNCTIONS = {
     "StatelessRandomNormal": "tf.random.stateless_normal",
@@ -27,6 +30,15 @@ def write_stateless(op: OpView) -> Expression | None:
         shape = op.argument(0)
     dtype = op.operation.outputs[0].dtype.name
     return call(FUNCTIONS[op.type], shape, op.argument(1), dtype=OMIT if dtype == "float32" else Name("tf." + dtype))
+
+
+def draws_noise(text: str) -> bool:
+    """Returns whether a text draws random numbers from its scope.
+
+    >>> draws_noise('x * scope.uniform("drop", [2])'), draws_noise("scope.get('w', ())")
+    (True, False)
+    """
+    return bool(_DRAWS.search(text))
 
 
 WRITERS: Dict[str, Callable[[OpView], Expression | None]] = {name: write_stateless for name in FUNCTIONS}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from legacy.source.basics.rendering import literal_text
+from legacy.source.ops.random_numbers import draws_noise
 from legacy.source.replica_step.lines import clip_lines, has_rows, listed, statistics_text
 from legacy.source.update.recovered import loss_name
 
@@ -55,10 +56,9 @@ def train_op_text(update: WrittenUpdate, functions: str, style: str = "standalon
     minimized = [_minimized(numbers) for numbers in path.weights_of_losses()]
     if loss.with_others:
         body += ["batches = zip(*(gather(context, value) for value in batch.values()))"]
-        drawing = any(f"scope.{name}(" in functions for name in ("uniform", "normal", "truncated_normal"))
-        of_batch, batches = (
-            ("scope.of(n)", "n, values in enumerate(batches)") if drawing else ("scope", "values in batches")
-        )
+        of_batch, batches = "scope", "values in batches"
+        if draws_noise(functions):
+            of_batch, batches = "scope.of(n)", "n, values in enumerate(batches)"
         body += [f"results = [{loss.function}({of_batch}, dict(zip(batch, values))) for {batches}]"]
         body += [f"{', '.join([*losses, *update.factor.parts, '*_'])} = results[scope.replica]"]
         body += [f"minimized = {loss.function_of_all}(scope, results)"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from workloads.frame import NOISE_OPS
 from workloads.numerics.random_keys import KEY_STRIDE
 
 SCOPE = '''class Scope:
@@ -58,7 +59,7 @@ NOISE = {
     def {name}(self, name, shape):
         return tf.random.stateless_{name}(shape, self.seed(name))
 """
-    for name in ("uniform", "normal", "truncated_normal")
+    for name in NOISE_OPS
 }
 SEED = '''
     def seed(self, name):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
+from legacy.saved.graph import op_types
 from legacy.source.basics.expressions import call
 from legacy.source.basics.rendering import expression_text
 from legacy.source.basics.unwritten import Unwritten
@@ -114,7 +115,7 @@ def find_counters(phase: Phase, imported: ImportedGraph) -> List[str]:
     """Returns the variables that a train op adds 1 to in every step."""
     found = []
     for effect in [effect for effect in phase.effects if effect.condition is None]:
-        if effect.op in ("AssignAdd", "AssignAddVariableOp") and len(effect.values) == 1:
+        if effect.op in op_types.ADDS and len(effect.values) == 1:
             value = imported.constant(*parse_tensor_name(effect.values[0]))
             if value is not None and value.shape == () and value == 1:
                 found.append(effect.writes[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence, Tuple
 
+from legacy.saved.graph import op_types
 from legacy.source.basics.expressions import (
     Call,
     Definition,
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from workloads.lifted.plan import Input, Phase, Plan
 
 _SUBTRACTS = ("AssignSub", "AssignSubVariableOp")
-_ADDS = ("AssignAdd", "AssignAddVariableOp")
 #: {op that changes rows of a variable, without Resource: function that returns a tensor with such rows}.
 _SCATTERS = {
     "ScatterAdd": "tf.tensor_scatter_nd_add",
@@ -263,7 +263,7 @@ def _update(
         value = call(_scatter(proposal), old, call("tf.expand_dims", rows, -1), value)
     elif proposal.op in _SUBTRACTS:
         value = Infix("-", old, value)
-    elif proposal.op in _ADDS:
+    elif proposal.op in op_types.ADDS:
         value = Infix("+", old, value)
     elif proposal.op not in ASSIGNS:
         raise Unwritten(f"statistics: {name!r} is changed by {proposal.op}")

@@ -17,6 +17,7 @@ from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.numbering import Numbering
 from legacy.source.lines.functions import function_lines
 from legacy.source.lines.statements import build_statements
+from legacy.source.ops.random_numbers import draws_noise
 from legacy.source.step.derivatives import weight_gradients
 from workloads.lifted.graph import TensorId, parse_tensor_name
 
@@ -74,7 +75,7 @@ def find_minimized(
         given: Dict[str, Expression] = {tensor: Name(text) for tensor, text in results.items()}
         given[phase.losses[tower]] = Name(f"results[{tower}][0]")
         lines = _body_lines(towers, tower, target.name, given)
-        if any(re.search(r"\bbatch(_size)?\b|\bscope\.(uniform|normal|truncated_normal)\(", line) for line in lines):
+        if any(re.search(r"\bbatch(_size)?\b", line) or draws_noise(line) for line in lines):
             raise Unwritten(f"towers: tower {tower} minimizes more of its data than results that all towers have")
         last = tower == plan.towers - 1
         body += lines if last else [f"{_INDENT}if scope.replica == {tower}:", *(_INDENT + line for line in lines)]

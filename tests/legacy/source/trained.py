@@ -103,12 +103,7 @@ def assert_port_verified(setup, tmp_path, source, replicas=None, steps=4, change
     job = Job(port, count, count * setup.job.per_replica_batch)
     work = with_own_step(lift, port, trace_step(port, job.per_replica_batch, count), {}, count)
     compared = dataclasses.replace(setup, job=dataclasses.replace(job, workload=work), replicated=replicated)
-    with compared.legacy_program() as left, compared.modern_program() as right:
-        result = verify(left, right, compared.job, steps)
-    if changed is str:
-        assert result.passed, result.first
-        assert result.stages[stages.WEIGHTS].tensors > 0
-    return result
+    return _verified(compared, steps, must_pass=changed is str)
 
 
 def assert_workload_verified(setup, tmp_path, source, changed=str, steps=4):
@@ -117,9 +112,14 @@ def assert_workload_verified(setup, tmp_path, source, changed=str, steps=4):
     path.write_text(changed(source.text))
     job = Job(old_towers.load(path, "workload").PORT, setup.job.replicas, setup.job.global_batch)
     compared = exact_setup_against(job, old_graph_of(setup.job.workload, job))
+    return _verified(compared, steps, must_pass=changed is str)
+
+
+def _verified(compared, steps, must_pass):
+    """The comparison of both sides of a setup, which passes with weights among what it compares if it must."""
     with compared.legacy_program() as left, compared.modern_program() as right:
         result = verify(left, right, compared.job, steps)
-    if changed is str:
+    if must_pass:
         assert result.passed, result.first
         assert result.stages[stages.WEIGHTS].tensors > 0
     return result

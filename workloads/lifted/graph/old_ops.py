@@ -50,8 +50,9 @@ def _join_flows(graph_def: Any) -> None:
     nodes = {node.name: node for node in graph_def.node}
 
     def source(text: str) -> str:
-        node = nodes.get(parse(text).node)
-        while node is not None and node.op in _PASSES:
+        node, seen = nodes.get(parse(text).node), set()
+        while node is not None and node.op in _PASSES and node.name not in seen:
+            seen.add(node.name)  # a state that a loop does not change comes back to its Merge
             node = nodes.get(parse(node.input[0]).node)
         return "" if node is None else str(node.name)
 

@@ -31,8 +31,9 @@ def pops_of_pushes(types: Mapping[str, str], inputs: Mapping[str, Sequence[Tenso
     pushes: Dict[str, str] = {}
     for name, kind in types.items():
         if kind in PUSHES + POPS:
-            stack = inputs[name][0].node
-            while types.get(stack, "") not in _STACKS and inputs.get(stack):  # it enters loops and branches
+            stack, seen = inputs[name][0].node, {name}
+            while types.get(stack, "") not in _STACKS and inputs.get(stack) and stack not in seen:
+                seen.add(stack)  # the handle enters loops and branches
                 stack = inputs[stack][0].node
             if kind in PUSHES:
                 pushes[name] = stack

@@ -24,9 +24,7 @@ def usual_setting(plan: Plan, name: str) -> float:
       plan: of the lift.
       name: of the scalar input.
     """
-    if any(part in name.lower() for part, _ in USUAL):
-        return usual_value(name)
-    return USUAL_LEARNING_RATE if name in fed_learning_rates(plan) else usual_value(name)
+    return usual_value(name, USUAL_LEARNING_RATE if name in fed_learning_rates(plan) else 1.0)
 
 
 def fed_learning_rates(plan: Plan) -> Set[str]:
@@ -35,13 +33,13 @@ def fed_learning_rates(plan: Plan) -> Set[str]:
     return {entry.name for entry in plan.inputs + plan.common if rates.intersection(entry.tensors)}
 
 
-def usual_value(name: str) -> float:
-    """Returns the value that a scalar input of this name mostly has.
+def usual_value(name: str, otherwise: float = 1.0) -> float:
+    """Returns the value that a scalar input of this name mostly has; `otherwise` if its name does not tell.
 
     >>> usual_value("tower/keep_prob"), usual_value("learning_rate"), usual_value("is_training")
     (0.5, 0.01, 1.0)
     """
-    return next((value for part, value in USUAL if part in name.lower()), 1.0)
+    return next((value for part, value in USUAL if part in name.lower()), otherwise)
 
 
 def is_number(text: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import functools
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.variables import VariableUses
@@ -46,15 +46,9 @@ class StepFlow:
         for name in self.effects:
             for variable in dict.fromkeys(state.writes[name]):
                 self.updates[variable].append(name)
-        self.readers: dict[str, list[str]] = collections.defaultdict(list)
-        for name in ordered:
-            for variable in state.reads.get(name, ()):
-                self.readers[variable].append(name)
-        self.view_users: dict[str, list[str]] = collections.defaultdict(list)
-        for name in ordered:
-            if graph.type(name) not in op_types.SHAPE_OPS:
-                for variable in state.view_uses.get(name, ()):
-                    self.view_users[variable].append(name)
+        self.readers = _by_variable(ordered, state.reads)
+        of_values = [name for name in ordered if graph.type(name) not in op_types.SHAPE_OPS]
+        self.view_users = _by_variable(of_values, state.view_uses)
         self.racing = self._racing(graph, state, ordered)
         bits = {name: 1 << i for i, name in enumerate([*self.effects, *self.racing])}
         before, behind = graph.flow(ordered, bits), graph.flow(ordered, bits, backwards=True)
@@ -75,3 +69,12 @@ class StepFlow:
 
         others = [name for name in ordered if name not in self.bit]
         return [name for name in others if graph.type(name) in EXITS or is_undecided(name)]
+
+
+def _by_variable(names: Iterable[str], uses: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Returns {variable: those of `names` that use it, in their order} of {node: variables that it uses}."""
+    found: dict[str, list[str]] = collections.defaultdict(list)
+    for name in names:
+        for variable in uses.get(name, ()):
+            found[variable].append(name)
+    return found
