@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Dict, List, NamedTuple
 
 import tensorflow as tf
 
+from legacy.source.basics.inner_targets import with_inner_targets
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.loss_proof import prove_losses, setting_values
 from legacy.source.standalone import style as standalone_style
@@ -15,6 +16,7 @@ from legacy.source.step.derivatives import with_derivatives
 from legacy.source.step.imported_step import ImportedStep, WrittenLoss, keep_proven, recover_losses
 from legacy.source.step.initial import find_initializers, first_values, held_scalars
 from legacy.source.step.losses_of_weights import with_minimized_losses
+from legacy.source.step.towers import tensors_of_towers
 from legacy.source.step.training_step import recover_step
 from legacy.source.step.weight_order import clipped_weights, require_clipped_order
 from legacy.source.styles import imported_style, step_style, workload_style
@@ -81,6 +83,7 @@ def source_text(
     Raises:
       InputError: a part of the program cannot be written, and not be imported either; the message names it.
     """
+    graph = with_inner_targets(graph, whole, tensors_of_towers(plan))
     modelled = [v for v in plan.variables if v.role in ("weight", "statistic")]
     initializers, unknown = find_initializers(whole, modelled)
     try:

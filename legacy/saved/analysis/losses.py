@@ -77,6 +77,14 @@ def differentiated(graph: Graph, members: Collection[str]) -> list[str]:
 
 def differentiations(graph: Graph, members: Collection[str]) -> dict[str, list[str]]:
     """Returns {node from which a gradient graph starts: forward nodes that it differentiates}; see `differentiated`."""
+    starts = gradient_starts(graph, members)
+    targets = list(dict.fromkeys(target for found in starts.values() for target in found))
+    inner = graph.ancestors(targets, controls=False) & set(starts)
+    return {root: found for root, found in starts.items() if found and root not in inner}
+
+
+def gradient_starts(graph: Graph, members: Collection[str]) -> dict[str, list[str]]:
+    """Returns what `differentiations` does, with the gradient graphs that are differentiated again, and empty ones."""
     starts: dict[str, list[str]] = {}
     for root in graph.nodes:
         scope = gradient_names.gradient_scope(root) if root in members else None
@@ -88,9 +96,7 @@ def differentiations(graph: Graph, members: Collection[str]) -> dict[str, list[s
             if forward is not None and forward in graph.nodes:
                 named.append(forward)
         starts[root] = _sum_of(graph, list(dict.fromkeys(named)))
-    targets = list(dict.fromkeys(target for found in starts.values() for target in found))
-    inner = graph.ancestors(targets, controls=False) & set(starts)
-    return {root: found for root, found in starts.items() if found and root not in inner}
+    return starts
 
 
 def _is_integer(graph: Graph, name: str) -> bool:

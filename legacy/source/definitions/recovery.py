@@ -10,6 +10,7 @@ from legacy.source.basics.expressions import (
     OMIT,
     Definition,
     Expression,
+    Item,
     Lambda,
     Listing,
     Name,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     import tensorflow as tf
 
     from legacy.source.basics.forward import Forward
+    from legacy.source.definitions.inner_gradients import InnerGradient
     from legacy.source.definitions.loops import LoopFunction
 
 _WRITERS = {
@@ -80,20 +82,27 @@ class Recovery:
       forward: the forward pass.
       names: of its inputs.
       parameters: placeholders that are parameters of a function, and need no definition.
+      inner: derivatives that the forward pass is made of.
 
     Attributes:
       loops: {text: function} of the loops' iterations.
     """
 
-    def __init__(self, forward: Forward, names: Names, parameters: Sequence[str] = ()) -> None:
+    def __init__(
+        self, forward: Forward, names: Names, parameters: Sequence[str] = (), inner: Sequence[InnerGradient] = ()
+    ) -> None:
         self._forward, self._names, self._parameters = forward, names, set(parameters)
         self.loops: Dict[str, LoopFunction] = {}
         self._aliases: Dict[str, str] = {}
         self._by_tensor: Dict[str, Definition] = {}
         self._adopted: Dict[str, Recovery] = {}
         self._conditionals: Dict[str, Set[str]] = {}  # {choice: the ops that it computes in a branch only}
+        scopes = tuple(gradient.scope for gradient in inner)
         for operation in forward.typed.operations():
-            self._define(operation)
+            if not operation.name.startswith(scopes):
+                self._define(operation)
+        for gradient in inner:
+            self._define_gradient(gradient)
 
     def resolve(self, tensor: str) -> str:
         """Returns the tensor that `tensor` is a copy of."""
@@ -244,6 +253,24 @@ class Recovery:
         self._conditionals[op.operation.name] = set(names)
         taken, other = (Lambda("", replace(op.argument(position), opened)) for position in (1, 2))
         return call("tf.cond", op.argument(0), taken, other)
+
+    def _define_gradient(self, gradient: InnerGradient) -> None:
+        """Adds the definition of a derivative.
+
+        Raises:
+          Unwritten: the text computes what is differentiated without naming what it is differentiated by.
+        """
+        values, by = ([self.expression_of(name) for name in names] for names in (gradient.values, gradient.by))
+        needed = {target for one in self.ordered(values) for target in one.targets}
+        for name in gradient.by:
+            if self.resolve(name) not in needed:
+                raise Unwritten(f"model: a loss is differentiated by {name!r}, which is a part of another function")
+        order = Name("tf.AggregationMethod.EXPERIMENTAL_TREE") if gradient.in_any_order else OMIT
+        one = len(by) == 1
+        ends = values[0] if len(values) == 1 else Listing(tuple(values))
+        made: Expression = call("tf.gradients", ends, by[0] if one else Listing(tuple(by)), aggregation_method=order)
+        definition = Definition(gradient.results, Item(made, "0") if one else made)
+        self._by_tensor.update((target, definition) for target in gradient.results)
 
     def _define_loop(self, op: OpView) -> None:
         loop = self._forward.loops[op.operation.name]

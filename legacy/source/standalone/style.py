@@ -20,7 +20,7 @@ from legacy.source.standalone.parts import (
     in_tensorflows_words,
     scope_text,
 )
-from legacy.source.standalone.text import MAIN, trainer_text
+from legacy.source.standalone.text import MAIN, trainer_text, with_first_pass_in_graph
 from legacy.source.styles.model_text import model_lines
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ def module_text(plan: Plan, step: TrainingStep, docstring: Sequence[str], settin
     constants += [f"ACCUMULATORS = {dict_text(accumulators_of(plan, optimizer))}"] if optimizer.accumulators() else []
     text = '"""' + "\n".join([*docstring, '"""', "", "import argparse", "", *_IMPORTS, "", *constants])
     parts = [model, *_learning_rate_function(step), scope_text([step.model], model), _trainer(plan, step, model), MAIN]
-    return text + "".join("\n\n\n" + part.rstrip("\n") for part in parts) + "\n"
+    text += "".join("\n\n\n" + part.rstrip("\n") for part in parts) + "\n"
+    return with_first_pass_in_graph(text, model)
 
 
 def _learning_rate_function(step: TrainingStep) -> List[str]:

@@ -186,3 +186,27 @@ def in_order(text: str) -> str:
     text = text[:place] + _IN_ORDER + text[place:]
     arguments = r'\3, aggregation_method=IN_ORDER, unconnected_gradients="zero"'
     return _GRADIENTS.sub(rf"\1gradients \2 tf.gradients(\n\1    {arguments}\n\1)", text)
+
+
+#: The first pass of a model, which makes the variables.
+_FIRST_PASS = re.compile(r"^( +)(\w+)\((Scope\(self\.variables.*), example\)$", re.MULTILINE)
+_MAKES = "            self.values[name] = tf.Variable("
+
+
+def with_first_pass_in_graph(text: str, model: str) -> str:
+    """Returns a standalone program whose first pass is traced where its model needs a graph, as `tf.gradients` does.
+
+    Args:
+      text: of the program.
+      model: text of its model.
+
+    Returns:
+      The text.
+    """
+    if "tf.gradients(" not in model:
+        return text
+    text = _FIRST_PASS.sub(r"\1tf.function(\2).get_concrete_function(\3, example)  # runs nothing", text)
+    text = text.replace(_MAKES, f"            with tf.init_scope():\n    {_MAKES}")
+    return text.replace(
+        "        return self.values[name]\n", "        return tf.convert_to_tensor(self.values[name])\n"
+    )

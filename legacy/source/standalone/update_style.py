@@ -21,7 +21,7 @@ from legacy.source.standalone.parts import (
     in_tensorflows_words,
     scope_text,
 )
-from legacy.source.standalone.text import MAIN, trainer_text
+from legacy.source.standalone.text import MAIN, trainer_text, with_first_pass_in_graph
 from legacy.source.standalone.update_text import COUNT, GATHER, MAKE, MAKE_LOSS, MAKE_LOSS_OF_ALL, MAKE_SLOTS, RUN
 from legacy.source.step.imported_step import ImportedStep
 from legacy.source.step.statistics import EACH_TOWER
@@ -74,7 +74,8 @@ def module_text(
         _trainer_text(step, bool(slots), counter, owners),
     ]
     parts.append(_main_text(not step.any_number))
-    return text + "".join("\n\n\n" + part.rstrip("\n") for part in parts) + "\n"
+    text += "".join("\n\n\n" + part.rstrip("\n") for part in parts) + "\n"
+    return with_first_pass_in_graph(text, functions)
 
 
 def _trainer_text(step: WrittenStep, has_slots: bool, counter: str, owners: Mapping[str, int]) -> str:

@@ -13,9 +13,11 @@ from legacy.source.basics.expressions import (
     call,
 )
 from legacy.source.basics.forward import Forward
+from legacy.source.basics.inner_targets import inner_targets
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.alignment import align_towers
 from legacy.source.definitions.differences import merge_losses
+from legacy.source.definitions.inner_gradients import find_inner_gradients
 from legacy.source.definitions.recovery import Names, Recovery
 from legacy.source.step.derivatives import types_of
 from legacy.source.step.input_names import InputNames
@@ -37,6 +39,12 @@ NOW = Name("now")
 def parts_of_tower(phase: Phase, tower: int) -> List[str]:
     """Returns what is needed of a tower beside its loss: its other losses, then what all losses or the update need."""
     return [row[tower] for row in phase.other_losses] + [str(row[tower]) for row in phase.early]
+
+
+def tensors_of_towers(plan: Plan) -> List[str]:
+    """Returns the tensors that are needed of the towers in any train op: losses, and `parts_of_tower`."""
+    towers = [(phase, tower) for phase in plan.phases for tower in range(len(phase.losses))]
+    return [name for phase, tower in towers for name in [phase.losses[tower], *parts_of_tower(phase, tower)]]
 
 
 class Towers:
@@ -113,7 +121,10 @@ class Towers:
             plan = dataclasses.replace(plan, tensors={**plan.tensors, **types_of(self._graph, missing)})
         cuts = [entry.tensors[min(tower, len(entry.tensors) - 1)] for entry in plan.inputs]
         cuts += [entry.tensors[0] for entry in plan.common]
-        cut = cut_part(plan, self._graph, ends, [*given, *cuts], self._phase.versions)
+        cuts = [*given, *cuts]
+        targets = inner_targets(self._graph, ends, [parse_tensor_name(tensor).node for tensor in cuts])
+        wanted = [*ends, *(name for names in targets.values() for name in names)]
+        cut = cut_part(plan, self._graph, wanted, cuts, self._phase.versions)
         for feed in cut.piece.feeds:
             if isinstance(feed.key, VariableVersion) and feed.key.version and feed.key.variable not in self.changed:
                 raise Unwritten(f"model: it reads {feed.key.variable!r} after the step has changed it")
@@ -121,8 +132,16 @@ class Towers:
         names = names._replace(inputs={**names.inputs, **given}, replaced=self._steps, changed=self.changed)
         forward = Forward(cut, plan)
         _require_plain(forward)
-        recovery = Recovery(forward, names)
-        return recovery, [recovery.expression_of(text if ":" in text else text + ":0") for text in cut.fetches]
+        fetches = [text if ":" in text else text + ":0" for text in cut.fetches]
+        differentiated = iter(fetches[len(ends) :])
+        inner = find_inner_gradients(forward, {n: [next(differentiated) for _ in own] for n, own in targets.items()})
+        try:
+            recovery = Recovery(forward, names, inner=inner)
+        except Unwritten:
+            if not inner:
+                raise
+            recovery = Recovery(forward, names)
+        return recovery, [recovery.expression_of(text) for text in fetches[: len(ends)]]
 
     def merge_others(self, first: Recovery, loss: Expression, updates: Sequence[Expression]) -> Expression:
         """Compares the other towers with the first one, whose values then depend on the replica where theirs differ.
