@@ -104,7 +104,8 @@ def prove_losses(
         tensors = counted(
             len(differing), "loss, gradient or statistic differs", "losses, gradients or statistics differ"
         )
-        return Proof(f"on made-up numbers, {tensors} by rounding", in_any_order, asked)
+        listed = ", ".join(list(differing)[:MOST_LISTED]) + (", ..." if len(differing) > MOST_LISTED else "")
+        return Proof(f"on made-up numbers, {tensors} by rounding: {listed}", in_any_order, asked)
     same = "loss, gradients and statistics of each tower have the old graph's bits on made-up numbers"
     return Proof(same, in_any_order, asked)
 

@@ -12,11 +12,10 @@ import numpy as np
 import tensorflow as tf
 
 from workloads.lifted.graph.importing import import_graph
-from workloads.lifted.graph.sums import FEWEST_IN_ANY_ORDER
 from workloads.lifted.tensors.gradient_names import forward_name_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping
 
     from legacy.source.basics.forward import Forward
 
@@ -41,17 +40,15 @@ class InnerGradient(NamedTuple):
       values: the tensors whose sum is differentiated.
       by: the tensors that it is differentiated by.
       results: the derivative by each of these.
-      in_any_order: whether a part of it is a sum of three or more.
     """
 
     scope: str
     values: Tuple[str, ...]
     by: Tuple[str, ...]
     results: Tuple[str, ...]
-    in_any_order: bool
 
 
-def find_inner_gradients(forward: Forward, targets: Dict[str, Sequence[str]]) -> List[InnerGradient]:
+def find_inner_gradients(forward: Forward, targets: Mapping[str, Sequence[str]]) -> List[InnerGradient]:
     """Recognises derivatives in a forward pass.
 
     Args:
@@ -87,8 +84,7 @@ def _recognised(forward: Forward, scope: str, values: Tuple[str, ...]) -> InnerG
         equal = _equal_pairs(copy, dict(zip(candidates, made)), dict(zip(results, choices)))
     if not all(equal):
         return None
-    parts = max((len(op.inputs) for op in new if op.type == "AddN"), default=0)
-    return InnerGradient(scope, values, tuple(own[0] for own in equal), results, parts > FEWEST_IN_ANY_ORDER)
+    return InnerGradient(scope, values, tuple(own[0] for own in equal), results)
 
 
 def _with_usual_gradients(graph: tf.Graph) -> Any:

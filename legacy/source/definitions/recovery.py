@@ -255,7 +255,9 @@ class Recovery:
         return call("tf.cond", op.argument(0), taken, other)
 
     def _define_gradient(self, gradient: InnerGradient) -> None:
-        """Adds the definition of a derivative.
+        """Adds the definition of a derivative, with the sums that `tf.gradients` makes by default.
+
+        Sums in order are made by more ops; the loss's own gradients would be added up in another order.
 
         Raises:
           Unwritten: the text computes what is differentiated without naming what it is differentiated by.
@@ -265,10 +267,9 @@ class Recovery:
         for name in gradient.by:
             if self.resolve(name) not in needed:
                 raise Unwritten(f"model: a loss is differentiated by {name!r}, which is a part of another function")
-        order = Name("tf.AggregationMethod.EXPERIMENTAL_TREE") if gradient.in_any_order else OMIT
         one = len(by) == 1
         ends = values[0] if len(values) == 1 else Listing(tuple(values))
-        made: Expression = call("tf.gradients", ends, by[0] if one else Listing(tuple(by)), aggregation_method=order)
+        made: Expression = call("tf.gradients", ends, by[0] if one else Listing(tuple(by)))
         definition = Definition(gradient.results, Item(made, "0") if one else made)
         self._by_tensor.update((target, definition) for target in gradient.results)
 

@@ -123,10 +123,17 @@ def write_cross_entropy(op: OpView) -> Expression | None:
 
 
 def write_bias(op: OpView) -> Expression | None:
-    """Writes the addition of biases to the last dimension."""
-    if op.type == "BiasAdd" and op.attribute("data_format") != "NHWC":
-        return None
-    return call("tf.nn.bias_add", *op.arguments())
+    """Writes the addition of biases to the channels."""
+    layout = op.attribute("data_format") if op.type == "BiasAdd" else "NHWC"
+    return call("tf.nn.bias_add", *op.arguments(), data_format=OMIT if layout == "NHWC" else layout)
+
+
+def write_blocks(op: OpView) -> Expression | None:
+    """Writes a move of channels to space, or back."""
+    function = "tf.nn.depth_to_space" if op.type == "DepthToSpace" else "tf.nn.space_to_depth"
+    layout = op.attribute("data_format")
+    size = int(op.attribute("block_size"))
+    return call(function, op.argument(0), size, data_format=OMIT if layout == "NHWC" else layout)
 
 
 def write_top(op: OpView) -> Expression | None:
@@ -225,6 +232,7 @@ WRITERS: Dict[str, Callable[[OpView], Expression | None]] = {
     "BiasAddV1": write_bias,
     "Conv2D": write_convolution,
     "Conv2DBackpropInput": write_transposed_convolution,
+    "DepthToSpace": write_blocks,
     "DepthwiseConv2dNative": write_depthwise,
     "FusedBatchNorm": write_fused_batch_norm,
     "FusedBatchNormV2": write_fused_batch_norm,
@@ -235,5 +243,6 @@ WRITERS: Dict[str, Callable[[OpView], Expression | None]] = {
     "MaxPool": write_pool,
     **dict.fromkeys(_RESIZES, write_resize),
     "SoftmaxCrossEntropyWithLogits": write_cross_entropy,
+    "SpaceToDepth": write_blocks,
     "SparseSoftmaxCrossEntropyWithLogits": write_sparse_cross_entropy,
 }

@@ -134,13 +134,7 @@ class Towers:
         _require_plain(forward)
         fetches = [text if ":" in text else text + ":0" for text in cut.fetches]
         differentiated = iter(fetches[len(ends) :])
-        inner = find_inner_gradients(forward, {n: [next(differentiated) for _ in own] for n, own in targets.items()})
-        try:
-            recovery = Recovery(forward, names, inner=inner)
-        except Unwritten:
-            if not inner:
-                raise
-            recovery = Recovery(forward, names)
+        recovery = _recovery(forward, names, {n: [next(differentiated) for _ in own] for n, own in targets.items()})
         return recovery, [recovery.expression_of(text) for text in fetches[: len(ends)]]
 
     def merge_others(self, first: Recovery, loss: Expression, updates: Sequence[Expression]) -> Expression:
@@ -164,6 +158,26 @@ class Towers:
         if self._phase.other_losses:
             raise Unwritten("towers: they differ, and each has several losses")
         return merge_losses(recoveries, [own[0] for own in ends])
+
+
+def _recovery(forward: Forward, names: Names, targets: Mapping[str, Sequence[str]]) -> Recovery:
+    """Returns the recovery of a tower, with derivatives of `targets` where they can be written.
+
+    Args:
+      forward: of the tower.
+      names: of its inputs.
+      targets: see `find_inner_gradients`.
+
+    Returns:
+      The recovery.
+    """
+    inner = find_inner_gradients(forward, targets)
+    try:
+        return Recovery(forward, names, inner=inner)
+    except Unwritten:
+        if not inner:
+            raise
+        return Recovery(forward, names)
 
 
 def _variables_read(plan: Plan, graph: Graph, tensor: str) -> Set[str]:

@@ -62,3 +62,24 @@ def test_labels_and_logits_have_their_names():
 
 def test_every_writer_is_of_an_op_that_exists():
     assert all(hasattr(tf.raw_ops, name) for name in neural.WRITERS)
+
+
+def moved(x):
+    return tf.nn.space_to_depth(tf.nn.depth_to_space(x, 2), 2)
+
+
+def test_channels_are_moved_to_space_and_back():
+    lines = written(moved, {"x": [2, 2, 4]})
+    assert lines == ['return tf.nn.space_to_depth(tf.nn.depth_to_space(batch["x"], 2), 2)']
+    x = np.arange(64, dtype=np.float32).reshape(4, 2, 2, 4)
+    assert np.array_equal(values_of(lines, {"x": x}), x)
+
+
+def test_biases_of_channels_that_come_first():
+    def biased(x, b):
+        return tf.nn.bias_add(x, b, data_format="NCHW")
+
+    lines = written(biased, {"x": [3, 2, 2]}, {"b": [3]})
+    assert lines == ['return tf.nn.bias_add(batch["x"], scope.get("b", (3,)), data_format="NCHW")']
+    x, b = np.ones((4, 3, 2, 2), np.float32), np.arange(3, dtype=np.float32)
+    assert np.array_equal(values_of(lines, {"x": x, "b": b}), x + b.reshape(3, 1, 1))
