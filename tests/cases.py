@@ -37,6 +37,16 @@ class Dyadic(Workload):
 
 
 @dataclasses.dataclass(frozen=True)
+class ThreeParts(Dyadic):
+    """A loss in which one weight has three uses, so that its gradient is a sum of three parts."""
+
+    def loss(self, scope, batch):
+        a = scope.get("a", (), initializers.Constant(1.0))
+        b = scope.get("b", (), initializers.Constant(2.0))
+        return tf.reduce_mean(batch["x"]) * tf.tanh(a) * tf.exp(a) * tf.sin(a) * b
+
+
+@dataclasses.dataclass(frozen=True)
 class Everything(Workload):
     """A small net that uses whatever a workload can use: statistics, decay, dropout, clipping, averages."""
 

@@ -22,7 +22,7 @@ import tensorflow as tf
 ZEROS = tf.compat.v1.zeros_initializer()
 ONES = tf.compat.v1.ones_initializer()
 GLOROT = tf.compat.v1.glorot_uniform_initializer()
-IN_ORDER = tf.AggregationMethod.EXPERIMENTAL_TREE  # the parts of a gradient are added in their order
+tf.AggregationMethod.DEFAULT = tf.AggregationMethod.EXPERIMENTAL_TREE  # parts of a gradient are added in their order
 GLOBAL_BATCH, TOWERS = 16, 2  # examples of all replicas together; replicas, unless --replicas says otherwise
 INPUTS = {"features": ((7,), tf.float32), "labels": ((), tf.int32)}  # shape and dtype of one example
 SLOTS = {"Momentum": 0.0}
@@ -89,9 +89,7 @@ class Trainer:
         )
         scope = Scope(values, step, replica)
         loss = tower_loss(scope, batch)
-        gradients = tf.gradients(
-            loss, [values[name] for name in self.weights], aggregation_method=IN_ORDER, unconnected_gradients="zero"
-        )
+        gradients = tf.gradients(loss, [values[name] for name in self.weights], unconnected_gradients="zero")
         gradients = context.all_reduce(tf.distribute.ReduceOp.MEAN, gradients)
         for name, gradient in zip(self.weights, gradients):  # with the kernel of 1.x's optimizer
             slots = [local[f"{name}/{slot}"] for slot in SLOTS]

@@ -16,7 +16,7 @@ import tensorflow as tf
 
 ZEROS = tf.compat.v1.zeros_initializer()
 GLOROT = tf.compat.v1.glorot_uniform_initializer()
-IN_ORDER = tf.AggregationMethod.EXPERIMENTAL_TREE  # the parts of a gradient are added in their order
+tf.AggregationMethod.DEFAULT = tf.AggregationMethod.EXPERIMENTAL_TREE  # parts of a gradient are added in their order
 GLOBAL_BATCH, TOWERS = 8, 2  # examples of all replicas together; replicas
 INPUTS = {"text": ((4,), tf.int32)}  # shape and dtype of one example
 WEIGHTS = [
@@ -70,9 +70,7 @@ def train_step(scope, batch, variables, context):
     """Runs a replica's part of group_deps; returns its loss."""
     values = scope.values
     loss = tower_loss(scope, batch)
-    gradients = tf.gradients(
-        loss, [values[name] for name in WEIGHTS], aggregation_method=IN_ORDER, unconnected_gradients="zero"
-    )
+    gradients = tf.gradients(loss, [values[name] for name in WEIGHTS], unconnected_gradients="zero")
     gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
     gradients = context.all_reduce(tf.distribute.ReduceOp.MEAN, gradients)
     gradients, _ = tf.clip_by_global_norm(gradients, 1.0)

@@ -20,6 +20,7 @@ from legacy.source.step.losses_of_weights import losses_of_weights
 from legacy.source.step.towers import parts_of_tower
 from legacy.towers.program import session_config
 from workloads.lifted.plan import indices_label
+from workloads.numerics import gradient_sums
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 v1 = tf.compat.v1
 
-#: Adds the parts of a gradient in their order.
-IN_ORDER = tf.AggregationMethod.EXPERIMENTAL_TREE
 #: Name of an op that adds a third part of a gradient, or a later one.
 _THIRD_PART = re.compile(r"_gradient_sum(_\d+)?/AddN_1$")
 #: Name of the loss among the results of a tower.
@@ -207,12 +206,19 @@ def _new_results(
             shown = _gradients([whole], wanted, tensors, None)
         else:
             shown = _gradients([result, *parts], wanted, tensors, factor)
-        in_any_order = any(_THIRD_PART.search(op.name) for op in session.graph.get_operations())
+        in_any_order = _adds_three_parts(session.graph)
         computed = [result, *shown, *parts]
         changes = scopes[tower.number].changes
         new, changed = session.run([computed, [value for _, value in changes]], fed)  # at once: random ops draw once
         named = [(name, value) for (name, _), value in zip(changes, changed)]
         return _Computed(new, named, in_any_order, scopes[tower.number].asked)
+
+
+def _adds_three_parts(graph: tf.Graph) -> bool:
+    """Returns whether a gradient has three or more parts, in the graph or in a loop."""
+    graph_def = graph.as_graph_def()
+    nodes = [*graph_def.node, *(node for function in graph_def.library.function for node in function.node_def)]
+    return any(_THIRD_PART.search(node.name) for node in nodes)
 
 
 def _gradients(
@@ -235,7 +241,8 @@ def _gradients(
         given = [values[name] for name in names]
         seeds = [None if number else factor for number in numbers]
         ends = [results[number] for number in numbers]
-        made = v1.gradients(ends, given, seeds, aggregation_method=IN_ORDER, unconnected_gradients="zero")
+        with gradient_sums.added_in_order():
+            made = v1.gradients(ends, given, seeds, unconnected_gradients="zero")
         for name, gradient in zip(names, made):
             by_rows = wanted[name].rows and isinstance(gradient, tf.IndexedSlices)
             found[name] = gradient.values if by_rows else tf.convert_to_tensor(gradient)

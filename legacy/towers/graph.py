@@ -20,7 +20,7 @@ from legacy.towers.update import (
     build_update,
 )
 from workloads import schedules, taps
-from workloads.numerics import combining
+from workloads.numerics import combining, gradient_sums
 from workloads.tower_loss import tower_loss
 
 if TYPE_CHECKING:
@@ -152,7 +152,8 @@ class _TowerBuilder(NamedTuple):
                 loss = tower_loss(self.job.workload, frame, batch)
             towers.frames.append(frame)
             towers.losses.append(loss)
-            towers.gradients.append(tower_gradients(self.optimizer, loss, frame, towers.variables))
+            with gradient_sums.added_in_order(options.exact):
+                towers.gradients.append(tower_gradients(self.optimizer, loss, frame, towers.variables))
 
 
 def tower_gradients(

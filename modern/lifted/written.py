@@ -14,6 +14,7 @@ from workloads.lifted.pieces.noise import noise_input
 from workloads.lifted.pieces.piece import VariableVersion
 from workloads.lifted.plan import Phase
 from workloads.model_checks import check_loss
+from workloads.numerics import gradient_sums
 from workloads.scope import Scope
 from workloads.support.errors import require
 from workloads.support.user import user_code
@@ -73,9 +74,10 @@ class WrittenTower:
         given, raw = frame.values_given, raw_gradients(self._phase, tower)
         weights = [weight for weight in raw if weight in given]
         found = {self._phase.losses[tower]: result}
-        order = tf.AggregationMethod.EXPERIMENTAL_TREE  # as the old graph's sums, where bits are compared
         asked = [given[weight] for weight in weights]
-        for weight, gradient in zip(weights, tf.compat.v1.gradients(result, asked, aggregation_method=order)):
+        with gradient_sums.added_in_order():  # as the old graph's sums, where bits are compared
+            gradients = tf.compat.v1.gradients(result, asked)
+        for weight, gradient in zip(weights, gradients):
             found.update(as_old_tensors(self._phase, raw, weight, gradient, given[weight]))
         for effect in self._phase.effects:
             if effect.writes[0] in frame.updates:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Un
 import tensorflow as tf
 
 from workloads import schedules
+from workloads.numerics import gradient_sums
 from workloads.scope import Scope
 from workloads.support.errors import require
 from workloads.support.user import user_code
@@ -81,8 +82,8 @@ class StepScope(Scope):
           The gradient with respect to each weight; zeros for a weight that the loss does not depend on.
         """
         values = [self.values[name] for name in weights]
-        order = tf.AggregationMethod.EXPERIMENTAL_TREE  # by default the order depends on who else reads the terms
-        found = list(tf.gradients(loss, values, factor, aggregation_method=order, unconnected_gradients="zero"))
+        with gradient_sums.added_in_order():
+            found = list(tf.gradients(loss, values, factor, unconnected_gradients="zero"))
         self.gradients_found.update(zip(weights, found))
         return found
 

@@ -170,9 +170,10 @@ if __name__ == "__main__":
     main()
 """
 
-#: How a program differentiates.
-_GRADIENTS = re.compile(r'^( *)gradients (\+?=) tf\.gradients\((.*), unconnected_gradients="zero"\)$', re.MULTILINE)
-_IN_ORDER = "IN_ORDER = tf.AggregationMethod.EXPERIMENTAL_TREE  # the parts of a gradient are added in their order\n"
+#: Adds parts of gradients in order, also inside of loops, which know nothing of the arguments of `tf.gradients`.
+_IN_ORDER = """\
+tf.AggregationMethod.DEFAULT = tf.AggregationMethod.EXPERIMENTAL_TREE  # parts of a gradient are added in their order
+"""
 
 
 def in_order(text: str) -> str:
@@ -180,12 +181,8 @@ def in_order(text: str) -> str:
 
     TensorFlow adds three or more parts in an order that depends on which of them nothing else needs.
     """
-    if not _GRADIENTS.search(text):
-        return text
-    place = text.index("GLOBAL_BATCH, TOWERS = ")
-    text = text[:place] + _IN_ORDER + text[place:]
-    arguments = r'\3, aggregation_method=IN_ORDER, unconnected_gradients="zero"'
-    return _GRADIENTS.sub(rf"\1gradients \2 tf.gradients(\n\1    {arguments}\n\1)", text)
+    first, sizes, rest = text.partition("GLOBAL_BATCH, TOWERS = ")
+    return first + _IN_ORDER + sizes + rest if sizes else text
 
 
 #: The first pass of a model, which makes the variables.

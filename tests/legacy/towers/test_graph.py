@@ -7,7 +7,7 @@ import tensorflow as tf
 from legacy.options import LegacyOptions
 from legacy.towers import graph
 from parity.profiling.kernel_floor import reached
-from tests.cases import Dyadic, Everything
+from tests.cases import Dyadic, Everything, ThreeParts
 from workloads.job import Job
 from workloads.workload import MovingAverage
 
@@ -130,3 +130,10 @@ def test_all_towers_have_read_a_weight_before_any_update_which_towers_alone_do_n
     with tf.Graph().as_default():
         pairs, waited = reads_before_updates(built(updates="async"))
         assert waited < pairs
+
+
+@pytest.mark.parametrize("exact, terms", [(True, 2), (False, 3)])
+def test_where_bits_are_compared_the_parts_of_a_gradient_are_added_in_order(exact, terms):
+    with tf.Graph().as_default() as made:
+        built(ThreeParts(), exact=exact)
+        assert max(len(op.inputs) for op in made.get_operations() if op.type == "AddN") == terms

@@ -6,7 +6,7 @@ import tensorflow as tf
 from modern.mirrored.state.variables import LocalState
 from modern.mirrored.step.training_step import ReplicaFrame, TrainingStep
 from modern.options import ModernOptions
-from tests.cases import Dyadic, Everything
+from tests.cases import Dyadic, Everything, ThreeParts
 from workloads import schedules
 from workloads.job import Job
 from workloads.scope import Scope
@@ -90,3 +90,13 @@ def test_averages_are_moved_only_where_the_workload_has_them():
     assert float(local.averages["a"]) == 0.0
     training_step(dataclasses.replace(Dyadic(), moving_average=MovingAverage(0.75, False)))._update_averages(local)
     assert float(local.averages["a"]) == 2.0
+
+
+@pytest.mark.parametrize("exact, terms", [(True, 2), (False, 3)])
+def test_where_bits_are_compared_the_parts_of_a_gradient_are_added_in_order(exact, terms):
+    step, local = training_step(ThreeParts(), exact=exact), local_state(a=0.5, b=4.0)
+    run = tf.function(lambda x: step._forward_backward(local, STEP, 0, {"x": x}).gradients)
+    added = [
+        op for op in run.get_concrete_function(tf.constant([1.0, 3.0])).graph.get_operations() if op.type == "AddN"
+    ]
+    assert max(len(op.inputs) for op in added) == terms
