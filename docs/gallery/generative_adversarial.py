@@ -23,19 +23,18 @@ from workloads.steps.workload import StepWorkload
 from workloads.workload import InputSpec
 
 ZEROS = initializers.Constant(0.0)
-D_TRAIN_WEIGHTS = ["discriminator/d1/kernel", "discriminator/d1/bias", "discriminator/d2/kernel"]
-G_TRAIN_WEIGHTS = ["generator/g1/kernel", "generator/g1/bias", "generator/g2/kernel", "generator/g2/bias"]
-OTHERS = {  # shape, first value and dtype of the update's variables
-    "beta1_power": ((), 0.5, tf.float32),
-    "beta2_power": ((), 0.999, tf.float32),
-}
-RMSPROP_WEIGHTS = [
+D_TRAIN_WEIGHTS = [
     "discriminator/d1/kernel",
     "discriminator/d1/bias",
     "discriminator/d2/kernel",
     "discriminator/d2/bias",
 ]
-SLOTS = [(RMSPROP_WEIGHTS, {"RMSProp": 1.0, "RMSProp_1": 0.0}), (G_TRAIN_WEIGHTS, {"Adam": 0.0, "Adam_1": 0.0})]
+G_TRAIN_WEIGHTS = ["generator/g1/kernel", "generator/g1/bias", "generator/g2/kernel", "generator/g2/bias"]
+OTHERS = {  # shape, first value and dtype of the update's variables
+    "beta1_power": ((), 0.5, tf.float32),
+    "beta2_power": ((), 0.999, tf.float32),
+}
+SLOTS = [(D_TRAIN_WEIGHTS, {"RMSProp": 1.0, "RMSProp_1": 0.0}), (G_TRAIN_WEIGHTS, {"Adam": 0.0, "Adam_1": 0.0})]
 
 
 def d_train_loss(scope, batch):
@@ -78,16 +77,6 @@ def d_train(scope, batch, variables, context):
     gradients = [tf.clip_by_value(gradient, -0.1, 0.1) for gradient in gradients]
     gradients = context.all_reduce(tf.distribute.ReduceOp.MEAN, gradients)
     gradients = dict(zip(D_TRAIN_WEIGHTS, gradients))
-    tf.raw_ops.ResourceApplyRMSProp(
-        var=variables["discriminator/d2/bias"].handle,
-        ms=variables["discriminator/d2/bias/RMSProp"].handle,
-        mom=variables["discriminator/d2/bias/RMSProp_1"].handle,
-        lr=0.005,
-        rho=0.9,
-        momentum=0.0,
-        epsilon=1e-10,
-        grad=tf.constant([0.0], tf.float32),
-    )
     for name in D_TRAIN_WEIGHTS:
         tf.raw_ops.ResourceApplyRMSProp(
             var=variables[name].handle,
@@ -99,12 +88,7 @@ def d_train(scope, batch, variables, context):
             epsilon=1e-10,
             grad=gradients[name],
         )
-    for name in (
-        "discriminator/d1/kernel",
-        "discriminator/d1/bias",
-        "discriminator/d2/kernel",
-        "discriminator/d2/bias",
-    ):
+    for name in D_TRAIN_WEIGHTS:
         variables[name].assign(tf.clip_by_value(variables[name].read_value(), -0.5, 0.5))
     return loss
 

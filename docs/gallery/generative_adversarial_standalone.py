@@ -22,20 +22,19 @@ ZEROS = tf.compat.v1.zeros_initializer()
 GLOROT = tf.compat.v1.glorot_uniform_initializer()
 GLOBAL_BATCH, TOWERS = 16, 2  # examples of all replicas together; replicas, unless --replicas says otherwise
 INPUTS = {"real": ((2,), tf.float32)}  # shape and dtype of one example
-D_TRAIN_WEIGHTS = ["discriminator/d1/kernel", "discriminator/d1/bias", "discriminator/d2/kernel"]
+D_TRAIN_WEIGHTS = [
+    "discriminator/d1/kernel",
+    "discriminator/d1/bias",
+    "discriminator/d2/kernel",
+    "discriminator/d2/bias",
+]
 G_TRAIN_WEIGHTS = ["generator/g1/kernel", "generator/g1/bias", "generator/g2/kernel", "generator/g2/bias"]
 OTHERS = {  # shape, first value and dtype of the update's variables
     "beta1_power": ((), 0.5, tf.float32),
     "beta2_power": ((), 0.999, tf.float32),
     "step": ((), 0, tf.int64),
 }
-RMSPROP_WEIGHTS = [
-    "discriminator/d1/kernel",
-    "discriminator/d1/bias",
-    "discriminator/d2/kernel",
-    "discriminator/d2/bias",
-]
-SLOTS = [(RMSPROP_WEIGHTS, {"RMSProp": 1.0, "RMSProp_1": 0.0}), (G_TRAIN_WEIGHTS, {"Adam": 0.0, "Adam_1": 0.0})]
+SLOTS = [(D_TRAIN_WEIGHTS, {"RMSProp": 1.0, "RMSProp_1": 0.0}), (G_TRAIN_WEIGHTS, {"Adam": 0.0, "Adam_1": 0.0})]
 STEP = "step"
 
 
@@ -80,16 +79,6 @@ def d_train(scope, batch, variables, context):
     gradients = [tf.clip_by_value(gradient, -0.1, 0.1) for gradient in gradients]
     gradients = context.all_reduce(tf.distribute.ReduceOp.MEAN, gradients)
     gradients = dict(zip(D_TRAIN_WEIGHTS, gradients))
-    tf.raw_ops.ResourceApplyRMSProp(
-        var=variables["discriminator/d2/bias"].handle,
-        ms=variables["discriminator/d2/bias/RMSProp"].handle,
-        mom=variables["discriminator/d2/bias/RMSProp_1"].handle,
-        lr=0.005,
-        rho=0.9,
-        momentum=0.0,
-        epsilon=1e-10,
-        grad=tf.constant([0.0], tf.float32),
-    )
     for name in D_TRAIN_WEIGHTS:
         tf.raw_ops.ResourceApplyRMSProp(
             var=variables[name].handle,
@@ -101,12 +90,7 @@ def d_train(scope, batch, variables, context):
             epsilon=1e-10,
             grad=gradients[name],
         )
-    for name in (
-        "discriminator/d1/kernel",
-        "discriminator/d1/bias",
-        "discriminator/d2/kernel",
-        "discriminator/d2/bias",
-    ):
+    for name in D_TRAIN_WEIGHTS:
         variables[name].assign(tf.clip_by_value(variables[name].read_value(), -0.5, 0.5))
     return loss
 

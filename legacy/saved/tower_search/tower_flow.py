@@ -56,8 +56,11 @@ class TowerFlow:
             if not found:
                 break
             slices |= found
-        if not any(masks.get(name, 0) & DATA for name, _ in self._update_inputs):
-            masks = self._masks(labels, slices, all_are_data=True)  # the data are constants, or kept in variables
+        without_data = [name for name, _ in self._update_inputs if not masks.get(name, 0) & DATA]
+        if len(without_data) == len(self._update_inputs):  # the data are constants, or kept in variables
+            masks = self._masks(labels, slices, {name for name in labels if self._graph.inputs(name)})
+        elif without_data and count > 1:
+            masks = self._masks(labels, slices, self._gradients_without_data(without_data, masks, labels))
         return Towers(count, labelling.found_by, masks, labels, slices)
 
     def _adopt(self, masks: Mapping[str, int], labels: dict[str, int]) -> bool:
@@ -85,6 +88,26 @@ class TowerFlow:
                 found = tower
         return found
 
+    def _gradients_without_data(
+        self, inputs: Collection[str], masks: Mapping[str, int], labels: Mapping[str, int]
+    ) -> set[str]:
+        """Returns the towers' gradient ops from which gradients without data are made.
+
+        Such a gradient is that of a bias behind which a model is linear, as in the critic of a GAN: it depends on other
+        weights, or on nothing, and yet each tower computes its part.
+
+        Args:
+          inputs: nodes that give update rules what no data flow to.
+          masks: see `Towers`.
+          labels: {node: tower number}.
+
+        Returns:
+          The nodes; none if not every tower has some.
+        """
+        before = self._graph.ancestors(inputs, controls=False)
+        found = {n for n in before if n in labels and gradient_names.is_gradient_op(n) and not masks.get(n, 0)}
+        return found if {labels[name] for name in found} == set(labels.values()) else set()
+
     def _sources(self) -> set[str]:
         """Returns the nodes that bring in data or random numbers."""
         types = {name: self._graph.type(name) for name in self._order}
@@ -97,17 +120,19 @@ class TowerFlow:
         flow = self._graph.flow(self._order, own, controls=False, stop=self._shapes)
         return {name: mask | own.get(name, 0) for name, mask in flow.items()}
 
-    def _masks(self, labels: Mapping[str, int], slices: Collection[str], all_are_data: bool = False) -> dict[str, int]:
+    def _masks(
+        self, labels: Mapping[str, int], slices: Collection[str], as_data: Collection[str] = ()
+    ) -> dict[str, int]:
         """Returns {node: bit set}, see `Towers`. A node's label counts only if it depends on data.
 
         Args:
           labels: {node: tower number}.
           slices: nodes outside of the towers in spite of their labels.
-          all_are_data: whether every labelled node with inputs counts as data.
+          as_data: further nodes that count as data.
         """
         graph, data = self._graph, self._data
-        if all_are_data:
-            data = self._dependent(self._sources() | {name for name in labels if graph.inputs(name)})
+        if as_data:
+            data = self._dependent(self._sources() | set(as_data))
         own = {
             name: 2 << labels[name]
             for name, mask in data.items()

@@ -146,7 +146,7 @@ def generator_and_critic():
         of_critic = tf.reduce_mean(critic(fake)) - tf.reduce_mean(critic(real)) + tf.reduce_mean((slopes - 1.0) ** 2)
         weights = v1.trainable_variables()
         made = [w for w in weights if w.op.name.startswith("net/made")]
-        rest = [w for w in weights if w not in made and "last/bias" not in w.op.name]
+        rest = [w for w in weights if w not in made]
         return [list(zip(tf.gradients(a, b), b)) for a, b in ((of_critic, rest), (of_generator, made))]
 
     rows = towers(gradients)

@@ -119,3 +119,36 @@ def test_rows_of_one_tower_are_concatenated_and_never_added():
 
     combines, _, _ = probed(build)
     assert [(combine.weight, combine.kind) for combine in combines] == [("w", "concat"), ("w (indices)", "concat")]
+
+
+def linear_behind(towers):
+    """A program whose bias "b" has a gradient without data in the first `towers` of two towers."""
+
+    def build():
+        w = tf.raw_ops.VariableV2(shape=[2], dtype=tf.float32, name="w")
+        b = tf.raw_ops.VariableV2(shape=[2], dtype=tf.float32, name="b")
+        halves = tf.split(v1.placeholder(tf.float32, [4, 2], name="x"), 2)
+        found = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                output = tf.tanh(tf.multiply(halves[tower], w)) + (b if tower < towers else 0.0)
+                found.append(tf.gradients(tf.reduce_sum(output, name="loss"), [w, b]))
+        of_w, of_b = ([one for one in own if one is not None] for own in zip(*found))
+        changed = [
+            tf.raw_ops.ApplyGradientDescent(var=variable, alpha=0.5, delta=tf.add_n(own), name=f"train_{name}")
+            for variable, own, name in ((w, of_w, "w"), (b, of_b, "b"))
+        ]
+        tf.group(*(one.op for one in changed), name="train")
+
+    return build
+
+
+def test_a_gradient_without_data_is_each_towers_own():
+    combines, of_towers, _ = probed(linear_behind(2), ("w", "b"))
+    assert {combine.weight: combine.kind for combine in combines} == {"w": "sum", "b": "sum"}
+    assert [sorted(tower) for tower in of_towers] == [["b", "w"], ["b", "w"]]
+
+
+def test_a_gradient_without_data_of_one_tower_only_is_none_of_the_towers():
+    combines, _, _ = probed(linear_behind(1), ("w", "b"))
+    assert [combine.weight for combine in combines] == ["w"]
