@@ -14,7 +14,7 @@ from legacy.saved.graph.imported import ImportedGraph
 from legacy.source.given_scope import GivenFrame, GivenScope
 from legacy.source.made_up_tower import ROWS, Tower, made_up_data, value_of
 from legacy.source.old_tower import FACTOR, old_results
-from legacy.source.step.derivatives import weight_gradients
+from legacy.source.step.derivatives import SUM_OF_ROWS, weight_gradients
 from legacy.source.step.learning import find_counters
 from legacy.source.step.losses_of_weights import losses_of_weights
 from legacy.source.step.towers import parts_of_tower
@@ -46,12 +46,14 @@ class Comparison(NamedTuple):
       largest: the largest difference, relative to the largest entry of the result.
       in_any_order: whether a gradient has three or more parts, which TensorFlow adds in an order of its own by default.
       asked: the weights, in the order in which the written function has asked for them.
+      rows_in_loops: whether a `while` loop has gradients of rows, which it adds up in each iteration.
     """
 
     differing: List[str]
     largest: float
     in_any_order: bool
     asked: List[str]
+    rows_in_loops: bool
 
 
 class WantedGradient(NamedTuple):
@@ -74,12 +76,14 @@ class _Computed(NamedTuple):
       changes: (statistic, new value).
       in_any_order: see `Comparison`.
       asked: see `Comparison`.
+      rows_in_loops: see `Comparison`.
     """
 
     results: List[np.ndarray]
     changes: List[Tuple[str, np.ndarray]]
     in_any_order: bool
     asked: List[str]
+    rows_in_loops: bool
 
 
 def compare_tower(
@@ -129,7 +133,7 @@ def compare_tower(
     found.update(zip(_numbered([name for name, _ in made.changes]), [value for _, value in made.changes]))
     differing = [name for name in expected if not np.array_equal(expected[name], found[name], equal_nan=True)]
     largest = max((_relative(expected[n], found[n]) for n in differing), default=0.0)
-    return Comparison(differing, largest, made.in_any_order, made.asked)
+    return Comparison(differing, largest, made.in_any_order, made.asked, made.rows_in_loops)
 
 
 def _numbered(names: Sequence[str]) -> List[str]:
@@ -206,12 +210,12 @@ def _new_results(
             shown = _gradients([whole], wanted, tensors, None)
         else:
             shown = _gradients([result, *parts], wanted, tensors, factor)
-        in_any_order = _adds_three_parts(session.graph)
+        in_any_order, rows_in_loops = _adds_three_parts(session.graph), _adds_rows_in_loops(session.graph)
         computed = [result, *shown, *parts]
         changes = scopes[tower.number].changes
         new, changed = session.run([computed, [value for _, value in changes]], fed)  # at once: random ops draw once
         named = [(name, value) for (name, _), value in zip(changes, changed)]
-        return _Computed(new, named, in_any_order, scopes[tower.number].asked)
+        return _Computed(new, named, in_any_order, scopes[tower.number].asked, rows_in_loops)
 
 
 def _adds_three_parts(graph: tf.Graph) -> bool:
@@ -219,6 +223,11 @@ def _adds_three_parts(graph: tf.Graph) -> bool:
     graph_def = graph.as_graph_def()
     nodes = [*graph_def.node, *(node for function in graph_def.library.function for node in function.node_def)]
     return any(_THIRD_PART.search(node.name) for node in nodes)
+
+
+def _adds_rows_in_loops(graph: tf.Graph) -> bool:
+    """Returns whether a loop makes a dense gradient of rows in each iteration; 1.x keeps the rows of all iterations."""
+    return any(node.op == SUM_OF_ROWS for loop in graph.as_graph_def().library.function for node in loop.node_def)
 
 
 def _gradients(

@@ -104,7 +104,8 @@ def write_loop(
     names = [parameters[state + ":0"] for state in loop.states]
     again: Expression = Name(function.name)
     if given or seeds:
-        arguments = (*(invariants[number] for number in given), *seeds.values(), Name("*state"))
+        own = [_added_first(inside, statements, loop.given[number], invariants[number]) for number in given]
+        arguments = (*own, *seeds.values(), Name("*state"))
         again = Lambda("*state", Call(function.name, tuple(Argument("", value) for value in arguments)))
     condition = _condition(loop, inside, names, invariants)
     in_order = any(name.startswith("seed") for name in seeds)  # such random numbers are drawn one after the other
@@ -112,6 +113,28 @@ def write_loop(
     return LoopText(
         function, call("tf.while_loop", condition, again, Listing(tuple(starts)), parallel_iterations=turns)
     )
+
+
+def _added_first(
+    inside: Recovery, statements: Sequence[Statement], placeholder: str, invariant: Expression
+) -> Expression:
+    """Returns an invariant as a loop is given it: a copy, where an iteration has two or more parts of its gradient.
+
+    1.x adds the parts of an iteration before it adds their sum to that of the iterations after it. The gradient of
+    `tf.while_loop` adds part after part to the sum, unless the iteration has a tensor of its own.
+
+    Args:
+      inside: the definitions of the loop's inside.
+      statements: of one iteration.
+      placeholder: of the invariant.
+      invariant: its expression outside.
+
+    Returns:
+      The expression.
+    """
+    tensor = inside.operation(placeholder + ":0").outputs[0]
+    uses = sum(leaf == Value(tensor.name) for statement in statements for leaf in leaves(statement.expression))
+    return call("tf.identity", invariant) if tensor.dtype.is_floating and uses > 1 else invariant
 
 
 def _with_seeds(definition: Definition, seeds: Dict[str, Expression]) -> Definition:

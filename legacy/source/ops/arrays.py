@@ -19,10 +19,8 @@ if TYPE_CHECKING:
 
 
 def write_reshape(op: OpView) -> Expression | None:
-    """Writes a reshape; the dimension that holds the batch becomes -1, and a reshape to the same shape is left out."""
-    before, after = op.shape(0), op.output_shape()
-    if before is not None and before == after:
-        return op.argument(0)
+    """Writes a reshape; the dimension that holds the batch becomes -1."""
+    after = op.output_shape()
     target = op.value(1)
     if target is None or after is None:
         return call("tf.reshape", op.argument(0), listed_sizes(op, 1))

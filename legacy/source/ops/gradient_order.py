@@ -9,11 +9,15 @@ import tensorflow as tf
 from legacy.source.basics.typed import SHAPE_OPS
 from workloads.lifted.graph.sums import FEWEST_IN_ANY_ORDER
 
+#: Ops whose gradient has rows: those of several uses are joined, and added in their order at last.
+_LOOKUPS = ("Gather", "GatherV2", "ResourceGather")
+
 
 def orders_gradients(operation: tf.Operation, position: int) -> bool:
-    """Returns whether a tensor has three or more uses, of which some are behind an input of an op, and some are not.
+    """Returns whether a gradient has several parts, of which some are from behind an input of an op, and some are not.
 
-    `tf.gradients` takes the ops in the order of their distance from the loss, and adds parts as they come.
+    `tf.gradients` takes the ops in the order of their distance from the loss, and adds parts as they come. Two parts
+    have one sum, unless they are the rows of two lookups.
 
     Args:
       operation: the op.
@@ -28,11 +32,16 @@ def orders_gradients(operation: tf.Operation, position: int) -> bool:
         one = todo.pop()
         if one not in behind:
             behind.add(one)
-            todo += [tensor.op for tensor in one.inputs]
+            todo += [tensor.op for tensor in one.inputs if one.type not in SHAPE_OPS]
     through = {*behind, operation}
     for tensor in (tensor for one in behind for tensor in one.outputs if tensor.dtype.is_floating):
         users = {user for user in tensor.consumers() if user.type not in SHAPE_OPS}
-        uses = sum(other.name == tensor.name for user in users for other in user.inputs)
-        if uses > FEWEST_IN_ANY_ORDER and users & through and users - through:
+        if users & through and users - through and _in_an_order(tensor, users):
             return True
     return False
+
+
+def _in_an_order(tensor: tf.Tensor, users: Set[tf.Operation]) -> bool:
+    """Returns whether the parts of a tensor's gradient, one for each use, have more than one sum."""
+    parts = sum(other.name == tensor.name for user in users for other in user.inputs)
+    return parts > FEWEST_IN_ANY_ORDER or sum(user.type in _LOOKUPS for user in users) > 1

@@ -201,14 +201,17 @@ def match_empty_reduction(op: OpView) -> Optional[Match]:
 
 
 def match_same_reshape(op: OpView) -> Optional[Match]:
-    """Matches a reshape or broadcast to the shape that the tensor has, and a transposition that changes nothing."""
+    """Matches a reshape or broadcast to the shape that the tensor has, and a transposition that changes nothing.
+
+    Those stay without which the parts of a gradient would be added in another order.
+    """
     before = op.shape(0)
     if op.type == "Transpose":
         order = op.constant(1)
         unchanged = order is not None and list(order) == sorted(order)
     else:
         unchanged = before is not None and before == op.output_shape()
-    return Match((), None, op.tensor(0)) if unchanged else None
+    return Match((), None, op.tensor(0)) if unchanged and not orders_gradients(op.operation, 0) else None
 
 
 def match_opposite_transpositions(op: OpView) -> Optional[Match]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 #: Type of the op that makes a dense gradient of rows.
-_SUM_OF_ROWS = "UnsortedSegmentSum"
+SUM_OF_ROWS = "UnsortedSegmentSum"
 
 
 def with_derivatives(plan: Plan, graph: Graph) -> Plan:
@@ -141,7 +141,7 @@ def _before_clipping(
       {label: tensor}; with those of the rows' indices where rows were clipped.
     """
     tensor = parse_tensor_name(gradient)
-    if graph.type(tensor.node) != _SUM_OF_ROWS:
+    if graph.type(tensor.node) != SUM_OF_ROWS:
         made = nearest_derivatives(graph, tensor, lambda node, output: True)
         made = own(made) if len(made) > 1 else made
         found = made[0] if len(made) == 1 else None
@@ -160,7 +160,7 @@ def _nearest_sum_of_rows(graph: Graph, tensor: TensorId) -> Optional[TensorId]:
     """Returns the nearest dense tensor that is made of rows, among a tensor's ancestors; None for none, or several."""
     level, seen = [tensor], {tensor.node}
     while level:
-        made = [one for one in level if graph.type(one.node) == _SUM_OF_ROWS]
+        made = [one for one in level if graph.type(one.node) == SUM_OF_ROWS]
         if made:
             return made[0] if len(made) == 1 else None
         level = list(dict.fromkeys(b for one in level for b in graph.inputs(one.node) if b.node not in seen))

@@ -16,6 +16,18 @@ def test_three_uses_in_several_terms_are_in_an_order():
     assert all(orders_gradients(tied, position) for position in range(3))
 
 
+def test_the_rows_of_two_lookups_are_in_an_order():
+    lookups = sum_of(lambda x: [tf.gather(x, [0, 0, 1]), tf.tanh(tf.gather(x, [2, 0, 0]))])
+    assert all(orders_gradients(lookups, position) for position in range(2))
+    one = sum_of(lambda x: [tf.gather(x, [0, 0, 1]), tf.tanh(x)])
+    assert not any(orders_gradients(one, position) for position in range(2))
+
+
+def test_uses_behind_a_shape_have_no_gradient():
+    shaped = sum_of(lambda x: [tf.zeros(tf.shape(tf.tanh(x) * tf.exp(x) * tf.sin(x))), tf.square(x)])
+    assert not orders_gradients(shaped, 0)
+
+
 def test_two_uses_or_uses_in_one_term_are_in_none():
     two = sum_of(lambda x: [tf.square(x), tf.tanh(x), tf.ones([3])])
     assert not any(orders_gradients(two, position) for position in range(3))
