@@ -15,7 +15,6 @@ from modern.options import ModernOptions
 from workloads import schedules
 from workloads.frame import Frame
 from workloads.job import Job
-from workloads.numerics import gradient_sums
 from workloads.numerics.statistics import TOWERS_IN_TURN, Proposals
 from workloads.support.errors import InputError, require
 from workloads.tower_loss import tower_loss
@@ -140,10 +139,13 @@ class TrainingStep:
             frame = ReplicaFrame(self._job, step, replica, {**weights, **statistics}, noises, self.layer_devices)
             frame.tap_patterns = self._options.taps
             differentiate = gradients_by_tape if self._options.autodiff == "tape" else gradients_by_graph
-            with gradient_sums.added_in_order(self._options.exact):
-                loss, gradients = differentiate(
-                    lambda: tower_loss(self._job.workload, frame, batch), weights, self.layer_devices, frame
-                )
+            loss, gradients = differentiate(
+                lambda: tower_loss(self._job.workload, frame, batch),
+                weights,
+                self.layer_devices,
+                frame,
+                self._options.exact,
+            )
             if self._options.taps:
                 self.taps[local.replica] = (frame.taps, frame.tap_gradients)
             in_turn = self._job.workload.statistics == TOWERS_IN_TURN
