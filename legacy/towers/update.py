@@ -86,7 +86,7 @@ def build_update(
     """
     gradients, weights = towers.gradients, towers.weights()
     if options.updates == "async":
-        return Update({}, apply_separately(job.workload, optimizer, gradients, weights, global_step), {})
+        return Update({}, apply_separately(job.workload, optimizer, towers, weights, global_step), {})
     if job.staleness is not None:
         stale = stale_updates.build_stale_updates(job, optimizer, gradients, weights, global_step)
         return Update(stale.applied, stale.ops, stale.slots)
@@ -101,16 +101,18 @@ def build_update(
 def apply_separately(
     workload: Workload,
     optimizer: tf.compat.v1.train.Optimizer,
-    gradients: Sequence[Tensors],
+    towers: Towers,
     weights: Variables,
     global_step: tf.Variable,
 ) -> Ops:
     """Builds the updates of towers that do not wait for each other.
 
+    A tower updates no weight before it has read all of them: its gradients are those of one set of weights.
+
     Args:
       workload: says how gradients are clipped.
       optimizer: applies them.
-      gradients: list over towers of {weight: gradient}.
+      towers: with their gradients.
       weights: {name: variable}.
       global_step: counts updates.
 
@@ -118,10 +120,12 @@ def apply_separately(
       {tower: op that applies this tower's gradients, clipped, and counts an update}.
     """
     ops = {}
-    for tower, own in enumerate(gradients):
+    for tower, (frame, own) in enumerate(zip(towers.frames, towers.gradients)):
         clipped = combining.clip_alone(list(own.values()), workload.clip)
         assigned = [(gradient, weights[name]) for name, gradient in zip(own, clipped)]
-        ops[tower] = optimizer.apply_gradients(assigned, global_step)
+        # A group: Grappler may leave out a dependency on a read from which the gradient seems to be made, too.
+        with tf.control_dependencies([tf.group(*(frame.read(name) for name in weights))]):
+            ops[tower] = optimizer.apply_gradients(assigned, global_step)
     return ops
 
 
