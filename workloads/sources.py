@@ -12,7 +12,7 @@ from workloads.numerics import random_keys
 from workloads.support.user import user_code
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     import tensorflow as tf
 
@@ -25,9 +25,11 @@ class Source(abc.ABC):
 
     Attributes:
       fixed: whether every step gets the same batch.
+      copied: inputs whose rows are copies of one value, as an old graph takes them whole; empty but for its ports.
     """
 
     fixed = False
+    copied: Collection[str] = ()
     #: Random numbers of a lifted graph: "keyed", or "drawn" if the batches bring them.
     noise = "keyed"
 

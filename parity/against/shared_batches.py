@@ -49,7 +49,7 @@ class PortBatches(Source):
 
     def __init__(self, job: Job, source: Source, names: Mapping[str, str], copied: Collection[str] = ()) -> None:
         super().__init__(job)
-        self._source, self._names, self._copied = source, names, copied
+        self._source, self._names, self.copied = source, names, copied
         self._specs = job.workload.inputs()
         self.fixed = source.fixed
 
@@ -66,7 +66,7 @@ class PortBatches(Source):
     def _converted(self, name: str, value: np.ndarray) -> np.ndarray:
         """Returns an input in the port's dtype; whole numbers must fit into it."""
         dtype = self._specs[name].dtype(self._job.dtype)
-        if name in self._copied:
+        if name in self.copied:
             value = np.stack([value] * self._job.per_replica_batch)
         converted = np.asarray(value, dtype)
         if dtype.kind == "i" and not np.array_equal(converted, value):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import numpy as np
 
@@ -129,21 +129,29 @@ def _changed_share(name: str) -> Effects:
     return effects
 
 
-def batch_mutants(job: Job, shards: Callable[[int], Sequence[Arrays]]) -> Iterator[Mutant]:
+def batch_mutants(
+    job: Job, shards: Callable[[int], Sequence[Arrays]], copied: Collection[str] = ()
+) -> Iterator[Mutant]:
     """Yields the mutants of the batches: replicas in another order, and each input's rows in another order.
 
-    The rows of an input that has one are those of its next dimension, as where factors stand before the words.
+    The rows of an input that has one are those of its next dimension, as where factors stand before the words; so are
+    those of an input whose rows are copies.
 
     Args:
       job: the job.
       shards: function from a step to each replica's {input name: array}.
+      copied: see `Source`.
+
+    Yields:
+      the mutants.
     """
     if job.replicas > 1 and any(map(np.ndim, shards(0)[0].values())):  # all replicas get the same scalars
         hint = "all replicas get the same batch"
         effects = _other_replicas(shards)
         yield Mutant(Choice.INPUT, "input of the replicas", "in another order", effects, lambda: hint)
-    for name in shards(0)[0]:
-        axis = next((axis for axis, size in enumerate(np.shape(shards(0)[0][name])) if size > 1), None)
+    for name, value in shards(0)[0].items():
+        sizes = dict(enumerate(np.shape(value)))
+        axis = next((axis for axis, size in sizes.items() if size > 1 and (axis or name not in copied)), None)
         if axis is not None:
             effects = _other_rows(name, shards, axis)
             yield Mutant(Choice.INPUT, f"input {name}", "rows in another order", effects, lambda: "all rows are equal")

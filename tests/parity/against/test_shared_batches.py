@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from parity.against.shared_batches import OldGraphBatches, PortBatches
+from parity.coverage.mutants.native_mutants import input_mutants
 from tests.cases import Dyadic
 from workloads.job import Job
 from workloads.sources import Source
@@ -55,6 +56,8 @@ def test_each_example_has_a_copy_of_what_is_no_batch():
     job = Job(Labelled(), 2, 4)
     port = PortBatches(job, Given(job, 2), {"x": "old_x", "labels": "old_labels"}, ["labels"])
     assert port.shards(0)[1]["labels"].tolist() == [2, 2]
+    names = {"input of the replicas", "input x"}  # equal rows of labels are no reason for a doubt
+    assert {mutant.name for mutant in input_mutants(job, port)} == names
 
 
 def test_a_number_beyond_int32_is_refused():

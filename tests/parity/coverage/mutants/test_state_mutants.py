@@ -113,6 +113,14 @@ def test_an_order_shows_where_rows_differ(rows, shown):
     assert seen(state_mutants.batch_mutants(job, lambda step: shards), observed(job)) == shown
 
 
+@pytest.mark.parametrize(
+    "copied, shown", [((), {"input of the replicas"}), (("x",), {"input of the replicas", "input x"})]
+)
+def test_of_copied_rows_the_entries_are_put_in_another_order(copied, shown):
+    shards = [{"x": np.float32([row, row])} for row in ([1, 2], [3, 4])]
+    assert seen(state_mutants.batch_mutants(dyadic_job(), lambda step: shards, copied), observed(dyadic_job())) == shown
+
+
 @pytest.mark.parametrize("shape, names", [((), []), ((1,), ["input of the replicas"])])
 def test_scalars_have_no_order(shape, names):
     """A batch of scalars alone is one of settings, such as the place of examples that variables hold."""
