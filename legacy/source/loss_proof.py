@@ -14,7 +14,7 @@ from legacy.source.styles import workload_style
 from legacy.source.styles.docstring import MOST_LISTED
 from workloads import initializers as _workload_initializers
 from workloads.lifted.plan.settings import usual_setting
-from workloads.support.wording import counted
+from workloads.support.wording import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -100,18 +100,17 @@ def prove_losses(
             where = f"tower {number}" + (f" in {phase.train_op}" if len(losses) > 1 else "")
             losses_differ = losses_differ or LOSS in found.differing
             differing.update((f"{name} of {where}", found.largest) for name in found.differing)
+    which = listed(list(differing), MOST_LISTED)
     if max(differing.values(), default=0.0) > MOST_DIFFERENCE:
-        names_of = ", ".join(list(differing)[:MOST_LISTED])
         if not losses_differ:
-            raise Unwritten(f"loss: gradients of the old graph contain what the towers' losses do not: {names_of}")
-        raise Unwritten(f"model: on made-up numbers it differs in {names_of}")
+            raise Unwritten(f"loss: gradients of the old graph contain what the towers' losses do not: {which}")
+        raise Unwritten(f"model: on made-up numbers it differs in {which}")
     if differing:
         tensors = counted(
             len(differing), "loss, gradient or statistic differs", "losses, gradients or statistics differ"
         )
-        listed = ", ".join(list(differing)[:MOST_LISTED]) + (", ..." if len(differing) > MOST_LISTED else "")
         why = _ROWS_IN_LOOPS if rows_in_loops else ""
-        return Proof(f"on made-up numbers, {tensors} by rounding: {listed}{why}", in_any_order, asked)
+        return Proof(f"on made-up numbers, {tensors} by rounding: {which}{why}", in_any_order, asked)
     same = "loss, gradients and statistics of each tower have the old graph's bits on made-up numbers"
     return Proof(same, in_any_order, asked)
 

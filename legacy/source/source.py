@@ -27,6 +27,7 @@ from legacy.source.update.recovered import recover_updates
 from workloads.support.errors import InputError
 from workloads.support.files.json_file import write_text
 from workloads.support.user.user_code import error_line
+from workloads.support.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -94,7 +95,7 @@ def source_text(
         notes = [*notes_on(step.model, assumed), *([step.learning_rate.note] if step.learning_rate.note else [])]
         read = [name for name in unknown if f'"{name}"' in "".join(map(str, step.model.statements))]
         if read:
-            notes.append("initializers not recognised, the default stands: " + ", ".join(read[:MOST_LISTED]))
+            notes.append("initializers not recognised, the default stands: " + listed(read, MOST_LISTED))
         loss = WrittenLoss("tower_loss", plan.phases[0], step.model)
         proof = prove_losses(plan, graph, initial, [loss], model_lines(step.model), values)
         require_clipped_order(step.clip, clipped_weights(plan, plan.phases[0]), proof.asked)

@@ -13,6 +13,7 @@ from workloads import initializers
 from workloads.initializers import Initializer
 from workloads.lifted.plan import Plan
 from workloads.lifted.plan.initializers import CONSTANT, GLOROT, TRUNCATED_NORMAL
+from workloads.support.wording import listed
 from workloads.variable_spec import VariableSpec
 
 #: Weights that a note lists.
@@ -51,9 +52,8 @@ def initializer_note(plan: Plan, weights: Mapping[str, str], specs: Sequence[Var
             differing.append(f"{spec.name} ({old} in the old graph, {spec.initializer} in the port)")
     if not differing:
         return ""
-    more = f" and {len(differing) - MOST_LISTED} more" if len(differing) > MOST_LISTED else ""
-    listed = ", ".join(differing[:MOST_LISTED])
-    return f"not compared, since both sides start from the checkpoint: other initializers of {listed}{more}"
+    others = listed(differing, MOST_LISTED)
+    return f"not compared, since both sides start from the checkpoint: other initializers of {others}"
 
 
 def parse_initializer(text: str) -> Initializer:

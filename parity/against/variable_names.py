@@ -12,6 +12,7 @@ from parity.against.counters import Counter
 from workloads.lifted.plan import Plan, Variable
 from workloads.program import Arrays, State
 from workloads.support.errors import InputError
+from workloads.support.wording import listed
 from workloads.variable_spec import VariableSpec
 from workloads.workload import Workload
 
@@ -121,9 +122,9 @@ def match_variables(
     left = {name: value for name, value in (spare or {}).items() if name in old and name not in found}
     extra = [_described(variable) for name, variable in old.items() if name not in found and name not in left]
     if missing:
-        problems.append(f"the old graph has no {_listed(missing)}")
+        problems.append(f"the old graph has no {listed(missing, MOST_LISTED)}")
     if extra:
-        problems.append(f"the port has no {_listed(extra)}")
+        problems.append(f"the port has no {listed(extra, MOST_LISTED)}")
     if problems:
         raise InputError(f"--against: variables of {workload.name!r} and the old graph differ: " + "; ".join(problems))
     return VariableNames(weights, slots, statistics, averages, tuple(counters), left)
@@ -169,8 +170,3 @@ def _base(name: str) -> str:
 
 def _described(variable: Variable) -> str:
     return f"{variable.name!r} ({variable.role})"
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - MOST_LISTED
-    return ", ".join(names[:MOST_LISTED]) + (f" and {more} more" if more > 0 else "")

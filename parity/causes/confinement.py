@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from parity.causes.basics.cause import HIGH, LOW, MEDIUM, Cause, Finding, RecognizedCause
+from parity.causes.basics.wording import MOST_NAMED
 from parity.comparison import stages
 from parity.diagnosis.localization.extents import Extent, StageExtents, find_extents
 from parity.diagnosis.localization.restriction import restrict_evidence
 from parity.diagnosis.stage_checks.step_pattern import describe_steps
+from workloads.support.wording import listed
 
 if TYPE_CHECKING:
     from parity.diagnosis.evidence import Evidence
@@ -93,8 +95,8 @@ def _places(extent: Extent) -> list[_Place]:
     places = []
     if extent.in_some_variables:
         names = extent.names
-        listed = "in " + ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-        places.append(_Place(names, steps, ", ".join(filter(None, [listed, when]))))
+        which = "in " + listed(names, MOST_NAMED)
+        places.append(_Place(names, steps, ", ".join(filter(None, [which, when]))))
     if steps:
         places.append(_Place(None, steps, when))
     return places

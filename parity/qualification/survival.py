@@ -27,7 +27,7 @@ from workloads.selection import flags as job_flags
 from workloads.support.command_line import command
 from workloads.support.errors import require
 from workloads.support.machine import environment
-from workloads.support.wording import counted
+from workloads.support.wording import counted, listed
 
 if TYPE_CHECKING:
     from parity.processes.kill_and_resume import FinalState, Kill
@@ -159,7 +159,7 @@ def result_line(workload_name: str, steps: int, result: Survival) -> str:
     Returns:
       one line.
     """
-    verdict = "DIFFERENT: " + ", ".join(result.differing[:MOST_LISTED]) if result.differing else "identical bits"
+    verdict = "DIFFERENT: " + listed(result.differing, MOST_LISTED) if result.differing else "identical bits"
     kill_steps = ", ".join(str(kill.step) for kill in result.kills)
     slowest = max((kill.seconds for kill in result.kills), default=0.0)
     counts = [

@@ -13,10 +13,10 @@ from parity.diagnosis.context import settings
 from parity.diagnosis.evidence import Evidence
 from parity.diagnosis.stage_checks.deviation import Deviation
 from parity.diagnosis.stage_checks.step_pattern import describe_steps
-from workloads.support.wording import counted
+from workloads.support.wording import counted, listed
 
 #: Deviations, each of one stage and of equal steps, that are listed in text; JSON has all.
-MOST_LISTED = 8
+MOST_LISTED, MOST_GROUPS = 3, 8
 
 
 def cause_lines(
@@ -85,18 +85,17 @@ def unexplained_lines(
     if unexplained:
         first = unexplained[0]
         names = [entry.name for entry in unexplained if (entry.stage, entry.steps) == (first.stage, first.steps)]
-        listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
         when = describe_steps(first.steps, first.judged)
-        yield f"{opening}cause not known: localised to {first.stage} of {listed}, {when}"
+        yield f"{opening}cause not known: localised to {first.stage} of {listed(names, MOST_LISTED)}, {when}"
     groups: dict[tuple[str, str, tuple[int, ...]], list[Deviation]] = {}
     for entry in unexplained:
         groups.setdefault((entry.stage, entry.side, entry.steps), []).append(entry)
-    for members in list(groups.values())[:MOST_LISTED]:
+    for members in list(groups.values())[:MOST_GROUPS]:
         worst = max(members, key=lambda entry: entry.roundings)
         others = f" (and {len(members) - 1} more)" if len(members) > 1 else ""
         yield f"  unexplained: {worst.sentence}{others}"
-    if len(groups) > MOST_LISTED:
-        yield f"  unexplained: {len(groups) - MOST_LISTED} more groups of tensors, see --json"
+    if len(groups) > MOST_GROUPS:
+        yield f"  unexplained: {len(groups) - MOST_GROUPS} more groups of tensors, see --json"
     if unjudged:
         yield f"  not judged, since their inputs are not recorded: {', '.join(unjudged)}"
 

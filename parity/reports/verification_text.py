@@ -8,7 +8,7 @@ from parity.comparison.difference import Difference
 from parity.comparison.judging import tolerance
 from parity.comparison.result import Failure, Verdict, Verification
 from parity.reports.formatting import format_number
-from workloads.support.wording import counted
+from workloads.support.wording import counted, listed
 
 #: Most reasons that a sentence names.
 MOST_REASONS = 5
@@ -50,8 +50,7 @@ def list_reasons(reasons: Sequence[str]) -> str:
     >>> list_reasons(["clip (never acts)", "optimizer.epsilon (too small)"])
     'clip (never acts); optimizer.epsilon (too small)'
     """
-    more = len(reasons) - MOST_REASONS
-    return "; ".join(reasons[:MOST_REASONS]) + (f"; and {more} more" if more > 0 else "")
+    return listed(reasons, MOST_REASONS, "; ")
 
 
 def _failure_verdict(failure: Failure, tolerance_name: str) -> str:

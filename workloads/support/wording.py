@@ -1,6 +1,11 @@
-"""Singular and plural in messages."""
+"""Singular and plural in messages, and lists of names."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def plural(count: int, one: str, several: str) -> str:
@@ -15,6 +20,25 @@ def plural(count: int, one: str, several: str) -> str:
       The text.
     """
     return one if count == 1 else several
+
+
+def listed(names: Sequence[str], most: int, joint: str = ", ") -> str:
+    """Returns the first names as a list, and the number of the others.
+
+    >>> listed(["a", "b"], 2), listed(["a", "b", "c"], 2), listed(["x is 1", "y is 2", "z is 3"], 1, "; ")
+    ('a, b', 'a, b and 1 more', 'x is 1; and 2 more')
+
+    Args:
+      names: to list.
+      most: so many are shown.
+      joint: text between two; sentences are joined by "; ".
+
+    Returns:
+      The text; "" for no names.
+    """
+    more = len(names) - most
+    last = " and " if joint == ", " else joint + "and "
+    return joint.join(names[:most]) + (f"{last}{more} more" if more > 0 else "")
 
 
 def counted(count: int, one: str, several: str = "") -> str:

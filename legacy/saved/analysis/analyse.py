@@ -17,6 +17,7 @@ from legacy.saved.graph.trained import trained_variables
 from legacy.saved.tower_search import inputs
 from workloads.lifted.graph import Graph, TensorId, tensor_name
 from workloads.lifted.plan import Effect, Plan, Variable
+from workloads.support.wording import listed
 
 #: Of updates that never run, so many are listed.
 MOST_LISTED = 6
@@ -158,7 +159,7 @@ def _unused_notes(graph: Graph, unused: dict[str, list[str]], read: Collection[s
             runs = f"1 {ONE_OF[kind]} runs" if len(names) == 1 else f"{len(names)} {kind} run"
             notes.append(
                 f"{runs} where the loss is read beside the train op, and not with the train op alone: "
-                f"{', '.join(names[:MOST_LISTED])}; a lift reads the losses in every step"
+                f"{listed(names, MOST_LISTED)}; a lift reads the losses in every step"
             )
         names = [name for name in found if name not in read]
         if names:
@@ -166,7 +167,7 @@ def _unused_notes(graph: Graph, unused: dict[str, list[str]], read: Collection[s
             subject = f"1 {ONE_OF[kind]} never runs" if one else f"{len(names)} {kind} never run"
             them = "it" if one else "them"
             notes.append(
-                f"{subject} with the train op: {', '.join(names[:MOST_LISTED])}; if the program fetched {them} beside "
+                f"{subject} with the train op: {listed(names, MOST_LISTED)}; if the program fetched {them} beside "
                 f"it, name {them}: --with={runner_of(graph, names) or 'OP,...'}"
             )
     return notes

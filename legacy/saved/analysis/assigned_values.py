@@ -16,6 +16,7 @@ from legacy.saved.analysis.context import Context
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import Graph, TensorId, input_text
 from workloads.lifted.tensors.gradient_names import in_gradient_graphs
+from workloads.support.wording import listed
 
 v1 = tf.compat.v1
 
@@ -104,9 +105,8 @@ def note_on_reads(reads: Iterable[AssignedRead]) -> str:
     found = list(reads)
     if not found:
         return ""
-    subject = ", ".join(read.node for read in found[:MOST_LISTED])
-    more = f" and {len(found) - MOST_LISTED} more" if len(found) > MOST_LISTED else ""
-    variables = ", ".join(list(dict.fromkeys(read.variable for read in found))[:MOST_LISTED])
+    subject = listed([read.node for read in found], MOST_LISTED)
+    variables = listed(list(dict.fromkeys(read.variable for read in found)), MOST_LISTED)
     if len(found) == 1:
         return f"{subject} uses {variables} after the step has assigned it: it takes the new value"
-    return f"{subject}{more} use {variables} after the step has assigned them: they take the new values"
+    return f"{subject} use {variables} after the step has assigned them: they take the new values"

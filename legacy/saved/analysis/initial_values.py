@@ -17,6 +17,7 @@ from workloads.lifted.graph import Graph
 from workloads.lifted.graph.importing import import_graph
 from workloads.lifted.plan import Plan, Variable
 from workloads.support.errors import InputError
+from workloads.support.wording import listed
 
 v1 = tf.compat.v1
 INITIALIZERS = ("Assign", "AssignVariableOp")
@@ -55,9 +56,8 @@ def values_from_checkpoint(path: str, plan: Plan, whole: Graph) -> dict[str, np.
         try:
             values.update(values_from_initializers(names, whole))
         except InputError as error:
-            listed = ", ".join(names[:MOST_LISTED]) + (", ..." if len(names) > MOST_LISTED else "")
             reason = str(error).replace("--checkpoint: ", "").replace("; give a checkpoint", "")
-            raise InputError(f"--checkpoint: {path!r} lacks {listed}: {reason}") from error
+            raise InputError(f"--checkpoint: {path!r} lacks {listed(names, MOST_LISTED)}: {reason}") from error
     return values
 
 
@@ -88,10 +88,8 @@ def _mismatches(variable: Variable, value: np.ndarray) -> Iterator[str]:
 
 
 def _refusal(path: str, problems: list[str], unused: list[str]) -> str:
-    listed = "; ".join(problems[:MOST_LISTED])
-    more = f"; and {len(problems) - MOST_LISTED} more" if len(problems) > MOST_LISTED else ""
-    besides = "; it has besides: " + ", ".join(unused[:MOST_LISTED]) if unused else ""
-    return f"--checkpoint: {path!r} is not of this graph: {listed}{more}{besides}"
+    besides = "; it has besides: " + listed(unused, MOST_LISTED) if unused else ""
+    return f"--checkpoint: {path!r} is not of this graph: {listed(problems, MOST_LISTED, '; ')}{besides}"
 
 
 def values_from_initializers(names: Sequence[str], whole: Graph) -> dict[str, np.ndarray]:

@@ -31,6 +31,7 @@ from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Variable
 from workloads.lifted.replication import replica_counts
 from workloads.lifted.tensors.gradient_names import GRADIENTS
+from workloads.support.wording import listed
 
 #: Most differences of towers and the like that are listed.
 MOST_LISTED = 6
@@ -116,7 +117,7 @@ class _ProgramFacts:
             {"what": "written by TensorFlow", "is": self._saved.written_by},
             {"what": "nodes", "is": nodes},
             {"what": "train op", "is": ", then ".join(phase.train_op for phase in self._plan.phases)},
-            {"what": "other ops that train", "is": ", ".join(others[:MOST_LISTED]) or "none"},
+            {"what": "other ops that train", "is": listed(others, MOST_LISTED) or "none"},
             {"what": "settings fixed", "is": settings or "none"},
         ]
 

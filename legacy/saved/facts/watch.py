@@ -12,7 +12,7 @@ from legacy.saved.facts.variable_updates import VariableUpdate
 from legacy.saved.tower_search.inputs import is_only_measured
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Phase
-from workloads.support.wording import counted, plural
+from workloads.support.wording import counted, listed, plural
 
 #: Most races, variables and the like that are listed.
 MOST_LISTED = 6
@@ -73,10 +73,10 @@ def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate
     alone = [combine.weight for combine in kept if sum(map(bool, combine.parts)) == 1 and towers > 1]
     if alone:
         names = list(dict.fromkeys(alone))
-        yield f"{phase.train_op}: towers apply their own gradients, uncombined, to {', '.join(names[:MOST_LISTED])}"
+        yield f"{phase.train_op}: towers apply their own gradients, uncombined, to {listed(names, MOST_LISTED)}"
     odd = list(dict.fromkeys(combine.weight for combine in kept if combine.weight not in alone))
     if odd:
-        yield "combining not recognised, kept as written: " + ", ".join(odd[:MOST_LISTED])
+        yield "combining not recognised, kept as written: " + listed(odd, MOST_LISTED)
     summed = any(combine.kind == "sum" for combine in phase.combine) and not phase.shared_loss
     if summed and abs(phase.loss_scale - 1) < WEIGHT_TOLERANCE and towers > 1:
         yield f"{phase.train_op}: {sum_text(analysed, phase)}"
@@ -95,9 +95,9 @@ def _of_weights(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
             text = analysed.clippings.text(nodes - set(analysed.context.state.writes))
             groups["clipped " + text if text else f"set by {effect.op}"].append(effect.writes[0])
     for text, names in groups.items():
-        listed = ", ".join(names[:MOST_LISTED]) + (", ..." if len(names) > MOST_LISTED else "")
+        which = listed(names, MOST_LISTED)
         how_many = counted(len(names), "weight is", "weights are")
-        yield f"{phase.train_op}: {how_many} {text} besides {plural(len(names), 'its', 'their')} update: {listed}"
+        yield f"{phase.train_op}: {how_many} {text} besides {plural(len(names), 'its', 'their')} update: {which}"
 
 
 def _of_schedules(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from legacy.saved.graph import op_types, train_ops
 from legacy.saved.graph.graph_file import SavedGraph
 from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import is_gradient_op
+from workloads.support.wording import listed
 
 #: {section: its rows}, in the order of the page.
 Sections = Dict[str, List[Dict[str, Any]]]
@@ -36,7 +37,7 @@ def whole_facts(saved: SavedGraph, whole: WholeGraph) -> Sections:
         {"what": "graph", "is": saved.path},
         {"what": "written by TensorFlow", "is": saved.written_by},
         {"what": "nodes", "is": f"{len(whole.graph.nodes)} in all"},
-        {"what": "ops that train", "is": ", ".join(runs[:MOST_LISTED]) or "none"},
+        {"what": "ops that train", "is": listed(runs, MOST_LISTED) or "none"},
     ]
     towers = [{"what": "number", "is": str(whole.count)}, {"what": "told apart by", "is": whole.found_by or "-"}]
     return collections.OrderedDict(

@@ -9,7 +9,7 @@ from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.hazard import Hazard, listed_towers
 from workloads.lifted.tensors.gradient_names import is_gradient_op
-from workloads.support.wording import counted
+from workloads.support.wording import counted, listed
 
 #: Ops that hand on the value of a variable.
 READS = ("Identity", "ReadVariableOp", "Enter", "RefEnter", "Cast")
@@ -132,12 +132,12 @@ def unshared_values(whole: WholeGraph) -> Iterator[Hazard]:
                 read[towers.pop()].append(name)
     if len(read) == whole.count and len(set(map(len, read.values()))) == 1:
         names = [name for tower in whole.towers() for name in read[tower]]
-        listed = ", ".join(names[:MOST_VARIABLES]) + (", ..." if len(names) > MOST_VARIABLES else "")
         yield Hazard(
             "VALUES_NOT_SHARED",
             names[0],
             f"each tower reads {counted(len(read[0]), 'scalar variable')} of its own, which the step does not change "
-            f"({listed}): where other runs change those of one tower alone, the towers compute different losses",
+            f"({listed(names, MOST_VARIABLES)}): where other runs change those of one tower alone, the towers compute "
+            "different losses",
             "one variable for all replicas, which the training loop changes; for parity, keep each tower's value",
         )
 

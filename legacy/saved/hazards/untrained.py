@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from legacy.saved.analysis.losses import differentiated
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards.hazard import Hazard
-from workloads.support.wording import counted
+from workloads.support.wording import counted, listed
 
 #: Of variables, so many are named.
 MOST_NAMED = 3
@@ -24,10 +24,10 @@ def variables_without_gradient(whole: WholeGraph) -> Iterator[Hazard]:
         return
     used = whole.graph.ancestors(minimized, controls=False) | whole.reach
     changed = set(whole.writes.values())
-    listed = [name for name in whole.collections.get("trainable_variables", []) if name in whole.graph.nodes]
-    lost = [name for name in dict.fromkeys(listed) if name not in used and name not in changed]
+    named = [name for name in whole.collections.get("trainable_variables", []) if name in whole.graph.nodes]
+    lost = [name for name in dict.fromkeys(named) if name not in used and name not in changed]
     if lost:
-        names = ", ".join(lost[:MOST_NAMED]) + (", ..." if len(lost) > MOST_NAMED else "")
+        names = listed(lost, MOST_NAMED)
         yield Hazard(
             "VARIABLES_WITHOUT_GRADIENT",
             lost[0],

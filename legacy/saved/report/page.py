@@ -19,6 +19,7 @@ from legacy.saved.graph.train_ops import TrainOpError
 from legacy.saved.hazards.search import find_hazards
 from legacy.saved.report.next_step import next_rows
 from workloads.support.errors import InputError
+from workloads.support.wording import listed
 
 #: Lines of the page are no wider than this; longer cells go on in the next line.
 WIDTH = 120
@@ -149,8 +150,7 @@ def _first_names(text: str) -> str:
     'a, b, c, d, e, f and 2 more (--json)'
     """
     names = text.split(", ")
-    left = len(names) - MOST_NAMES
-    return f"{', '.join(names[:MOST_NAMES])} and {left} more (--json)" if left > 0 else text
+    return listed(names, MOST_NAMES) + " (--json)" if len(names) > MOST_NAMES else text
 
 
 def _fitted(widths: list[int]) -> list[int]:

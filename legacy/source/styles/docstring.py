@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Dict, List
 from legacy.source.basics.expressions import calls
 from legacy.source.basics.rendering import WIDTH
 from legacy.source.step.model import all_statements
-from workloads.support.wording import counted
+from workloads.support.wording import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -157,8 +157,7 @@ def _few(names: Sequence[str]) -> str:
     >>> _few(["w", "v"]), _few(list("abcdefgh"))
     ('w, v', 'a, b, c and 5 more')
     """
-    shown = list(names) if len(names) <= MOST_NAMED else names[: MOST_NAMED // 2]
-    return ", ".join(shown) + (f" and {len(names) - len(shown)} more" if len(shown) < len(names) else "")
+    return listed(names, MOST_NAMED if len(names) <= MOST_NAMED else MOST_NAMED // 2)
 
 
 def _wrapped(text: str) -> List[str]:

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from parity.diagnosis.gradient_factors import GradientFactors
 
 
+#: Most variables that a finding names.
+MOST_NAMED = 4
+
+
 def format_factor(value: float) -> str:
     """Returns a fitted number as reports print it: 4, 0.25, and with seven digits near 1: 1.0001."""
     return f"{value:.4g}" if not near(value, 1.0, 5e-3) else f"{value:.7g}"

@@ -10,12 +10,13 @@ from modern.mirrored.step.replica_step import ReplicaStep
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
 from parity.causes.basics.planted_gradients import swapped_gradients
+from parity.causes.basics.wording import MOST_NAMED
 from parity.causes.gradients import faulty_layers
 from parity.comparison import stages
 from parity.diagnosis.signatures.precision import find_narrow_values
 from parity.diagnosis.signatures.swaps import find_swaps
 from parity.diagnosis.stage_checks.step_pattern import describe_steps
-from workloads.support.wording import counted
+from workloads.support.wording import counted, listed
 from workloads.tracing import trace
 from workloads.workload import MovingAverage
 
@@ -58,7 +59,7 @@ def half_precision(evidence: Evidence) -> Finding | None:
     if not found:
         return None
     first = min(found, key=lambda values: stages.STAGES.index(values.stage))
-    names = ", ".join(first.names[:4]) + (f" and {len(first.names) - 4} more" if len(first.names) > 4 else "")
+    names = listed(first.names, MOST_NAMED)
     where = (
         "each replica's gradients are rounded before they are combined" if first.before else f"its {first.stage} are"
     )

@@ -12,7 +12,7 @@ from parity.causes.basics.planted_gradients import decayed_gradients, scaled_gra
 from parity.causes.basics.wording import format_factor
 from parity.comparison.fits import near, spread
 from parity.diagnosis.gradient_factors import decay_noise
-from workloads.support.wording import counted
+from workloads.support.wording import counted, listed
 
 if TYPE_CHECKING:
     from parity.causes.basics.cause import Finding
@@ -131,9 +131,7 @@ def changed_weights(evidence: Evidence) -> tuple[str, ...]:
 
 def of_weights(names: Sequence[str]) -> str:
     """Returns " of a, b" for names of weights, and nothing for none."""
-    more = len(names) - MOST_LISTED
-    listed = ", ".join(names[:MOST_LISTED]) + (f" and {more} more" if more > 0 else "")
-    return f" of {listed}" if names else ""
+    return f" of {listed(names, MOST_LISTED)}" if names else ""
 
 
 def describe_decay_fit(factors: GradientFactors) -> str:

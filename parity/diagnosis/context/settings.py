@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from workloads.job import Job
 from workloads.support.errors import InputError
+from workloads.support.wording import listed
 
 #: Differences that a message lists; the others are counted.
 MOST_LISTED = 4
@@ -42,8 +43,5 @@ def require_same_job(recording: Mapping[str, str], job: Job, only_known: bool = 
     described = {name: text for name, text in job.describe().items() if name in known or not only_known}
     rows = sorted(differences(known, described), key=lambda row: row.setting != "workload.name")
     if rows:
-        listed = "; ".join(
-            f"{row.setting} is {row.left} in the recording and {row.right} here" for row in rows[:MOST_LISTED]
-        )
-        more = len(rows) - MOST_LISTED
-        raise InputError("--recording: made by another job: " + listed + (f"; and {more} more" if more > 0 else ""))
+        texts = [f"{row.setting} is {row.left} in the recording and {row.right} here" for row in rows]
+        raise InputError("--recording: made by another job: " + listed(texts, MOST_LISTED, "; "))

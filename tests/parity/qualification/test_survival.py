@@ -39,7 +39,9 @@ def test_tensors_and_steps_that_differ_fail_and_are_named():
 def test_a_line_names_a_few_tensors_only():
     names = {f"w{number}": number for number in range(9)}
     result = survival.compare_final_states(state(**names), state(), [], planned=0)
-    assert "DIFFERENT: w0, w1, w2, w3, w4; all had ended 0.0 s" in survival.result_line("regression", 20, result)
+    assert "DIFFERENT: w0, w1, w2, w3, w4 and 4 more; all had ended 0.0 s" in survival.result_line(
+        "regression", 20, result
+    )
 
 
 def test_json_names_the_kills():
