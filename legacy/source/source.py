@@ -200,11 +200,8 @@ def _with_both(first: Exception, second: Exception) -> Unwritten:
 
 
 def _refusal(plan: Plan, error: Exception) -> InputError:
-    """Returns the error that says why a source is not written: in one line, or with a line for each part."""
-    reasons = _reason(error).splitlines()
-    if len(reasons) > 1:
-        return InputError(f"--source: {plan.name} cannot be written:" + "".join("\n  " + text for text in reasons))
-    return InputError(f"--source: {plan.name} cannot be written: {reasons[0]}")
+    """Returns the error that says in one line why a source is not written: the reasons of all parts."""
+    return InputError(f"--source: {plan.name} cannot be written: " + "; ".join(_reason(error).splitlines()))
 
 
 def _reason(error: Exception) -> str:

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from legacy.source import source as source_module
 from legacy.source.basics.expressions import Literal, call
+from legacy.source.basics.unwritten import Unwritten
 from legacy.source.lines.statements import Statement
 from legacy.source.source import write_source
 from legacy.source.styles import imported_style, model_text
@@ -98,6 +99,18 @@ def test_a_graph_of_an_unforeseen_form_is_refused_in_one_line(monkeypatch):
         monkeypatch.setattr(source_module, stage, lambda *arguments: {}["surprise"])
     with pytest.raises(InputError, match="not known here .KeyError: .*surprise"):
         source.__wrapped__("a_split_sgd")
+
+
+def test_the_reasons_of_a_refusal_are_clauses_of_one_line(monkeypatch):
+    def refuse(*arguments):
+        raise Unwritten("optimizer: no rule\nlearning rate: none")
+
+    for stage in ("recover_step", "recover_updates"):
+        monkeypatch.setattr(source_module, stage, refuse)
+    with pytest.raises(InputError) as refused:
+        source.__wrapped__("a_split_sgd", "standalone")
+    assert " cannot be written: optimizer: no rule; learning rate: none; --style=" in str(refused.value)
+    assert "\n" not in str(refused.value)
 
 
 def test_a_file_that_cannot_be_written_is_refused(tmp_path):
