@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.source.basics.branches import merge_branches
+from legacy.source.basics.calls import with_bodies
 from legacy.source.basics.cut import Cut, example_sizes, with_noise_shapes
 from legacy.source.basics.loops import take_out_loops
 from legacy.source.basics.typed import Typed
@@ -43,7 +44,7 @@ class Forward:
 
     def __init__(self, cut: Cut, plan: Plan) -> None:
         self.cut = cut
-        without_loops, loops = take_out_loops(with_noise_shapes(cut))
+        without_loops, loops = take_out_loops(with_bodies(with_noise_shapes(cut)))
         self._graph_def = merge_branches(without_loops)
         self.loops = {loop.name: loop for loop in loops}
         self._inputs = {tensor: entry for entry in plan.inputs + plan.common for tensor in entry.tensors}

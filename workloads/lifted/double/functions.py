@@ -75,7 +75,7 @@ class FunctionLibrary:
 
     def _rewrite(self, copy: Any, function: Any) -> None:
         """Rewrites the body of a copy of `function`."""
-        body = _Body(function, self.signatures)
+        body = Body(function, self.signatures)
         wanted = {node.name for node in function.node_def}
         arguments = {argument.name for argument in function.signature.input_arg}
         graph = Graph(body.graph_def(copy.signature))
@@ -88,16 +88,19 @@ class FunctionLibrary:
             copy.ret[output] = texts.tensor(body.tensor(text))
 
 
-class _Body:
+class Body:
     """A function's body as a graph.
 
     Args:
       function: the FunctionDef.
       signatures: of its ops.
+
+    Attributes:
+      function: the FunctionDef.
     """
 
     def __init__(self, function: Any, signatures: Signatures) -> None:
-        self._function = function
+        self.function = function
         self._places: Dict[str, Dict[str, int]] = {}
         for node in function.node_def:
             complete = v1.NodeDef()
@@ -107,16 +110,20 @@ class _Body:
             for place, output in enumerate(signatures.outputs(complete)):
                 outputs.setdefault(output.argument, place)
 
-    def graph_def(self, signature: Any) -> Any:
-        """Returns the GraphDef, in which the arguments are placeholders of the types in `signature`."""
+    def graph_def(self, signature: Any | None = None) -> Any:
+        """Returns the GraphDef: arguments first, as placeholders of the types in `signature`, or in its own."""
         made = v1.GraphDef()
-        for argument in signature.input_arg:
+        for argument in (signature or self.function.signature).input_arg:
             made.node.add(name=argument.name, op="Placeholder").attr["dtype"].type = argument.type
-        for node in self._function.node_def:
+        for node in self.function.node_def:
             copy = made.node.add()
             copy.CopyFrom(node)
             copy.input[:] = [text if text.startswith("^") else self.tensor(text) for text in node.input]
         return made
+
+    def results(self) -> List[str]:
+        """Returns the names in the graph of the function's outputs, in order."""
+        return [self.tensor(self.function.ret[output.name]) for output in self.function.signature.output_arg]
 
     def tensor(self, text: str) -> str:
         """Returns the name in a graph of a tensor of the body."""
