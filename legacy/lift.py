@@ -34,9 +34,7 @@ flags.DEFINE_string(
 )
 flags.DEFINE_string("out", None, "Folder to write.")
 saved_graph_flags.define_graph_flags(flags.FLAGS)
-flags.DEFINE_list(
-    "carry", [], "State that the program fetched and fed into the next step, as placeholder=tensor,placeholder=tensor."
-)
+flags.DEFINE_list("carry", [], "State that the program fetched and fed into the next step, as fed=tensor,fed=tensor.")
 flags.DEFINE_list(
     "allow_ops", [], "Op types that run Python, touch files or reach the network, and may be run nevertheless."
 )
@@ -64,7 +62,7 @@ def main(graph: str) -> int:
     for name, text in settings.items():
         require(is_number(text), "--settings", f"{name}={text}", "must be a number")
     feed = saved_graph_flags.feed_from_flags(FLAGS)
-    carry = command.assignments(FLAGS.carry, "--carry", "placeholder=tensor")
+    carry = command.assignments(FLAGS.carry, "--carry", "fed=tensor")
     values = input_files.checkpoint_size(FLAGS.checkpoint) if FLAGS.checkpoint else 0
     limits = isolation.limits_of_files(input_files.require_regular(graph, "graph file"), values)
     return command.isolated(lambda: _lift(graph, feed, carry, settings), f"graph file: {graph!r}", limits)

@@ -34,7 +34,7 @@ class LiftOptions:
       train_op: names of the train ops, or empty to find the one.
       beside: names of ops that each step ran beside the train op.
       feed: {placeholder: text of its value} of settings that are the same in every step.
-      carry: {placeholder: tensor} of state that the program fetched and fed into the next step.
+      carry: {fed tensor: tensor} of state that the program fetched and fed into the next step.
       allow_ops: types of unsafe ops that may stay in the graph.
       layout: "NHWC" to rewrite what is computed in NCHW; None leaves the graph as it is.
       name: name of the workload; default: the file's name.

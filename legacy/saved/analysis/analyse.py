@@ -63,7 +63,7 @@ def analyse_graph(
       name: what to call the program.
       train_op: names of the train ops, or empty to find the one.
       feed: {placeholder: text of its value} of settings that are the same in every step.
-      carry: {placeholder: tensor} of state that the program fetched and fed into the next step.
+      carry: {fed tensor: tensor} of state that the program fetched and fed into the next step.
       beside: names of ops that each step ran beside the train op.
 
     Returns:

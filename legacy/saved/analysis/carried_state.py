@@ -1,36 +1,44 @@
 """Carried state: tensors that an old program fetched after each step and fed into the next, made variables.
 
 A program may keep a recurrent state outside its graph: it fetches the last state and feeds it into a placeholder in
-the next step. In the lift such a placeholder becomes a variable, and the train op assigns the fetched tensor to it.
+the next step, or into any other tensor, such as a cell's zero state: a session feeds those, too. In the lift what is
+fed becomes a variable, and the train op assigns the fetched tensor to it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import tensorflow as tf
 
-from workloads.lifted.graph import Graph, parse_tensor_name
-from workloads.support.errors import require
+from workloads.lifted.graph import Graph, TensorId, forget_placement, parse_tensor_name
+from workloads.lifted.graph.old_ops import registered_op
+from workloads.support.errors import InputError, require
+
+if TYPE_CHECKING:
+    from tensorflow.core.framework.graph_pb2 import GraphDef
+    from tensorflow.core.framework.node_def_pb2 import NodeDef
 
 v1 = tf.compat.v1
 
 
 def carry_state(graph: Graph, carried: Mapping[str, str], targets: list[str]) -> tuple[Graph, list[str]]:
-    """Turns fed-back placeholders into variables that a step assigns.
+    """Turns tensors that were fed with the last step's results into variables that a step assigns.
 
     Args:
       graph: the whole graph.
-      carried: {placeholder: tensor that is fed into it in the next step}.
+      carried: {placeholder or other tensor: tensor that is fed into it in the next step}.
       targets: train ops; each is replaced by an op that also assigns the state.
 
     Returns:
       The changed graph and its train ops.
 
     Raises:
-      InputError: a name is not in the graph, or a placeholder's shape is not fully known.
+      InputError: a name is not in the graph, a placeholder's shape is not fully known, or the first value of another
+        tensor follows from more than constants.
     """
     if not carried:
         return graph, targets
@@ -38,12 +46,14 @@ def carry_state(graph: Graph, carried: Mapping[str, str], targets: list[str]) ->
     result.CopyFrom(graph.graph_def)
     nodes = {node.name: node for node in result.node}
     assigns = []
-    for placeholder, tensor in carried.items():
-        name = placeholder.partition(":")[0]
-        is_placeholder = name in nodes and nodes[name].op.startswith("Placeholder")
-        require(is_placeholder, "--carry", placeholder, "no such placeholder")
+    for fed, tensor in carried.items():
+        name, output = parse_tensor_name(fed)
+        require(name in nodes, "--carry", fed, "no such tensor")
+        require(output == 0 and _has_one_output(nodes[name].op), "--carry", fed, "must be the only output of its op")
         require(parse_tensor_name(tensor)[0] in nodes, "--carry", tensor, "no such tensor")
-        assigns.append(_make_variable(result, nodes[name], tensor))
+        is_placeholder = nodes[name].op.startswith("Placeholder")
+        first = _zeros(nodes[name]) if is_placeholder else _first_value(graph, name)
+        assigns.append(_make_variable(result, nodes[name], first, tensor))
     made = []
     for target in targets:
         group = result.node.add(name=re.sub(r"[^A-Za-z0-9_]", "_", target) + "_and_carry", op="NoOp")
@@ -52,23 +62,50 @@ def carry_state(graph: Graph, carried: Mapping[str, str], targets: list[str]) ->
     return Graph(result), made
 
 
-def _make_variable(graph_def: tf.compat.v1.GraphDef, node: tf.compat.v1.NodeDef, tensor: str) -> str:
-    """Turns a placeholder into a variable that starts with zeros; returns the op that assigns `tensor` to it."""
-    dtype = node.attr["dtype"].type
-    shapes = node.attr["_output_shapes"].list.shape
-    shape = tf.TensorShape(shapes[0] if shapes else node.attr["shape"].shape)
+def _has_one_output(op_type: str) -> bool:
+    """Returns whether all ops of a type have one output."""
+    definition = registered_op(op_type)
+    outputs = definition.output_arg if definition else []
+    return len(outputs) == 1 and not outputs[0].number_attr and not outputs[0].type_list_attr
+
+
+def _zeros(placeholder: NodeDef) -> np.ndarray:
+    """Returns the zeros that a placeholder is fed with in the first step."""
+    shapes = placeholder.attr["_output_shapes"].list.shape
+    shape = tf.TensorShape(shapes[0] if shapes else placeholder.attr["shape"].shape)
     known = shape.rank is not None and shape.is_fully_defined()
-    require(known, "--carry", node.name, f"its shape is {shape}, must be known")
-    zeros = np.zeros(shape.as_list(), tf.as_dtype(dtype).as_numpy_dtype)
+    require(known, "--carry", placeholder.name, f"its shape is {shape}, must be known")
+    return np.zeros(shape.as_list(), tf.as_dtype(placeholder.attr["dtype"].type).as_numpy_dtype)
+
+
+def _first_value(graph: Graph, name: str) -> np.ndarray:
+    """Returns the value of a tensor that follows from constants, which a program feeds into it in the first step."""
+    part = v1.GraphDef(versions=graph.graph_def.versions)
+    for member in sorted(graph.ancestors([name], controls=False)):
+        definition = registered_op(graph.type(member))
+        if definition is None or definition.is_stateful or graph.type(member).startswith("Placeholder"):
+            raise InputError(f"--carry: got {name!r}, its first value depends on {member!r}, must be constant")
+        node = part.node.add()
+        node.CopyFrom(graph.nodes[member])
+        forget_placement(node)
+        del node.input[len(graph.inputs(member)) :]
+    with tf.Graph().as_default(), v1.Session() as session:
+        tf.import_graph_def(part, name="")
+        return np.asarray(session.run(TensorId(name, 0).name))
+
+
+def _make_variable(graph_def: GraphDef, node: NodeDef, first: np.ndarray, tensor: str) -> str:
+    """Turns a node into a variable that starts with `first`; returns the op that assigns `tensor` to it."""
+    dtype = tf.as_dtype(first.dtype).as_datatype_enum
     for attribute in list(node.attr):
         del node.attr[attribute]
     del node.input[:]
     node.op = "VariableV2"
     node.attr["dtype"].type = dtype
-    node.attr["shape"].shape.CopyFrom(shape.as_proto())
-    initial = graph_def.node.add(name=node.name + "/zeros", op="Const")
+    node.attr["shape"].shape.CopyFrom(tf.TensorShape(first.shape).as_proto())
+    initial = graph_def.node.add(name=node.name + "/first", op="Const")
     initial.attr["dtype"].type = dtype
-    initial.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(zeros))
+    initial.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(first))
     for name, source in ((node.name + "/Assign", initial.name), (node.name + "/carry", tensor)):
         assign = graph_def.node.add(name=name, op="Assign", input=[node.name, source])
         assign.attr["T"].type = dtype
