@@ -10,7 +10,7 @@ from legacy.saved.facts.analysed_step import AnalysedStep
 from legacy.saved.facts.clipping import CLIPPING_SCOPES
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import parse_tensor_name
-from workloads.lifted.plan import Combine, Phase, weight_of_label
+from workloads.lifted.plan import Combine, Phase, is_indices_label, weight_of_label
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Relative difference within which a scale is one over the number of towers.
@@ -104,6 +104,8 @@ def _listed(kinds: list[str]) -> str:
 
 def _clipping(analysed: AnalysedStep, phase: Phase, combine: Combine) -> str:
     """The clipping of a gradient in its tower, and of the combined gradient; "no" if there is none."""
+    if is_indices_label(combine.weight):
+        return "no"
     weight = weight_of_label(combine.weight)
     effects = [e for e in phase.effects if e.writes[0] == weight and e.values]
     effect = next((e for e in effects if combine.tensor in (e.gradient, *e.values)), effects[0])

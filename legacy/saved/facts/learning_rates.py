@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+from collections.abc import Callable, Sequence
 from typing import Dict, NamedTuple, Tuple
 
 import numpy as np
@@ -135,15 +136,30 @@ def _values_by_step(piece: Piece, reads: list[Feed]) -> str:
         holder = session.graph.get_tensor_by_name(reads[0].placeholder + ":0")
         if holder.shape.rank != 0:
             return "-"
-        found: list[tuple[int, float]] = []
         try:
-            for step in _steps_to_show(piece):
-                value = float(session.run(tensor, {holder: step}))
-                if not found or abs(value - found[-1][1]) > SAME_VALUE * abs(value):
-                    found.append((step, value))
+            found = _changes(lambda step: float(session.run(tensor, {holder: step})), _steps_to_show(piece))
         except tf.errors.OpError:
             return "-"
     return ", ".join(f"{step}: {value:.6g}" for step, value in found[:MOST_VALUES])
+
+
+def _changes(value_at: Callable[[int], float], steps: Sequence[int]) -> list[tuple[int, float]]:
+    """Returns (step, value) of a schedule where it differs from the one before; also half-way between two equal values.
+
+    >>> _changes(lambda step: min(step, 10 - step), [0, 10, 11]), _changes(lambda step: 0.5, [0, 10])
+    ([(0, 0), (5, 5), (10, 0), (11, -1)], [(0, 0.5)])
+    """
+    found = [(steps[0], value_at(steps[0]))]
+    for before, step in zip(steps, steps[1:]):
+        value, middle = value_at(step), (before + step) // 2
+        between = [(middle, value_at(middle))] if before < middle and _is_same(value, found[-1][1]) else []
+        found += [one for one in between if not _is_same(one[1], value)]
+        found += [(step, value)] if not _is_same(value, found[-1][1]) else []
+    return found
+
+
+def _is_same(value: float, other: float) -> bool:
+    return abs(value - other) <= SAME_VALUE * abs(value)
 
 
 def _steps_to_show(piece: Piece) -> list[int]:

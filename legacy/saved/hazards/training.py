@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -137,8 +137,7 @@ def mixed_combining(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             continue
         names = ", ".join(entry.weight for entry in summed[:3])
         others = counted(len(averaged), "other")
-        times = sorted({scales[entry.weight] for entry in summed if abs(scales[entry.weight] - 1) >= TOLERANCE})
-        factors = f", times {', '.join(f'{factor:g}' for factor in times)}" if times else ""
+        factors = "".join(_factor_texts([scales[entry.weight] for entry in summed]))
         kind = "sparse" if all(entry.weight in sparse or entry.kind == "concat" for entry in summed) else ""
         yield Hazard(
             "SPARSE_GRADIENTS_SUMMED" if kind else "MIXED_COMBINING",
@@ -147,6 +146,18 @@ def mixed_combining(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             f"{factors}, those of {others} are averaged".strip(),
             f"divide by {count} what the replicas gather, for a mean of all; for parity keep the sum",
         )
+
+
+def _factor_texts(scales: Sequence[float]) -> Iterator[str]:
+    """Yields a clause for each factor on sums that is not 1.
+
+    >>> list(_factor_texts([2.0, 2.0])), list(_factor_texts([1.0, 2.0, 1.0]))
+    ([', times 2'], [', 1 of them times 2'])
+    """
+    for factor in sorted(set(scales)):
+        count = scales.count(factor)
+        if abs(factor - 1) >= TOLERANCE:
+            yield f", times {factor:g}" if count == len(scales) else f", {count} of them times {factor:g}"
 
 
 def _is_summed(entry: Combine, scale: float) -> bool:

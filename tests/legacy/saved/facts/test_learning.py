@@ -93,6 +93,23 @@ def test_update_rules_with_their_constants(nesterov, ending):
     assert row["constants"] == "lr=0.5, " + ending
 
 
+def test_rows_are_clipped_and_their_indices_are_not():
+    def build():
+        table = v1.get_variable("table", initializer=[[1.0], [2.0], [3.0]], use_resource=False)
+        rows = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), v1.name_scope(f"tower_{tower}"):
+                words = v1.placeholder(tf.int32, [2], "words")
+                rows += tf.gradients(tf.reduce_sum(tf.gather(table, words) ** 2), [table])
+        values, words = tf.concat([one.values for one in rows], 0), tf.concat([one.indices for one in rows], 0)
+        [clipped], _ = tf.clip_by_global_norm([tf.IndexedSlices(values, words, rows[0].dense_shape)], 3.0)
+        v1.train.AdagradOptimizer(0.5).apply_gradients([(clipped, table)], name="train")
+
+    found = analyse_graph(saved(traced(build), trainable_variables=["table"]), "small", ["train"])
+    clipped = {row["of"]: row["clipped"] for row in combining_rows(AnalysedStep(found))}
+    assert clipped == {"table": "after combining, by global norm, at 3", "table (indices)": "no"}
+
+
 @pytest.mark.parametrize("is_adam, rule", [(True, "Adam, of rows (AssignSub)"), (False, "written by hand (AssignSub)")])
 def test_adam_of_rows_is_no_optimizer_of_ones_own(is_adam, rule):
     def build():
@@ -138,6 +155,11 @@ def test_an_optimizer_written_by_hand():
             lambda step: 1.0 / (1.0 + tf.cast(step, tf.float32)),
             "a function of global_step, by AddV2, RealDiv",
             "0: 1, 100: 0.00990099, 1000: 0.000999001, 10000: 9.999e-05, 100000: 9.9999e-06",
+        ),
+        (  # what is zero at its first and its last step is not always zero
+            lambda step: v1.maximum(0.0, tf.cast(step, tf.float32) * (10.0 - tf.cast(step, tf.float32))),
+            "a function of global_step, by Maximum, Mul, Sub; constants 10, 0",
+            "0: 0, 5: 25, 10: 0",
         ),
         (
             lambda step: 2.0 * v1.placeholder(tf.float32, [], "rate"),
