@@ -49,8 +49,9 @@ class LiftedSynthetic(Source):
     def __init__(self, job: Job, settings: Mapping[str, Any] | None = None) -> None:
         super().__init__(job)
         self._settings = settings or {}
-        self._inputs: Dict[str, Input] = as_lifted(job.workload).inputs()
-        self._rates = fed_learning_rates(as_lifted(job.workload).plan)
+        lift = as_lifted(job.workload)
+        self._inputs: Dict[str, Input] = lift.inputs()
+        self._rates = fed_learning_rates(lift.plan, lift.graph)
 
     def shards(self, step: int) -> list[Arrays]:
         shards = [self._shard(step, replica) for replica in range(self._job.replicas)]

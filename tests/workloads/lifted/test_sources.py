@@ -135,7 +135,7 @@ def test_a_learning_rate_that_was_fed_is_small_and_another_one_in_each_step(tmp_
         return [float(source.shards(step)[0]["x"]) for step in range(9)]
 
     others = scalars()
-    monkeypatch.setattr(sources, "fed_learning_rates", lambda plan: {"x"})
+    monkeypatch.setattr(sources, "fed_learning_rates", lambda plan, graph: {"x"})
     rates = scalars()
     assert len(set(rates)) == 9 and min(rates) > 0 and max(rates) < sources.LARGEST_RATE < max(others)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Dict, List, Set
 
+from workloads.lifted.graph import parse_tensor_name
 from workloads.support.errors import require
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from workloads.lifted.graph import Graph
     from workloads.lifted.plan import Input, Plan
 
 #: (part of an input's name, value that such a scalar usually has).
@@ -27,10 +29,23 @@ def usual_setting(plan: Plan, name: str) -> float:
     return usual_value(name, USUAL_LEARNING_RATE if name in fed_learning_rates(plan) else 1.0)
 
 
-def fed_learning_rates(plan: Plan) -> Set[str]:
-    """Returns the inputs that an optimizer takes as its learning rate, whatever their names."""
-    rates = {effect.learning_rate for phase in plan.phases for effect in phase.effects}
+def fed_learning_rates(plan: Plan, graph: Graph | None = None) -> Set[str]:
+    """Returns the inputs that an optimizer takes as its learning rate, whatever their names.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift; where it was rewritten to float64, a cast stands between an input and its optimizer.
+    """
+    rates = {effect.learning_rate for phase in plan.phases for effect in phase.effects if effect.learning_rate}
+    if graph is not None:
+        rates |= {_before_cast(graph, rate) for rate in rates}
     return {entry.name for entry in plan.inputs + plan.common if rates.intersection(entry.tensors)}
+
+
+def _before_cast(graph: Graph, tensor: str) -> str:
+    """Returns the tensor that a cast is given; another tensor as it is."""
+    node = parse_tensor_name(tensor).node
+    return graph.inputs(node)[0].name if graph.type(node) == "Cast" else tensor
 
 
 def usual_value(name: str, otherwise: float = 1.0) -> float:

@@ -14,6 +14,7 @@ from workloads.lifted.double.errors import NotInDouble
 from workloads.lifted.double.rewriting import in_float64
 from workloads.lifted.graph import Graph
 from workloads.lifted.plan import TensorType
+from workloads.lifted.plan.settings import fed_learning_rates
 
 v1 = tf.compat.v1
 #: Run by default, since each needs another part of the rewriting: formulas, random numbers, loops, resource variables.
@@ -69,6 +70,7 @@ def test_a_learning_rate_that_is_an_input_is_cast_for_its_update(tmp_path):
     (effect,) = wide.plan.phases[0].effects
     assert effect.learning_rate == effect.values[0] == "rate/output_0_as_float64:0" and effect.gradient == "mean:0"
     assert dtype(wide, "rate", "dtype") == "float32"
+    assert fed_learning_rates(wide.plan, wide.graph) == {"rate"} and fed_learning_rates(wide.plan) == set()
 
 
 def test_an_op_that_cannot_be_rewritten_is_named(tmp_path):
