@@ -130,9 +130,9 @@ def main():
         tf.config.set_logical_device_configuration(cpu, [part] * flags.replicas)
     strategy = tf.distribute.MirroredStrategy([f"{kind}:{number}" for number in range(flags.replicas)])
     trainer = Trainer(strategy, flags.checkpoint)
-    dataset = tf.data.Dataset.from_tensor_slices(dict(np.load(flags.data)))  # or one of your own
-    batches = strategy.experimental_distribute_dataset(dataset.repeat().batch(GLOBAL_BATCH, drop_remainder=True))
-    for step, batch in zip(range(flags.steps), batches):
+    data = {n: np.load(flags.data)[n].astype(dtype.as_numpy_dtype) for n, (_, dtype) in INPUTS.items()}
+    dataset = tf.data.Dataset.from_tensor_slices(data).repeat().batch(GLOBAL_BATCH, drop_remainder=True)  # or your own
+    for step, batch in zip(range(flags.steps), strategy.experimental_distribute_dataset(dataset)):
         print(f"step {step}: loss {np.mean(trainer.step(batch)):.6f}")
     trainer.save(flags.save)
 

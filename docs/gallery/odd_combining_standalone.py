@@ -84,7 +84,7 @@ class Trainer:
                 self.variables[name] = tf.Variable(tf.fill(shape, tf.constant(start, dtype)), trainable=False)
             tower_loss(Scope(self.variables), example)
         for name, variable in self.variables.items() if checkpoint else ():
-            if name != STEP or tf.train.load_checkpoint(checkpoint).has_tensor(STEP):
+            if name != STEP or tf.train.load_checkpoint(checkpoint).has_tensor(name):
                 variable.assign(tf.cast(tf.train.load_variable(checkpoint, name), variable.dtype))
 
     def replica_step(self, train_op, batch):
@@ -125,9 +125,9 @@ def main():
         tf.config.set_logical_device_configuration(cpu, [part] * TOWERS)
     strategy = tf.distribute.MirroredStrategy([f"{kind}:{number}" for number in range(TOWERS)])
     trainer = Trainer(strategy, flags.checkpoint)
-    dataset = tf.data.Dataset.from_tensor_slices(dict(np.load(flags.data)))  # or one of your own
-    batches = strategy.experimental_distribute_dataset(dataset.repeat().batch(GLOBAL_BATCH, drop_remainder=True))
-    for step, batch in zip(range(flags.steps), batches):
+    data = {n: np.load(flags.data)[n].astype(dtype.as_numpy_dtype) for n, (_, dtype) in INPUTS.items()}
+    dataset = tf.data.Dataset.from_tensor_slices(data).repeat().batch(GLOBAL_BATCH, drop_remainder=True)  # or your own
+    for step, batch in zip(range(flags.steps), strategy.experimental_distribute_dataset(dataset)):
         print(f"step {step}: loss {np.mean(trainer.step(batch, step)):.6f}")
     trainer.save(flags.save)
 

@@ -106,11 +106,15 @@ _TRAINER = '''class Trainer:
         saved = {{n: self.strategy.experimental_local_results(v)[{owner}] for n, v in self.variables.items()}}
         tf.compat.v1.train.Saver(saved).save(None, path, write_meta_graph=False)
 '''
-#: Takes a variable's value from a checkpoint; the second, where the old program counted no steps.
+#: Takes a variable's value from a checkpoint.
 _RESTORE = "            variable.assign(tf.cast(tf.train.load_variable(checkpoint, name), variable.dtype))"
-_RESTORE_UNCOUNTED = (
-    "            if name != STEP or tf.train.load_checkpoint(checkpoint).has_tensor(STEP):\n    " + _RESTORE
-)
+#: The same, of variables that a checkpoint of the old program may lack: {whether the old program counted its steps, and
+#: whether replicas have states of their own, which its Saver may have left out: condition}.
+_UNSAVED = {
+    (False, False): "name != STEP",
+    (True, True): "name not in OWNERS",
+    (False, True): "name not in (STEP, *OWNERS)",
+}
 #: The step of a program of several train ops.
 _IN_TURN = '''
     def step(self, batch, number=0):
@@ -134,7 +138,7 @@ def trainer_text(make: str, update: str, counted: bool, in_turn: bool = False, o
     """
     return _TRAINER.format(
         make=make,
-        restore=_RESTORE if counted else _RESTORE_UNCOUNTED,
+        restore=_restore_text(counted, "OWNERS" in owner),
         update=update,
         given="train_op, " if in_turn else "",
         what="a train op" if in_turn else "one step",
@@ -143,6 +147,13 @@ def trainer_text(make: str, update: str, counted: bool, in_turn: bool = False, o
         in_turn=_IN_TURN if in_turn else "",
         owner=owner,
     )
+
+
+def _restore_text(counted: bool, has_states: bool) -> str:
+    if (counted, has_states) not in _UNSAVED:
+        return _RESTORE
+    condition = _UNSAVED[counted, has_states]
+    return f"            if {condition} or tf.train.load_checkpoint(checkpoint).has_tensor(name):\n    {_RESTORE}"
 
 
 MAIN = """def main():
@@ -159,9 +170,9 @@ MAIN = """def main():
         tf.config.set_logical_device_configuration(cpu, [part] * flags.replicas)
     strategy = tf.distribute.MirroredStrategy([f"{kind}:{number}" for number in range(flags.replicas)])
     trainer = Trainer(strategy, flags.checkpoint)
-    dataset = tf.data.Dataset.from_tensor_slices(dict(np.load(flags.data)))  # or one of your own
-    batches = strategy.experimental_distribute_dataset(dataset.repeat().batch(GLOBAL_BATCH, drop_remainder=True))
-    for step, batch in zip(range(flags.steps), batches):
+    data = {n: np.load(flags.data)[n].astype(dtype.as_numpy_dtype) for n, (_, dtype) in INPUTS.items()}
+    dataset = tf.data.Dataset.from_tensor_slices(data).repeat().batch(GLOBAL_BATCH, drop_remainder=True)  # or your own
+    for step, batch in zip(range(flags.steps), strategy.experimental_distribute_dataset(dataset)):
         print(f"step {step}: loss {np.mean(trainer.step(batch)):.6f}")
     trainer.save(flags.save)
 

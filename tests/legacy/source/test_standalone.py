@@ -1,6 +1,8 @@
 """Standalone programs: one file that trains from the old checkpoint with the bits of the lift."""
 
 import ast
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from tests.legacy.source.trained import batches_of, port_after, train, trainer_o
 from tests.marks import slow_after
 from workloads.lifted.sources import LiftedSynthetic
 
+v1 = tf.compat.v1
 STEPS = 4
 NAMES = ["c_queue_ema", "e_slim_dropout", "a_split_sgd", "b_adam_clip", "d_batch_norm", "f_sum_clip_after"]
 NAMES += ["j_dataset_resource", "h_dynamic_rnn"]
@@ -47,6 +50,40 @@ def test_a_standalone_program_trains_with_the_bits_of_the_lift(name, tmp_path):
     assert [variable for variable, array in expected.items() if not np.array_equal(trained[variable], array)] == []
     trainer.save(str(tmp_path / "saved"))
     assert set(expected) <= set(dict(tf.train.list_variables(str(tmp_path / "saved"))))
+
+
+def test_states_that_the_old_saver_left_out_start_anew(tmp_path):
+    module = module_of("m_carried_state", tmp_path)
+    setup = old_programs.setup("m_carried_state")
+    variables = trainer_of(module, setup.job).variables
+
+    def checkpoint(without):
+        path = str(tmp_path / "partial")
+        saved = {name: variable + 1 for name, variable in variables.items() if name not in without}
+        v1.train.Saver({name: tf.Variable(value) for name, value in saved.items()}).save(
+            None, path, write_meta_graph=False
+        )
+        return path
+
+    restored = trainer_of(module, setup.job, checkpoint(without=module.OWNERS)).variables
+    for name, variable in variables.items():
+        expected = variable if name in module.OWNERS else variable + 1
+        assert np.array_equal(restored[name].numpy(), expected.numpy()), name
+    weight = module.WEIGHTS[0]
+    with pytest.raises(tf.errors.NotFoundError, match=weight):
+        trainer_of(module, setup.job, checkpoint(without=[weight]))
+
+
+def test_the_command_trains_on_numbers_of_any_type(tmp_path):
+    """In a process of its own, since the program divides the CPU among its replicas."""
+    path = tmp_path / "alone.py"
+    write_source(str(path), source("h_dynamic_rnn", "standalone"))
+    inputs = module_of("h_dynamic_rnn", tmp_path).INPUTS
+    np.savez(tmp_path / "data.npz", **{name: np.ones((64, *shape), np.int64) for name, (shape, _) in inputs.items()})
+    command = [sys.executable, str(path), "--data=data.npz", "--steps=2"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert "step 1: loss " in ran.stdout, ran.stderr[-2000:]
+    assert (tmp_path / "trained.index").exists()
 
 
 @pytest.mark.parametrize("name", UPDATES)
