@@ -1,4 +1,4 @@
-"""Whole numbers that a saved graph compares or combines its counters with, such as the steps of a schedule."""
+"""Counters of a saved graph, and whole numbers that it compares or combines them with, such as steps of a schedule."""
 
 from __future__ import annotations
 
@@ -7,12 +7,50 @@ from collections.abc import Collection
 import numpy as np
 import tensorflow as tf
 
+from legacy.saved.analysis.updates_by_hand import ASSIGNS
+from legacy.saved.facts.analysed_step import is_counter
 from legacy.saved.graph.imported import ImportedGraph
-from workloads.lifted.graph import Graph
-from workloads.lifted.plan import Plan
+from workloads.lifted.graph import Graph, parse_tensor_name
+from workloads.lifted.plan import Plan, Variable
 
 #: The largest number that a counter is set to.
 LARGEST = 2**31
+
+
+#: Ops that compare a counter, or its part of a schedule's length, with a threshold.
+_COMPARISONS = ("Greater", "GreaterEqual", "Less", "LessEqual")
+
+
+def is_counted(plan: Plan, graph: Graph, variable: Variable) -> bool:
+    """Returns whether a variable counts: a whole number, or a scalar that steps only add to, by an assignment too.
+
+    Args:
+      plan: of a lift.
+      graph: of the lift.
+      variable: of the plan.
+
+    Returns:
+      Whether it counts.
+    """
+    is_integer = variable.dtype in ("int32", "int64") and not variable.shape
+    return is_integer or is_counter(plan, variable.name) or _is_assigned_counter(plan, graph, variable)
+
+
+def _is_assigned_counter(plan: Plan, graph: Graph, variable: Variable) -> bool:
+    """Returns whether every change of a scalar assigns it itself plus a constant, as in `assign(t, t + 1)`."""
+    effects = [effect for phase in plan.phases for effect in phase.effects if variable.name in effect.writes]
+    if variable.shape or not effects:
+        return False
+    for effect in effects:
+        name = parse_tensor_name(effect.values[0]).node if effect.op in ASSIGNS and effect.values else ""
+        if name not in graph.nodes or graph.type(name) not in ("Add", "AddV2"):
+            return False
+        terms = graph.inputs(name)
+        own = [term for term in terms if plan.aliases.get(term.name) == variable.name]
+        others = [scalar_value(graph, term.node) for term in terms if term not in own]
+        if len(own) != 1 or None in others:
+            return False
+    return True
 
 
 def numbers_beside(plan: Plan, graph: Graph, counters: Collection[str]) -> list[int]:
@@ -24,12 +62,14 @@ def numbers_beside(plan: Plan, graph: Graph, counters: Collection[str]) -> list[
       counters: names of variables.
 
     Returns:
-      The whole numbers from 2 on, each once, rising.
+      The whole numbers from 2 on, each once, rising. A threshold between 0 and 1, as of a warm-up that is a part of the
+      schedule, is this part of each of them.
     """
     imported = ImportedGraph(graph).tf_graph
     todo = [tensor.partition(":")[0] for tensor, variable in plan.aliases.items() if variable in counters]
     seen: set[str] = set()
     found: set[int] = set()
+    parts: set[float] = set()
     while todo:
         name = todo.pop()
         if name in seen:
@@ -40,7 +80,8 @@ def numbers_beside(plan: Plan, graph: Graph, counters: Collection[str]) -> list[
         todo += [use.node for use in graph.users(name)]
         values = [scalar_value(graph, tensor.node) for tensor in graph.inputs(name)]
         found |= {int(value) for value in values if value is not None and 2 <= value < LARGEST and value == int(value)}
-    return sorted(found)
+        parts |= {value for value in values if value and 0 < value < 1 and graph.type(name) in _COMPARISONS}
+    return sorted(found | {round(part * number) for part in parts for number in found if part * number >= 2})
 
 
 def scalar_value(graph: Graph, name: str) -> float | None:

@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from legacy.saved.facts.analysed_step import is_counter
 from parity.comparison.tour import Visit
 from parity.coverage.visits.branch_visits import find_deciders, in_other_branches, overflowing
 from parity.coverage.visits.changed_states import all_times, for_each_phase, times, weights_times
-from parity.coverage.visits.counted_numbers import numbers_beside
+from parity.coverage.visits.counted_numbers import is_counted, numbers_beside
 from parity.coverage.visits.job_visits import MOST_RANDOM, SMALL_SLOTS, CoverageState, random_visit
-from workloads.lifted.plan import Plan, Variable
+from workloads.lifted.plan import Variable
 from workloads.lifted.workload import KINDS, LiftedWorkload
 from workloads.program import STATES, Arrays, State
 
@@ -76,14 +75,14 @@ def _visits_of_branches(
 
 
 def _visits(workload: LiftedWorkload, numbers: Sequence[int], last: State, more: Sequence[int] = ()) -> Iterator[Visit]:
-    counters = [v for v in workload.plan.variables if _is_integer(v) or is_counter(workload.plan, v.name)]
+    counters = [v for v in workload.plan.variables if is_counted(workload.plan, workload.graph, v)]
     if counters and not numbers:  # an optimizer that was written by hand has no tensor of the learning rate
         numbers = numbers_beside(workload.plan, workload.graph, {v.name for v in counters})
     steps = sorted({number + shift for number in [*numbers, *more] for shift in (-1, 0, 1)} | set(LATE))
     for count in steps if counters else ():
         yield Visit(f"the graph's own count at {count:,}", _counted(last, counters, count))
     yield Visit("slots near zero", dataclasses.replace(last, slots=all_times(last.slots, SMALL_SLOTS)))
-    averages, statistics = all_times(last.averages, 0.5), _halved_statistics(workload.plan, last)
+    averages, statistics = all_times(last.averages, 0.5), _halved_statistics(workload, last)
     yield Visit("averages and statistics halved", dataclasses.replace(last, averages=averages, statistics=statistics))
     for number in range(1, MOST_RANDOM + 1):
         yield random_visit(last, number)
@@ -91,20 +90,17 @@ def _visits(workload: LiftedWorkload, numbers: Sequence[int], last: State, more:
         yield weights_times(last, scale)
 
 
-def _halved_statistics(plan: Plan, state: State) -> Arrays:
+def _halved_statistics(workload: LiftedWorkload, state: State) -> Arrays:
     """Returns the statistics, those that are no counters halved: an average of what nothing changes stands still.
 
     A variable that no op changes keeps its value, so that its average is away from it.
     """
+    plan = workload.plan
     written = {name for phase in plan.phases for effect in phase.effects for name in effect.writes}
-    floats = {v.name for v in plan.variables if v.role == "statistic" and v.dtype.startswith("float")}
-    halved = {name for name in floats & written & set(state.statistics) if not is_counter(plan, name)}
+    floats = {v.name: v for v in plan.variables if v.role == "statistic" and v.dtype.startswith("float")}
+    moving = floats.keys() & written & state.statistics.keys()
+    halved = {name for name in moving if not is_counted(plan, workload.graph, floats[name])}
     return {name: times(value, 0.5) if name in halved else value for name, value in state.statistics.items()}
-
-
-def _is_integer(variable: Variable) -> bool:
-    """Returns whether a variable holds one whole number."""
-    return variable.dtype in ("int32", "int64") and not variable.shape
 
 
 def _counted(state: State, counters: Sequence[Variable], count: int) -> State:

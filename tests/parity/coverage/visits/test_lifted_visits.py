@@ -2,13 +2,16 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from parity.coverage.visits.job_visits import CoverageState
 from parity.coverage.visits.lifted_visits import visits_of_lift
+from tests.legacy.variants.programs import lifted, plain, split_batch, sum_of_squares, towers, weights
 from tests.small_lift import small_lift
 from workloads.lifted.plan import Effect, Variable
 from workloads.program import State
 
+v1 = tf.compat.v1
 COVERAGE = CoverageState(lambda: True, lambda exposure: False, lambda step: False, lambda: True)
 
 
@@ -48,3 +51,32 @@ def test_statistics_are_halved_and_counters_are_not(tmp_path):
     (visit,) = [visit for visit in visits_of_lift(workload, [], last, COVERAGE) if "halved" in visit.name]
     assert visit.state.statistics == {"count": 4, "steps": 4, "mean": 2, "hidden": 4, "frozen": 4}
     assert visit.state.averages["a"].tolist() == [0.5, 0.5] and visit.state.weights == last.weights
+
+
+def trained_by_a_warm_up(next_count):
+    """A program whose learning rate rises for a fifth of 100 steps, counted by `assign(count, next_count(count))`."""
+
+    def build():
+        xs, count = split_batch(), plain("count", [])
+        part = count / 100.0
+        rate = tf.where(part <= 0.2, part / 0.2, 1.0 - part)
+        gradients = towers(lambda tower: tf.gradients(sum_of_squares(xs[tower]), [weights()])[0])
+        step = v1.assign(count, next_count(count))
+        return tf.group(v1.assign_sub(weights(), rate * tf.add_n(gradients)), step, name="train")
+
+    return build
+
+
+@pytest.mark.parametrize(
+    "next_count, counts",
+    [
+        (lambda count: count + 1.0, [19, 20, 21, 99, 100, 101, 1e3, 1e5, 1e7]),
+        (lambda count: count + count, []),
+        (lambda count: 1.0 - count, []),
+    ],
+)
+def test_a_counter_that_is_assigned_is_set_near_the_parts_of_the_schedule(next_count, counts, tmp_path):
+    setup = lifted(trained_by_a_warm_up(next_count), tmp_path)
+    with setup.legacy_program() as program:
+        visits = list(visits_of_lift(setup.job.workload, [], program.state(), COVERAGE))
+    assert [float(v.state.statistics["count"]) for v in visits if "own count" in v.name] == counts
