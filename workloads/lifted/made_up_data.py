@@ -65,9 +65,7 @@ def made_up_values(entry: Input, size: BatchSize, rng: np.random.RandomState) ->
     if entry.dtype == "bool":
         return np.asarray(rng.randint(entry.low, 2, shape), bool) if shape else np.array(True)
     if entry.dtype.startswith(("int", "uint")):
-        unbounded = BYTES if entry.dtype == "uint8" else FEW
-        limit = max(entry.limit, entry.low + 1) if entry.limit else max(unbounded, entry.low + FEW)
-        return np.asarray(rng.randint(entry.low, limit, shape)).astype(entry.dtype)
+        return np.asarray(rng.randint(entry.low, integer_limit(entry), shape)).astype(entry.dtype)
     require(
         entry.dtype.startswith(("float", "double", "half", "bfloat")),
         "--data",
@@ -75,6 +73,15 @@ def made_up_values(entry: Input, size: BatchSize, rng: np.random.RandomState) ->
         f"input {entry.name!r} is of {entry.dtype}, which cannot be made up; give data",
     )
     return np.asarray(rng.random_sample(shape)).astype(entry.dtype)
+
+
+def integer_limit(entry: Input) -> int:
+    """Returns the number that made-up integers of an input stay below, or booleans, taken as 0 and 1."""
+    if entry.dtype == "bool":
+        return FEW
+    if entry.limit:
+        return max(entry.limit, entry.low + 1)
+    return max(BYTES if entry.dtype == "uint8" else FEW, entry.low + FEW)
 
 
 def made_up_sparse_tensor(parts: Mapping[str, Input], size: BatchSize, rng: np.random.RandomState) -> Arrays:

@@ -139,12 +139,13 @@ class _Search:
         return fallback if first.message else None
 
     def _with_other_lengths(self, fit: _Fit) -> _Fit:
-        """Returns a fit with lengths of sequences up to the longest that the graph takes, where all are 1."""
+        """Returns a fit with lengths of sequences up to the longest that the graph takes, where all are equal."""
         batch = fit.batch or self._plan.batch or DEFAULT_BATCH
         for number, entry in enumerate(fit.entries):
-            if not self._entries[number].low or (entry.low, entry.limit) != (1, 2):
+            if not self._entries[number].low or entry.limit != entry.low + 1:
                 continue
-            for longest in sorted({size for other in fit.entries for size in other.example if size and size > 1}):
+            sizes = {size for other in fit.entries for size in other.example if size and size > entry.low}
+            for longest in sorted(sizes):
                 entries = list(fit.entries)
                 entries[number] = dataclasses.replace(entry, limit=longest + 1)
                 outcome = self._run(entries, batch)

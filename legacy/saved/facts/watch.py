@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from legacy.saved.facts.analysed_step import AnalysedStep
 from legacy.saved.facts.combining import sum_text
 from legacy.saved.facts.learning_rates import LearningRate
+from legacy.saved.facts.preparations import preparation_sentences
 from legacy.saved.facts.variable_updates import VariableUpdate
 from legacy.saved.tower_search.inputs import is_only_measured
 from workloads.lifted.graph import parse_tensor_name
@@ -45,6 +46,7 @@ def sentences(
         yield "every tower gets the same data: " + ", ".join(entry.name for entry in same if entry not in measured)
     if measured:
         yield "every tower uses the shape alone of: " + ", ".join(entry.name for entry in measured)
+    yield from preparation_sentences(analysed)
     updates: dict[str, set[tuple[int, ...]]] = collections.defaultdict(set)
     for update in statistics:
         updates[update.variable].add(update.towers)

@@ -10,6 +10,7 @@ from legacy.source.basics.rendering import WIDTH, literal_text
 from legacy.source.lines.functions import constant_line, function_lines
 from legacy.source.styles.model_text import model_lines
 from workloads import initializers
+from workloads.lifted.made_up_data import integer_limit
 from workloads.lifted.workload import DEFAULT_BATCH
 from workloads.numerics.statistics import FIRST_TOWER
 
@@ -127,7 +128,7 @@ def spec_text(entry: Input) -> str:
     shape = literal_text(tuple(example_sizes(entry)))
     if entry.dtype.startswith("float"):
         return f"InputSpec({shape})"
-    return f'InputSpec({shape}, "int", classes={entry.limit or 2})'
+    return f'InputSpec({shape}, "int", classes={integer_limit(entry)})'
 
 
 def class_name(name: str) -> str:

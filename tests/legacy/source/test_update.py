@@ -1,6 +1,7 @@
 """Updates that no named optimizer describes: lists over the towers, loops over the weights, order of the changes."""
 
 import ast
+import types
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from legacy.source.replica_step.lines import has_rows, listed
 from legacy.source.source import source_of_analysis
 from legacy.source.standalone import update_text
 from legacy.source.step.initial import first_values
-from legacy.source.step.input_names import stream_name
+from legacy.source.step.input_names import input_names, stream_name
 from legacy.source.update.actions import actions_of
 from legacy.source.update.changes import change_call, local
 from legacy.source.update.paths import find_path
@@ -24,7 +25,7 @@ from legacy.source.update.wave_lines import of_name
 from legacy.source.update.waves import steps_of
 from tests import old_programs
 from tests.legacy.variants.programs import TOWERS, split_batch, sum_of_squares, towers, weights
-from workloads.lifted.plan import Effect, Variable
+from workloads.lifted.plan import Effect, Input, Variable
 from workloads.lifted.workload import load_lift
 
 v1 = tf.compat.v1
@@ -117,6 +118,14 @@ def test_the_text_that_all_written_updates_share_is_python():
     assert [node.name for node in ast.parse(update_text.GATHER).body] == ["gather"]
     assert has_rows("tf.nn.embedding_lookup(x)") and not has_rows("tf.matmul(x)")
     assert stream_name("t/drop/random_uniform/RandomUniform", ["t/drop/random_uniform/RandomUniform"]) == "drop"
+
+
+@pytest.mark.parametrize("low, name", [(0, "labels"), (1, "lengths")])
+def test_integers_above_zero_are_lengths(low, name):
+    """An input without a name of its own is named after what data of its shape mostly are."""
+    queue = Input("dequeue__1", "int32", [None], "batch", 0, [], "queue:1", low=low)
+    plan = types.SimpleNamespace(inputs=[queue], common=[], noise=[], batch=4, towers=2)
+    assert list(input_names(plan).inputs) == [name]
 
 
 def source(build, tmp_path):

@@ -107,6 +107,20 @@ def test_lengths_reach_the_longest_that_the_graph_takes():
     assert longest > 2 and found["lengths"][1:] == (1, longest + 1) and found["places"][1:] == (1, 2)
 
 
+def test_lengths_that_must_reach_their_labels_go_beyond_them():
+    """Where the shortest that runs is above one, longer ones are tried, too."""
+
+    def loss(w):
+        x = v1.placeholder(tf.float32, [None, None, 3], "x")
+        lengths = v1.placeholder(tf.int32, [None], "lengths")
+        last = tf.stack([tf.range(tf.shape(x)[0]), lengths - 3], 1)
+        return tf.reduce_sum(tf.matmul(tf.gather_nd(tf.reverse_sequence(x, lengths, seq_axis=1), last), w) ** 2)
+
+    found = inputs_of(fitted(loss))
+    low, limit = found["lengths"][1:]
+    assert low >= 3 and limit == found["x"][0][1] + 1 > low + 1
+
+
 def test_an_assertion_holds_that_no_computed_tensor_waits_for():
     def loss(w):
         x, labels = (v1.placeholder(tf.float32, [None, size], name) for size, name in ((3, "x"), (None, "labels")))

@@ -55,6 +55,8 @@ def warnings(
         phases=[phase],
         differences=list(differences),
         inputs=list(inputs),
+        common=[],
+        sources={},
         noise=list(noise),
         common_noise=[],
         variables=[types.SimpleNamespace(name=name, role="counter") for name in counters],

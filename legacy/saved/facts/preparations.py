@@ -1,0 +1,60 @@
+"""Inputs that enter the towers behind ops that compute with them: a lift takes their results, not what was read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.facts.analysed_step import AnalysedStep
+from legacy.saved.graph import op_types
+from legacy.saved.tower_search.settings import is_scalar_setting
+from workloads.lifted.graph import parse_tensor_name
+from workloads.support.wording import listed
+
+#: Ops that move numbers, or give them another dtype or shape, which an input shows.
+_MOVES = frozenset(
+    (
+        "Cast",
+        "Concat",
+        "ConcatV2",
+        "Identity",
+        "Pack",
+        "Slice",
+        "Split",
+        "SplitV",
+        "StridedSlice",
+        "Transpose",
+        "Unpack",
+        *op_types.VIEWS,
+        *op_types.SHAPE_OPS,
+    )
+)
+#: Most types of ops that are listed for an input.
+MOST_LISTED = 6
+
+
+def preparation_sentences(analysed: AnalysedStep) -> Iterator[str]:
+    """Yields a sentence for each input that ops outside of the towers compute from what is read.
+
+    The ops are no part of a lift, whose data begin at the input's tensors: features that the old program normalized
+    before it split them must be normalized already.
+
+    Args:
+      analysed: the training step.
+
+    Yields:
+      the sentences.
+    """
+    graph, plan = analysed.graph, analysed.plan
+    sources = {name for name in plan.sources if not is_scalar_setting(graph, analysed.imported, name)}
+    sizes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS}  # a size is no data
+    for entry in [entry for entry in plan.inputs + plan.common if entry.kind != "setting"]:
+        ends = {parse_tensor_name(name).node for name in entry.tensors} - sources
+        before = graph.ancestors(ends, sources | sizes, controls=False)
+        after = graph.descendants(before & sources, controls=False)
+        types = {graph.type(name) for name in (before & after) - sources} - _MOVES
+        if types:
+            made_of = listed(sorted(types), MOST_LISTED)
+            yield (
+                f"{entry.name} is what ops outside of the towers compute from {entry.origin} ({made_of}); a lift "
+                f"leaves them out: its data for {entry.name} are their results"
+            )

@@ -1,0 +1,49 @@
+"""Sentences on inputs that ops outside of the towers compute from what is read."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.facts.analysed_step import AnalysedStep
+from legacy.saved.facts.preparations import preparation_sentences
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def sentences(prepare):
+    """Sentences of two towers that get the halves of what `prepare` makes of the examples and a scalar."""
+
+    def build():
+        examples = v1.placeholder(tf.uint8, [4, 3], "examples")
+        prepared = prepare(examples, v1.placeholder(tf.float32, [], "factor"))
+        w = v1.get_variable("w", initializer=[1.0, 2.0, 3.0], use_resource=False)
+        optimizer, gradients = v1.train.GradientDescentOptimizer(0.5), []
+        for tower, part in enumerate(tf.split(prepared, 2)):
+            with tf.device(f"/gpu:{tower}"):
+                gradients += tf.gradients(tf.reduce_sum(tf.sigmoid(part * w)), w)
+        optimizer.apply_gradients([(tf.add_n(gradients) / 2, w)], name="train")
+
+    return list(
+        preparation_sentences(AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "m")))
+    )
+
+
+def test_what_is_computed_before_the_towers_split_it_is_named():
+    (text,) = sentences(lambda x, factor: tf.nn.l2_normalize(tf.cast(x, tf.float32), 1))
+    assert text == (
+        "examples is what ops outside of the towers compute from examples:0 (Maximum, Mul, Rsqrt, Square, Sum); a lift "
+        "leaves them out: its data for examples are their results"
+    )
+
+
+@pytest.mark.parametrize(
+    "prepare",
+    [
+        lambda x, factor: tf.cast(x, tf.float32),
+        lambda x, factor: tf.reshape(tf.transpose(tf.cast(x, tf.float32)), [2 * tf.shape(x)[0] // 2, 3]),
+    ],
+    ids=["as it is read", "moved, by a size that is computed"],
+)
+def test_what_is_moved_alone_is_not(prepare):
+    assert sentences(prepare) == []
