@@ -23,7 +23,7 @@ class OldGraphBatches(Source):
     def __init__(self, job: Job, source: Source) -> None:
         super().__init__(job)
         self._source = source
-        self.fixed = source.fixed
+        self.fixed, self.shared = source.fixed, source.shared
         self._latest: tuple[int, list[Arrays]] | None = None
 
     @property
@@ -52,6 +52,7 @@ class PortBatches(Source):
         self._source, self._names, self.copied = source, names, copied
         self._specs = job.workload.inputs()
         self.fixed = source.fixed
+        self.shared = [name for name, old in names.items() if old in source.shared]
 
     @property
     def is_read_in_order(self) -> bool:

@@ -36,6 +36,7 @@ class NearBatches(Source):
         super().__init__(job)
         self._source, self._steps = make_source(job), steps
         self.fixed, self.noise = self._source.fixed, self._source.noise
+        self.copied, self.shared = self._source.copied, self._source.shared
 
     @property
     def has_pipeline(self) -> bool:

@@ -52,6 +52,7 @@ class LiftedSynthetic(Source):
         lift = as_lifted(job.workload)
         self._inputs: Dict[str, Input] = lift.inputs()
         self._rates = fed_learning_rates(lift.plan, lift.graph)
+        self.shared = [name for name, entry in self._inputs.items() if entry.kind == "same"]
 
     def shards(self, step: int) -> list[Arrays]:
         shards = [self._shard(step, replica) for replica in range(self._job.replicas)]

@@ -93,6 +93,8 @@ def same_batch(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     if own:
         others = ", ".join(entry.name for entry in own)
         text = f"{names}: all {towers} towers get the same rows; {others}: each tower gets its own"
+    elif found.plan.noise:
+        text = f"all {towers} towers get the same batch, for which each draws random numbers of its own"
     else:
         text = f"all {towers} towers get the same batch: {towers} times the work for one batch's gradient"
     yield Hazard("SAME_BATCH", same[0].name, text, advice)

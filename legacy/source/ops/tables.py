@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, List, Sequence
 
 import numpy as np
@@ -49,16 +50,24 @@ def _expression(value: np.ndarray) -> Expression | None:
 
 
 def _band(value: np.ndarray) -> Expression | None:
-    """Returns a matrix, perhaps with further axes of size 1, of 0 and one number in a band or outside of it."""
-    matrix = value.reshape([size for size in value.shape if size > 1])
-    if matrix.ndim != 2:
-        return None
-    band = band_expression(matrix)
-    if band is None:
-        number = matrix.flat[np.flatnonzero(matrix)[0]]
-        inside = band_expression(number - matrix) if np.isin(matrix, (0, number)).all() else None
-        band = None if inside is None else Infix("-", filled_expression(matrix.shape, number), inside)
-    return band if band is None or matrix.ndim == value.ndim else call("tf.reshape", band, list(value.shape))
+    """Returns a table of 0 and one number in a band, or outside of it, of the matrix that some first axes are rows of.
+
+    Such a table of more axes is the kernel of a convolution that takes its windows apart, an identity matrix.
+    """
+    sizes = [size for size in value.shape if size > 1]
+    for axes in range(1, len(sizes)):
+        matrix = value.reshape(math.prod(sizes[:axes]), math.prod(sizes[axes:]))
+        band = band_expression(matrix) or _all_but_band(matrix)
+        if band is not None:
+            return band if matrix.shape == value.shape else call("tf.reshape", band, list(value.shape))
+    return None
+
+
+def _all_but_band(matrix: np.ndarray) -> Expression | None:
+    """Returns a matrix of one number outside of a band of 0."""
+    number = matrix.flat[np.flatnonzero(matrix)[0]]
+    inside = band_expression(number - matrix) if np.isin(matrix, (0, number)).all() else None
+    return None if inside is None else Infix("-", filled_expression(matrix.shape, number), inside)
 
 
 def _repetition(value: np.ndarray) -> Expression | None:

@@ -52,7 +52,7 @@ def native_mutants(
 def input_mutants(job: Job, source: Source) -> Iterator[Mutant]:
     """Yields the mutants of a source's batches; none where the graph makes up its data itself."""
     if source.shards(0)[0]:
-        yield from state_mutants.batch_mutants(job, source.shards, source.copied)
+        yield from state_mutants.batch_mutants(job, source.shards, source.copied, source.shared)
 
 
 def _reason_of_constant(job: Job) -> update_mutants.Reason:

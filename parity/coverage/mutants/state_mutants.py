@@ -130,22 +130,23 @@ def _changed_share(name: str) -> Effects:
 
 
 def batch_mutants(
-    job: Job, shards: Callable[[int], Sequence[Arrays]], copied: Collection[str] = ()
+    job: Job, shards: Callable[[int], Sequence[Arrays]], copied: Collection[str] = (), shared: Collection[str] = ()
 ) -> Iterator[Mutant]:
     """Yields the mutants of the batches: replicas in another order, and each input's rows in another order.
 
     The rows of an input that has one are those of its next dimension, as where factors stand before the words; so are
-    those of an input whose rows are copies.
+    those of an input whose rows are copies. Replicas that get nothing but the same have no order.
 
     Args:
       job: the job.
       shards: function from a step to each replica's {input name: array}.
-      copied: see `Source`.
+      copied, shared: see `Source`.
 
     Yields:
       the mutants.
     """
-    if job.replicas > 1 and any(map(np.ndim, shards(0)[0].values())):  # all replicas get the same scalars
+    own = [value for name, value in shards(0)[0].items() if name not in shared]
+    if job.replicas > 1 and any(map(np.ndim, own)):  # all replicas get the same scalars
         hint = "all replicas get the same batch"
         effects = _other_replicas(shards)
         yield Mutant(Choice.INPUT, "input of the replicas", "in another order", effects, lambda: hint)

@@ -43,3 +43,13 @@ def test_both_programs_of_a_setup_have_them():
     made = with_near_batches(setup(Dyadic(), source=make(endless)), steps=2)
     source = made.make_source(made.job)
     assert source.batch(2 + MARGIN)["x"].tolist() == source.batch(0)["x"].tolist()
+
+
+def test_what_a_source_says_of_its_inputs_stays():
+    def with_copies(job):
+        source = make(hundred)(job)
+        source.copied, source.shared = ["x"], ["y"]
+        return source
+
+    near = NearBatches(JOB, with_copies, steps=10)
+    assert (near.copied, near.shared) == (["x"], ["y"])

@@ -22,9 +22,9 @@ IMAGES, OWN = entry("images", "same", "x:0"), entry("images", "batch", "x:0", "x
 LABELS, TABLE = entry("labels", "batch", "y:0", "y:1"), entry("table", "same", "t:0", rows=100)
 
 
-def analysis(*inputs, towers=2, use="Tanh"):
+def analysis(*inputs, towers=2, use="Tanh", noise=()):
     graph = graph_of(f"x = Placeholder()\nused = {use}(x)")
-    plan = types.SimpleNamespace(towers=towers, batch=4, inputs=list(inputs))
+    plan = types.SimpleNamespace(towers=towers, batch=4, inputs=list(inputs), noise=list(noise))
     return types.SimpleNamespace(plan=plan, cut=types.SimpleNamespace(graph=graph))
 
 
@@ -32,6 +32,11 @@ def test_towers_that_get_the_same_batch():
     (found,) = examples.same_batch(None, analysis(IMAGES))
     assert (found.id, found.op) == ("SAME_BATCH", "images")
     assert found.description == "all 2 towers get the same batch: 2 times the work for one batch's gradient"
+
+
+def test_towers_that_distort_the_same_batch_at_random_do_no_work_twice():
+    (found,) = examples.same_batch(None, analysis(IMAGES, noise=["flip"]))
+    assert found.description == "all 2 towers get the same batch, for which each draws random numbers of its own"
 
 
 def test_the_same_rows_of_one_input_beside_own_rows_of_another():

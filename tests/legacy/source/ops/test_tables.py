@@ -29,6 +29,8 @@ TABLES = [
     mask_of_a_convolution(4, 16, False),
     repeated(0.1),
     np.triu(np.full((20, 20), 7, np.int32), 1),
+    np.eye(25, dtype=np.float32).reshape(5, 5, 1, 25),  # takes the windows of an image apart
+    (1 - np.eye(36, dtype=np.int64)).reshape(36, 4, 9),
     np.concatenate([np.zeros((40, 3)), np.ones((40, 2))], axis=1),
 ]
 

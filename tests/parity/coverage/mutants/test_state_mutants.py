@@ -121,6 +121,13 @@ def test_of_copied_rows_the_entries_are_put_in_another_order(copied, shown):
     assert seen(state_mutants.batch_mutants(dyadic_job(), lambda step: shards, copied), observed(dyadic_job())) == shown
 
 
+@pytest.mark.parametrize("shared, shown", [(("x",), {"input x"}), ((), {"input of the replicas", "input x"})])
+def test_replicas_that_all_get_the_same_have_no_order(shared, shown):
+    shards = [{"x": np.float32([1, 2])}] * 2
+    mutants = state_mutants.batch_mutants(dyadic_job(), lambda step: shards, shared=shared)
+    assert {mutant.name for mutant in mutants} == shown
+
+
 @pytest.mark.parametrize("shape, names", [((), []), ((1,), ["input of the replicas"])])
 def test_scalars_have_no_order(shape, names):
     """A batch of scalars alone is one of settings, such as the place of examples that variables hold."""
