@@ -13,6 +13,7 @@ from legacy.source.basics.rendering import WIDTH, literal_text
 from legacy.source.replica_step.lines import dict_text, listed
 from legacy.source.step.model import all_statements
 from legacy.source.update.groups import free_name, text_of_group
+from legacy.source.update.wave_lines import SLOTS_OF, slots_by_weight
 
 if TYPE_CHECKING:
     from legacy.source.step.model import Model
@@ -102,6 +103,14 @@ def owners_of(plan: Plan) -> Dict[str, int]:
 def owner_lines(owners: Mapping[str, int]) -> List[str]:
     """Returns the line of {variable: replica} of `owners_of`; none without such states."""
     return [f"OWNERS = {dict_text(owners)}  # replicas whose own states these are"] if owners else []
+
+
+def slots_of_lines(plan: Plan, updates: Sequence[str]) -> List[str]:
+    """Returns the lines of the table of slots that are not named after their weights, if an update's text uses it."""
+    if not any(f"[{SLOTS_OF}[" in text for text in updates):
+        return []
+    values = {weight: literal_text(slots) for weight, slots in slots_by_weight(plan).items()}
+    return table_lines(SLOTS_OF, values, "slots of each weight")
 
 
 def table_lines(name: str, values: Mapping[str, str], comment: str) -> List[str]:

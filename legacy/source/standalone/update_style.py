@@ -12,6 +12,7 @@ from legacy.source.replica_step.tables import (
     owner_lines,
     owners_of,
     slot_lines,
+    slots_of_lines,
     table_lines,
     update_variables,
 )
@@ -61,12 +62,14 @@ def module_text(
     others.update({} if counter else {_OWN_STEP: "((), 0, tf.int64)"})
     lines += table_lines("OTHERS", others, "shape, first value and dtype of the update's variables")
     lines += slot_lines(slots, step.groups)
+    updates = [train_op_text(update, functions) for update in step.updates]
+    lines += slots_of_lines(plan, updates)
     lines.append(f"STEP = {literal_text(counter or _OWN_STEP)}")
     owners = owners_of(plan)
     lines += owner_lines(owners)
     imports = ["import argparse", *(["import itertools"] if slots else []), "", "import numpy as np"]
     text = '"""' + "\n".join([*docstring, '"""', "", *imports, "import tensorflow as tf", "", *lines])
-    parts = [functions, *(train_op_text(update, functions) for update in step.updates)]
+    parts = [functions, *updates]
     names = ", ".join(update.function for update in step.updates)
     parts += [*([GATHER] if step.gathers else []), f"TRAIN_OPS = [{names}]"]
     parts += [

@@ -12,6 +12,7 @@ from legacy.source.replica_step.tables import (
     owner_lines,
     owners_of,
     slot_lines,
+    slots_of_lines,
     table_lines,
     update_variables,
 )
@@ -52,9 +53,11 @@ def module_text(
         table_lines("OTHERS", others, "shape, first value and dtype of the update's variables") if others else []
     )
     constants += slot_lines(slots, step.groups)
+    updates = [train_op_text(one, functions, "workload") for one in step.updates]
+    constants += slots_of_lines(plan, updates)
     owners = owners_of(plan)
     constants += owner_lines(owners)
-    parts = ["\n".join(constants), functions, *(train_op_text(one, functions, "workload") for one in step.updates)]
+    parts = ["\n".join(constants), functions, *updates]
     tables = {"other_variables": "OTHERS"} if others else {}
     tables.update({"slots": "SLOTS"} if slots else {})
     tables.update({"owners": "OWNERS"} if owners else {})

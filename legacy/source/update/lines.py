@@ -16,6 +16,7 @@ from legacy.source.update.wave_lines import (
     looped,
     own_lines,
     shared_definitions,
+    slots_by_weight,
     values_lines,
     with_name,
 )
@@ -80,17 +81,17 @@ def _wave_lines(place: Place, units: Sequence[Unit]) -> List[str]:
     needed, shared = shared_definitions(recovery, calls)
     values = take_out_values(recovery, [unit.owner for unit in units], calls, shared, place.dict_name)
     head, of_values = values_lines(place, recovery, values)
-    if values:
-        list_items(recovery, calls, groups)
-        needed, shared = shared_definitions(recovery, calls)
-        place = place.knowing({}, list(of_values.values()))
+    list_items(recovery, calls, groups)
+    needed, shared = shared_definitions(recovery, calls)
+    place = place.knowing({}, list(of_values.values())) if values else place
     common, names = common_lines(place, recovery, calls, needed, shared)
     taken = {**place.reserved, **names}
+    slots = slots_by_weight(plan)
     bodies = []
     for unit, own_calls in zip(units, calls):
         own = [d for d in recovery.ordered(own_calls) if d.targets[0] not in shared]
         own += [Definition((), one) for one in own_calls]
-        general = [d._replace(expression=with_name(d.expression, unit.owner)) for d in own]
+        general = [d._replace(expression=with_name(d.expression, unit.owner, slots.get(unit.owner, ()))) for d in own]
         in_loop = own_lines(general, plan.towers, taken, margin + len(INDENT))
         bodies.append(Body(unit.owner, tuple(in_loop), own_lines(own, plan.towers, taken, margin)))
     return head + common + looped(place, bodies)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from legacy.source.definitions.recovery import Recovery
     from legacy.source.update.per_weight import WeightValue
     from legacy.source.update.place import Place
+    from workloads.lifted.plan import Plan
 
 _KEY = re.compile(r'\["([^"]*)"\]')
 #: Names that a train op's function has for something else.
@@ -28,6 +29,20 @@ _TAKEN = {
     "!" + name: name
     for name in ("values", "variables", "gradients", "losses", "name", "context", "loss", "factor", "combined")
 }
+
+
+#: Name of the table of slots whose names do not contain their weights': {weight: slots}.
+SLOTS_OF = "SLOTS_OF"
+
+
+def slots_by_weight(plan: Plan) -> Dict[str, Tuple[str, ...]]:
+    """Returns {weight: slots} of those slots whose names a text cannot make of their weights' names."""
+    found: Dict[str, Tuple[str, ...]] = collections.OrderedDict()
+    for variable in plan.variables:
+        key = f"[{literal_text(variable.name)}]"
+        if variable.role == "slot" and variable.of and of_name(key, variable.of) == key:
+            found[variable.of] = (*found.get(variable.of, ()), variable.name)
+    return found
 
 
 class Body(NamedTuple):
@@ -161,16 +176,35 @@ def _statements(definitions: Sequence[Definition], towers: int) -> List[Statemen
     return [s._replace(expression=with_lists(s.expression, towers)) for s in build_statements(listed)]
 
 
-def with_name(expression: Expression, owner: str) -> Expression:
-    """Returns an expression with `name` in place of the owner's name."""
-    return replace(expression, lambda part: Name(of_name(part.text, owner)) if isinstance(part, Name) else None)
+def with_name(expression: Expression, owner: str, slots: Sequence[str] = ()) -> Expression:
+    """Returns an expression with `name` in place of the owner's name.
+
+    Args:
+      expression: the expression.
+      owner: the weight.
+      slots: see `of_name`.
+
+    Returns:
+      The expression.
+    """
+    return replace(expression, lambda part: Name(of_name(part.text, owner, slots)) if isinstance(part, Name) else None)
 
 
-def of_name(line: str, owner: str) -> str:
+def of_name(line: str, owner: str, slots: Sequence[str] = ()) -> str:
     """Returns a text with `name` in place of the owner's name.
 
     >>> of_name('variables["net/w/Adam"].assign(values["net/w"])', "net/w")
     'variables[name + "/Adam"].assign(values[name])'
+    >>> of_name('variables["Variable_1"].assign(values["net/w"])', "net/w", ["Variable_1"])
+    'variables[SLOTS_OF[name][0]].assign(values[name])'
+
+    Args:
+      line: the text.
+      owner: the weight.
+      slots: its slots whose names do not contain its own, in the order of the table of such slots.
+
+    Returns:
+      The text.
     """
 
     def key(match: re.Match[str]) -> str:
@@ -182,7 +216,7 @@ def of_name(line: str, owner: str) -> str:
         before, found, after = text.partition(owner)
         if found and before[-1:] in ("", "/") and after[:1] in ("", "/", "_"):
             return f'[f"{before}{{name}}{after}"]'
-        return match.group(0)
+        return f"[{SLOTS_OF}[name][{slots.index(text)}]]" if text in slots else match.group(0)
 
     return _KEY.sub(key, line)
 

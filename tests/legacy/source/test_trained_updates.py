@@ -211,7 +211,7 @@ PROGRAMS = {
     averages_with_a_frozen_one: '"frozen/ExponentialMovingAverage"',
     masked_weight: "tf.repeat(tf.ones([12, 12], tf.float32) - tf.linalg.band_part(",
     mean_of_the_inputs: "    parts = gather(context, part)",
-    rows_made_dense_scaled_and_clipped: '["net/emb"][0] / 8.0',
+    rows_made_dense_scaled_and_clipped: "gradients[name][0] / 8.0",
     parts_of_a_gradient: "    return tf.add_n([y, z, x]) + 0.01 * ",
     rows_of_adam: '    rows = ["net/emb"]',
     rows_clipped_and_made_dense: "tf.clip_by_value(gradients[",
