@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, List, Sequence
 
 import numpy as np
@@ -56,7 +55,7 @@ def _band(value: np.ndarray) -> Expression | None:
     """
     sizes = [size for size in value.shape if size > 1]
     for axes in range(1, len(sizes)):
-        matrix = value.reshape(math.prod(sizes[:axes]), math.prod(sizes[axes:]))
+        matrix = value.reshape(int(np.prod(sizes[:axes])), -1)
         band = band_expression(matrix) or _all_but_band(matrix)
         if band is not None:
             return band if matrix.shape == value.shape else call("tf.reshape", band, list(value.shape))
