@@ -32,6 +32,9 @@ STAGES = (
     AVERAGES,
 )
 
+#: Stages of the variables' values after a step.
+OF_STATE = (WEIGHTS, SLOTS, STATISTICS, AVERAGES)
+
 #: A workload's metrics after the last step, which no step record holds; see `parity.verdict.metrics_check`.
 METRICS = "metrics"
 
@@ -137,12 +140,7 @@ def state_tensors(state: State) -> dict[tuple[str, str], np.ndarray]:
 
 
 def _tensors_of_state(state: State) -> Iterator[StageTensor]:
-    for stage, arrays in (
-        (WEIGHTS, state.weights),
-        (SLOTS, state.slots),
-        (STATISTICS, state.statistics),
-        (AVERAGES, state.averages),
-    ):
+    for stage, arrays in zip(OF_STATE, (state.weights, state.slots, state.statistics, state.averages)):
         for name in sorted(arrays):
             yield stage, name, np.asarray(arrays[name])
 

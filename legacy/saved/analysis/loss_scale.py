@@ -90,6 +90,5 @@ def _constant_feed(graph: tf.Graph, piece: Piece, key: str, value: float) -> dic
     feed = {}
     for entry in piece.feeds:
         placeholder = graph.get_tensor_by_name(entry.placeholder + ":0")
-        dimensions = placeholder.shape.as_list() if placeholder.shape.rank is not None else []
-        feed[placeholder] = np.full([size or 1 for size in dimensions], value if entry.key == key else 0.0)
+        feed[placeholder] = np.full([size or 1 for size in entry.shape or ()], value if entry.key == key else 0.0)
     return feed

@@ -14,12 +14,14 @@ from legacy.saved.analysis.division.returns import depend_on_sizes_alone
 from legacy.saved.analysis.effects import describe_effects
 from legacy.saved.analysis.loss_scale import loss_scale
 from legacy.saved.analysis.order.ordering import order_step
+from legacy.saved.analysis.order.race_choices import other_choices
 from legacy.saved.analysis.order.step_flow import StepFlow
 from legacy.saved.analysis.phase_parts import PhaseParts
 from workloads.lifted.graph import tensor_name
 from workloads.lifted.pieces.cutter import Cutter
 from workloads.lifted.plan import Combine, ControlDependency, Phase, ReadVersion, TensorType, Variable
 from workloads.lifted.tensors import gradient_names
+from workloads.support.errors import InputError
 
 #: Of several losses, so many are listed.
 MOST_LISTED = 6
@@ -145,12 +147,16 @@ def _other_orders(context: Context, phase: PhaseParts) -> list[list[ControlDepen
     """Control dependencies of the other orders that the graph allows; empty if it has no races."""
     if not phase.order.races:
         return []
-    others = []
-    for variant in ("early", "reversed"):
-        order = order_step(
-            context.graph, context.state, phase.members, phase.computed, variant, phase.flow, phase.elsewhere
-        )
-        if order.dependencies != phase.order.dependencies:
+    early = [race.reader for race in phase.order.races if race.reader is not None and race.read_is == "before"]
+    others: list[list[ControlDependency]] = []
+    for choices in other_choices([reader for reader in early if reader not in phase.computed]):
+        try:
+            order = order_step(
+                context.graph, context.state, phase.members, phase.computed, choices, phase.flow, phase.elsewhere
+            )
+        except InputError:  # the graph does not allow these choices together
+            continue
+        if order.dependencies not in (phase.order.dependencies, *others):
             others.append(order.dependencies)
     return others
 

@@ -77,9 +77,9 @@ def _decay(effect: Effect, piece: Piece, step: int) -> float | None:
             for feed in piece.feeds:
                 holder = session.graph.get_tensor_by_name(feed.placeholder + ":0")
                 own = _variable(feed) == effect.writes[0]
-                counts = feed.kind == "read" and not own and holder.shape.rank == 0
+                counts = feed.kind == "read" and not own and feed.shape == ()
                 value = old if own else step if counts else 0
-                sizes = [size or 1 for size in holder.shape.as_list()] if holder.shape.rank is not None else []
+                sizes = [size or 1 for size in feed.shape or ()]
                 limit = np.iinfo(holder.dtype.as_numpy_dtype).max if holder.dtype.is_integer else value
                 feeds[holder] = np.full(sizes, min(value, limit)).astype(holder.dtype.as_numpy_dtype)
             result = np.asarray(session.run(tensor, feeds), np.float64)

@@ -129,13 +129,11 @@ def _fed_schedule(analysed: AnalysedStep, tensor: str) -> str | None:
 
 def _values_by_step(piece: Piece, reads: list[Feed]) -> str:
     """A schedule's values at some steps, e.g. "0: 0.1, 1000: 0.01"; "-" unless it is a function of one scalar."""
-    if len(reads) != 1 or len(piece.feeds) != 1:
+    if len(reads) != 1 or len(piece.feeds) != 1 or reads[0].shape != ():
         return "-"
     with tf.Graph().as_default(), v1.Session() as session:
         (tensor,) = import_graph(piece.graph_def, fetches=piece.fetches, subject="graph file")
         holder = session.graph.get_tensor_by_name(reads[0].placeholder + ":0")
-        if holder.shape.rank != 0:
-            return "-"
         try:
             found = _changes(lambda step: float(session.run(tensor, {holder: step})), _steps_to_show(piece))
         except tf.errors.OpError:

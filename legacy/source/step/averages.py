@@ -13,7 +13,7 @@ from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.recovery import Names, Recovery
 from legacy.source.lines.complements import decay_of
 from legacy.source.lines.statements import build_statements
-from legacy.source.step.schedules import STEP
+from legacy.source.step.schedules import STEP, step_of
 from workloads.lifted.pieces.piece import Fetch, VariableVersion
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _average_of(
     versions = {f.key.variable: f.key.version for f in cut.piece.feeds if isinstance(f.key, VariableVersion)}
     if not set(versions) <= {effect.writes[0], weight, *counters} or versions.get(weight, 0) < 1:
         raise strange
-    replaced = {counter: STEP for counter in counters}
+    replaced = {counter: step_of(plan, counter) for counter in counters}
     recovery = Recovery(Forward(cut, plan), Names({}, {}, set(), {}, replaced))
     fetched = cut.fetches[0] if ":" in cut.fetches[0] else cut.fetches[0] + ":0"
     result = recovery.expression_of(fetched)

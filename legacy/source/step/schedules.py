@@ -87,7 +87,7 @@ def find_learning_rate(
         )
         raise Unwritten(f"learning rate: {tensor!r} is a function of {keys}")
     read = [feed.key[0] for feed in cut.piece.feeds]
-    given = {name: Literal(held[name][()]) if name in held else _step(plan, name) for name in read}
+    given = {name: Literal(held[name][()]) if name in held else step_of(plan, name) for name in read}
     note = ", ".join(f"{name!r}, which no step changes, is {held[name][()]}" for name in given if name in held)
     if any(node.op in _BRANCHES for node in cut.piece.graph_def.node) and not note:
         return LearningRate(_by_pieces(cut, tensor))
@@ -106,8 +106,16 @@ def find_learning_rate(
     return LearningRate("", statements, recovery, note=note)
 
 
-def _step(plan: Plan, counter: str) -> Expression:
-    """Returns the step in the dtype of the variable that counts, as far as that matters: some count in floats."""
+def step_of(plan: Plan, counter: str) -> Expression:
+    """Returns the step in the dtype of the variable that counts, as far as that matters: some count in floats.
+
+    Args:
+      plan: of the lift.
+      counter: name of the variable.
+
+    Returns:
+      `step`, cast if the variable is of floats.
+    """
     dtype = next(variable.dtype for variable in plan.variables if variable.name == counter)
     return call("tf.cast", STEP, Name("tf." + dtype)) if dtype.startswith("float") else STEP
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -85,7 +85,7 @@ class Judge:
         left: StepRecord,
         right: StepRecord,
         lockstep: StepRecord | None = None,
-        others: Sequence[StepRecord] = (),
+        others: Iterable[StepRecord] = (),
         is_visit: bool = False,
     ) -> None:
         """Compares one step.
@@ -94,7 +94,7 @@ class Judge:
           left: legacy's record.
           right: the port's record.
           lockstep: the record of the port's lockstep replica, which is judged in place of `right`; or None.
-          others: records of the alternative orders of reads and updates.
+          others: records of the alternative orders of reads and updates; taken from one by one, while needed.
           is_visit: whether both took the step from one state outside of the run.
         """
         result, step = self._result, left.step

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -72,7 +72,7 @@ class RecordComparison:
         left: Iterable[StageTensor],
         right: Iterable[StageTensor],
         response: Callable[[], Response] | None = None,
-        others: Sequence[StepRecord] = (),
+        others: Iterable[StepRecord] = (),
         half_response: Callable[[], Response] | None = None,
     ) -> list[Failure]:
         """Adds one record's tensors to the summaries.
@@ -84,7 +84,7 @@ class RecordComparison:
           right: the right side's, in the same order.
           response: measures how far rounding of the weights moves each tensor in this step; called only if a tensor
             is beyond its tolerance; None where that cannot be measured.
-          others: records of the alternative orders of reads and updates.
+          others: records of the alternative orders of reads and updates; taken from one by one, while needed.
           half_response: as `response`, of rounding to half precision; None where the job does not compute in it.
 
         Returns:
@@ -93,8 +93,7 @@ class RecordComparison:
         Raises:
           InputError: the records hold different tensors.
         """
-        states = [stages.state_tensors(record.state) for record in others]
-        entries = [self._nearest_order(step, entry, states) for entry in self._entries(age, left, right)]
+        entries = self._in_other_orders(step, list(self._entries(age, left, right)), others)
         for measure, rounded in ((response, self.rounded), (half_response, self.half_rounded)):
             if measure is not None and any(entry.may_be_rounding for entry in entries):
                 responses = measure()
@@ -108,28 +107,36 @@ class RecordComparison:
                 failures.append(Failure(step, entry.stage, entry.difference, entry.allowed, self.precision))
         return failures
 
-    def _entries(self, age: int, left: Iterable[StageTensor], right: Iterable[StageTensor]) -> Iterable[_Entry]:
+    def _entries(self, age: int, left: Iterable[StageTensor], right: Iterable[StageTensor]) -> Iterator[_Entry]:
         for (stage, name, a), (other_stage, other_name, b) in zip(left, right):
             if (stage, name) != (other_stage, other_name):
                 raise InputError(f"records do not line up: {stage} {name!r} against {other_stage} {other_name!r}")
             difference = compare(name, a, b, self.magnitudes.magnitude(stage, name))
             yield _Entry(stage, name, a, difference, self.allowed(stage, name, a.dtype, age))
 
-    def _nearest_order(self, step: int, entry: _Entry, others: list[dict[tuple[str, str], np.ndarray]]) -> _Entry:
-        """Returns the entry with the difference from the nearest alternative order, if that is within the tolerance."""
-        if not others or not entry.beyond:
-            return entry
-        stage, name, left, found, allowed = entry
-        scale = self.magnitudes.magnitude(stage, name)
-        best = min(
-            (compare(name, left, state[stage, name], scale) for state in others if (stage, name) in state),
-            key=lambda difference: difference.max_rel,
-            default=found,
-        )
-        if best.max_rel > allowed:
-            return entry
-        self.races.append(f"{name} at step {step}")
-        return entry._replace(difference=best)
+    def _in_other_orders(self, step: int, entries: list[_Entry], others: Iterable[StepRecord]) -> list[_Entry]:
+        """Returns the entries, those beyond their tolerance with the difference from an order that is within it.
+
+        Each further order is a step of the whole program, which is taken only while a tensor of the state needs it.
+        """
+        open_entries = {
+            (entry.stage, entry.name): number
+            for number, entry in enumerate(entries)
+            if entry.beyond and entry.stage in stages.OF_STATE
+        }
+        found = list(entries)
+        for record in others if open_entries else ():
+            for key, array in stages.state_tensors(record.state).items():
+                if key not in open_entries:
+                    continue
+                entry = entries[open_entries[key]]
+                difference = compare(entry.name, entry.left, array, self.magnitudes.magnitude(*key))
+                if difference.max_rel <= entry.allowed:
+                    found[open_entries.pop(key)] = entry._replace(difference=difference)
+                    self.races.append(f"{entry.name} at step {step}")
+            if not open_entries:
+                break
+        return found
 
     def _widened(self, step: int, entry: _Entry, responses: Response, rounded: list[str]) -> _Entry:
         """Widens a tensor's tolerance to the change that rounding of the weights causes in this step.

@@ -10,7 +10,7 @@ both sides take the step in float64 too, where equal mathematics agrees to ten m
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -112,9 +112,8 @@ class _Comparison:
             program.load(state)
         lockstep, rules, tour = self.companions.lockstep, self.observers.rules, self.observers.tour
         record, right_record = self.left.step(), self.right.step()
-        others = [alternative.step() for alternative in self.companions.alternatives]
         lockstep_record = None if lockstep is None else lockstep.step()
-        self.judge.compare_step(record, right_record, lockstep_record, others)
+        self.judge.compare_step(record, right_record, lockstep_record, self._other_orders())
         judged_record = lockstep_record or right_record
         if rules is not None and not self._is_free():
             rules.add(record, judged_record, state)
@@ -145,13 +144,17 @@ class _Comparison:
         record = self._record_of_visit(visit)
         if record is None:
             return False
-        others = [alternative.step() for alternative in self.companions.alternatives]
         judged_record = judged.step()
-        self.judge.compare_step(record, judged_record, None, others, is_visit=True)
+        self.judge.compare_step(record, judged_record, None, self._other_orders(), is_visit=True)
         if self.observers.rules is not None:
             self.observers.rules.add(record, judged_record, visit.state)
         tour.observe(visit.state, _with_proposals(record, judged_record), visit)
         return True
+
+    def _other_orders(self) -> Iterator[StepRecord]:
+        """Takes the step in one alternative order of reads and updates after the other."""
+        for alternative in self.companions.alternatives:
+            yield alternative.step()
 
     def _record_of_visit(self, visit: Visit) -> StepRecord | None:
         """Takes the left side's step of a visit; returns None where it shows nothing, see `Visit.may_overflow`."""

@@ -73,6 +73,23 @@ def test_a_schedule_of_a_counter_of_floats_computes_in_floats(style, tmp_path):
     (assert_workload_verified if style == "workload" else assert_trains_alike)(setup, tmp_path, source)
 
 
+def averaged_by_a_counter_of_floats():
+    """As the CIFAR-10 trainer: the average's decay counts with a float32 variable, unordered with the update."""
+    xs, step, w = split_batch(), plain("global_step", [], 0.0), weight("w", [3, 2])
+    gradients = towers(lambda tower: tf.gradients(tf.reduce_sum(tf.tanh(tf.matmul(xs[tower], w)) ** 2), [w])[0])
+    train = v1.train.GradientDescentOptimizer(0.125).apply_gradients([(tf.add_n(gradients) / TOWERS, w)], step)
+    return v1.group(train, v1.train.ExponentialMovingAverage(0.99, step).apply([w]))
+
+
+@pytest.mark.parametrize("style, average", [("workload", "MovingAverage(0.99)"), ("standalone", "tf.constant(0.99)")])
+def test_an_average_with_a_counter_of_floats_is_a_named_field(style, average, tmp_path):
+    setup = lifted(averaged_by_a_counter_of_floats, tmp_path)
+    source = source_of(setup, style)
+    assert average in source.text
+    assert ("self.variables[STEP] = tf.Variable(0, dtype=tf.float32" in source.text) == (style == "standalone")
+    (assert_workload_verified if style == "workload" else assert_trains_alike)(setup, tmp_path, source)
+
+
 def rate_in_a_variable():
     xs, rate = split_batch(), plain("rate", [], 0.25)
     w = weight("w", [3, 2])

@@ -36,11 +36,14 @@ class Feed(NamedTuple):
       key: of a "read", the `VariableVersion`; of a "cut", the tensor's name; of "noise", the name of a random node,
         which takes an int32 [2] key; of "drawn", the name of a random tensor, which takes the numbers themselves.
       placeholder: name of the placeholder in the piece.
+      shape: its shape; None if not even the rank is known. The placeholder itself has no known rank where it is a
+        scalar of a graph from before TensorFlow 1.0.
     """
 
     kind: str
     key: Union[str, VariableVersion]
     placeholder: str
+    shape: Optional[Tuple[Optional[int], ...]] = None
 
 
 class Fetch(NamedTuple):
@@ -114,7 +117,7 @@ class PieceBuilder:
         if (kind, key) not in self.feeds:
             label = key if isinstance(key, str) else f"{key.variable}_{key.version}"
             name = "feed_{}_{}".format(len(self.feeds), re.sub(r"[^A-Za-z0-9_]", "_", label))
-            self.feeds[kind, key] = Feed(kind, key, name)
+            self.feeds[kind, key] = Feed(kind, key, name, None if shape is None else tuple(shape))
             node = self.result.node.add(name=name, op="Placeholder")
             node.attr["dtype"].type = tf.as_dtype(dtype).as_datatype_enum
             node.attr["shape"].shape.CopyFrom(tf.TensorShape(shape).as_proto())

@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from legacy.saved.analysis.order.chosen_order import ChosenOrder
+from legacy.saved.analysis.order.race_choices import AS_MEANT, RaceChoices
 from legacy.saved.analysis.order.step_flow import StepFlow
 from legacy.saved.graph import op_types
 from legacy.saved.graph.conditions import after_the_branch, exclude_each_other, predicates_of
@@ -42,7 +43,7 @@ def order_step(
     state: VariableUses,
     members: set[str],
     depends_on_data: set[str],
-    variant: str = "late",
+    choices: RaceChoices = AS_MEANT,
     flow: StepFlow | None = None,
     others: Sequence[Collection[str]] = (),
 ) -> Order:
@@ -53,9 +54,7 @@ def order_step(
       state: its variables, and the nodes that read and update them.
       members: nodes that the step runs.
       depends_on_data: nodes whose value depends on the step's data or random numbers, or that a loss is made of.
-      variant: "late" takes some racing reads after the update (see `_Ordering._is_meant_after`) and all others before;
-        "early" takes every racing read before the update; "reversed" is like "late", with updates that no path of the
-        graph orders in the opposite order.
+      choices: how races are decided.
       flow: of the same step, if it is at hand.
       others: for each train op that runs in other steps, the nodes that it runs.
 
@@ -65,7 +64,7 @@ def order_step(
     Raises:
       InputError: the chosen order contradicts itself: its control dependencies close a cycle.
     """
-    ordering = _Ordering(graph, state, flow or StepFlow(graph, state, members), depends_on_data, variant, others)
+    ordering = _Ordering(graph, state, flow or StepFlow(graph, state, members), depends_on_data, choices, others)
     for variable in state.variables:
         ordering.order_variable(variable)
     frames = graph.frames()
@@ -119,11 +118,11 @@ class _Ordering:
         state: VariableUses,
         flow: StepFlow,
         depends_on_data: set[str],
-        variant: str,
+        choices: RaceChoices,
         others: Sequence[Collection[str]],
     ) -> None:
         self._graph, self._state, self._members, self._others = graph, state, flow.members, others
-        self._depends_on_data, self._variant = depends_on_data, variant
+        self._depends_on_data, self._choices = depends_on_data, choices
         self._bit, self._readers, self._updates = flow.bit, flow.readers, flow.updates
         self._view_users = flow.view_users
         self._effects_before, self._effects_behind = flow.effects_before, flow.effects_behind
@@ -168,9 +167,9 @@ class _Ordering:
         """
         updates = list(self._updates.get(variable, ()))
         unordered = not any(self._runs_before(first, second) for first in updates for second in updates)
-        if self._variant == "late" and set(updates) & self._state.rules:
+        if self._choices.rules_first and set(updates) & self._state.rules:
             updates.sort(key=lambda name: name not in self._state.rules and name not in self._depends_on_data)
-        if self._variant == "reversed" and unordered:
+        if self._choices.reversed_updates and unordered:
             updates.reverse()
         updates.sort(key=lambda name: -sum(name in other for other in self._others))
         updates = self._chosen.sorted(updates)
@@ -213,8 +212,7 @@ class _Ordering:
             return False
         after = self._chosen.is_before(update, reader)
         if not after and not self._chosen.is_before(reader, update):
-            meant = self._variant != "early" and self._is_meant_after(updates, index, reader)
-            after = meant and self._may_wait(reader, update)
+            after = self._is_taken_after(updates, index, reader) and self._may_wait(reader, update)
         before, behind = (update, reader) if after else (reader, update)
         self._depend(before, behind)
         if after or self._graph.type(reader) not in op_types.HANDLE_PASSES:
@@ -228,8 +226,14 @@ class _Ordering:
         """
         return all(update in other for other in self._others if name in other)
 
+    def _is_taken_after(self, updates: list[str], index: int, reader: str) -> bool:
+        """Whether a read that races with update number `index` is taken to come after it, by the choices."""
+        if reader in self._choices.late_readers:
+            return True
+        return self._choices.averages_after and self._is_meant_after(updates, index, reader)
+
     def _is_meant_after(self, updates: list[str], index: int, reader: str) -> bool:
-        """Whether a read that races with update number `index` is taken to come after it.
+        """Whether the author most likely meant a read that races with update number `index` to come after it.
 
         A read that leads to a later update of the same variable is: two towers that update one statistic take turns.
         One that the gradients depend on, too, is not, as where batch renormalization corrects by a moving mean.

@@ -10,8 +10,13 @@ from tests.legacy.saved.graphs import saved, traced
 v1 = tf.compat.v1
 
 
-def decays(make_update):
-    """The decay of the update of "moving", or of an average of w, that a small program makes."""
+def decays(make_update, producer=None):
+    """The decay of the update of "moving", or of an average of w, that a small program makes.
+
+    Args:
+      make_update: function from w, the step, "moving" and its batch mean to an op.
+      producer: version of the graph's format, if it is not today's.
+    """
 
     def build():
         w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
@@ -22,6 +27,8 @@ def decays(make_update):
         tf.group(train, make_update(w, step, moving, tf.reduce_mean(x, 0)), name="train")
 
     graph = saved(traced(build), trainable_variables=["w"])
+    if producer is not None:
+        graph.graph.graph_def.versions.producer = producer
     facts = program_facts(graph, analyse_graph(graph, "small", ["train"]))
     return {row["variable"]: row["decay"] for row in facts["statistics"] + facts["moving averages"]}
 
@@ -50,3 +57,9 @@ def decays(make_update):
 )
 def test_decays(make_update, name, text):
     assert decays(make_update)[name] == text
+
+
+def test_a_step_counter_of_a_graph_of_tensorflow_0_counts_too():
+    """Up to version 21 of the format, a placeholder that stands for a scalar has no known rank."""
+    apply = lambda w, step, m, x: v1.train.ExponentialMovingAverage(0.75, step).apply([w])  # noqa: E731
+    assert decays(apply, producer=21)["w/ExponentialMovingAverage"] == "0.1 at step 0, later 0.75"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.legacy.saved.analysis.order.ordered import ordered
+from tests.legacy.saved.analysis.order.ordered import EARLY, ordered
 from workloads.lifted.plan import Race
 
 AVERAGE = """
@@ -27,7 +27,7 @@ def test_a_moving_average_that_races_with_the_update_rule_reads_the_new_weight()
 @pytest.mark.parametrize(
     "options",
     [
-        {"rules": ["train"], "variant": "early"},
+        {"rules": ["train"], "choices": EARLY},
         {"rules": ["train"], "on_data": ["change"]},  # the model itself reads the old weight
         {"rules": []},  # the update trains nothing
         {"rules": ["train", "average"]},  # the read leads to an update rule
@@ -69,7 +69,7 @@ def test_weights_are_clipped_after_their_update_where_nothing_orders_the_two():
     """
     order = ordered(text, {"clipped": ["v"]}, {"clip": ["v"], "train": ["v"]}, rules=["train"], on_data=["x", "train"])
     assert order.effects == ["train", "clip"] and order.versions == {("clipped", "v"): 1}
-    early = ordered(text, {"clipped": ["v"]}, {"clip": ["v"], "train": ["v"]}, ["train"], ["x", "train"], "early")
+    early = ordered(text, {"clipped": ["v"]}, {"clip": ["v"], "train": ["v"]}, ["train"], ["x", "train"], EARLY)
     assert early.versions == {("clipped", "v"): 0}
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.legacy.saved.analysis.order.ordered import ordered
+from legacy.saved.analysis.order.race_choices import AS_MEANT
+from tests.legacy.saved.analysis.order.ordered import EARLY, REVERSED, ordered
 from workloads.lifted.plan import Race
 
 TWO_UPDATES = """
@@ -13,9 +14,9 @@ TWO_UPDATES = """
     """
 
 
-def test_unordered_updates_are_a_race_and_the_reversed_variant_takes_the_other_order():
+def test_unordered_updates_are_a_race_and_reversed_updates_take_the_other_order():
     late, reverse = [
-        ordered(TWO_UPDATES, {}, {"first": ["v"], "second": ["v"]}, variant=variant) for variant in ("late", "reversed")
+        ordered(TWO_UPDATES, {}, {"first": ["v"], "second": ["v"]}, choices=choices) for choices in (AS_MEANT, REVERSED)
     ]
     assert sorted(late.effects) == ["first", "second"]
     assert late.dependencies == [tuple(late.effects)]
@@ -26,7 +27,7 @@ def test_unordered_updates_are_a_race_and_the_reversed_variant_takes_the_other_o
 
 def test_updates_that_the_graph_orders_are_not_reversed():
     text = TWO_UPDATES.replace("second = AssignAdd(v, one)", "second = AssignAdd(v, one, ^first)")
-    order = ordered(text, {}, {"first": ["v"], "second": ["v"]}, variant="reversed")
+    order = ordered(text, {}, {"first": ["v"], "second": ["v"]}, choices=REVERSED)
     assert order == (["first", "second"], {}, [], [])
 
 
@@ -56,13 +57,13 @@ def dragged_along(order, other):
     return [edge for edge in edges if edge.after in other and edge.before not in other]
 
 
-@pytest.mark.parametrize("variant", ["late", "early", "reversed"])
-def test_what_another_train_op_runs_too_does_not_wait_for_what_it_does_not_run(variant):
+@pytest.mark.parametrize("choices", [AS_MEANT, EARLY, REVERSED])
+def test_what_another_train_op_runs_too_does_not_wait_for_what_it_does_not_run(choices):
     """A discriminator's step normalizes real and made images, the generator's only made ones."""
-    made = ordered(TURNS, TURN_READS, TURN_WRITES, on_data=["delta0", "delta1"], variant=variant).effects[1]
+    made = ordered(TURNS, TURN_READS, TURN_WRITES, on_data=["delta0", "delta1"], choices=choices).effects[1]
     other = {"s", f"x{made[-1]}", f"delta{made[-1]}", made}
     alone, shared = [
-        ordered(TURNS, TURN_READS, TURN_WRITES, on_data=["delta0", "delta1"], variant=variant, others=others)
+        ordered(TURNS, TURN_READS, TURN_WRITES, on_data=["delta0", "delta1"], choices=choices, others=others)
         for others in ([], [other])
     ]
     assert dragged_along(alone, other)
@@ -97,7 +98,7 @@ def test_an_order_that_is_chosen_for_one_variable_holds_for_the_others():
     """Of v the two updates are reversed; a third update of w, behind the first, leaves no other order there."""
     text = TWO_UPDATES.replace("v = VariableV2()", "v = VariableV2()\nw = VariableV2()")
     writes = {"first": ["v", "w"], "second": ["v", "w"], "third": ["w"]}
-    order = ordered(text + "third = AssignAdd(w, one, ^first)", {}, writes, variant="reversed")
+    order = ordered(text + "third = AssignAdd(w, one, ^first)", {}, writes, choices=REVERSED)
     assert order.effects == ["second", "first", "third"]
     assert set(order.dependencies) == {("second", "first")}
     assert any(race.variable == "w" and race.reader is None for race in order.races)
@@ -119,8 +120,8 @@ def test_two_towers_that_correct_the_bias_of_one_average_take_turns():
         """
     writes = {"add_0": ["sum"], "set_0": ["mean"], "add_1": ["sum"], "set_1": ["mean"]}
     reads = {"read_0": ["sum"], "read_1": ["sum"]}
-    for variant in ("late", "early", "reversed"):
-        order = ordered(text, reads, writes, variant=variant)
+    for choices in (AS_MEANT, EARLY, REVERSED):
+        order = ordered(text, reads, writes, choices=choices)
         assert order.effects.index("add_0") < order.effects.index("set_0")
         assert order.versions["read_0", "sum"] and order.versions["read_1", "sum"]
 
