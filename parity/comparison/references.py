@@ -54,6 +54,8 @@ class References:
       single_only: why there are none in float64 although they were asked for; "" otherwise.
       own_constants: whether the right program was written anew, with constants that may be rounded to float32 at other
         places than the left one's.
+      weight_ulps: last bits by which `sensitivity` changes the weights: more than one where the left side ran with the
+        kernels of another TensorFlow.
     """
 
     def __init__(
@@ -64,10 +66,12 @@ class References:
         port: Program | None = None,
         single_only: str = "",
         own_constants: bool = False,
+        weight_ulps: int = 1,
     ) -> None:
         self.dtype = dtype
         self.single_only = single_only
         self.own_constants = own_constants
+        self.weight_ulps = weight_ulps
         self._again, self._truth, self._port = again, truth, port
         self._state: State | None = None
         self._records: ReferenceRecords | None = None
@@ -120,7 +124,7 @@ class References:
         return SharedReferences(self, again, truth, port)
 
     def sensitivity(self, dtype: str) -> Response:
-        """Returns each tensor's largest change when the weights change by less than their last bit.
+        """Returns each tensor's largest change when the weights change by their last bit, or by `weight_ulps` of them.
 
         The step that was taken last is repeated `SAMPLES` times, in float64 where there is such a program: rounding
         inside the step then plays no part, and the response is the mathematics' own.
@@ -134,7 +138,7 @@ class References:
             program, record, state = self._truth, self._records.truth, state.cast("float64")
         response: Response = {}
         for sample in range(SAMPLES):
-            program.load(rounded_differently(state, dtype, sample))
+            program.load(rounded_differently(state, dtype, sample, self.weight_ulps))
             _widen(response, record, program.step())
         return response
 
@@ -158,7 +162,7 @@ class SharedReferences(References):
     def __init__(
         self, owner: References, again: RecordRewriter, truth: RecordRewriter | None, port: Program | None
     ) -> None:
-        super().__init__(owner.dtype, again, truth, port, owner.single_only, owner.own_constants)
+        super().__init__(owner.dtype, again, truth, port, owner.single_only, owner.own_constants, owner.weight_ulps)
         self._owner, self._views = owner, (again, truth)
 
     def load(self, state: State) -> None:
@@ -183,13 +187,14 @@ class SharedReferences(References):
             self._port.close()
 
 
-def rounded_differently(state: State, dtype: str, sample: int) -> State:
-    """Returns a state whose weights differ by at most one rounding of `dtype`, relative to each weight.
+def rounded_differently(state: State, dtype: str, sample: int, ulps: int = 1) -> State:
+    """Returns a state whose weights differ by at most some roundings of `dtype`, relative to each weight.
 
     Args:
       state: any state.
       dtype: the precision of the rounding.
       sample: number that names the draw.
+      ulps: number of roundings.
 
     Returns:
       a new state; its slots, statistics and averages are those of `state`.
@@ -197,6 +202,7 @@ def rounded_differently(state: State, dtype: str, sample: int) -> State:
     generator = random_keys.generator("rounding", sample)
     unit = half_precision.epsilon(dtype) if dtype in half_precision.SIGNIFICANDS else float(np.finfo(dtype).eps)
     weights = {}
+    unit *= ulps
     for name in sorted(state.weights):
         value = np.asarray(state.weights[name])
         # One last bit at least: a smaller change would be rounded away where the weights have this precision.

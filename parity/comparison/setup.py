@@ -160,11 +160,14 @@ class Setup:
             workload = in_float64(as_lifted(workload))
         return dataclasses.replace(self.job, workload=workload, dtype=dtype)
 
-    def references(self) -> References:
+    def references(self, weight_ulps: int = 1) -> References:
         """Makes the programs that accompany a comparison under "auto".
 
         Those of a saved graph, and of a port that is written for it, are left out in float64, with the reason, where
         they have a part that exists in float32 only; the port in float64 where it is another framework's recording.
+
+        Args:
+          weight_ulps: see `References`.
         """
         other = OTHER[self.job.dtype]
         with contextlib.ExitStack() as stack:
@@ -176,7 +179,7 @@ class Setup:
             elif truth is not None and other == "float64":
                 port, reason = self._unless_single_only(stack, self._port_in_float64)
             stack.pop_all()
-        return References(self.job.dtype, again, truth, port, reason, self._is_written_for_old_graph())
+        return References(self.job.dtype, again, truth, port, reason, self._is_written_for_old_graph(), weight_ulps)
 
     def _unless_single_only(
         self, stack: contextlib.ExitStack, make: Callable[[], Program]
@@ -222,9 +225,9 @@ class Setup:
         lift = as_lifted(self.job.workload)
         return bool(lift.losses) or lift.port is not None
 
-    def closing_references(self) -> contextlib.closing[References]:
+    def closing_references(self, weight_ulps: int = 1) -> contextlib.closing[References]:
         """Makes `references` as a context manager that closes them."""
-        return contextlib.closing(self.references())
+        return contextlib.closing(self.references(weight_ulps))
 
 
 def exact_setup(job: Job, device: str = "cpu", all_reduce: str = "tower_order") -> Setup:

@@ -83,7 +83,7 @@ def verification_notes(verification: Verification) -> list[str]:
     if verification.kinks:
         notes.append(
             f"in steps {', '.join(map(str, verification.kinks))} a difference beyond the tolerance is no larger than "
-            "the effect of rounding the weights' last bits, as where an activation lies at a rectifier's kink"
+            "the effect of rounding, as where an activation lies at a rectifier's kink"
         )
     if verification.noise:
         judged = "not judged" if verification.single_only else "judged in float64"

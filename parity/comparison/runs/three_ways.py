@@ -198,7 +198,7 @@ class _Comparison:
     def _references(self) -> contextlib.closing[References]:
         """Makes the old graph in both precisions, with the records' part that the recording holds."""
         only_recorded = functools.partial(RecordSubset, like=self.first_records)
-        return dataclasses.replace(self._setup, record_filter=only_recorded).closing_references()
+        return dataclasses.replace(self._setup, record_filter=only_recorded).closing_references(tolerance.KERNEL_ULPS)
 
     def _original(self) -> RecordedRun:
         return RecordedRun(self._setup.job, self._recorded)

@@ -56,6 +56,15 @@ def test_the_last_bit_is_that_of_the_precision_that_is_asked_for():
     assert references.sensitivity("float32")[stages.COMBINED, "w"] == 1.0
 
 
+def test_the_rounding_of_other_kernels_reaches_a_kink_some_last_bits_away():
+    further = 2.0 * (1 - 4 * 2.0**-23)
+    for ulps, response in ((1, 0.0), (8, 1.0)):
+        references = References("float32", Kinked(), Kinked(), weight_ulps=ulps)
+        references.load(made_up_state({"w": np.array([further])}))
+        references.step()
+        assert references.sensitivity("float32")[stages.COMBINED, "w"] == response
+
+
 def test_weights_differ_by_at_most_one_rounding_and_integers_not_at_all():
     state = made_up_state({"w": np.ones(64, np.float32), "n": np.arange(3)})
     others = [rounded_differently(state, "float32", sample) for sample in range(SAMPLES)]
