@@ -40,6 +40,28 @@ class Constant(Initializer):
 
 
 @dataclasses.dataclass(frozen=True)
+class Normal(Initializer):
+    """Normal(mean, stddev) (`tf.random_normal`)."""
+
+    stddev: float = 1.0
+    mean: float = 0.0
+
+    def __call__(self, shape: Sequence[int], rng: np.random.RandomState) -> np.ndarray:
+        return np.asarray(rng.standard_normal(shape) * self.stddev + self.mean, np.float32)
+
+
+@dataclasses.dataclass(frozen=True)
+class Uniform(Initializer):
+    """Uniform between `low` and `high` (`tf.random_uniform`)."""
+
+    low: float = 0.0
+    high: float = 1.0
+
+    def __call__(self, shape: Sequence[int], rng: np.random.RandomState) -> np.ndarray:
+        return np.asarray(rng.uniform(self.low, self.high, shape), np.float32)
+
+
+@dataclasses.dataclass(frozen=True)
 class TruncatedNormal(Initializer):
     """Normal(0, stddev) with values beyond two standard deviations drawn again (`tf.truncated_normal`)."""
 

@@ -30,13 +30,13 @@ from workloads.support.user.user_code import error_line
 from workloads.support.wording import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
 
     from legacy.saved.analysis.analyse import Analysis
     from workloads.lifted.graph import Graph
-    from workloads.lifted.plan import Plan
+    from workloads.lifted.plan import Plan, Variable
 
 #: Errors that a graph of a form that nobody foresaw may raise.
 _SURPRISES = (KeyError, IndexError, TypeError, ValueError, AttributeError, AssertionError, tf.errors.OpError)
@@ -93,9 +93,7 @@ def source_text(
         step = recover_step(plan, graph, initial, initializers, held)
         values, assumed = setting_values(plan, step.model.settings, settings or {})
         notes = [*notes_on(step.model, assumed), *([step.learning_rate.note] if step.learning_rate.note else [])]
-        read = [name for name in unknown if f'"{name}"' in "".join(map(str, step.model.statements))]
-        if read:
-            notes.append("initializers not recognised, the default stands: " + listed(read, MOST_LISTED))
+        notes.extend(_default_note(modelled, unknown))
         loss = WrittenLoss("tower_loss", plan.phases[0], step.model)
         proof = prove_losses(plan, graph, initial, [loss], model_lines(step.model), values)
         require_clipped_order(step.clip, clipped_weights(plan, plan.phases[0]), proof.asked)
@@ -138,7 +136,7 @@ def _source_with_update(
     Raises:
       Unwritten: the update cannot be written either; the message has both reasons.
     """
-    initializers, _ = find_initializers(whole, plan.variables)
+    initializers, unknown = find_initializers(whole, plan.variables)
     try:
         step = recover_updates(plan, graph, initializers, _reason(reason).splitlines())
         step = step.with_losses(with_equal_losses(step.losses))
@@ -148,13 +146,19 @@ def _source_with_update(
         notes = [note for loss in losses for note in notes_on(loss.model, assumed)]
         proof = prove_losses(plan, graph, initial, losses, losses_lines(ImportedStep(losses, [])), values)
         notes.append(proof.sentence)
-        notes = list(dict.fromkeys(notes))
+        notes = [*dict.fromkeys(notes), *_default_note(plan.variables, unknown)]
         starts = first_values(plan.variables, initializers, initial)
         text = STEP_STYLES[style](plan, step, docstring_of_update(plan, step, notes), values, starts)
         text = in_order(text) if proof.in_any_order else text
         return Source(text, [*notes, *(f"update as in the old graph: {why}" for why in step.reasons)])
     except (Unwritten, *_SURPRISES) as error:
         raise _with_both(reason, error) from error
+
+
+def _default_note(variables: Sequence[Variable], unknown: Sequence[str]) -> List[str]:
+    """Names the weights that a source draws from the default distribution, since theirs is not known."""
+    weights = [variable.name for variable in variables if variable.role == "weight" and variable.name in unknown]
+    return [f"initializers not recognised, the default stands: {listed(weights, MOST_LISTED)}"] if weights else []
 
 
 def source_with_import(

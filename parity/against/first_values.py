@@ -12,7 +12,7 @@ import numpy as np
 from workloads import initializers
 from workloads.initializers import Initializer
 from workloads.lifted.plan import Plan
-from workloads.lifted.plan.initializers import CONSTANT, GLOROT, TRUNCATED_NORMAL
+from workloads.lifted.plan.initializers import CONSTANT, GLOROT, NORMAL, TRUNCATED_NORMAL, UNIFORM
 from workloads.support.wording import listed
 from workloads.variable_spec import VariableSpec
 
@@ -27,6 +27,8 @@ _KINDS = {
     CONSTANT: initializers.Constant,
     TRUNCATED_NORMAL: initializers.TruncatedNormal,
     GLOROT: initializers.GlorotUniform,
+    NORMAL: initializers.Normal,
+    UNIFORM: initializers.Uniform,
 }
 
 

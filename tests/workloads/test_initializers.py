@@ -16,6 +16,8 @@ def draw(initializer, name="x"):
     [
         (initializers.TruncatedNormal(1.0), 0.8796),  # a normal cut at two deviations keeps 0.8796 of its own
         (initializers.TruncatedNormal(0.05), 0.05 * 0.8796),
+        (initializers.Normal(0.25, mean=3.0), 0.25),
+        (initializers.Uniform(1.0, 2.0), np.sqrt(1.0 / 12.0)),
         (initializers.GlorotUniform(), np.sqrt(2.0 / (200 + 300))),
         (initializers.HeNormal(), 0.8796 * np.sqrt(2.0 / 200)),
     ],
@@ -25,6 +27,12 @@ def test_deviation(initializer, deviation):
     assert values.dtype == np.float32
     # 60,000 draws: the deviation's own standard error is 0.3 %.
     np.testing.assert_allclose(values.std(), deviation, rtol=0.015)
+
+
+def test_a_normal_has_its_mean_and_uniform_numbers_their_bounds():
+    np.testing.assert_allclose(draw(initializers.Normal(0.25, mean=3.0)).mean(), 3.0, rtol=0.002)
+    numbers = draw(initializers.Uniform(1.0, 2.0))
+    assert 1.0 <= numbers.min() < 1.01 and 1.99 < numbers.max() < 2.0
 
 
 def test_truncated_normal_stays_within_two_deviations():

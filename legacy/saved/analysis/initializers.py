@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Tuple
 
 import numpy as np
 import tensorflow as tf
 
 from workloads.initializers import fans
-from workloads.lifted.plan.initializers import CONSTANT, GLOROT, TRUNCATED_NORMAL
+from workloads.lifted.plan.initializers import CONSTANT, GLOROT, NORMAL, TRUNCATED_NORMAL, UNIFORM
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,20 +25,21 @@ class FoundInitializer(NamedTuple):
     """An initializer.
 
     Attributes:
-      kind: `CONSTANT`, `TRUNCATED_NORMAL` or `GLOROT`.
-      number: the constant, or the standard deviation before truncation, in the graph's dtype; None of `GLOROT`.
+      kind: `CONSTANT`, `TRUNCATED_NORMAL`, `NORMAL`, `UNIFORM` or `GLOROT`.
+      numbers: the constant; the standard deviation before truncation; standard deviation and mean; lowest and highest
+        value; each in the graph's dtype.
     """
 
     kind: str
-    number: Any = None
+    numbers: Tuple[Any, ...] = ()
 
     def __str__(self) -> str:
         """The text in a lift's plan.
 
-        >>> str(FoundInitializer(CONSTANT, np.float32(0.1))), str(FoundInitializer(GLOROT))
+        >>> str(FoundInitializer(CONSTANT, (np.float32(0.1),))), str(FoundInitializer(GLOROT))
         ('constant 0.1', 'glorot_uniform')
         """
-        return self.kind if self.number is None else f"{self.kind} {self.number!s}"
+        return " ".join([self.kind, *map(str, self.numbers)])
 
 
 def find_initializer(whole: Graph, variable: str, shape: Sequence[int]) -> Optional[FoundInitializer]:
@@ -67,10 +68,10 @@ def _drawn_by(whole: Graph, node: str, shape: Sequence[int]) -> Optional[FoundIn
     if kind == "Const":
         value = _constant(whole, node)
         filled = value is not None and value.size and (value == value.flat[0]).all()
-        return FoundInitializer(CONSTANT, value.flat[0]) if value is not None and filled else None
+        return FoundInitializer(CONSTANT, (value.flat[0],)) if value is not None and filled else None
     if kind == "Fill":
         value = _constant(whole, whole.inputs(node)[1].node)
-        return None if value is None else FoundInitializer(CONSTANT, value[()])
+        return None if value is None else FoundInitializer(CONSTANT, (value[()],))
     if kind in ("Add", "AddV2"):
         return _scaled(whole, node, shape)
     return None
@@ -83,19 +84,26 @@ def _scaled(whole: Graph, node: str, shape: Sequence[int]) -> Optional[FoundInit
     if whole.type(product) != "Mul" or shift is None or shift.shape != ():
         return None
     random, factor = (tensor.node for tensor in whole.inputs(product))
-    kind = whole.type(random)
-    if kind == "TruncatedNormal" and float(shift) == 0.0:
-        scale = _constant(whole, factor)
-        return None if scale is None else FoundInitializer(TRUNCATED_NORMAL, scale[()])
-    if kind == "RandomUniform" and whole.type(factor) == "Sub":
-        high, low = (_constant(whole, tensor.node) for tensor in whole.inputs(factor))
-        if high is None or low is None:
-            return None
-        fan_in, fan_out = fans(shape)
-        glorot = float(np.sqrt(6.0 / (fan_in + fan_out)))
-        if abs(float(high) - glorot) < _NEAR * glorot and abs(float(low) + glorot) < _NEAR * glorot:
-            return FoundInitializer(GLOROT)
+    if whole.type(random) == "RandomUniform":
+        return _uniform(whole, factor, shift[()], shape)
+    scale = _constant(whole, factor)
+    if whole.type(random) == "TruncatedNormal" and scale is not None and float(shift) == 0.0:
+        return FoundInitializer(TRUNCATED_NORMAL, (scale[()],))
+    if whole.type(random) == "RandomStandardNormal" and scale is not None:
+        return FoundInitializer(NORMAL, (scale[()], shift[()]))
     return None
+
+
+def _uniform(whole: Graph, width: str, low: Any, shape: Sequence[int]) -> Optional[FoundInitializer]:
+    """Returns the initializer of numbers between `low` and `low + width`; `width` is the node of a difference."""
+    high = _constant(whole, whole.inputs(width)[0].node) if whole.type(width) == "Sub" else None
+    if high is None:
+        return None
+    fan_in, fan_out = fans(shape)
+    glorot = float(np.sqrt(6.0 / (fan_in + fan_out)))
+    if abs(float(high) - glorot) < _NEAR * glorot and abs(float(low) + glorot) < _NEAR * glorot:
+        return FoundInitializer(GLOROT)
+    return FoundInitializer(UNIFORM, (low, high[()]))
 
 
 def _constant(whole: Graph, node: str) -> Optional[np.ndarray]:

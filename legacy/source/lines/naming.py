@@ -6,6 +6,7 @@ A value that is used many lines later, as of a skip connection, has the name of 
 from __future__ import annotations
 
 import itertools
+import keyword
 import re
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Set
 
@@ -225,8 +226,8 @@ def identifier(path: str, with_number: bool = False) -> str:
 
     >>> identifier("tower_0/conv1/weights"), identifier("tower_0/loss"), identifier("net/Mean_1")
     ('weights', 'loss', 'mean')
-    >>> identifier("net/Conv_3", with_number=True)
-    'conv_3'
+    >>> identifier("net/Conv_3", with_number=True), identifier("net/64_block1", with_number=True), identifier("net/2d")
+    ('conv_3', 'block1', 'x2d')
 
     Args:
       path: the name.
@@ -238,7 +239,8 @@ def identifier(path: str, with_number: bool = False) -> str:
     word = re.sub(r"\W", "_", path.rpartition("/")[2])
     word = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", word).lower()
     word = (word if with_number else re.sub(r"_?\d+$", "", word)).strip("_") or "value"
-    return word + "_" if word in RESERVED or word[0].isdigit() else word
+    word = re.sub(r"^(\d+_+(?=[a-z])|(?=\d))", lambda number: "" if number[0] else "x", word)
+    return word + "_" if word in RESERVED or keyword.iskeyword(word) else word
 
 
 def numbered(name: str, taken: Collection[str]) -> str:

@@ -28,10 +28,17 @@ if TYPE_CHECKING:
     from workloads.lifted.plan import Plan
 
 #: Initializers of `workloads.initializers` in TensorFlow's own words.
-_INITIALIZERS = {"initializers.Constant(": "constant(", "initializers.TruncatedNormal(": "truncated_normal(stddev="}
+_INITIALIZERS = {
+    "initializers.Constant(": "constant(",
+    "initializers.Normal(": "normal(stddev=",
+    "initializers.TruncatedNormal(": "truncated_normal(stddev=",
+    "initializers.Uniform(": "uniform(",
+}
 _NAMED = {
     "constant": "constant = tf.compat.v1.constant_initializer",
+    "normal": "normal = tf.compat.v1.random_normal_initializer",
     "truncated_normal": "truncated_normal = tf.compat.v1.truncated_normal_initializer",
+    "uniform": "uniform = tf.compat.v1.random_uniform_initializer",
     "ZEROS": "ZEROS = tf.compat.v1.zeros_initializer()",
     "ONES": "ONES = tf.compat.v1.ones_initializer()",
 }

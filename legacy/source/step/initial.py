@@ -8,7 +8,7 @@ import numpy as np
 
 from legacy.saved.analysis.initializers import FoundInitializer, find_initializer
 from legacy.source.basics.rendering import literal_text
-from workloads.lifted.plan.initializers import GLOROT, TRUNCATED_NORMAL
+from workloads.lifted.plan.initializers import CONSTANT, GLOROT, NORMAL, TRUNCATED_NORMAL, UNIFORM
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from workloads.lifted.plan import Plan, Variable
 
 _FILLED = {"ZEROS": 0.0, "ONES": 1.0}
+#: {kind of initializer: class of `workloads.initializers`}.
+_CLASSES = {CONSTANT: "Constant", NORMAL: "Normal", TRUNCATED_NORMAL: "TruncatedNormal", UNIFORM: "Uniform"}
 
 
 def find_initializers(whole: Graph, variables: Sequence[Variable]) -> Tuple[Dict[str, str], List[str]]:
@@ -77,7 +79,10 @@ def _text(found: FoundInitializer) -> str:
     """Returns the text of an initializer; "" for the default."""
     if found.kind == GLOROT:
         return ""
-    if found.kind == TRUNCATED_NORMAL:
-        return f"initializers.TruncatedNormal({literal_text(found.number)})"
-    filled = [name for name, number in _FILLED.items() if number == float(found.number)]
-    return filled[0] if filled else f"initializers.Constant({literal_text(found.number)})"
+    numbers = [literal_text(number) for number in found.numbers]
+    if found.kind == NORMAL and float(found.numbers[1]) == 0.0:
+        numbers = numbers[:1]
+    elif found.kind == NORMAL:
+        numbers[1] = "mean=" + numbers[1]
+    filled = [name for name, number in _FILLED.items() if found.kind == CONSTANT and number == float(found.numbers[0])]
+    return filled[0] if filled else f"initializers.{_CLASSES[found.kind]}({', '.join(numbers)})"

@@ -102,12 +102,23 @@ def test_initializers_are_recognised_in_the_graph():
         v1.get_variable("b", [3, 4], initializer=v1.truncated_normal_initializer(stddev=0.3), use_resource=False)
         v1.get_variable("c", [3, 4], initializer=v1.glorot_uniform_initializer(), use_resource=False)
         v1.get_variable("d", [3, 4], initializer=v1.random_uniform_initializer(-1, 1), use_resource=False)
+        v1.get_variable("e", [3, 4], initializer=v1.random_normal_initializer(), use_resource=False)
+        v1.get_variable("f", [3, 4], initializer=v1.random_normal_initializer(1.0, 0.5), use_resource=False)
+        v1.get_variable("g", [3, 4], initializer=v1.orthogonal_initializer(), use_resource=False)
 
-    shapes = {"a": [3], "b": [3, 4], "c": [3, 4], "d": [3, 4]}
+    shapes = {"a": [3], **{name: [3, 4] for name in "bcdefg"}}
     variables = [Variable(name, shape, "float32", "weight") for name, shape in shapes.items()]
     texts, unknown = find_initializers(traced(build), variables)
-    expected = {"a": "initializers.Constant(0.5)", "b": "initializers.TruncatedNormal(0.3)", "c": "", "d": ""}
-    assert texts == expected and unknown == ["d"]
+    assert texts == {
+        "a": "initializers.Constant(0.5)",
+        "b": "initializers.TruncatedNormal(0.3)",
+        "c": "",
+        "d": "initializers.Uniform(-1.0, 1.0)",
+        "e": "initializers.Normal(1.0)",
+        "f": "initializers.Normal(0.5, mean=1.0)",
+        "g": "",
+    }
+    assert unknown == ["g"]
 
 
 def test_the_text_of_a_module_has_names_that_python_takes():

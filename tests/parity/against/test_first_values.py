@@ -9,7 +9,7 @@ import pytest
 from parity.against import first_values
 from parity.against.first_values import draw_alike, initializer_note, parse_initializer
 from tests.small_lift import small_plan
-from workloads.initializers import Constant, GlorotUniform, HeNormal, Initializer, TruncatedNormal
+from workloads.initializers import Constant, GlorotUniform, HeNormal, Initializer, Normal, TruncatedNormal, Uniform
 from workloads.variable_spec import VariableSpec
 
 
@@ -65,6 +65,14 @@ def test_nothing_is_said_where_they_agree_or_are_not_known():
     assert note_of(TruncatedNormal(0.5)) == note_of(TruncatedNormal(0.125), known="") == note_of(None) == ""
 
 
-@pytest.mark.parametrize("text, initializer", [("constant -1.5", Constant(-1.5)), ("constant 1e-05", Constant(1e-5))])
+@pytest.mark.parametrize(
+    "text, initializer",
+    [
+        ("constant -1.5", Constant(-1.5)),
+        ("constant 1e-05", Constant(1e-5)),
+        ("normal 0.02 1.0", Normal(0.02, mean=1.0)),
+        ("uniform -0.5 0.5", Uniform(-0.5, 0.5)),
+    ],
+)
 def test_a_plans_text_is_an_initializer(text, initializer):
     assert parse_initializer(text) == initializer

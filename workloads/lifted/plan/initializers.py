@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 
 CONSTANT, TRUNCATED_NORMAL, GLOROT = "constant", "truncated_normal", "glorot_uniform"
+#: With two numbers: standard deviation and mean; lowest and highest value.
+NORMAL, UNIFORM = "normal", "uniform"
 
-_TEXT = re.compile(rf"({GLOROT}|({CONSTANT}|{TRUNCATED_NORMAL}) -?(\d[\d.e+-]*|inf|nan))\Z")
+_NUMBER = r" -?(\d[\d.e+-]*|inf|nan)"
+_TEXT = re.compile(rf"({GLOROT}|({CONSTANT}|{TRUNCATED_NORMAL}){_NUMBER}|({NORMAL}|{UNIFORM}){_NUMBER}{_NUMBER})\Z")
 
 
 def is_initializer(text: str) -> bool:
@@ -14,5 +17,7 @@ def is_initializer(text: str) -> bool:
 
     >>> is_initializer("constant -0.5"), is_initializer("glorot_uniform"), is_initializer("constant")
     (True, True, False)
+    >>> is_initializer("normal 0.02 1.0"), is_initializer("uniform -0.1")
+    (True, False)
     """
     return _TEXT.match(text) is not None

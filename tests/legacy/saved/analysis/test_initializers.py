@@ -20,7 +20,10 @@ v1 = tf.compat.v1
         (v1.constant_initializer(0.1), "constant 0.1"),
         (v1.truncated_normal_initializer(stddev=0.3), "truncated_normal 0.3"),
         (v1.glorot_uniform_initializer(), "glorot_uniform"),
-        (v1.random_uniform_initializer(-0.5, 0.5), "None"),
+        (v1.random_normal_initializer(), "normal 1.0 0.0"),
+        (v1.random_normal_initializer(mean=1.0, stddev=0.25), "normal 0.25 1.0"),
+        (v1.random_uniform_initializer(-0.5, 0.5), "uniform -0.5 0.5"),
+        (v1.truncated_normal_initializer(mean=1.0), "None"),
         (v1.orthogonal_initializer(), "None"),
     ],
 )

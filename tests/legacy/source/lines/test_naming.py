@@ -22,6 +22,12 @@ def test_a_value_that_is_used_much_later_has_the_name_of_its_layer():
     assert names_of(chain(LONG_LIVED - 2, first))[first] == "x"
 
 
+def test_a_name_that_begins_with_a_number_is_one_that_python_takes():
+    for scope, name in (("64_block1", "block1"), ("3x3", "x3x3"), ("class", "class_")):
+        first = f"net/{scope}/Relu:0"
+        assert names_of(chain(LONG_LIVED + 2, first))[first] == name
+
+
 def test_no_value_has_the_name_of_a_function_that_is_called():
     first = "net/decoder/conv/Relu:0"
     lines = chain(LONG_LIVED + 2, first)
