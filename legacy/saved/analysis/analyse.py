@@ -76,6 +76,7 @@ def analyse_graph(
     trainable = trained_variables(whole, saved.collections.get("trainable_variables", []))
     whole, targets = join_runs(whole, train_ops.choose_train_ops(whole, train_op, trainable))
     accumulation.require_accumulation(whole, targets, trainable)
+    accumulation.require_own_gradients(whole, targets)
     tried = switches.try_switches(whole, targets)
     whole, targets = run_beside(tried.graph, targets, beside)
     unused = never_run(whole, targets, saved.collections, trainable)

@@ -10,6 +10,7 @@ import tensorflow as tf
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.tower_labels import labels_of_analysis, suggested_labels
 from legacy.saved.graph import op_types, train_ops
+from legacy.saved.graph.accumulation import queued_gradients
 from legacy.saved.graph.assignments import variable_of
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.graph.trained import trained_variables
@@ -38,7 +39,7 @@ class WholeGraph:
       data: nodes that depend on a data source or on random numbers.
       writes: {node: the variable that it changes}, without initializers and restores.
       applies: update rules: the nodes that train a variable, by an op type of their own or by an assignment.
-      reach: nodes that an update rule depends on, also by way of variables in which gradients are accumulated.
+      reach: nodes that an update rule depends on, also by way of variables or queues that hold gradients between runs.
     """
 
     def __init__(self, saved: SavedGraph, found: Analysis | None = None) -> None:
@@ -148,7 +149,8 @@ class WholeGraph:
         if not self.applies:
             return set()
         weights = self.trainable | {self.variable_of(name) or "" for name in self.applies}
-        reach = self.graph.ancestors(self.applies, controls=False)
+        queued = [name for names in queued_gradients(self.graph, self.applies).values() for name in names]
+        reach = self.graph.ancestors([*self.applies, *queued], controls=False)
         others = {name: variable for name, variable in self.writes.items() if variable not in weights}
         while True:
             more = [name for name, variable in others.items() if variable in reach and name not in reach]

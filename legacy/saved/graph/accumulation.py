@@ -1,17 +1,25 @@
-"""Gradients that a program adds up in variables in some of its runs, and applies in another one."""
+"""Gradients of some runs that another run applies: added up in variables, or put into a queue."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import ASSIGNMENTS, variable_of
 from legacy.saved.graph.train_ops import TrainOpError, ends_that_run
 from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import in_gradient_graphs
+from workloads.support.errors import InputError
+from workloads.support.wording import listed
 
 #: Endings of those that add to it.
 ADDITIONS = ("Add", "AddVariableOp", "NdAdd")
+#: Op types of staging areas, which have a name and no handle.
+STAGES = ("Stage", "Unstage", "StagePeek", "MapStage", "OrderedMapStage", "MapUnstage", "OrderedMapUnstage")
+#: Beginnings of the op types that take from a queue or a staging area.
+TAKERS = ("QueueDequeue", "Unstage", "StagePeek", "MapUnstage", "OrderedMapUnstage")
+#: Queues that a message names.
+MOST_NAMED = 3
 
 
 def accumulating_writes(
@@ -131,3 +139,60 @@ def _runs(graph: Graph, wanted: Sequence[str], unwanted: Collection[str]) -> str
             names.append(end)
             left = {name: None for name in left if name not in nodes}
     return "+".join(names)
+
+
+def queued_gradients(graph: Graph, updates: Collection[str]) -> dict[str, list[str]]:
+    """Finds queues that hold the gradients of update ops.
+
+    An update whose own run differentiates a loss takes at most its data from a queue.
+
+    Args:
+      graph: the whole graph.
+      updates: update ops.
+
+    Returns:
+      {queue or staging area: ops that put gradients into it}.
+    """
+    dependent = dependent_on_gradients(graph)
+    takers = [name for name in graph.nodes if graph.type(name).startswith(TAKERS)]
+    givers: dict[str, list[str]] = {}
+    for name in graph.nodes:
+        if name in dependent and op_types.is_feeder(graph.type(name)):
+            givers.setdefault(_place(graph, name), []).append(name)
+    taken = {name: _place(graph, name) for name in takers if givers and _place(graph, name) in givers}
+    found: dict[str, list[str]] = {}
+    for update in updates if taken else ():
+        before = graph.ancestors([update], controls=False)
+        if not before & dependent - {update}:
+            found.update({place: givers[place] for name, place in taken.items() if name in before})
+    return found
+
+
+def require_own_gradients(graph: Graph, targets: Iterable[str]) -> None:
+    """Checks that the train ops compute the gradients that they apply.
+
+    Args:
+      graph: the whole graph.
+      targets: train ops.
+
+    Raises:
+      InputError: gradients come out of a queue; the message names it.
+    """
+    members = graph.ancestors(targets)
+    found = queued_gradients(graph, [name for name in members if op_types.is_apply(graph.type(name))])
+    if found:
+        raise InputError(
+            f"graph file: {', '.join(targets)} applies gradients that come out of {listed(list(found), MOST_NAMED)}, "
+            "into which runs of their own put them: no lift has those runs"
+        )
+
+
+def _place(graph: Graph, name: str) -> str:
+    """The queue that an op takes from or puts into; of a staging area, its name."""
+    attributes = graph.nodes[name].attr
+    if graph.type(name) in STAGES:
+        return attributes["shared_name"].s.decode() or "a staging area"
+    place = graph.inputs(name)[0].node
+    while graph.type(place) in op_types.HANDLE_PASSES:
+        place = graph.inputs(place)[0].node
+    return place

@@ -26,6 +26,7 @@ from legacy.saved.hazards import (
 GRAPH_CHECKS = (
     placement.misplaced_towers,
     towers.unused_gradients,
+    towers.gradients_in_queues,
     towers.unshared_variables,
     towers.unshared_values,
     schedules.miscounted_steps,

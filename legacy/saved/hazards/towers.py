@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.graph.accumulation import queued_gradients
 from legacy.saved.hazards.hazard import Hazard, listed_towers
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted, listed
@@ -82,6 +83,17 @@ def _updates_of_some_towers(whole: WholeGraph, contributing: set[int]) -> Iterat
             applies[0],
             f"{counted(len(names), 'variable')} ({listed}) get the gradients of {listed_towers(towers)} only",
             "reduce every replica's gradient of every variable",
+        )
+
+
+def gradients_in_queues(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds queues that update ops take their gradients from."""
+    for queue in queued_gradients(whole.graph, whole.applies):
+        yield Hazard(
+            "GRADIENTS_QUEUED",
+            queue,
+            f"gradients wait in {queue}: some are computed from weights that updates have changed since",
+            "add up the gradients of several batches within a step, and apply their mean",
         )
 
 

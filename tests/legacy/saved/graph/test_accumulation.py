@@ -2,7 +2,12 @@
 
 import pytest
 
-from legacy.saved.graph.accumulation import accumulating_writes, require_accumulation
+from legacy.saved.graph.accumulation import (
+    accumulating_writes,
+    queued_gradients,
+    require_accumulation,
+    require_own_gradients,
+)
 from legacy.saved.graph.assignments import variable_of
 from tests.legacy.saved.graphs import graph_of
 from tests.refusals import refusal
@@ -102,3 +107,46 @@ def test_the_variable_of_an_update():
     graph = graph_of("v = VarHandleOp()\n passed = Identity(v)\n x = Const()\n set = AssignVariableOp(passed, x)")
     assert variable_of(graph, "set") == "v"
     assert variable_of(graph, "x") is None
+
+
+#: `train` applies what `put` has put into a queue.
+QUEUED = """
+    x = Placeholder()
+    w = VariableV2()
+    rate = Const()
+    queue = FIFOQueueV2()
+    gradients/Mul = Mul(x, w)
+    put = QueueEnqueueV2(queue, gradients/Mul)
+    size = Const()
+    take = QueueDequeueManyV2(queue, size)
+    mean = Mean(take)
+    apply = ApplyGradientDescent(w, rate, mean)
+    train = NoOp(^apply)
+    """
+#: Batches wait in the queue.
+DATA = QUEUED.replace("gradients/Mul = Mul(x, w)", "").replace("queue, gradients/Mul", "queue, x")
+#: The batches are made by means of gradients, and the train op differentiates by itself.
+ADVERSARIAL = QUEUED.replace("mean = Mean(take)", "gradients_1/Mul = Mul(take, w)").replace(
+    "rate, mean", "rate, gradients_1/Mul"
+)
+STAGED = QUEUED.replace("QueueEnqueueV2(queue, gradients/Mul)", "Stage(gradients/Mul)").replace(
+    "QueueDequeueManyV2(queue, size)", "Unstage()"
+)
+
+
+@pytest.mark.parametrize("text, places", [(QUEUED, {"queue": ["put"]}), (STAGED, {"a staging area": ["put"]})])
+def test_queues_of_gradients_are_found(text, places):
+    assert queued_gradients(graph_of(text), ["apply"]) == places
+
+
+@pytest.mark.parametrize("text", [DATA, ADVERSARIAL])
+def test_queues_of_data_are_none(text):
+    graph = graph_of(text)
+    assert queued_gradients(graph, ["apply"]) == {} and refusal(require_own_gradients, graph, ["train"]) == ""
+
+
+def test_such_a_train_op_is_refused():
+    assert refusal(require_own_gradients, graph_of(QUEUED), ["train"]) == (
+        "graph file: train applies gradients that come out of queue, into which runs of their own put them: no lift "
+        "has those runs"
+    )

@@ -124,3 +124,22 @@ def test_step_counters_that_each_tower_makes():
     assert hazards_of_step(towers.unshared_values, shared, "train") == []
     counted = own.format(more=", ^count_0, ^count_1") + "\ncount_0 = AssignAdd(step_0)\ncount_1 = AssignAdd(step_1)"
     assert hazards_of_step(towers.unshared_values, counted, "train") == []
+
+
+QUEUED = (
+    TOWERS.replace(f"sum_v = AddN({G0}, {G1})", f"both = AddN({G0}, {G1})")
+    .replace(f"sum_w = AddN({G0}, {G1})", "put = QueueEnqueueV2(queue, both)\n    queue = FIFOQueueV2()")
+    .replace("train_v = ", "take = QueueDequeueManyV2(queue)\n    train_v = ")
+    .replace("(v, sum_v)", "(v, take)")
+    .replace("(w, sum_w)", "(w, take)")
+)
+
+
+def test_a_queue_of_gradients_is_named_and_drops_none():
+    (found,) = hazards(towers.gradients_in_queues, QUEUED)
+    assert found[:2] == ("GRADIENTS_QUEUED", "queue")
+    assert hazards(towers.unused_gradients, QUEUED) == []
+
+
+def test_gradients_of_the_same_run_wait_nowhere():
+    assert hazards(towers.gradients_in_queues, TOWERS) == []
