@@ -162,9 +162,10 @@ def _is_same(value: float, other: float) -> bool:
 
 def _steps_to_show(piece: Piece) -> list[int]:
     """Steps at which a schedule is evaluated: some powers of ten, its own boundaries and the steps after them."""
-    steps = set(STEPS)
-    for node in piece.graph_def.node:
-        values = np.ravel(tf.make_ndarray(node.attr["value"].tensor)).tolist() if node.op == "Const" else []
-        numbers = [float(number) for number in values if isinstance(number, (int, float))]
-        steps |= {int(n) + more for n in numbers if n == int(n) and 1 < n < LAST_STEP for more in (0, 1)}
-    return sorted(steps)
+    constants = [tf.make_ndarray(node.attr["value"].tensor) for node in piece.graph_def.node if node.op == "Const"]
+    values = [value for constant in constants for value in np.ravel(constant).tolist()]
+    numbers = [value for value in values if isinstance(value, (int, float)) and 1 < value < LAST_STEP]
+    ends = {int(number) for number in numbers if number == int(number)}
+    # A schedule may count examples: floor(step * batch / examples).
+    ends |= {big // small for big in ends for small in ends if small < big and big % small == 0}
+    return sorted({*STEPS, *ends, *(end + 1 for end in ends)})

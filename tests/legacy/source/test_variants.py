@@ -386,3 +386,18 @@ def test_weights_of_an_unknown_initializer_are_named(tmp_path):
 
     text = " ".join(source(build, tmp_path).split())
     assert "initializers not recognised, the default stands: net/w" in text.lower()
+
+
+def test_a_moving_average_may_be_limited_by_a_count_in_float32(tmp_path):
+    """`get_variable` makes a float where no dtype is given, as for the counter of many programs of the time."""
+
+    def build():
+        xs, initializer = split_batch(), v1.zeros_initializer()
+        step = v1.get_variable("global_step", [], initializer=initializer, trainable=False, use_resource=False)
+        gradients = towers(lambda tower: tf.gradients(sum_of_squares(xs[tower]), [weights()])[0])
+        optimizer = v1.train.GradientDescentOptimizer(0.5)
+        train = optimizer.apply_gradients([(tf.add_n(gradients) / TOWERS, weights())], global_step=step)
+        with tf.control_dependencies([train]):
+            return v1.train.ExponentialMovingAverage(0.75, step).apply([weights()])
+
+    assert "moving_average: Any = MovingAverage(0.75" in source(build, tmp_path)

@@ -161,6 +161,11 @@ def test_an_optimizer_written_by_hand():
             "a function of global_step, by Maximum, Mul, Sub; constants 10, 0",
             "0: 0, 5: 25, 10: 0",
         ),
+        (  # it counts examples, 8 a step, and changes every 25,000 steps
+            lambda step: 0.5 ** tf.floor(tf.cast(step, tf.float32) * 8.0 / 200000.0),
+            "a function of global_step, by Floor, Mul, Pow, RealDiv; constants 200000, 8, 0.5",
+            "0: 1, 25000: 0.5, 100000: 0.0625, 200000: 0.00390625",
+        ),
         (
             lambda step: 2.0 * v1.placeholder(tf.float32, [], "rate"),
             "a function of rate, fed at every step, by Mul; constants 2",
