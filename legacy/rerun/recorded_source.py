@@ -56,6 +56,7 @@ class RecordedSource(Source):
                 shard[entry.name] = np.asarray(_fitting(tensors[tensor], tensor, entry.shape), entry.dtype)
             for noise in self._plan.noise + self._plan.common_noise:
                 node = noise.nodes[tower] if len(noise.nodes) > 1 else noise.nodes[0]
+                node = node or next(filter(None, noise.nodes), None)  # of towers that differ: all batches are alike
                 for output, value in enumerate(self._outputs(step, node) if node else []):
                     shard[noise_input(noise.name, output)] = value
         return shards

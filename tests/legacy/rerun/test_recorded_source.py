@@ -51,7 +51,7 @@ def test_sizes_that_differ_by_step_or_tower_are_open(tmp_path):
     workload = small_lift(str(tmp_path / "lift"), lambda plan: plan.noise.extend(noise))
     source = source_of(tmp_path, steps, workload)
     assert source.shapes() == {"x": (2,), "noise/a/0": (None, 3), "noise/c/0": (5,)}
-    assert Source.shapes(source) == {"x": (2,), "noise/a/0": (4, 3)}  # of one step and tower
+    assert Source.shapes(source) == {"x": (2,), "noise/a/0": (4, 3), "noise/c/0": (5,)}  # of one step and tower
 
 
 def test_what_was_not_recorded_is_reported(tmp_path):
