@@ -66,6 +66,7 @@ class Mutant:
         matter; asked only where no compared step shows it.
       every_step: whether it is cheap enough to be tried in every compared step.
       exposure: the kind of state that shows it; None where the job's own steps do.
+      first: the first step that it changes; None where that is not known.
     """
 
     choice: Choice
@@ -76,6 +77,7 @@ class Mutant:
     harmless: Callable[[], str] = lambda: ""
     every_step: bool = False
     exposure: Exposure | None = None
+    first: int | None = None
 
 
 #: The reason why a mutant was not seen that does change what was compared.

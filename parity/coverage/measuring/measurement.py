@@ -79,7 +79,8 @@ class Measurement(Tour):
     def visits(self, last: State) -> Iterator[Visit]:
         if self.no_visits or not self._finite_steps:
             return
-        coverage = CoverageState(self._any_missing, self._needs, self._steps.__contains__, lambda: self._last_is_finite)
+        is_finite = lambda: self._last_is_finite  # noqa: E731
+        coverage = CoverageState(self._any_missing, self._needs, self._steps.__contains__, is_finite, self._first_steps)
         yield from self._choose_visits(last, coverage)
 
     def reasons(self) -> list[str]:
@@ -124,6 +125,9 @@ class Measurement(Tour):
 
     def _any_missing(self) -> bool:
         return any(outcome.is_missing for outcome in self.outcomes)
+
+    def _first_steps(self) -> list[int]:
+        return sorted({o.mutant.first for o in self.outcomes if o.mutant.first is not None and o.is_missing})
 
     def _needs(self, exposure: Exposure) -> bool:
         return any(outcome.mutant.exposure is exposure and outcome.is_missing for outcome in self.outcomes)

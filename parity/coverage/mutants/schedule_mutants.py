@@ -81,4 +81,5 @@ def _mutant(name: str, change: str, rate: RateFunction, mutated: Rate, steps: li
         hidden=lambda: f"first at step {first:,}: a comparison must take that step",
         harmless=lambda: "" if first is not None else "gives the same learning rate at every step",
         every_step=True,
+        first=first,
     )

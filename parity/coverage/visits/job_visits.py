@@ -44,12 +44,14 @@ class CoverageState(NamedTuple):
       needs: tells whether one of them shows in such a state.
       taken: tells whether a step of that number was compared.
       is_finite: tells whether the last compared step was free of NaN and infinity.
+      first_steps: returns the first steps that mutants change which have not been detected.
     """
 
     any_missing: Callable[[], bool]
     needs: Callable[[Exposure], bool]
     taken: Callable[[int], bool]
     is_finite: Callable[[], bool]
+    first_steps: Callable[[], Sequence[int]] = tuple
 
 
 #: A function from the state after the ordinary steps, and the coverage so far, to the visits.
@@ -76,6 +78,8 @@ def visits_of_job(
         if not coverage.taken(end):
             yield Visit(f"step {end:,} (the data end)", dataclasses.replace(last, step=end))
     yield from _averages(job, last)
+    for step in [step for step in coverage.first_steps() if 0 <= step <= LARGEST and not coverage.taken(step)]:
+        yield Visit(f"step {step:,} (the learning rate has changed)", dataclasses.replace(last, step=step))
     yield from for_each_phase(_states(job, source, last, coverage), 1, last.step)
 
 

@@ -12,12 +12,16 @@ from workloads.program import State
 from workloads.workload import Clip, MovingAverage
 
 
-def visited(needed=None, taken=range(20), boundaries=(), is_finite=True, **fields):
+def visited(needed=None, taken=range(20), boundaries=(), is_finite=True, first_steps=(), **fields):
     job = dyadic_job(**fields)
     weights = {"a": np.float32(1), "b": np.float32(2)}
     last = State(20, weights, {"a/m": np.float32(1), "power": np.float32(0.5)}, {}, dict(weights))
     coverage = CoverageState(
-        lambda: needed is not None, lambda exposure: exposure is needed, set(taken).__contains__, lambda: is_finite
+        lambda: needed is not None,
+        lambda exposure: exposure is needed,
+        set(taken).__contains__,
+        lambda: is_finite,
+        lambda: first_steps,
     )
     return list(visits_of_job(job, last, boundaries, sources.Synthetic(job), coverage))
 
@@ -42,6 +46,10 @@ def test_nothing_is_visited_where_nothing_is_missing():
 
 def test_steps_before_at_and_after_each_boundary_that_was_not_taken():
     assert [visit.state.step for visit in visited(boundaries=[20, 350000])] == [20, 21, 349999, 350000, 350001]
+
+
+def test_the_first_steps_that_a_constant_changes_are_visited():
+    assert [visit.state.step for visit in visited(first_steps=[7, 27])] == [27]
 
 
 def test_the_end_of_the_warm_up_has_averages_far_from_the_weights():
