@@ -39,9 +39,14 @@ def _factor_text(phase: Phase) -> str:
 
 
 def _shared_terms(analysed: AnalysedStep, phase: Phase) -> list[str]:
-    """Terms of what is differentiated that are made outside of the towers, where that is one loss of all."""
+    """Terms of what is differentiated that are made outside of the towers, where that is one loss of all.
+
+    Where a tower's loss only contains those of others, some losses are made in one tower, and none is of all.
+    """
     towers, members = analysed.context.towers, analysed.graph.ancestors([phase.train_op])
-    targets = [target for target in differentiated(analysed.graph, members) if towers.is_shared(target)]
+    targets = differentiated(analysed.graph, members)
+    if not all(map(towers.is_shared, targets)):
+        return []
     terms = [term for target in targets for term in _terms(analysed, target)]
     return [term for term in dict.fromkeys(terms) if not towers.masks.get(term, 0)]
 

@@ -10,7 +10,7 @@ import tensorflow as tf
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.tower_labels import labels_of_analysis, suggested_labels
 from legacy.saved.graph import op_types, train_ops
-from legacy.saved.graph.accumulation import queued_gradients
+from legacy.saved.graph.accumulation import dependent_on_gradients, queued_gradients
 from legacy.saved.graph.assignments import variable_of
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.graph.trained import trained_variables
@@ -145,13 +145,17 @@ class WholeGraph:
         return applies + [name for name in self.writes if name in by_hand]
 
     def _reach(self) -> set[str]:
-        """Ancestors of the update rules; a variable that is no weight hands on what is assigned to it."""
+        """Ancestors of the update rules; a variable that is no weight hands on what is assigned to it.
+
+        It hands on what a train op assigns, and gradients that other runs add up; not the statistics of evaluation.
+        """
         if not self.applies:
             return set()
         weights = self.trainable | {self.variable_of(name) or "" for name in self.applies}
         queued = [name for names in queued_gradients(self.graph, self.applies).values() for name in names]
         reach = self.graph.ancestors([*self.applies, *queued], controls=False)
-        others = {name: variable for name, variable in self.writes.items() if variable not in weights}
+        run = self.members | dependent_on_gradients(self.graph)
+        others = {name: variable for name, variable in self.writes.items() if name in run and variable not in weights}
         while True:
             more = [name for name, variable in others.items() if variable in reach and name not in reach]
             if not more:

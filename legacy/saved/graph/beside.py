@@ -115,10 +115,11 @@ def never_run(
     changed = {graph.inputs(name)[0].node for name in members if graph.type(name).startswith("Assign")}
     of_data = {name: move for name, move in moves.items() if move is not None and move.is_of_data(trainable)}
     moved = [name for name, move in of_data.items() if move.variable not in changed]  # no other tower's updates run
+    by_updates = graph.ancestors(updates) if updates else set()
     found = {
         "update ops": updates,
-        "moving averages": [name for name in averages if name not in updates],
-        "updates of statistics": [name for name in moved if name not in updates],
+        "moving averages": [name for name in averages if name not in by_updates],
+        "updates of statistics": [name for name in moved if name not in by_updates],
     }
     return {what: names for what, names in found.items() if names}
 

@@ -224,6 +224,24 @@ def test_one_loss_of_all_towers_is_each_towers_part_and_what_is_added_to_all():
     assert rows["l2"] == "added to all towers' losses: depends on weights only: a regularizer"
 
 
+def test_a_term_of_a_loss_that_contains_another_towers_is_not_in_all():
+    """As of a collection of losses that each tower adds up, with those of the towers before it."""
+
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        halves = tf.split(v1.placeholder(tf.float32, [4, 2], "x"), 2)
+        losses, gradients = [], []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                losses += [tf.nn.l2_loss(w, name="l2"), tf.reduce_mean(halves[tower] * w, name="data")]
+                gradients += tf.gradients(tf.add_n(losses, name="total"), [w])
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / 2, w)], name="train")
+
+    found = analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"])
+    rows = {row["term"]: row["is"] for row in loss_rows(AnalysedStep(found))}
+    assert rows["tower_0/l2"] == "depends on weights only: a regularizer" and "tower_1/l2" not in rows
+
+
 def test_a_term_of_random_numbers_is_named_so():
     def build():
         w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)

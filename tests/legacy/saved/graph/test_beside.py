@@ -54,6 +54,12 @@ def test_updates_that_no_train_op_runs_are_named():
     assert found == {"update ops": ["bn/update"], "moving averages": ["ema/update"]}
 
 
+def test_an_update_inside_of_an_update_op_is_named_once():
+    text = TEXT + "    bn/merged = Identity(bn/update)\n"
+    found = never_run(graph_of(text), ["train"], {"update_ops": ["bn/merged:0"]}, ["w"])
+    assert found == {"update ops": ["bn/merged"], "moving averages": ["ema/update"]}
+
+
 def test_the_nodes_that_a_change_is_computed_from_are_searched_once(monkeypatch):
     graph, searched = graph_of(TEXT), []
     ancestors = graph.ancestors

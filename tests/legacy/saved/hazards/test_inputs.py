@@ -50,6 +50,20 @@ def dealt(text, axis=0, **attributes):
     return [hazard.description for hazard in unused_targets(whole)]
 
 
+def test_labels_of_a_batch_for_evaluation_that_moves_statistics_are_no_targets():
+    """A second copy of the model, on batches of its own, makes updates of the statistics that no train op runs."""
+    copy = """
+    mean = VariableV2()
+    batch_1 = QueueDequeueV2(queue)
+    update = AssignSub(mean, batch_1)
+    y_1 = Mul(batch_1, w)
+    accuracy_1 = Equal(y_1, batch_1:1)
+    """
+    text = QUEUE.replace("accuracy = Equal(y, batch:1)", "") + copy
+    whole = WholeGraph(saved(graph_of(text.replace("Mul(batch, w)", "Mul(batch, w, mean)")), trainable_variables=["w"]))
+    assert list(unused_targets(whole)) == []
+
+
 def test_a_part_of_the_batch_that_no_tower_takes():
     text = OUTPUTS + "other = Split(axis, x)\n    more = Neg(other)\n    both = Add(joined, more)\n"
     text = text.replace("Mul(joined, w)", "Mul(both, w)")

@@ -1,0 +1,33 @@
+"""Terms that a loss contains more than once."""
+
+from legacy.saved.hazards.terms import repeated_terms
+from tests.legacy.saved.hazards.two_towers import hazards
+
+#: A loss of two terms; what is minimized is `total`.
+LOSS = """
+    x = Placeholder()
+    v = VariableV2()
+    w = VariableV2()
+    mean = Mul(x, v)
+    decay = L2Loss(w)
+    total = AddN(mean, decay)
+    gradients/Fill = Const()
+    gradients/total_grad/Mul = Mul(gradients/Fill, x)
+    train = ApplyGradientDescent(v, gradients/total_grad/Mul)
+    """
+
+
+def test_a_term_of_two_collections_is_named():
+    (found,) = hazards(repeated_terms, LOSS.replace("AddN(mean, decay)", "AddN(mean, decay, mean)"))
+    assert found == ("TERM_REPEATED", "total", "total adds 1 term 2 times: mean")
+
+
+def test_a_sum_that_is_added_again_repeats_its_terms():
+    text = LOSS.replace("total = AddN(mean, decay)", "sum = Add(mean, decay)\n    total = AddN(sum, decay)")
+    (found,) = hazards(repeated_terms, text)
+    assert found[2] == "total adds 1 term 2 times: decay"
+
+
+def test_terms_that_are_added_once_and_a_product_of_a_term_are_none():
+    assert hazards(repeated_terms, LOSS) == []
+    assert hazards(repeated_terms, LOSS.replace("AddN(mean, decay)", "Mul(mean, mean)")) == []
