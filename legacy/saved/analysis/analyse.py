@@ -8,6 +8,7 @@ from typing import NamedTuple
 from legacy.saved.analysis import carried_state, correspondence, losses, phases, roles
 from legacy.saved.analysis.assigned_values import find_assigned_reads, note_on_reads, with_assigned_values
 from legacy.saved.analysis.context import Context
+from legacy.saved.analysis.division.own_sizes import with_own_sizes
 from legacy.saved.analysis.phase_parts import PhaseParts
 from legacy.saved.graph import accumulation, cone, folding, switches, train_ops
 from legacy.saved.graph.beside import join_runs, never_run, run_beside
@@ -90,7 +91,12 @@ def analyse_graph(
     if assigned:
         cut = cut._replace(graph=with_assigned_values(context, assigned))
         context = Context(cut.graph, trainable)
-    analysed = [phases.analyse_phase(context, target, [t for t in targets if t != target]) for target in targets]
+    analysed = phases.analyse_phases(context, targets)
+    own_sizes = with_own_sizes(context.graph, context.imported, [phase.divided for phase in analysed])
+    if own_sizes is not None:
+        cut = cut._replace(graph=own_sizes)
+        context = Context(cut.graph, trainable)
+        analysed = phases.analyse_phases(context, targets)
     plan = _plan(context, cut, name, analysed)
     plan.settings = {**settings, **tried.settings}
     read = set().union(*[phase.members for phase in analysed])

@@ -53,6 +53,11 @@ def analyse_phase(context: Context, target: str, others: Sequence[str] = ()) -> 
     return PhaseParts(target, members, order, found.main, divided, effects, found.others, computed, flow, elsewhere)
 
 
+def analyse_phases(context: Context, targets: Sequence[str]) -> list[PhaseParts]:
+    """Analyses the train ops of a step, each beside the others."""
+    return [analyse_phase(context, target, [other for other in targets if other != target]) for target in targets]
+
+
 def phase_plan(context: Context, phase: PhaseParts, aliases: dict[str, str], variables: list[Variable]) -> Phase:
     """Returns the plan of an analysed train op.
 

@@ -28,7 +28,7 @@ def repeated_terms(whole: WholeGraph) -> Iterator[Hazard]:
                 "TERM_REPEATED",
                 target,
                 f"{target} adds {counted(len(times), 'term')} {most} times: {names}",
-                "a loss may be in two collections, or be added by a helper and by its caller: add each once; for parity, "
+                "a loss may be in two collections, or be added by a helper and its caller: add each once; for parity, "
                 "as often as the old program did",
             )
             return

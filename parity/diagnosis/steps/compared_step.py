@@ -20,7 +20,7 @@ class ComparedStep:
     """One step of both sides.
 
     Attributes:
-      left, right: the records; sparse gradients are made dense.
+      left, right: the records; sparse gradients are made dense, and a loss of each example is summed.
       left_before, right_before: the states that the sides took the step from.
       locked: whether the right's state was loaded from the left.
     """
@@ -32,13 +32,20 @@ class ComparedStep:
     locked: bool = False
 
     def __post_init__(self) -> None:
-        self.left, self.right = with_dense_gradients(self.left), with_dense_gradients(self.right)
+        self.left, self.right = (_with_summed_losses(with_dense_gradients(r)) for r in (self.left, self.right))
 
     @functools.cached_property
     def same_state(self) -> bool:
         """Whether both sides took the step from the same weights, so that losses and gradients can be compared."""
         left, right = self.left_before.weights, self.right_before.weights
         return all(_are_same(left[name], right[name]) for name in left if name in right)
+
+
+def _with_summed_losses(record: StepRecord) -> StepRecord:
+    """Returns a record whose losses are scalars: of a vector the sum, whose derivative its gradients are."""
+    if all(np.ndim(loss) == 0 for loss in record.losses):
+        return record
+    return dataclasses.replace(record, losses=[np.sum(loss) for loss in record.losses])
 
 
 def _are_same(left: np.ndarray, right: np.ndarray) -> bool:

@@ -1,5 +1,6 @@
 """Ways to write towers that the recorded programs do not show, each lifted and compared bit by bit."""
 
+import dataclasses
 import os
 
 import numpy as np
@@ -46,6 +47,40 @@ def test_mean_over_all_towers_words(tmp_path):
     assert all(phase.returns) and all(phase.kept)  # the forward pass is not run twice
     assert_same(setup)
     with pytest.raises(InputError, match="depend on all towers' results; only --replicas=2"):
+        setup_of(str(tmp_path / "lifted"), replicas=3).modern_program()
+
+
+def mean_over_all_examples(make_inputs):
+    """A program whose loss is the mean of the joined losses of all examples, of batches of any size."""
+
+    def build():
+        xs = make_inputs()
+        parts = towers(lambda tower: tf.reduce_sum(tf.tanh(tf.matmul(xs[tower], weights())) ** 2, 1))
+        loss = tf.reduce_mean(tf.concat(parts, 0))
+        return v1.train.GradientDescentOptimizer(0.1).minimize(loss, colocate_gradients_with_ops=True)
+
+    return build
+
+
+def test_the_mean_over_equal_parts_of_any_size_waits_for_no_other_tower(tmp_path):
+    def parts():
+        return tf.split(v1.placeholder(tf.float32, [None, 3], name="x"), TOWERS)
+
+    setup = lifted(mean_over_all_examples(parts), tmp_path)
+    (phase,) = setup.job.workload.plan.phases
+    assert not phase.returns and setup.job.workload.plan.differences == []
+    assert_same(setup)
+    other = verified(dataclasses.replace(setup_of(str(tmp_path / "lifted"), replicas=3), replicated=True))
+    assert other.passed, other.first
+
+
+def test_the_mean_over_batches_that_may_differ_in_size_waits_for_all_towers(tmp_path):
+    def batches():
+        return [v1.placeholder(tf.float32, [None, 3], name=f"x_{tower}") for tower in range(TOWERS)]
+
+    setup = lifted(mean_over_all_examples(batches), tmp_path)
+    assert_same(setup)
+    with pytest.raises(InputError, match="only --replicas=2"):
         setup_of(str(tmp_path / "lifted"), replicas=3).modern_program()
 
 

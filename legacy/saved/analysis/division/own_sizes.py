@@ -1,0 +1,127 @@
+"""Sizes of all towers' batches that a tower can tell from its own: those of equal parts of one batch.
+
+The mean over all towers' examples divides by their number, the sum of the sizes of the towers' results. Where the
+towers take equal parts of a batch, of a size that the graph leaves open, it is the tower's own size times the number of
+towers, so that no tower has to wait for another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import tensorflow as tf
+
+from legacy.saved.analysis.division.parts import StepParts
+from legacy.saved.analysis.division.returns import depend_on_sizes_alone
+from legacy.saved.graph.imported import ImportedGraph
+from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.graph.tensor_names import forget_placement, input_text
+
+v1 = tf.compat.v1
+#: Ops that give their first input another shape; and those that multiply numbers or divide them.
+SHAPED, PRODUCTS = ("Identity", "Reshape", "Tile", "Slice", "BroadcastTo", "ExpandDims"), ("Mul", "RealDiv", "Div")
+
+
+def with_own_sizes(graph: Graph, imported: ImportedGraph, steps: Sequence[StepParts]) -> Graph | None:
+    """Gives each tower sizes of its own in place of those that come back into it from all towers.
+
+    Args:
+      graph: the cut graph.
+      imported: the same, as TensorFlow has it.
+      steps: the divided train ops.
+
+    Returns:
+      The graph; None if nothing but sizes comes back in no train op, or the towers' parts may have different sizes.
+    """
+    changed = [step for step in steps if any(step.returns)]
+    alone = [depend_on_sizes_alone(graph, set().union(*step.returns), step.early_crossings) for step in changed]
+    if not changed or not all(alone) or not all(_has_equal_parts(graph, imported, step) for step in changed):
+        return None
+    result = v1.GraphDef()
+    result.CopyFrom(graph.graph_def)
+    nodes = {node.name: node for node in result.node}
+    for step in changed:
+        for tower, returns in enumerate(step.returns):
+            copies = _Copies(graph, step, tower)
+            firsts = step.returns[0] if len(step.returns[0]) == len(returns) else returns
+            pairs = [
+                (tensor, first if _is_filled(graph, imported, first) else tensor)
+                for tensor, first in zip(returns, firsts)
+            ]
+            moved = {tensor: copies.tensor(wanted) for tensor, wanted in pairs}
+            for name in [name for name, owner in step.tower_nodes.items() if owner == tower]:
+                for position, tensor in enumerate(graph.inputs(name)):
+                    if tensor in moved:
+                        nodes[name].input[position] = input_text(moved[tensor])
+            made = {node.name for node in result.node}  # by another train op
+            result.node.extend(node for node in copies.nodes if node.name not in made)
+    return Graph(result)
+
+
+def _has_equal_parts(graph: Graph, imported: ImportedGraph, step: StepParts) -> bool:
+    """Whether towers that are alike take data of known sizes, or the parts of `tf.split`, which are equal."""
+    leaving = [[row[t] for row in step.early_crossings.values() if t in row] for t in range(len(step.returns))]
+    if len({tuple(graph.type(tensor.node) for tensor in tensors) for tensors in leaving}) > 1:
+        return False
+    for cuts in step.cuts:
+        for tensor in cuts:
+            shape = imported.shape(*tensor)
+            known = shape is not None and None not in shape
+            if not known and (graph.type(tensor.node) != "Split" or len(_parts_taken(step, tensor)) != len(step.cuts)):
+                return False
+    return True
+
+
+def _is_filled(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
+    """Whether all entries of a tensor are one number, so that any slice of it has the values of any other."""
+    if imported.shape(*tensor) == () or graph.type(tensor.node) == "Fill":
+        return True
+    inputs = graph.inputs(tensor.node)
+    if graph.type(tensor.node) in SHAPED:
+        return _is_filled(graph, imported, inputs[0])
+    return graph.type(tensor.node) in PRODUCTS and all(_is_filled(graph, imported, before) for before in inputs)
+
+
+def _parts_taken(step: StepParts, part: TensorId) -> set[int]:
+    """The outputs that the towers take of the node that a part comes from."""
+    return {tensor.output for cuts in step.cuts for tensor in cuts if tensor.node == part.node}
+
+
+class _Copies:
+    """Copies, for one tower, of what is computed from all towers' sizes.
+
+    Args:
+      graph: the cut graph.
+      step: the train op.
+      tower: number of the tower, whose results stand in for those of the others.
+    """
+
+    def __init__(self, graph: Graph, step: StepParts, tower: int) -> None:
+        self._graph, self._tower = graph, tower
+        crossings = [[row[t] for row in step.early_crossings.values() if t in row] for t in range(len(step.returns))]
+        self._own = {crossing: row[tower] for row in zip(*crossings) for crossing in row}
+        self._before = graph.descendants({tensor.node for tensor in self._own}, controls=False)
+        self._device = next(graph.nodes[name].device for name, owner in step.tower_nodes.items() if owner == tower)
+        self._names: dict[str, str] = {}
+        self.nodes: list[tf.compat.v1.NodeDef] = []
+
+    def tensor(self, tensor: TensorId) -> TensorId:
+        """Returns a tensor that is computed from the tower's own sizes; itself if it does not depend on any."""
+        if tensor in self._own:
+            return self._own[tensor]
+        if tensor.node not in self._before:
+            return tensor
+        return TensorId(self._copy(tensor.node), tensor.output)
+
+    def _copy(self, name: str) -> str:
+        if name not in self._names:
+            self._names[name] = f"{name}/of_tower_{self._tower}"
+            node = v1.NodeDef()
+            node.CopyFrom(self._graph.nodes[name])
+            forget_placement(node)
+            node.name, node.device = self._names[name], self._device
+            inputs = [input_text(self.tensor(tensor)) for tensor in self._graph.inputs(name)]
+            del node.input[:]  # without control inputs, by which gradients wait for those of the other towers
+            node.input.extend(inputs)
+            self.nodes.append(node)
+        return self._names[name]
