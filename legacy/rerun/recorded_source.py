@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Dict, List, Optional
 import numpy as np
 import tensorflow as tf
 
+from legacy.saved.graph import op_types
 from workloads.lifted.graph import parse_tensor_name, tensor_name
 from workloads.lifted.graph.importing import import_graph
 from workloads.lifted.pieces.noise import noise_input
@@ -111,7 +112,7 @@ class _Upstream:
         self._computed = [tensor for tensor in wanted if tensor not in self._origins]
         self._graph = tf.Graph()
         if self._computed:
-            random = {n: "drawn" for n in workload.graph.nodes if "Random" in workload.graph.type(n)}
+            random = {n: "drawn" for n in workload.graph.nodes if op_types.is_random(workload.graph.type(n))}
             cutter = workload.cutter(random)
             cutter = cutter.with_signature(lambda tensor: _tensor_type(workload.graph, plan, tensor))
             self._piece = cutter.piece(self._computed, list(self._origins))

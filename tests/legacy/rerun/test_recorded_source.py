@@ -76,3 +76,18 @@ def test_inputs_are_computed_from_the_recorded_tensor_that_they_are_made_from(tm
     steps = [{"tensors/queue/dequeue:0": np.float32([1, 2, 3, 4])}]
     source = source_of(tmp_path, steps, workload)
     assert [shard["x"].tolist() for shard in source.shards(0)] == [[2, 4], [6, 8]]
+
+
+@pytest.mark.parametrize("draw", [tf.random.normal, tf.random.truncated_normal])
+def test_inputs_that_the_graph_draws_are_those_that_the_run_drew(tmp_path, draw):
+    """The towers' inputs are the halves of random numbers, whatever op draws them."""
+    with tf.Graph().as_default() as graph:
+        split = tf.split(draw([4], name="draw") * 2.0, 2, name="halves")
+        tf.import_graph_def(small_graph().graph_def, input_map={f"x{k}:0": split[k] for k in range(2)}, name="")
+    (name,) = [node.name for node in graph.as_graph_def().node if "Normal" in node.op]
+    plan = small_plan()
+    plan.inputs[0].tensors, plan.sources = ["halves:0", "halves:1"], {}
+    plan.tensors.update({f"halves:{k}": TensorType("float32", [2]) for k in range(2)})
+    write_lift(str(tmp_path / "lift"), plan, graph.as_graph_def(), {"w": np.float32(2)})
+    source = source_of(tmp_path, [{f"tensors/{name}:0": np.float32([1, 2, 3, 4])}], load_lift(str(tmp_path / "lift")))
+    assert [shard["x"].tolist() for shard in source.shards(0)] == [[2, 4], [6, 8]]
