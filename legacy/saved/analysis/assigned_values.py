@@ -1,17 +1,21 @@
 """Reads of a variable that the step has just assigned: they are given the assigned value itself.
 
 A program that keeps a recurrent state in variables assigns it at the end of the forward pass. The gradients, made
-behind the assignment, use the variable again. In 1.x such a read copies nothing, so that it sees the new value.
+behind the assignment, use the variable again. In 1.x such a read copies nothing, so that it sees the new value. So do
+the gradients of spectral normalization, which assigns the vector of its power iteration in each tower's forward pass.
+A variable of zeros that each step assigns, adds rows to, and reads, as forward warping does, holds no state at all.
 """
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterable
 from typing import NamedTuple
 
 import tensorflow as tf
 
 from legacy.saved.analysis import losses
+from legacy.saved.analysis.changed_values import ASSIGNS, ChangedValues, is_computable
 from legacy.saved.analysis.context import Context
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import Graph, TensorId, input_text
@@ -20,28 +24,29 @@ from workloads.support.wording import listed
 
 v1 = tf.compat.v1
 
-_ASSIGNS = ("Assign", "AssignVariableOp")
 _OTHER_HANDLE_READS = set(op_types.RESOURCE_READS) - {"ReadVariableOp"}
 #: Of the reads, so many are listed.
 MOST_LISTED = 3
 
 
 class AssignedRead(NamedTuple):
-    """A read of a variable behind its only assignment in the step.
+    """A read of a variable behind an assignment in the step.
 
     Attributes:
       node: the node that reads.
       variable: name of the variable.
-      value: the tensor that was assigned.
+      changes: the assignment, and the changes of the variable between it and the read, in their order.
     """
 
     node: str
     variable: str
-    value: TensorId
+    changes: tuple[str, ...]
 
 
 def find_assigned_reads(context: Context, targets: Iterable[str]) -> list[AssignedRead]:
-    """Finds the reads, by losses and gradients, of a variable that the graph orders behind its only assignment.
+    """Finds the reads, by losses and gradients, of a variable that the graph orders behind an assignment.
+
+    Where another tower changes the variable too, without an order, the read sees the assignment that leads to it.
 
     Args:
       context: of the cut graph.
@@ -52,35 +57,109 @@ def find_assigned_reads(context: Context, targets: Iterable[str]) -> list[Assign
     """
     graph, state = context.graph, context.state
     members = graph.ancestors(targets)
+    changes = _changes_by_variable(context, members)
+    if not changes:
+        return []
     ends = in_gradient_graphs(members) | set(losses.differentiated(graph, members))
     computed = graph.ancestors(ends, controls=False) - graph.frames() - graph.branches()
-    trained = {variable for rule in state.rules for variable in state.writes[rule]}
+    bit = {name: 1 << i for i, name in enumerate(dict.fromkeys(sum(changes.values(), [])))}
+    before = graph.flow(graph.order(members), bit)
     found = []
-    for variable in state.variables:
-        changes = [node for node, written in state.writes.items() if variable in written]
-        if len(changes) != 1 or variable in trained or graph.type(changes[0]) not in _ASSIGNS:
-            continue
-        (assign,) = changes
-        if assign not in graph.frames() | graph.branches():
-            readers = [node for node, read in state.reads.items() if variable in read and node in computed]
-            readers = [node for node in readers if graph.type(node) not in _OTHER_HANDLE_READS]
-            behind = graph.descendants([assign]) if readers else set()
-            value = graph.inputs(assign)[1]
-            found += [AssignedRead(node, variable, value) for node in readers if node in behind]
+    for node in (name for name in graph.nodes if name in computed and name in members):
+        if graph.type(node) not in _OTHER_HANDLE_READS and node not in state.writes:
+            for variable in (name for name in state.reads.get(node, ()) if name in changes):
+                done = [change for change in changes[variable] if before[node] & bit[change]]
+                since = _since_assignment(context, done, before, bit)
+                found += [AssignedRead(node, variable, tuple(since))] if since else []
     return found
 
 
-def with_assigned_values(context: Context, reads: Iterable[AssignedRead]) -> Graph:
-    """Returns the graph with the assigned values in place of the variables in some reads."""
-    by_node: dict[str, dict[str, TensorId]] = {}
+def _changes_by_variable(context: Context, members: set[str]) -> dict[str, list[str]]:
+    """{variable that is assigned outside of loops and branches, and that no update rule trains: its changes}."""
+    graph, state = context.graph, context.state
+    trained = {variable for rule in state.rules for variable in state.writes[rule]}
+    found = collections.defaultdict(list)
+    for name, written in state.writes.items():
+        for variable in set(written) - trained if name in members else ():
+            found[variable].append(name)
+    conditional = graph.frames() | graph.branches()
+    plain = {name for name in state.writes if graph.type(name) in ASSIGNS} - conditional
+    return {variable: names for variable, names in found.items() if plain & set(names)}
+
+
+def _since_assignment(context: Context, done: list[str], before: dict[str, int], bit: dict[str, int]) -> list[str]:
+    """The last assignment and what follows it, of the changes that lead to a read; [] if the value is not known."""
+    graph = context.graph
+    done = sorted(done, key=lambda change: sum(bool(before[change] & bit[other]) for other in done))
+    if not all(before[later] & bit[earlier] for earlier, later in zip(done, done[1:])):
+        return []  # two of them have no order
+    last = max((place for place, change in enumerate(done) if graph.type(change) in ASSIGNS), default=len(done))
+    since, conditional = done[last:], graph.frames() | graph.branches()
+    known = all(is_computable(graph, context.imported, name) and name not in conditional for name in since)
+    return since if known else []
+
+
+def with_assigned_values(context: Context, reads: Iterable[AssignedRead], ends: Iterable[str]) -> Graph:
+    """Returns what leads to some nodes, with the assigned values in place of the variables in some reads.
+
+    Args:
+      context: of the cut graph.
+      reads: the reads.
+      ends: the train ops, and what they minimize.
+
+    Returns:
+      The graph. A variable that holds a state keeps its changes; one whose every use comes behind an assignment loses
+      those that led to reads only.
+    """
+    values = ChangedValues(context.graph)
+    by_node: dict[str, dict[str, TensorId]] = collections.defaultdict(dict)
+    behind: dict[str, list[str]] = collections.defaultdict(list)
+    stateless = _stateless(context, reads)
     for read in reads:
-        by_node.setdefault(read.node, {})[read.variable] = read.value
+        by_node[read.node][read.variable] = values.after(read.changes)
+        behind[read.node] += read.changes if read.variable not in stateless else ()
+    needless = {change for read in reads if read.variable in stateless for change in read.changes}
     result = v1.GraphDef()
     result.CopyFrom(context.graph.graph_def)
     for node in result.node:
+        if node.op != "NoOp" and not needless.isdisjoint(context.graph.controls(node.name)):  # NoOps run updates
+            _wait_for_others(context.graph, node, needless)
         if node.name in by_node:
             _give_values(context, node, by_node[node.name])
+            node.input.extend(f"^{change}" for change in dict.fromkeys(behind[node.name]))
+    result.node.extend(values.made)
+    return _leading_to(Graph(result), ends)
+
+
+def _wait_for_others(graph: Graph, node: tf.compat.v1.NodeDef, needless: set[str]) -> None:
+    """Makes a node wait for what some changes waited for, and not for the changes themselves."""
+    todo, waits = list(graph.controls(node.name)), []
+    while todo:
+        name = todo.pop(0)
+        if name in needless:
+            todo += graph.controls(name)
+        else:
+            waits.append(name)
+    del node.input[len(graph.inputs(node.name)) :]
+    node.input.extend(f"^{name}" for name in dict.fromkeys(waits))
+
+
+def _leading_to(graph: Graph, ends: Iterable[str]) -> Graph:
+    """Returns the part of a graph that some nodes depend on."""
+    members = graph.ancestors(ends)
+    result = v1.GraphDef(versions=graph.graph_def.versions, library=graph.graph_def.library)
+    result.node.extend(node for name, node in graph.nodes.items() if name in members)
     return Graph(result)
+
+
+def _stateless(context: Context, reads: Iterable[AssignedRead]) -> set[str]:
+    """The variables whose every use in the step is a read behind an assignment, or a change on the way to one."""
+    given = {(read.node, read.variable) for read in reads} | {
+        (change, read.variable) for read in reads for change in read.changes
+    }
+    state = context.state
+    uses = [(node, name) for uses in (state.reads, state.writes) for node, names in uses.items() for name in names]
+    return {read.variable for read in reads} - {name for node, name in uses if (node, name) not in given}
 
 
 def _give_values(context: Context, node: tf.compat.v1.NodeDef, values: dict[str, TensorId]) -> None:
@@ -99,7 +178,7 @@ def _give_values(context: Context, node: tf.compat.v1.NodeDef, values: dict[str,
 def note_on_reads(reads: Iterable[AssignedRead]) -> str:
     """Returns a sentence on some reads; "" for none.
 
-    >>> note_on_reads([AssignedRead("gradients/mul_grad/Mul", "state", TensorId("new", 0))])
+    >>> note_on_reads([AssignedRead("gradients/mul_grad/Mul", "state", ("assign",))])
     'gradients/mul_grad/Mul uses state after the step has assigned it: it takes the new value'
     """
     found = list(reads)

@@ -1,0 +1,98 @@
+"""The values that a variable takes one after the other in a step, as ops of tensors in place of its changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from legacy.saved.graph.imported import ImportedGraph
+from workloads.lifted.graph import Graph, TensorId, input_text
+
+v1 = tf.compat.v1
+
+#: Changes that set the whole variable.
+ASSIGNS = ("Assign", "AssignVariableOp")
+#: {change by a tensor of the variable's shape: op that computes the new value from the old one and that tensor}.
+_BY_TENSORS = {"AssignAdd": "AddV2", "AssignAddVariableOp": "AddV2", "AssignSub": "Sub", "AssignSubVariableOp": "Sub"}
+#: {change of rows: op that computes the new value from the old one, the positions of the rows, and tensors for them}.
+_BY_ROWS = {
+    "ScatterAdd": "TensorScatterAdd",
+    "ScatterSub": "TensorScatterSub",
+    "ScatterUpdate": "TensorScatterUpdate",
+    "ResourceScatterAdd": "TensorScatterAdd",
+    "ResourceScatterSub": "TensorScatterSub",
+    "ResourceScatterUpdate": "TensorScatterUpdate",
+}
+
+
+def is_computable(graph: Graph, imported: ImportedGraph, change: str) -> bool:
+    """Returns whether the variable's value after a change follows from the value before it by ops of tensors.
+
+    Args:
+      graph: the graph with the variable.
+      imported: the same graph in TensorFlow.
+      change: the node that changes it.
+
+    Returns:
+      Whether it does. A change of rows by one number does not: the op for tensors takes a number for each entry.
+    """
+    kind = graph.type(change)
+    if kind in _BY_ROWS:
+        return imported.shape(*graph.inputs(change)[2]) != ()
+    return kind in ASSIGNS or kind in _BY_TENSORS
+
+
+class ChangedValues:
+    """Tensors that are the values of variables after their changes in a step.
+
+    Args:
+      graph: the graph with the variables.
+
+    Attributes:
+      made: the nodes that compute the values, to be added to the graph.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._values: dict[tuple[str, ...], TensorId] = {}
+        self.made: list[tf.compat.v1.NodeDef] = []
+
+    def after(self, changes: Sequence[str]) -> TensorId:
+        """Returns the value after some changes, of which the first sets the variable; see `is_computable`."""
+        key = tuple(changes)
+        if key not in self._values:
+            *before, last = changes
+            given = self._graph.inputs(last)
+            self._values[key] = self._changed(last, self.after(before), given[1:]) if before else given[1]
+        return self._values[key]
+
+    def _changed(self, change: str, old: TensorId, given: Sequence[TensorId]) -> TensorId:
+        """Makes the nodes that compute the value after a change, which is none that sets the variable."""
+        node = self._graph.nodes[change]
+        dtype = node.attr["T"].type or node.attr["dtype"].type
+        name = f"{change}/changed"
+        if self._graph.type(change) in _BY_TENSORS:
+            return self._make(name, _BY_TENSORS[node.op], [old, given[0]], node, T=dtype)
+        integers = {"T": node.attr["Tindices"].type, "Tdim": tf.int32.as_datatype_enum}
+        rows = self._make(f"{name}/rows", "ExpandDims", [given[0], self._last_axis(name, node)], node, **integers)
+        types = {"T": dtype, "Tindices": node.attr["Tindices"].type}
+        return self._make(name, _BY_ROWS[node.op], [old, rows, given[1]], node, **types)
+
+    def _last_axis(self, name: str, near: tf.compat.v1.NodeDef) -> TensorId:
+        """Makes the constant -1, an axis."""
+        axis = self._make(f"{name}/axis", "Const", [], near, dtype=tf.int32.as_datatype_enum)
+        self.made[-1].attr["value"].tensor.CopyFrom(tf.make_tensor_proto(np.int32(-1)))
+        return axis
+
+    def _make(
+        self, name: str, op: str, inputs: Sequence[TensorId], near: tf.compat.v1.NodeDef, **types: int
+    ) -> TensorId:
+        while name in self._graph.nodes:
+            name += "_"
+        made = v1.NodeDef(name=name, op=op, device=near.device, input=[input_text(tensor) for tensor in inputs])
+        for attribute, value in types.items():
+            made.attr[attribute].type = value
+        self.made.append(made)
+        return TensorId(name, 0)
