@@ -46,7 +46,7 @@ class TowerFlow:
 
     def towers(self, labelling: Labelling) -> Towers:
         """Returns the towers of a labelling, without the nodes that take their parts of a common batch."""
-        labels, count = dict(labelling.labels), len(set(labelling.labels.values()))
+        labels, count = self._handed_over(labelling.labels), len(set(labelling.labels.values()))
         slices: set[str] = set()
         while True:
             masks = self._masks(labels, slices)
@@ -62,6 +62,18 @@ class TowerFlow:
         elif without_data and count > 1:
             masks = self._masks(labels, slices, self._gradients_without_data(without_data, masks, labels))
         return Towers(count, labelling.found_by, masks, labels, slices)
+
+    def _handed_over(self, given: Mapping[str, int]) -> dict[str, int]:
+        """Labels what one tower prepares for another one alone as the other's, as where the first cuts all batches.
+
+        No weight is used to prepare data.
+        """
+        labels = dict(given)
+        for name in reversed(self._order) if self._model else ():
+            if name in labels and self._data[name] and name not in self._model:
+                tower = self._tower_of_users(name, self._data, labels)
+                labels[name] = labels[name] if tower is None else tower
+        return labels
 
     def _adopt(self, masks: Mapping[str, int], labels: dict[str, int]) -> bool:
         """Labels nodes that compute with weights and data and have no label, such as a lookup placed on the CPU.

@@ -158,6 +158,25 @@ def test_a_lookup_on_the_cpu_belongs_to_the_tower_that_uses_it():
     assert without.is_common("wordsa")
 
 
+def test_a_batch_that_the_first_tower_cuts_for_the_second_is_the_second_ones():
+    def build():
+        w = tf.raw_ops.VariableV2(shape=[2], dtype=tf.float32, name="w")
+        batches, losses = v1.placeholder(tf.float32, [2, 4, 2], name="x"), []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"device_{tower}"):
+                if not tower:
+                    parts = [tf.expand_dims(batches[k], 1, name=f"part_{k}") for k in (0, 1)]
+                losses.append(tf.reduce_sum(tf.tanh(tf.multiply(parts[tower], w)) ** 2, name="loss"))
+        delta = tf.add_n([tf.gradients(loss, [w])[0] for loss in losses])
+        tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=delta, name="train")
+
+    graph = traced(build)
+    inputs = [tensor for tensor in graph.inputs("train") if tensor.node != "w"]
+    towers = find_towers(graph, ImportedGraph(graph), ["w"], inputs, ["w"])
+    assert [towers.tower_of(f"device_0/part_{k}") for k in range(2)] == [0, 1]
+    assert not list(towers.leaks(graph)) and len(towers.slices) == 2
+
+
 def test_devices_beat_suffixes_of_names_by_a_margin():
     def build():
         with tf.device("/gpu:0"):
