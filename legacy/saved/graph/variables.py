@@ -46,6 +46,7 @@ class VariableUses:
       writes: {node: variables that it changes, in the order of its inputs}.
       reads: {node: variables whose value it uses}.
       view_uses: {node: reference variables that it uses a view of, such as a reshaped one, which shares their memory}.
+      passes: {node: variables that it hands on, by handle or reference, into or out of a branch or a loop}.
       rules: the writing nodes that train: update rules, and assignments of gradients to trainable variables.
 
     Raises:
@@ -59,6 +60,7 @@ class VariableUses:
         self.writes: dict[str, list[str]] = collections.OrderedDict()
         self.reads: dict[str, list[str]] = collections.OrderedDict()
         self.view_uses: dict[str, list[str]] = collections.OrderedDict()
+        self.passes: dict[str, list[str]] = collections.OrderedDict()
         for name in graph.nodes:
             if graph.type(name) in op_types.VARIABLES:
                 self.variables[name] = _variable(graph, name)
@@ -107,6 +109,7 @@ class VariableUses:
         """Records a use of a variable's reference or handle; returns the outputs that are aliases of it."""
         op_type = self._graph.type(user)
         if op_type in op_types.HANDLE_PASSES:
+            self.passes.setdefault(user, []).append(variable)
             return [TensorId(user, output) for output in range(self._imported.outputs(user))]
         if op_type in op_types.RESOURCE_READS:
             self.reads.setdefault(user, []).append(variable)

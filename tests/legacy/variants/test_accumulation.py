@@ -9,6 +9,7 @@ from legacy.saved.report.page import inspect_graph
 from tests.legacy.variants.programs import (
     TOWERS,
     apply,
+    gradient_of,
     lifted,
     plain,
     setup_of,
@@ -152,3 +153,26 @@ def test_rows_of_a_statistic_are_no_gradient(tmp_path):
     assert [entry.weight for entry in plan.phases[0].combine] == ["net/w"]
     result = verified(setup, 5)
     assert result.passed and result.stages["statistics"].tensors, result.first
+
+
+def test_sums_that_a_cond_hands_on_by_reference(tmp_path):
+    """A translation model of 2018: a `cond` gives the sum or its mean, which is clipped; a second one applies it."""
+
+    def build():
+        v1.disable_control_flow_v2()
+        xs = split_batch()
+        kept, count = plain("kept", [3, 2]), plain("count", [], 1.0)
+        added = v1.assign_add(kept, tf.add_n(towers(lambda i: gradient_of(xs[i]))) / TOWERS)
+        gradient = v1.cond(tf.equal(count, 0.0), lambda: added / 2.0, lambda: added)
+        clipped, _ = tf.clip_by_global_norm([gradient], 0.25)
+
+        def update():
+            with tf.control_dependencies([apply(clipped[0])]):
+                return tf.group(v1.assign(kept, tf.zeros_like(kept)))
+
+        updated = v1.cond(tf.equal(count, 0.0), update, lambda: tf.group(gradient))
+        with tf.control_dependencies([updated]):
+            return v1.assign(count, tf.math.mod(count + 1.0, 2.0), name="train")
+
+    result = verified(lifted(build, tmp_path), 6)
+    assert result.passed and result.stages["combined gradients"].tensors, result.first

@@ -27,7 +27,8 @@ class Order(NamedTuple):
 
     Attributes:
       effects: update ops, in the order in which they run.
-      versions: {(node, variable): number of updates of the variable that run before the node reads it}.
+      versions: {(node, variable): number of updates of the variable that run before the node reads it, or before those
+        read it that the node hands it on to}.
       dependencies: control dependencies that the order needs and the graph does not have.
       races: between updates, or between a read and an update, of a variable.
     """
@@ -124,7 +125,7 @@ class _Ordering:
         self._graph, self._state, self._members, self._others = graph, state, flow.members, others
         self._depends_on_data, self._choices = depends_on_data, choices
         self._bit, self._readers, self._updates = flow.bit, flow.readers, flow.updates
-        self._view_users = flow.view_users
+        self._view_users, self._passes = flow.view_users, flow.passes
         self._effects_before, self._effects_behind = flow.effects_before, flow.effects_behind
         self._rules = flow.bits(state.rules)
         self._chosen = ChosenOrder(flow)
@@ -142,8 +143,21 @@ class _Ordering:
             self.versions[reader, variable] = version
             if self._graph.type(reader) in ENTERS and version < len(updates):
                 self._hold_back(updates[version], reader)
+        for name in reversed(self._passes.get(variable, ())):
+            self._order_pass(variable, name)
         for user in self._view_users.get(variable, ()):
             self._keep_view(variable, updates, user)
+
+    def _order_pass(self, variable: str, name: str) -> None:
+        """Gives a node that hands a variable on, such as a RefSwitch, the version that is read behind it.
+
+        A part of the graph that is cut out reads the variable where it enters the branch or loop. Of several versions,
+        the first is taken.
+        """
+        users = [use.node for use in self._graph.users(name)]
+        behind = [self.versions[user, variable] for user in users if (user, variable) in self.versions]
+        if behind:
+            self.versions[name, variable] = min(behind)
 
     def _keep_view(self, variable: str, updates: list[str], user: str) -> None:
         """Makes the updates of a variable wait for a node that uses a view of it, which an update would change.

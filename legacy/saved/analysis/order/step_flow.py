@@ -27,6 +27,7 @@ class StepFlow:
       effects_before: {node: bits of the update ops that a path leads from}.
       effects_behind: {node: bits of the update ops that a path leads to}.
       readers: {variable: nodes that read it, in a topological order}.
+      passes: {variable: nodes that hand it on into or out of a branch or a loop, in a topological order}.
       view_users: {variable: nodes that use a view of its memory, in a topological order}.
       updates: {variable: update ops that change it, in a topological order}.
       racing: nodes that read a variable, or use a view of it, without a path to or from each of its update ops, and
@@ -47,6 +48,7 @@ class StepFlow:
             for variable in dict.fromkeys(state.writes[name]):
                 self.updates[variable].append(name)
         self.readers = _by_variable(ordered, state.reads)
+        self.passes = _by_variable(ordered, state.passes)
         of_values = [name for name in ordered if graph.type(name) not in op_types.SHAPE_OPS]
         self.view_users = _by_variable(of_values, state.view_uses)
         self.racing = self._racing(graph, state, ordered)

@@ -138,3 +138,27 @@ def test_dependencies_that_contradict_the_graph_are_refused():
     assert _final_order(graph, set(graph.nodes), [ControlDependency("read", "update")]) == ["x", "read", "update"]
     with pytest.raises(InputError, match="no order of reads and updates around '.*' satisfies the graph"):
         _final_order(graph, set(graph.nodes), [ControlDependency("update", "read")])
+
+
+#: A variable that a branch gets by reference, after an update of it.
+HANDED_ON = """
+    p = Placeholder()
+    v = VariableV2()
+    one = Const()
+    add = AssignAdd(v, one)
+    outer = RefSwitch(add, p)
+    inner = RefSwitch(outer:1, p)
+    seen = Neg(inner:1)
+    zero = Assign(v, seen)
+    """
+
+
+def test_a_reference_is_handed_on_with_the_version_that_is_read_behind_it():
+    passes = {"outer": ["v"], "inner": ["v"]}
+    order = ordered(HANDED_ON, reads={"seen": ["v"]}, writes={"add": ["v"], "zero": ["v"]}, passes=passes)
+    assert order.versions == {("seen", "v"): 1, ("inner", "v"): 1, ("outer", "v"): 1}
+
+
+def test_a_reference_that_nothing_reads_has_no_version():
+    order = ordered(HANDED_ON, reads={}, writes={"add": ["v"], "zero": ["v"]}, passes={"outer": ["v"]})
+    assert order.versions == {}

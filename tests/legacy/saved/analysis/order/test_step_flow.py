@@ -15,7 +15,9 @@ def test_reads_without_a_path_to_or_from_the_update_race():
         shown = Square(v)
         """
     )
-    state = types.SimpleNamespace(reads={"new": ["v"], "shown": ["v"]}, writes={"update": ["v"]}, view_uses={})
+    state = types.SimpleNamespace(
+        reads={"new": ["v"], "shown": ["v"]}, writes={"update": ["v"]}, view_uses={}, passes={}
+    )
     flow = StepFlow(graph, state, set(graph.nodes))
     assert (flow.effects, dict(flow.updates)) == (["update"], {"v": ["update"]})
     assert flow.racing == ["shown"] and sorted(flow.readers["v"]) == ["new", "shown"]
