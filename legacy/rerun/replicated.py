@@ -186,7 +186,8 @@ class ReplicatedOldGraph(OldGraphProgram):
             if before is not None:
                 super().load(self._with_states(before, self._own_states[replica]))
             names = self._wanted[phase][tower]
-            feed = self._replica_feed([replica if t == tower else None for t in range(self._plan.towers)], shards)
+            # All towers are fed: gradients may wait for what another tower computes, as those of a mean of losses do.
+            feed = self._replica_feed([replica] * self._plan.towers, shards)
             with op_errors_as_input_errors("the old graph"):
                 values = self._session.run([self._tensor(name) for name in names], self._with_replaced(feed))
             found.append(dict(zip(names, values)))
@@ -221,20 +222,17 @@ class ReplicatedOldGraph(OldGraphProgram):
             [replica_of_tower(t, towers, self._job.replicas) for t in range(towers)], shards or []
         )
 
-    def _replica_feed(self, replicas: Sequence[Optional[int]], shards: Sequence[Arrays]) -> Dict[str, np.ndarray]:
-        """Returns the feed of the towers' inputs and keys: for each tower those of one replica, or none for None."""
+    def _replica_feed(self, replicas: Sequence[int], shards: Sequence[Arrays]) -> Dict[str, np.ndarray]:
+        """Returns the feed of the towers' inputs and keys: for each tower those of one replica."""
         feed: Dict[str, np.ndarray] = {}
         for entry in self._plan.inputs:
             for tensor, replica in zip(entry.tensors, replicas):
-                if replica is not None:
-                    feed[self._inputs[tensor] + ":0"] = shards[replica][entry.name]
+                feed[self._inputs[tensor] + ":0"] = shards[replica][entry.name]
         for entry in self._plan.common:
             feed[self._inputs[entry.tensors[0]] + ":0"] = shards[0][entry.name]
         for node, tower, stream in self._keyed:
-            replica = None if tower is None else replicas[tower]
-            if tower is None or replica is not None:
-                key = noise_key(self._job.seed, replica, stream)
-                feed[runnable.key_name(node) + ":0"] = np.array([key, self._step], np.int32)
+            key = noise_key(self._job.seed, None if tower is None else replicas[tower], stream)
+            feed[runnable.key_name(node) + ":0"] = np.array([key, self._step], np.int32)
         return feed
 
     def _update_feed(self, phase: int, shards: Sequence[Arrays], towers: Sequence[Values]) -> Dict[str, np.ndarray]:

@@ -84,6 +84,20 @@ def test_the_mean_over_batches_that_may_differ_in_size_waits_for_all_towers(tmp_
         setup_of(str(tmp_path / "lifted"), replicas=3).modern_program()
 
 
+def test_gradients_that_wait_for_all_towers_losses_at_another_number_of_towers(tmp_path):
+    """`Optimizer` gates the gradients of the division, one of which is made of the losses' sum."""
+
+    def build():
+        losses = towers(
+            lambda i: tf.reduce_mean(tf.tanh(tf.matmul(v1.placeholder(tf.float32, [4, 3]), weights())) ** 2)
+        )
+        return v1.train.GradientDescentOptimizer(0.5).minimize(tf.add_n(losses) / TOWERS)
+
+    lifted(build, tmp_path)
+    setup = dataclasses.replace(setup_of(str(tmp_path / "lifted"), replicas=3), replicated=True)
+    assert_same(setup)
+
+
 @pytest.mark.parametrize("finite", [True, False])
 def test_a_step_is_skipped_where_the_old_program_skipped_it(finite, tmp_path):
     def build():
