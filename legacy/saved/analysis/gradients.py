@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
 from legacy.saved.analysis.context import Context
@@ -16,6 +16,10 @@ from workloads.lifted.tensors.gradient_names import GRADIENTS
 
 if TYPE_CHECKING:
     from legacy.saved.analysis.phase_parts import PhaseParts
+
+
+#: Ops that join the towers' indices.
+JOINS = ("Concat", "ConcatV2")
 
 
 def probe_gradients(context: Context, phase: PhaseParts, cutter: Cutter) -> tuple[list[Combine], list[dict[str, str]]]:
@@ -46,10 +50,48 @@ def probe_gradients(context: Context, phase: PhaseParts, cutter: Cutter) -> tupl
             found = probe.recognise(label, target, parts, shape)
             if count == 1 and len(inputs) > 1 and found.kind == "sum":
                 found.kind = "concat"  # rows and their indices: one tower does not tell, and sums of indices are none
+            indices = rows_behind(context.graph, target, found, nodes) if len(inputs) == 1 else None
+            if indices is not None:
+                own = nearest_tensors(context.graph, indices, nodes, _similar_to(context, indices), count)
+                if all(own):
+                    inputs.append((indices_label(label), indices.name))
+                else:  # they follow from the sizes of the towers' inputs, and so are computed outside of the towers
+                    found = Combine(label, "kept as written", value, 1.0, found.parts)
             combines.append(found)
             for tower, tensors in enumerate(parts):
                 gradients[tower].update(_labelled(label, tensors))
     return combines, gradients
+
+
+def rows_behind(graph: Graph, target: TensorId, found: Combine, tower_nodes: Collection[str]) -> TensorId | None:
+    """Returns the indices by which rows that the towers' gradients were joined to are made dense before an update.
+
+    `tf.convert_to_tensor` of an `IndexedSlices` is such a sum, as is the gradient of a loss of all towers that was
+    divided, clipped or accumulated.
+
+    Args:
+      graph: the subgraph that a step runs.
+      target: the dense gradient that the update rule gets.
+      found: how the towers' gradients are combined.
+      tower_nodes: the nodes that towers compute.
+
+    Returns:
+      The segment ids of the sum nearest to `target` that is made of the joined rows; None if there is none. Numbers of
+      distinct rows, by which a sparse update adds up equal ones, are no such ids.
+    """
+    if found.kind != "concat":
+        return None
+    joined, level, seen = parse_tensor_name(found.tensor).node, [target.node], {target.node}
+    while level:
+        for name in level:
+            before = graph.inputs(name)
+            if graph.type(name) == "UnsortedSegmentSum" and graph.type(before[1].node) in JOINS:
+                if joined in graph.ancestors([before[0].node], stop=tower_nodes, controls=False):
+                    return before[1]
+        behind = [tensor.node for name in level for tensor in graph.inputs(name)]
+        level = [name for name in dict.fromkeys(behind) if name not in seen and name not in tower_nodes]
+        seen.update(level)
+    return None
 
 
 def _labelled(label: str, tensors: Sequence[TensorId]) -> dict[str, str]:

@@ -6,6 +6,8 @@ import collections
 import re
 from collections.abc import Collection, Iterable
 
+import tensorflow as tf
+
 from legacy.saved.facts.whole_graph import scalar_constant
 from workloads.lifted.graph import Graph
 
@@ -37,8 +39,10 @@ class Clippings:
         """Returns the clipping that some nodes do, e.g. "by global norm, at 5"; "" if they do none.
 
         Args:
-          nodes: nodes between a gradient and what an update takes.
+          nodes: nodes between a gradient and what an update takes. Those of whole numbers clip no gradient, but the
+            indices of its rows.
         """
+        nodes = [name for name in nodes if not self._is_of_whole_numbers(name)]
         matches = [match for match in map(CLIPS.match, nodes) if match]
         kinds: dict[str, set[str]] = collections.defaultdict(set)
         for match in matches:
@@ -51,6 +55,10 @@ class Clippings:
         if set(BOUNDS) <= types:
             return "by value, written by hand" + _numbers(_constants(self._graph, nodes, BOUNDS))
         return ""
+
+    def _is_of_whole_numbers(self, name: str) -> bool:
+        node = self._graph.nodes[name]
+        return "T" in node.attr and tf.as_dtype(node.attr["T"].type or tf.float32).is_integer
 
     def _scope_text(self, kind: str, scope: str) -> str:
         """The text of a name scope that clips; cached, since a clipping by global norm belongs to many gradients."""

@@ -26,3 +26,9 @@ v1 = tf.compat.v1
 def test_clipping(clip, text):
     graph = traced(lambda: clip(tf.identity(v1.placeholder(tf.float32, [2], "g"), "gradient")))
     assert Clippings(graph).text(graph.descendants(["gradient"])) == text
+
+
+@pytest.mark.parametrize("clip", [lambda g: tf.clip_by_value(g, 0, 2), lambda g: tf.maximum(tf.minimum(g, 2), 0)])
+def test_indices_are_not_clipped(clip):
+    graph = traced(lambda: clip(tf.identity(v1.placeholder(tf.int32, [2], "g"), "indices")))
+    assert Clippings(graph).text(graph.descendants(["indices"])) == ""
