@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, Dict, List, Sequence
 
 from legacy.source.basics.rendering import literal_text
 from legacy.source.lines.functions import function_lines
 from legacy.source.replica_step.lines import clip_lines, dict_text, has_rows, statistics_text
+from legacy.source.replica_step.tables import counter_of
 from legacy.source.standalone.optimizer_text import (
     accumulators_of,
     optimizer_of,
@@ -27,20 +28,6 @@ if TYPE_CHECKING:
     from workloads.lifted.plan import Plan
 
 
-class _Counter(NamedTuple):
-    """The variable that counts steps.
-
-    Attributes:
-      name: of the variable.
-      dtype: as in the old checkpoints, whose Saver restores no other.
-      in_checkpoint: whether it is one of the old program.
-    """
-
-    name: str
-    dtype: str
-    in_checkpoint: bool
-
-
 def module_text(plan: Plan, step: TrainingStep, docstring: Sequence[str], settings: Dict[str, Any]) -> str:
     """Returns the text of the module.
 
@@ -57,19 +44,12 @@ def module_text(plan: Plan, step: TrainingStep, docstring: Sequence[str], settin
     constants = constants_of(plan, [step.model], settings, model, any_number=True)
     optimizer = optimizer_of(step)
     constants += ["SLOTS = " + slots_text(plan, step)] if optimizer.slots() else []
-    constants.append(f"STEP = {literal_text(_counter(plan, step).name)}")
+    constants.append(f"STEP = {literal_text(counter_of(plan) or 'global_step')}")
     constants += [f"ACCUMULATORS = {dict_text(accumulators_of(plan, optimizer))}"] if optimizer.accumulators() else []
     text = '"""' + "\n".join([*docstring, '"""', "", "import argparse", "", *_IMPORTS, "", *constants])
     parts = [model, *_learning_rate_function(step), scope_text([step.model], model), _trainer(plan, step, model), MAIN]
     text += "".join("\n\n\n" + part.rstrip("\n") for part in parts) + "\n"
     return with_first_pass_in_graph(text, model)
-
-
-def _counter(plan: Plan, step: TrainingStep) -> _Counter:
-    """Returns the variable that counts steps: the old program's, integers first, or one of the file's own."""
-    counters = [variable for variable in plan.variables if variable.name in step.counters]
-    counters.sort(key=lambda variable: not variable.dtype.startswith("int"))
-    return _Counter(counters[0].name, counters[0].dtype, True) if counters else _Counter("global_step", "int64", False)
 
 
 def _learning_rate_function(step: TrainingStep) -> List[str]:
@@ -83,7 +63,7 @@ def _learning_rate_function(step: TrainingStep) -> List[str]:
 
 def _trainer(plan: Plan, step: TrainingStep, model: str) -> str:
     """Returns the text of the class that trains."""
-    optimizer, statistics, counter = optimizer_of(step), step.model.statistics, _counter(plan, step)
+    optimizer, statistics = optimizer_of(step), step.model.statistics
     makers = [_MAKE_SLOTS] if optimizer.slots() else []
     makers += [_MAKE_ACCUMULATORS] if optimizer.accumulators() else []
     makers += [_MAKE_AVERAGES] if step.average is not None else []
@@ -97,15 +77,13 @@ def _trainer(plan: Plan, step: TrainingStep, model: str) -> str:
     after = _ACCUMULATE if optimizer.accumulators() else ""
     after += statistics_text(step.model)
     update = _UPDATE.format(
-        step="values[STEP]" if counter.dtype == "int64" else "tf.cast(values[STEP], tf.int64)",
         rate=rate_text(step),
         loss="\n".join(_INSIDE + line for line in loss),
         gradients="\n".join(_INSIDE + line for line in gradients),
         update=update_text(plan, optimizer),
         after=after + "".join(_INSIDE + line + "\n" for line in _average(step)),
     )
-    make = _MAKE.format(others="".join(makers), dtype=counter.dtype)
-    return trainer_text(make, update, counter.in_checkpoint)
+    return trainer_text(_MAKE.format(others="".join(makers)), update, bool(counter_of(plan)))
 
 
 def _clip(step: TrainingStep, where: str) -> List[str]:
@@ -135,10 +113,10 @@ _INSIDE = " " * 8
 _MAKE = """\
             tower_loss(Scope(self.variables), example)
             self.weights = [name for name, variable in self.variables.items() if variable.trainable]
-{others}            self.variables[STEP] = tf.Variable(0, dtype=tf.{dtype}, trainable=False)
+{others}            self.variables[STEP] = tf.Variable(0, dtype=tf.int64, trainable=False)
 """
 _UPDATE = """\
-        step = {step}
+        step = values[STEP]
         rate = {rate}
 {loss}
         gradients = tf.gradients(loss, [values[name] for name in self.weights], unconnected_gradients="zero")

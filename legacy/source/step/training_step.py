@@ -44,7 +44,6 @@ class TrainingStep(NamedTuple):
       combine: "mean" or "sum".
       clip: clipping, or None.
       average: the weights' moving average, or None.
-      counters: names of the variables that count steps.
     """
 
     model: Model
@@ -53,7 +52,6 @@ class TrainingStep(NamedTuple):
     combine: str
     clip: Optional[Clip]
     average: Optional[Average]
-    counters: Sequence[str] = ()
 
 
 def recover_step(
@@ -109,7 +107,7 @@ def recover_step(
         raise Unwritten("\n".join(dict.fromkeys(parts.reasons)))
     assert model is not None and rule is not None and learning_rate is not None and combine is not None
     model = in_clipped_order(model, clipped_weights(plan, phase), clip)
-    return TrainingStep(model, rule, learning_rate, combine, clip, average, counters)
+    return TrainingStep(model, rule, learning_rate, combine, clip, average)
 
 
 def _require_unconditional(phase: Phase) -> None:
