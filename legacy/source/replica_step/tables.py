@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Sequence, Tuple
 
 import numpy as np
 
-from legacy.saved.graph import op_types
 from legacy.source.basics.expressions import Item, Variable, leaves
 from legacy.source.basics.rendering import WIDTH, literal_text
 from legacy.source.replica_step.lines import dict_text, listed
@@ -85,14 +84,6 @@ def slot_lines(slots: Mapping[str, Mapping[str, Any]], groups: Mapping[str, Sequ
         items.append(f"({name}, {text})")
     line = "SLOTS = [" + ", ".join(items) + "]"
     return [*lines, line] if len(line) <= WIDTH else [*lines, "SLOTS = [", *(f"{_INDENT}{i}," for i in items), "]"]
-
-
-def counter_of(plan: Plan) -> str:
-    """Returns the name of the variable that counts all steps, or "" if there is none."""
-    always = [effect for effect in plan.phases[0].effects if effect.condition is None]
-    counts = [effect.writes[0] for effect in always if effect.op in op_types.ADDS]
-    integers = {variable.name for variable in plan.variables if variable.dtype in ("int32", "int64")}
-    return next((name for name in counts if name in integers), "")
 
 
 def owners_of(plan: Plan) -> Dict[str, int]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Dict, List, Sequence
 from legacy.source.basics.rendering import literal_text
 from legacy.source.lines.functions import function_lines
 from legacy.source.replica_step.lines import clip_lines, dict_text, has_rows, statistics_text
-from legacy.source.replica_step.tables import counter_of
 from legacy.source.standalone.optimizer_text import (
     accumulators_of,
     optimizer_of,
@@ -44,7 +43,7 @@ def module_text(plan: Plan, step: TrainingStep, docstring: Sequence[str], settin
     constants = constants_of(plan, [step.model], settings, model, any_number=True)
     optimizer = optimizer_of(step)
     constants += ["SLOTS = " + slots_text(plan, step)] if optimizer.slots() else []
-    constants.append(f"STEP = {literal_text(counter_of(plan) or 'global_step')}")
+    constants.append(f"STEP = {literal_text(step.counter or 'global_step')}")
     constants += [f"ACCUMULATORS = {dict_text(accumulators_of(plan, optimizer))}"] if optimizer.accumulators() else []
     text = '"""' + "\n".join([*docstring, '"""', "", "import argparse", "", *_IMPORTS, "", *constants])
     parts = [model, *_learning_rate_function(step), scope_text([step.model], model), _trainer(plan, step, model), MAIN]
@@ -76,14 +75,16 @@ def _trainer(plan: Plan, step: TrainingStep, model: str) -> str:
     gradients += _clip(step, "combined")
     after = _ACCUMULATE if optimizer.accumulators() else ""
     after += statistics_text(step.model)
+    dtype = next((variable.dtype for variable in plan.variables if variable.name == step.counter), "int64")
     update = _UPDATE.format(
+        step="values[STEP]" if dtype == "int64" else "tf.cast(values[STEP], tf.int64)",
         rate=rate_text(step),
         loss="\n".join(_INSIDE + line for line in loss),
         gradients="\n".join(_INSIDE + line for line in gradients),
         update=update_text(plan, optimizer),
         after=after + "".join(_INSIDE + line + "\n" for line in _average(step)),
     )
-    return trainer_text(_MAKE.format(others="".join(makers)), update, bool(counter_of(plan)))
+    return trainer_text(_MAKE.format(others="".join(makers), dtype=dtype), update, bool(step.counter))
 
 
 def _clip(step: TrainingStep, where: str) -> List[str]:
@@ -113,10 +114,10 @@ _INSIDE = " " * 8
 _MAKE = """\
             tower_loss(Scope(self.variables), example)
             self.weights = [name for name, variable in self.variables.items() if variable.trainable]
-{others}            self.variables[STEP] = tf.Variable(0, dtype=tf.int64, trainable=False)
+{others}            self.variables[STEP] = tf.Variable(0, dtype=tf.{dtype}, trainable=False)
 """
 _UPDATE = """\
-        step = values[STEP]
+        step = {step}
         rate = {rate}
 {loss}
         gradients = tf.gradients(loss, [values[name] for name in self.weights], unconnected_gradients="zero")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Mapping, Sequence
 from legacy.source.basics.rendering import literal_text
 from legacy.source.replica_step.lines import listed
 from legacy.source.replica_step.tables import (
-    counter_of,
     owner_lines,
     owners_of,
     slot_lines,
@@ -58,13 +57,12 @@ def module_text(
     for name, weights in step.groups.items():
         lines += listed(name, weights)
     slots, others = update_variables(plan, models, starts)
-    counter = counter_of(plan) if len(plan.phases) == 1 else ""
-    others.update({} if counter else {_OWN_STEP: "((), 0, tf.int64)"})
+    others.update({} if step.counter else {_OWN_STEP: "((), 0, tf.int64)"})
     lines += table_lines("OTHERS", others, "shape, first value and dtype of the update's variables")
     lines += slot_lines(slots, step.groups)
     updates = [train_op_text(update, functions) for update in step.updates]
     lines += slots_of_lines(plan, updates)
-    lines.append(f"STEP = {literal_text(counter or _OWN_STEP)}")
+    lines.append(f"STEP = {literal_text(step.counter or _OWN_STEP)}")
     owners = owners_of(plan)
     lines += owner_lines(owners)
     imports = ["import argparse", *(["import itertools"] if slots else []), "", "import numpy as np"]
@@ -74,21 +72,21 @@ def module_text(
     parts += [*([GATHER] if step.gathers else []), f"TRAIN_OPS = [{names}]"]
     parts += [
         scope_text(models, functions, any(loss.with_others for loss in step.losses)),
-        _trainer_text(step, bool(slots), counter, owners),
+        _trainer_text(step, bool(slots), owners),
     ]
     parts.append(_main_text(not step.any_number))
     text += "".join("\n\n\n" + part.rstrip("\n") for part in parts) + "\n"
     return with_first_pass_in_graph(text, functions)
 
 
-def _trainer_text(step: WrittenStep, has_slots: bool, counter: str, owners: Mapping[str, int]) -> str:
+def _trainer_text(step: WrittenStep, has_slots: bool, owners: Mapping[str, int]) -> str:
     losses = ""
     for loss in {loss.function: loss for loss in step.losses}.values():
         make = MAKE_LOSS_OF_ALL if loss.model.statistics.policy == EACH_TOWER or loss.model.others else MAKE_LOSS
         losses += make.format(function=loss.function)
     make = MAKE.format(losses=losses, slots=MAKE_SLOTS if has_slots else "")
     owner = "OWNERS.get(n, 0)" if owners else "0"
-    return trainer_text(make, RUN + ("" if counter else COUNT), bool(counter), in_turn=True, owner=owner)
+    return trainer_text(make, RUN + ("" if step.counter else COUNT), bool(step.counter), in_turn=True, owner=owner)
 
 
 def _main_text(fixed: bool) -> str:

@@ -122,6 +122,15 @@ def find_counters(phase: Phase, imported: ImportedGraph) -> List[str]:
     return found
 
 
+def find_counter(plan: Plan, imported: ImportedGraph) -> str:
+    """Returns the variable that counts the steps of a plan, of any dtype; "" if there is none, or several train ops."""
+    if len(plan.phases) > 1:
+        return ""
+    counters = find_counters(plan.phases[0], imported)
+    integers = {variable.name for variable in plan.variables if variable.dtype.startswith("int")}
+    return min(counters, key=lambda name: name not in integers, default="")
+
+
 def learning_rate_tensor(phase: Phase) -> Optional[str]:
     """Returns the tensor of the learning rate, or None if rules take different ones."""
     tensors = {effect.learning_rate for effect in phase.effects if is_rule(effect.op)}

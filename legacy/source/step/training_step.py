@@ -13,6 +13,7 @@ from legacy.source.step.clipping import find_clipping
 from legacy.source.step.learning import (
     Rule,
     combining,
+    find_counter,
     find_counters,
     find_rule,
     learning_rate_tensor,
@@ -44,6 +45,7 @@ class TrainingStep(NamedTuple):
       combine: "mean" or "sum".
       clip: clipping, or None.
       average: the weights' moving average, or None.
+      counter: the variable that counts the steps, or "".
     """
 
     model: Model
@@ -52,6 +54,7 @@ class TrainingStep(NamedTuple):
     combine: str
     clip: Optional[Clip]
     average: Optional[Average]
+    counter: str
 
 
 def recover_step(
@@ -107,7 +110,7 @@ def recover_step(
         raise Unwritten("\n".join(dict.fromkeys(parts.reasons)))
     assert model is not None and rule is not None and learning_rate is not None and combine is not None
     model = in_clipped_order(model, clipped_weights(plan, phase), clip)
-    return TrainingStep(model, rule, learning_rate, combine, clip, average)
+    return TrainingStep(model, rule, learning_rate, combine, clip, average, find_counter(plan, imported))
 
 
 def _require_unconditional(phase: Phase) -> None:

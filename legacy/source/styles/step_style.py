@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, List, Mapping, Sequence
 from legacy.source.basics.rendering import literal_text
 from legacy.source.replica_step.lines import listed
 from legacy.source.replica_step.tables import (
-    counter_of,
     owner_lines,
     owners_of,
     slot_lines,
@@ -79,8 +78,7 @@ def _class_lines(plan: Plan, step: WrittenStep, tables: Mapping[str, str]) -> Li
     lines.append(f"    name: str = {literal_text(plan.name)}")
     lines.append(f"    global_batch: int = {plan.towers * (plan.batch or DEFAULT_BATCH)}")
     lines += [] if step.any_number else [f"    replicas: int = {plan.towers}"]
-    counter = counter_of(plan) if len(plan.phases) == 1 else ""
-    lines += [f"    counter: str = {literal_text(counter)}"] if counter else []
+    lines += [f"    counter: str = {literal_text(step.counter)}"] if step.counter else []
     lines += ["", "    def inputs(self):", *inputs_lines(step.losses[0].model.inputs)]
     losses = ", ".join(dict.fromkeys(loss.function for loss in step.losses))
     lines += ["", "    def losses(self):", f"        return [{losses}]"]

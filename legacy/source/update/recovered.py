@@ -15,7 +15,7 @@ from legacy.source.lines.naming import identifier
 from legacy.source.step.imported_step import WrittenLoss, loss_function
 from legacy.source.step.input_names import input_names
 from legacy.source.step.known_statistics import find_known
-from legacy.source.step.learning import find_counters
+from legacy.source.step.learning import find_counter, find_counters
 from legacy.source.step.model import has_own_variables, recover_model
 from legacy.source.step.statistics import EACH_TOWER
 from legacy.source.step.towers import Towers
@@ -82,11 +82,13 @@ class WrittenStep(NamedTuple):
       updates: its train ops, in turn.
       groups: {name of a list in the text: the weights in it}.
       reasons: why no optimizer with named fields describes it.
+      counter: the variable that counts the steps, or "".
     """
 
     updates: List[WrittenUpdate]
     groups: Dict[str, List[str]]
     reasons: List[str]
+    counter: str = ""
 
     @property
     def losses(self) -> List[WrittenLoss]:
@@ -136,7 +138,7 @@ def recover_updates(plan: Plan, graph: Graph, initializers: Mapping[str, str], r
             updates.append(_update(plan, graph, phase, path, own, groups, initializers, updates))
         except Unwritten as reason:
             raise reason if alone else Unwritten(f"{phase.train_op}: {reason}") from reason
-    return WrittenStep(updates, groups, list(reasons))
+    return WrittenStep(updates, groups, list(reasons), find_counter(plan, ImportedGraph(graph)))
 
 
 def _named_groups(phase: Phase, path: GradientPath, alone: bool, groups: Dict[str, List[str]]) -> List[str]:

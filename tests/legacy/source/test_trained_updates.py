@@ -59,7 +59,7 @@ def rows_clipped_and_made_dense():
 
 def counted_in_floats():
     """A step counter of float32, as an initializer of constants makes it, and a schedule that has no name."""
-    xs, step, w = split_batch(), plain("global_step", [], 0.0), weight("w", [3, 2])
+    xs, step, w = split_batch(), plain("examples/batch", [], 4.0), weight("w", [3, 2])
     rate = tf.maximum(v1.train.exponential_decay(0.25, step, 3, 0.5), 0.125)
     loss = tf.add_n(towers(lambda tower: tf.reduce_sum(tf.tanh(tf.matmul(xs[tower], w)) ** 2))) / TOWERS
     return v1.train.MomentumOptimizer(rate, 0.5).minimize(loss, step, [w])
@@ -88,6 +88,18 @@ def test_an_average_with_a_counter_of_floats_is_a_named_field(style, average, tm
     assert average in source.text
     assert ("self.variables[STEP] = tf.Variable(0, dtype=tf.float32" in source.text) == (style == "standalone")
     (assert_workload_verified if style == "workload" else assert_trains_alike)(setup, tmp_path, source)
+
+
+@pytest.mark.parametrize("dtype", [tf.float32, tf.int32, tf.int64])
+def test_a_standalone_program_goes_on_counting_in_the_variable_of_its_checkpoint(dtype, tmp_path):
+    def counting():
+        xs, w = split_batch(), weight("w", [3, 2])
+        step = v1.get_variable("batch", [], dtype, v1.constant_initializer(4), trainable=False, use_resource=False)
+        loss = tf.add_n(towers(lambda tower: tf.reduce_sum(tf.tanh(tf.matmul(xs[tower], w)) ** 2))) / TOWERS
+        rate = v1.train.exponential_decay(0.25, step, 3, 0.5, staircase=True)
+        return v1.train.GradientDescentOptimizer(rate).minimize(loss, step, [w])
+
+    assert_trains_alike(lifted(counting, tmp_path), tmp_path)
 
 
 def rate_in_a_variable():
