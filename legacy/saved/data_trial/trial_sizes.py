@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Tuple
@@ -17,10 +18,14 @@ IMAGE_SIDES = (64, 96)
 BATCH_PRIME = 7
 #: Corrections cost one each, more where two dimensions become one or the batch changes. What is cheap is tried first.
 TIE_COST, BATCH_COST = 0.5, 3.0
+#: Costs of a correction of all sizes in which two shapes of an error differ: an op wants these two to be equal.
+SHAPE_COST = 0.25
 #: Larger numbers in messages are no sizes.
 LARGEST = 1 << 20
 #: A size in an error's message; digits in the name of a node, such as tower_1/sub, are none.
 SIZE_PATTERN = re.compile(r"(?<![\w/.])\d+(?![\w/.]*[\w/])")
+#: A shape in an error's message, such as [7,16,24,1].
+SHAPE_PATTERN = re.compile(r"\[(\d+(?:, ?\d+)+)\]")
 
 #: (input's name, dimension): an open dimension.
 Dimension = Tuple[str, int]
@@ -85,6 +90,7 @@ def corrected_sizes(sizes: Sizes, batch_is_open: bool, message: str) -> Iterator
     Yields:
       the sizes with one correction.
     """
+    yield from _sizes_of_equal_shapes(sizes, message)
     numbers = [int(text) for text in dict.fromkeys(SIZE_PATTERN.findall(message)) if 0 < int(text) < LARGEST]
     known = set(sizes.open.values()) | {sizes.batch}
     for value in dict.fromkeys([*sizes.open.values(), *([sizes.batch] if batch_is_open else [])]):
@@ -99,3 +105,14 @@ def corrected_sizes(sizes: Sizes, batch_is_open: bool, message: str) -> Iterator
                 changed = {dimension: size if old == value else old for dimension, old in sizes.open.items()}
                 batch = size if value == sizes.batch and batch_is_open else sizes.batch
                 yield Sizes(sizes.cost + cost, changed, batch)
+
+
+def _sizes_of_equal_shapes(sizes: Sizes, message: str) -> Iterator[Sizes]:
+    """Yields the sizes with which a shape of an error becomes another one of it, ones aside, which are repeated."""
+    shapes = [tuple(map(int, text.split(","))) for text in dict.fromkeys(SHAPE_PATTERN.findall(message))]
+    for wrong, right in itertools.permutations(shapes, 2):
+        pairs = {(old, new) for old, new in zip(wrong, right) if old != new and 1 not in (old, new)}
+        becomes = dict(pairs)
+        if len(wrong) == len(right) and len(becomes) == len(pairs) and becomes.keys() <= set(sizes.open.values()):
+            changed = {dimension: becomes.get(old, old) for dimension, old in sizes.open.items()}
+            yield Sizes(sizes.cost + SHAPE_COST, changed, sizes.batch)

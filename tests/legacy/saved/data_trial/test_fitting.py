@@ -74,6 +74,24 @@ def test_letters_of_words_are_no_images():
     assert inputs_of(plan) == {"words": ([2, 6, 6], 0, 0), "letters": ([2, 6, 6, 4], 0, 0)}
 
 
+def test_label_maps_are_as_large_as_what_the_network_makes_of_an_image():
+    """A text detector's: scores, masks and boxes are a quarter of its images, and no dimension is given."""
+
+    def loss(w):
+        images = v1.placeholder(tf.float32, [None, None, None, 3], "images")
+        scores, masks, boxes = (
+            v1.placeholder(tf.float32, [None, None, None, depth], name)
+            for name, depth in (("scores", 1), ("masks", 1), ("boxes", 5))
+        )
+        small = tf.nn.avg_pool2d(images, 32, 32, "SAME")
+        small = v1.image.resize_bilinear(tf.tensordot(small, w, 1), 8 * tf.shape(small)[1:3])
+        return tf.reduce_mean(tf.square(small - scores) * masks * boxes[..., 3:])
+
+    found = inputs_of(fitted(loss))
+    assert found.pop("images")[0] == [None, 64, 96, 3]
+    assert {name: example[1:3] for name, (example, _, _) in found.items()} == dict.fromkeys(found, [16, 24])
+
+
 def test_a_rank_is_found_for_an_input_without_one():
     def loss(w):
         x = tf.reshape(v1.placeholder(tf.float32, name="x"), [-1, 3])
