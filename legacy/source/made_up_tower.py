@@ -61,7 +61,8 @@ def made_up_data(tower: Tower, number: int) -> Arrays:
             continue
         shape = made_up_shape(entry, BatchSize(rows, 1)) or (rows,)  # of one that is no batch, its own first size
         limit = max(entry.limit or 2, entry.low + 1)
-        drawn = rng.randint(entry.low, limit, shape) if "int" in entry.dtype else rng.random_sample(shape)
+        is_whole = "int" in entry.dtype or entry.limit
+        drawn = rng.randint(entry.low, limit, shape) if is_whole else rng.random_sample(shape)
         data[entry.name] = np.asarray(drawn, entry.dtype)
     for parts in sparse_groups(entries).values():
         data.update(made_up_sparse_tensor(parts, BatchSize(rows, tower.plan.towers), rng))

@@ -48,7 +48,7 @@ def made_up_shape(entry: Input, size: BatchSize) -> Tuple[int, ...]:
 
 
 def made_up_values(entry: Input, size: BatchSize, rng: np.random.RandomState) -> np.ndarray:
-    """Makes values of a dense input up: floats uniform in [0, 1), integers uniform within their bounds.
+    """Makes values of a dense input up: floats uniform in [0, 1), whole numbers within their bounds.
 
     Args:
       entry: the input.
@@ -72,7 +72,8 @@ def made_up_values(entry: Input, size: BatchSize, rng: np.random.RandomState) ->
         None,
         f"input {entry.name!r} is of {entry.dtype}, which cannot be made up; give data",
     )
-    return np.asarray(rng.random_sample(shape)).astype(entry.dtype)
+    drawn = rng.randint(entry.low, integer_limit(entry), shape) if entry.limit else rng.random_sample(shape)
+    return np.asarray(drawn).astype(entry.dtype)
 
 
 def integer_limit(entry: Input) -> int:

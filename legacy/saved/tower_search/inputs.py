@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.tower_search.integer_bounds import are_lengths, upper_bound
+from legacy.saved.tower_search.integer_bounds import are_lengths, class_limit, upper_bound
 from legacy.saved.tower_search.settings import is_array, is_scalar_setting
 from legacy.saved.tower_search.sparse_inputs import sparse_parts
 from legacy.saved.tower_search.tables import is_table
@@ -53,12 +53,13 @@ class InputDescriber:
         self._taken.add(source)
         dtype, shape = imported.dtype(name, output), imported.shape(name, output)
         is_integer = dtype.startswith(("int", "uint"))
+        bound = upper_bound if is_integer else class_limit
         return Input(
             name=source,
             dtype=dtype,
             shape=None if shape is None else list(shape),
             kind=_kind(graph, imported, row, self._batch, common, bool(sparse)),
-            limit=upper_bound(graph, imported, row[0]) if is_integer else 0,
+            limit=bound(graph, imported, row[0]),
             tensors=[tensor_name(*tensor) for tensor in row],
             origin=origin,
             sparse=sparse,

@@ -1,4 +1,4 @@
-"""Bounds of integer inputs: labels stay below the number of classes, indices below that of rows, lengths end a loop."""
+"""Bounds of integers, and of floats that stand for some: classes, rows of indices, lengths that end a loop."""
 
 from __future__ import annotations
 
@@ -43,6 +43,9 @@ _BOUNDED = {
     "GatherV2": (1, 0),
 }
 
+#: Ops that tell different numbers of classes apart, and how many classes made-up ones are of.
+_COUNTS, CLASSES = ("Unique", "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2"), 2
+
 #: (op type, number of the input) with the lengths of sequences.
 _LENGTHS = (("ReverseSequence", 1), ("CTCLoss", 3))
 
@@ -69,6 +72,23 @@ def upper_bound(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int:
         if bound:
             (columns if graph.type(user) == "SparseTensorDenseMatMul" else bounds).append(bound)
     return min(columns or bounds or [0])
+
+
+def class_limit(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int:
+    """Returns the number that the floats of a tensor must stay below if they are numbers of classes, as in a label map.
+
+    Args:
+      graph: the subgraph that a step runs.
+      imported: the same graph in TensorFlow.
+      tensor: floats.
+
+    Returns:
+      The bound of the ops that take them, cast to integers, as labels or rows; `CLASSES` if there is none and an op
+      counts the different ones; 0 if they are no numbers of classes.
+    """
+    limit = upper_bound(graph, imported, tensor)
+    is_counted = any(graph.type(user) in _COUNTS for user, _ in _uses(graph, imported, tensor))
+    return limit or (CLASSES if is_counted else 0)
 
 
 def are_lengths(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:

@@ -48,6 +48,7 @@ def test_integers_stay_within_their_bounds_and_bytes_are_images():
     assert drawn(dtype="int32") == {0, 1} and drawn(dtype="int64", limit=4) == {0, 1, 2, 3}
     assert drawn(dtype="int32", low=3) == {3, 4}  # two values, where only zero is ruled out
     assert drawn(dtype="int32", low=5, limit=6) == {5} and drawn(dtype="int32", low=1, limit=3) == {1, 2}
+    assert drawn(dtype="float32", limit=3) == {0.0, 1.0, 2.0}  # a label map of floats
     assert max(drawn(dtype="uint8")) > 200
     assert drawn(dtype="bool") == {False, True} and drawn(dtype="bool", low=1) == {True}
     with pytest.raises(InputError, match="input 'x' is of string, which cannot be made up"):

@@ -22,7 +22,8 @@ class Input:
       shape: of one replica's share; None for dimensions that the graph leaves open, or if the rank is not known.
       kind: "batch" or "whole" (cut along the first dimension; only a "batch" has as many rows as examples), "same"
         (every tower gets all of it) or "setting" (a scalar).
-      limit: for integers, the number that all must be below; 0 if the graph sets none.
+      limit: for integers, and floats that the graph takes as integers, the number that all must be below; 0 if the
+        graph sets none.
       tensors: the tensors that it replaces, one for each tower; a single one if it is not a tower's.
       origin: the tensor of the whole graph that it is, or is made from.
       example: shape of one replica's made-up values, with None for its number of examples, where the graph leaves

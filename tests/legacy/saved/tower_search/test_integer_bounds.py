@@ -2,7 +2,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.tower_search.integer_bounds import are_lengths, upper_bound
+from legacy.saved.tower_search.integer_bounds import CLASSES, are_lengths, class_limit, upper_bound
 from tests.legacy.saved.graphs import traced
 from workloads.lifted.graph import TensorId
 
@@ -132,3 +132,18 @@ def test_the_lowest_bound_of_all_uses_counts_through_ops_that_only_rearrange():
         tf.one_hot(labels, 6)
 
     assert bound(use) == 5
+
+
+@pytest.mark.parametrize(
+    "use, expected",
+    [
+        (lambda maps: tf.one_hot(tf.squeeze(tf.cast(maps, tf.int64), 1), 9), 9),
+        (lambda maps: tf.raw_ops.UniqueWithCounts(x=tf.reshape(maps, [-1])), CLASSES),
+        (lambda maps: [tf.one_hot(tf.cast(maps, tf.int32), 5), tf.raw_ops.Unique(x=tf.reshape(maps, [-1]))], 5),
+        (lambda maps: tf.cast(tf.sqrt(maps), tf.int32), 0),
+        (lambda maps: tf.cast(maps, tf.int32), 0),
+    ],
+)
+def test_floats_that_an_op_takes_as_classes_are_whole_numbers(use, expected):
+    graph = traced(lambda: use(v1.placeholder(tf.float32, [4, 1], name="maps")))
+    assert class_limit(graph, ImportedGraph(graph), TensorId("maps", 0)) == expected
