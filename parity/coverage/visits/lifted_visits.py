@@ -13,6 +13,7 @@ from parity.coverage.visits.branch_visits import find_deciders, in_other_branche
 from parity.coverage.visits.changed_states import all_times, for_each_phase, times, weights_times
 from parity.coverage.visits.counted_numbers import is_counted, numbers_beside
 from parity.coverage.visits.job_visits import MOST_RANDOM, SMALL_SLOTS, CoverageState, random_visit
+from parity.coverage.visits.staircases import stairs_of
 from workloads.lifted.plan import Variable
 from workloads.lifted.workload import KINDS, LiftedWorkload
 from workloads.program import STATES, Arrays, State
@@ -76,11 +77,10 @@ def _visits_of_branches(
 
 def _visits(workload: LiftedWorkload, numbers: Sequence[int], last: State, more: Sequence[int] = ()) -> Iterator[Visit]:
     counters = [v for v in workload.plan.variables if is_counted(workload.plan, workload.graph, v)]
-    quotients = _quotients(numbers)
     if counters and not numbers:  # an optimizer that was written by hand has no tensor of the learning rate
         numbers = numbers_beside(workload.plan, workload.graph, {v.name for v in counters})
-    ends = {*numbers, *more, *quotients}
-    steps = sorted({number + shift for number in ends for shift in (-1, 0, 1)} | set(LATE))
+    stairs = stairs_of(workload.plan, workload.graph, {v.name for v in counters})
+    steps = sorted({number + shift for number in [*numbers, *more, *stairs] for shift in (-1, 0, 1)} | set(LATE))
     for count in steps if counters else ():
         yield Visit(f"the graph's own count at {count:,}", _counted(last, counters, count))
     yield Visit("slots near zero", dataclasses.replace(last, slots=all_times(last.slots, SMALL_SLOTS)))
@@ -90,11 +90,6 @@ def _visits(workload: LiftedWorkload, numbers: Sequence[int], last: State, more:
         yield random_visit(last, number)
     for scale in SCALES:
         yield weights_times(last, scale)
-
-
-def _quotients(numbers: Sequence[int]) -> set[int]:
-    """Steps at which a schedule that counts examples changes: `floor(step * batch / examples)`."""
-    return {big // small for big in numbers for small in numbers if 1 < small < big and big % small == 0}
 
 
 def _halved_statistics(workload: LiftedWorkload, state: State) -> Arrays:

@@ -89,3 +89,20 @@ def test_a_counter_that_is_assigned_is_set_near_the_parts_of_the_schedule(next_c
     with setup.legacy_program() as program:
         visits = list(visits_of_lift(setup.job.workload, [], program.state(), COVERAGE))
     assert [float(v.state.statistics["count"]) for v in visits if "own count" in v.name] == counts
+
+
+def decayed_by_examples():
+    """A program whose learning rate decays after every 400 examples, of which a step has 8."""
+    xs, count = split_batch(), plain("count", [])
+    rate = v1.train.exponential_decay(0.25, count * 8.0, 400, 0.5, staircase=True)
+    gradients = towers(lambda tower: tf.gradients(sum_of_squares(xs[tower]), [weights()])[0])
+    step = v1.assign_add(count, 1.0)
+    return tf.group(v1.assign_sub(weights(), rate * tf.add_n(gradients)), step, name="train")
+
+
+def test_a_counter_is_set_near_the_stairs_of_what_counts_examples(tmp_path):
+    setup = lifted(decayed_by_examples, tmp_path)
+    with setup.legacy_program() as program:
+        visits = list(visits_of_lift(setup.job.workload, [8, 400], program.state(), COVERAGE))
+    counts = {float(v.state.statistics["count"]) for v in visits if "own count" in v.name}
+    assert {49, 50, 51, 99, 100, 101} <= counts
