@@ -38,15 +38,6 @@ def test_a_variable_that_steps_only_add_to_is_set_near_the_numbers_of_the_schedu
     assert all(value.dtype == dtype for value in found)
 
 
-def test_a_schedule_that_counts_examples_is_visited_where_it_changes(tmp_path):
-    workload = small_lift(str(tmp_path / "lift"))
-    workload.plan.variables.append(Variable("count", [], "int64", "statistic"))
-    last = State(4, {"w": np.float32(2)}, {}, {"count": np.asarray(4, "int64")}, {})
-    visits = [visit for visit in visits_of_lift(workload, [8, 200_000], last, COVERAGE) if "own count" in visit.name]
-    found = [int(visit.state.statistics["count"]) for visit in visits]
-    assert {24_999, 25_000, 25_001} <= set(found)
-
-
 def test_statistics_are_halved_and_counters_are_not(tmp_path):
     """A frozen variable, which no op changes, is not either: its average would move towards nothing else."""
     workload = small_lift(str(tmp_path / "lift"))
