@@ -102,6 +102,24 @@ def test_a_standalone_program_goes_on_counting_in_the_variable_of_its_checkpoint
     assert_trains_alike(lifted(counting, tmp_path), tmp_path)
 
 
+def rate_of_float64():
+    """A schedule of NumPy's numbers, which the optimizer casts to float32 for each weight by itself."""
+    xs, step, w, b = split_batch(), v1.train.get_or_create_global_step(), weight("w", [3, 2]), weight("b", [2])
+    rate = v1.train.exponential_decay(tf.constant(0.25, tf.float64), step, 3, 0.5, staircase=True)
+    loss = tf.add_n(towers(lambda tower: tf.reduce_sum(tf.tanh(tf.matmul(xs[tower], w) + b) ** 2))) / TOWERS
+    return v1.train.AdamOptimizer(rate).minimize(loss, step, [w, b])
+
+
+@pytest.mark.parametrize("style", ["workload", "standalone"])
+def test_a_learning_rate_of_float64_is_one_schedule_of_all_weights(style, tmp_path):
+    setup = lifted(rate_of_float64, tmp_path)
+    source = source_of(setup, style)
+    assert ("optimizers.Adam" in source.text) == (
+        style == "workload"
+    ) and "update as in the old graph" not in source.text
+    (assert_workload_verified if style == "workload" else assert_trains_alike)(setup, tmp_path, source)
+
+
 def rate_in_a_variable():
     xs, rate = split_batch(), plain("rate", [], 0.25)
     w = weight("w", [3, 2])
