@@ -5,7 +5,7 @@ folder that every command takes as a workload: `parity.verify --workload=lifted`
 The original script is not needed, and none of the graph is run but its initializers, where no checkpoint is given.
 
 --source=port.py writes the same training step as a readable TensorFlow 2 program, beside the folder or instead of it;
-to prove it, loss and gradients of each tower are run once, on made-up numbers.
+to prove it, loss and gradients of each tower are run once, on made-up numbers or on the examples in --data.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from workloads.support.processes import isolation
 from workloads.support.wording import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from legacy.saved.analysis.analyse import Analysis
     from legacy.saved.lifting import LiftOptions
     from workloads.program import Arrays
@@ -47,6 +49,12 @@ flags.DEFINE_enum(
 )
 flags.DEFINE_list(
     "settings", [], "Values of scalar inputs that the program fed at every step, as input=value,input=value."
+)
+flags.DEFINE_string(
+    "data",
+    None,
+    "The program's own data, to prove --source with and to take sizes from: an .npz file with an array for each input, "
+    "module:function, or the folder of a recording. Default: made-up numbers.",
 )
 flags.DEFINE_string("name", None, "Name of the workload in reports. Default: the graph file's name.")
 
@@ -71,24 +79,31 @@ def main(graph: str) -> int:
 def _lift(graph: str, feed: dict[str, str], carry: dict[str, str], settings: dict[str, str]) -> int:
     """Writes lift and source; runs in a child process, since a damaged graph or checkpoint can crash TensorFlow."""
     environment.prepare(exact=bool(FLAGS.source))  # a source is compared with the old towers bit by bit
+    from legacy.lift_examples import keep_sizes, read_examples
     from legacy.saved.lifting import lift_graph
     from legacy.source.source import source_of_analysis, write_source
     from workloads.lifted.replication import own_number_only
     from workloads.progress.progress import Progress
 
     written: list[str] = []
+    examples: list[Arrays] = []
     progress = Progress("lift " + os.path.basename(graph))
+
+    def keep_examples(found: Analysis) -> None:
+        examples.extend(read_examples(found, FLAGS.data, settings))
+        keep_sizes(found.plan.inputs + found.plan.common, examples)
 
     def write(found: Analysis, values: Arrays) -> None:
         if FLAGS.source:
             progress.stage("writing " + FLAGS.source)
             folder = os.path.relpath(FLAGS.out, os.path.dirname(FLAGS.source) or ".") if FLAGS.out else ""
-            made = source_of_analysis(found, values, settings, FLAGS.style, folder)
+            made = source_of_analysis(found, values, settings, FLAGS.style, folder, examples)
             write_source(FLAGS.source, made)
             written.append(f"{FLAGS.source}: {counted(len(made.text.splitlines()), 'line')}")
             written.extend(f"{FLAGS.source}: {note}" for note in made.notes)
 
-    plan = lift_graph(graph, FLAGS.out, FLAGS.checkpoint, _lift_options(feed, carry, settings), progress.stage, write)
+    options = _lift_options(feed, carry, settings, keep_examples if FLAGS.data else None)
+    plan = lift_graph(graph, FLAGS.out, FLAGS.checkpoint, options, progress.stage, write)
     reason = own_number_only(plan)
     replicas = f"; runs on {counted(plan.towers, 'replica')} only: {reason}" if reason else ""
     if FLAGS.out:
@@ -98,11 +113,24 @@ def _lift(graph: str, feed: dict[str, str], carry: dict[str, str], settings: dic
     return 0
 
 
-def _lift_options(feed: dict[str, str], carry: dict[str, str], settings: dict[str, str]) -> LiftOptions:
+def _lift_options(
+    feed: dict[str, str],
+    carry: dict[str, str],
+    settings: dict[str, str],
+    keep_examples: Callable[[Analysis], None] | None,
+) -> LiftOptions:
     from legacy.saved.lifting import LiftOptions
 
     return LiftOptions(
-        FLAGS.train_op, FLAGS["with"].value, feed, carry, FLAGS.allow_ops, FLAGS.layout, FLAGS.name, settings
+        FLAGS.train_op,
+        FLAGS["with"].value,
+        feed,
+        carry,
+        FLAGS.allow_ops,
+        FLAGS.layout,
+        FLAGS.name,
+        settings,
+        keep_examples,
     )
 
 

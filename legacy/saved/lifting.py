@@ -39,6 +39,7 @@ class LiftOptions:
       layout: "NHWC" to rewrite what is computed in NCHW; None leaves the graph as it is.
       name: name of the workload; default: the file's name.
       settings: {scalar input: text of its value} of those that the program fed at every step.
+      keep_examples: called with the analysis before data are made up for it; it may set their sizes and bounds.
     """
 
     train_op: Sequence[str] = ()
@@ -49,6 +50,7 @@ class LiftOptions:
     layout: str | None = None
     name: str | None = None
     settings: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    keep_examples: Callable[[Analysis], None] | None = None
 
 
 DEFAULTS = LiftOptions()
@@ -92,6 +94,9 @@ def lift_graph(
         variable.shape = list(start[variable.name].shape)
         if variable.role == "weight":
             variable.initializer = str(find_initializer(found.whole, variable.name, variable.shape) or "")
+    if options.keep_examples is not None:
+        report("reading data")
+        options.keep_examples(found)
     report("trying made-up data")
     fit_made_up_data(found.plan, found.context, start)
     found.plan.about = dict(description_fields(program_facts(saved, found)), graph=os.path.basename(path))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from legacy.source.step.imported_step import WrittenLoss
     from workloads.lifted.graph import Graph
     from workloads.lifted.plan import Plan
+    from workloads.program import Arrays
 
 #: Relative difference of a tower's results beyond which a source is wrong; rounding stays below it.
 MOST_DIFFERENCE = 1e-3
@@ -54,8 +55,9 @@ def prove_losses(
     losses: Sequence[WrittenLoss],
     functions: Sequence[str],
     settings: Mapping[str, Any],
+    examples: Sequence[Arrays] = (),
 ) -> Proof:
-    """Runs each tower and the written functions on made-up numbers.
+    """Runs each tower and the written functions on the same numbers.
 
     Args:
       plan: of the lift.
@@ -64,6 +66,7 @@ def prove_losses(
       losses: the losses that are written.
       functions: lines of their functions.
       settings: {constant: value} of the scalars that were fed.
+      examples: each tower's batch of the program's own data; empty for made-up numbers.
 
     Returns:
       The proof.
@@ -91,7 +94,7 @@ def prove_losses(
         names = InputNames(model.inputs, model.settings, model.streams, model.copied)
         for number in range(plan.towers):
             proposals = model.statistics.proposals[number]
-            tower = Tower(plan, graph, initial, fed, proposals, number, phase, names)
+            tower = Tower(plan, graph, initial, fed, proposals, number, phase, names, examples)
             of_all = [space[loss.function_of_all] if lines else None for lines in (loss.of_all, loss.with_others)]
             found = compare_tower(tower, space[loss.function], *of_all)
             in_any_order = in_any_order or found.in_any_order
@@ -100,18 +103,18 @@ def prove_losses(
             where = f"tower {number}" + (f" in {phase.train_op}" if len(losses) > 1 else "")
             losses_differ = losses_differ or LOSS in found.differing
             differing.update((f"{name} of {where}", found.largest) for name in found.differing)
-    which = listed(list(differing), MOST_LISTED)
+    which, data = listed(list(differing), MOST_LISTED), "the examples in --data" if examples else "made-up numbers"
     if max(differing.values(), default=0.0) > MOST_DIFFERENCE:
         if not losses_differ:
             raise Unwritten(f"loss: gradients of the old graph contain what the towers' losses do not: {which}")
-        raise Unwritten(f"model: on made-up numbers it differs in {which}")
+        raise Unwritten(f"model: on {data} it differs in {which}")
     if differing:
         tensors = counted(
             len(differing), "loss, gradient or statistic differs", "losses, gradients or statistics differ"
         )
         why = _ROWS_IN_LOOPS if rows_in_loops else ""
-        return Proof(f"on made-up numbers, {tensors} by rounding: {which}{why}", in_any_order, asked)
-    same = "loss, gradients and statistics of each tower have the old graph's bits on made-up numbers"
+        return Proof(f"on {data}, {tensors} by rounding: {which}{why}", in_any_order, asked)
+    same = f"loss, gradients and statistics of each tower have the old graph's bits on {data}"
     return Proof(same, in_any_order, asked)
 
 

@@ -1,4 +1,4 @@
-"""One tower of a lift on made-up numbers, and its data."""
+"""One tower of a lift, and its data: made-up numbers, or the program's own examples."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROWS = 8
 
 
 class Tower(NamedTuple):
-    """One tower of a lift on made-up numbers.
+    """One tower of a lift.
 
     Attributes:
       plan: of the lift.
@@ -32,6 +32,7 @@ class Tower(NamedTuple):
       number: of the tower.
       phase: the train op.
       names: of the inputs in the written function.
+      examples: each tower's batch of the program's own data; empty for made-up numbers.
     """
 
     plan: Plan
@@ -42,6 +43,7 @@ class Tower(NamedTuple):
     number: int
     phase: Phase
     names: InputNames
+    examples: Sequence[Arrays] = ()
 
 
 def made_up_seed(stream: str, number: int) -> np.ndarray:
@@ -49,8 +51,17 @@ def made_up_seed(stream: str, number: int) -> np.ndarray:
     return np.array([random_keys.noise_key(0, number, stream), 0], np.int32)
 
 
+def tower_data(tower: Tower, number: int) -> Arrays:
+    """Returns {input of the plan: array} for tower `number`: its examples, or made-up numbers."""
+    if not tower.examples:
+        return made_up_data(tower, number)
+    entries = {entry.name: entry for entry in tower.plan.inputs + tower.plan.common}
+    settings = {name: np.asarray(value, entries[name].dtype) for name, value in tower.settings.items()}
+    return {**tower.examples[number], **settings}
+
+
 def made_up_data(tower: Tower, number: int) -> Arrays:
-    """Returns {input of the plan: array} for tower `number`."""
+    """Returns made-up {input of the plan: array} for tower `number`."""
     rng = np.random.RandomState(1 + number)
     entries = tower.plan.inputs + tower.plan.common
     rows = tower.plan.batch or ROWS

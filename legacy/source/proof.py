@@ -1,4 +1,4 @@
-"""Proof of a source: one tower of the old graph and the written function, run on the same made-up numbers."""
+"""Proof of a source: one tower of the old graph and the written function, run on the same numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import tensorflow as tf
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.source.given_scope import GivenFrame, GivenScope
-from legacy.source.made_up_tower import ROWS, Tower, made_up_data, value_of
+from legacy.source.made_up_tower import ROWS, Tower, tower_data, value_of
 from legacy.source.old_tower import FACTOR, old_results
 from legacy.source.step.derivatives import SUM_OF_ROWS, weight_gradients
 from legacy.source.step.learning import find_counters
@@ -109,7 +109,7 @@ def compare_tower(
     roles = {variable.name: variable.role for variable in tower.plan.variables}
     weights = [name for name in gradients if roles.get(name) == "weight"]  # the others are indices of rows
     needed = range(tower.plan.towers) if loss_of_all or with_others else [tower.number]
-    data = {n: made_up_data(tower, n) for n in needed}
+    data = {n: tower_data(tower, n) for n in needed}
     old, noises = old_results(tower, [gradients[name] for name in weights], data)
     numbers = losses_of_weights(tower.plan, tower.graph, phase, tower.number)
     wanted = {name: WantedGradient(numbers[name], indices_label(name) in gradients) for name in weights}

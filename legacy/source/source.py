@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Dict, List, NamedTuple
 
 import tensorflow as tf
@@ -37,9 +38,12 @@ if TYPE_CHECKING:
     from legacy.saved.analysis.analyse import Analysis
     from workloads.lifted.graph import Graph
     from workloads.lifted.plan import Plan, Variable
+    from workloads.program import Arrays
 
 #: Errors that a graph of a form that nobody foresaw may raise.
-_SURPRISES = (KeyError, IndexError, TypeError, ValueError, AttributeError, AssertionError, tf.errors.OpError)
+_SURPRISES = (LookupError, TypeError, ValueError, AttributeError, AssertionError, tf.errors.OpError)
+#: What TensorFlow says of an op whose gradient a package outside of it has registered.
+_NO_GRADIENT = re.compile(r"No gradient defined for operation.*\(op type: (\w+)\)")
 #: {style: function that makes the text of a module}.
 STYLES = {"workload": workload_style.module_text, "standalone": standalone_style.module_text}
 #: The same, of a step whose update is written as the old graph computes it.
@@ -66,6 +70,7 @@ def source_text(
     settings: Mapping[str, str] | None = None,
     style: str = "workload",
     folder: str = "",
+    examples: Sequence[Arrays] = (),
 ) -> Source:
     """Writes the source of a lift.
 
@@ -77,6 +82,7 @@ def source_text(
       settings: {scalar input: text of its value}.
       style: one of `STYLES`.
       folder: of the lift, relative to the source's, to import from it what cannot be written; "" if it has none.
+      examples: each tower's batch of the program's own data; empty for made-up numbers.
 
     Returns:
       The source.
@@ -95,19 +101,19 @@ def source_text(
         notes = [*notes_on(step.model, assumed), *([step.learning_rate.note] if step.learning_rate.note else [])]
         notes.extend(_default_note(modelled, unknown))
         loss = WrittenLoss("tower_loss", plan.phases[0], step.model)
-        proof = prove_losses(plan, graph, initial, [loss], model_lines(step.model), values)
+        proof = prove_losses(plan, graph, initial, [loss], model_lines(step.model), values, examples)
         require_clipped_order(step.clip, clipped_weights(plan, plan.phases[0]), proof.asked)
         notes.append(proof.sentence)
         text = STYLES[style](plan, step, docstring(plan, step, notes), values)
         return Source(in_order(text) if proof.in_any_order else text, notes)
     except (Unwritten, *_SURPRISES) as reason:
         try:
-            return _source_with_update(plan, graph, whole, initial, reason, settings or {}, style)
+            return _source_with_update(plan, graph, whole, initial, reason, settings or {}, style, examples)
         except Unwritten as second:
             if style == "standalone":
                 hint = "--style=workload with --out may write the losses, and import the rest from its folder"
                 raise _refusal(plan, Unwritten(f"{second}\n{hint}")) from second
-            return source_with_import(plan, graph, initial, second, folder)
+            return source_with_import(plan, graph, initial, second, folder, examples)
 
 
 def _source_with_update(
@@ -118,6 +124,7 @@ def _source_with_update(
     reason: Exception,
     settings: Mapping[str, str],
     style: str,
+    examples: Sequence[Arrays],
 ) -> Source:
     """Returns the source of a step whose update is written as the old graph computes it.
 
@@ -129,6 +136,7 @@ def _source_with_update(
       reason: why no named fields describe the step.
       settings: {scalar input: text of its value}.
       style: one of `STYLES`.
+      examples: see `source_text`.
 
     Returns:
       The source.
@@ -144,7 +152,7 @@ def _source_with_update(
         fed = {name: source for loss in losses for name, source in loss.model.settings.items()}
         values, assumed = setting_values(plan, fed, settings)
         notes = [note for loss in losses for note in notes_on(loss.model, assumed)]
-        proof = prove_losses(plan, graph, initial, losses, losses_lines(ImportedStep(losses, [])), values)
+        proof = prove_losses(plan, graph, initial, losses, losses_lines(ImportedStep(losses, [])), values, examples)
         notes.append(proof.sentence)
         notes = [*dict.fromkeys(notes), *_default_note(plan.variables, unknown)]
         starts = first_values(plan.variables, initializers, initial)
@@ -162,7 +170,12 @@ def _default_note(variables: Sequence[Variable], unknown: Sequence[str]) -> List
 
 
 def source_with_import(
-    plan: Plan, graph: Graph, initial: Dict[str, np.ndarray], reason: Exception, folder: str
+    plan: Plan,
+    graph: Graph,
+    initial: Dict[str, np.ndarray],
+    reason: Exception,
+    folder: str,
+    examples: Sequence[Arrays] = (),
 ) -> Source:
     """Writes the source of the losses, with the rest of the step imported from the lift.
 
@@ -172,6 +185,7 @@ def source_with_import(
       initial: {variable: value to start from}.
       reason: why the rest is not written.
       folder: see `source_text`.
+      examples: see `source_text`.
 
     Returns:
       The source.
@@ -183,7 +197,9 @@ def source_with_import(
         step = recover_losses(plan, graph, _reason(reason).splitlines())
 
         def prove(part: ImportedStep) -> str:
-            return prove_losses(plan, graph, initial, part.losses, imported_style.losses_lines(part), {}).sentence
+            return prove_losses(
+                plan, graph, initial, part.losses, imported_style.losses_lines(part), {}, examples
+            ).sentence
 
         step = keep_proven(step, prove)
         notes, proof = [note for loss in step.losses for note in notes_on(loss.model, [])], prove(step)
@@ -214,7 +230,11 @@ def _reason(error: Exception) -> str:
         return str(error)
     if isinstance(error, tf.errors.OpError):
         hint = "; lift the graph with --layout=NHWC" if "NHWC" in str(error.message) else ""
-        return f"proof: an op does not run on made-up numbers: {error_line(error)}{hint}"
+        data = "--data proves it on the program's own data"
+        return f"proof: an op does not run on these numbers: {error_line(error)}{hint}; {data}"
+    missing = _NO_GRADIENT.search(str(error))
+    if missing:
+        return f"loss: this TensorFlow has no gradient of {missing.group(1)}, which old add-ons brought along"
     return f"the graph has a form that is not known here ({type(error).__name__}: {str(error).splitlines()[:1]})"
 
 
@@ -224,6 +244,7 @@ def source_of_analysis(
     settings: Mapping[str, str],
     style: str = "workload",
     folder: str = "",
+    examples: Sequence[Arrays] = (),
 ) -> Source:
     """Returns the source of an analysed graph.
 
@@ -233,11 +254,12 @@ def source_of_analysis(
       settings: {scalar input: text of its value}.
       style: one of `STYLES`.
       folder: see `source_text`.
+      examples: see `source_text`.
 
     Returns:
       The source; see `source_text`.
     """
-    return source_text(found.plan, found.cut.graph, found.whole, initial, settings, style, folder)
+    return source_text(found.plan, found.cut.graph, found.whole, initial, settings, style, folder, examples)
 
 
 def write_source(path: str, source: Source) -> None:

@@ -141,7 +141,7 @@ def learning_rate_tensor(phase: Phase, graph: Graph) -> Optional[str]:
     return tensors[0] if len(values) == 1 else None
 
 
-def _before_cast(graph: Graph, tensor: str) -> Tuple[str, int]:
+def _before_cast(graph: Graph, tensor: Optional[str]) -> Tuple[Optional[str], int]:
     """Returns what a tensor is a cast of, and to which dtype; of any other one itself, and 0."""
     node = parse_tensor_name(tensor).node if tensor else ""
     if node not in graph.nodes or graph.type(node) != "Cast":
