@@ -127,5 +127,5 @@ def test_an_op_that_made_up_numbers_stop_is_reported_in_tensorflows_words():
         "Graph execution error:\n\nDetected at node 'a' defined at\nNode: 'a'\nlabels are repeated\n\t [[{{node a}}]]"
     )
     reason = source_module._reason(tf.errors.InvalidArgumentError(None, None, text))
-    assert reason.endswith("made-up numbers: InvalidArgumentError: labels are repeated")
+    assert "on these numbers: InvalidArgumentError: labels are repeated; --data" in reason
     assert "KeyError" in source_module._reason(KeyError("a"))

@@ -12,7 +12,7 @@ MOST_SINGLE_READERS = 2
 
 
 class RaceChoices(NamedTuple):
-    """How the races are decided that a graph leaves open.
+    """Decisions of the races that a graph leaves open.
 
     Attributes:
       averages_after: whether reads that are meant to come after an update do, such as a moving average's read of its
