@@ -74,7 +74,7 @@ def module_text(
         scope_text(models, functions, any(loss.with_others for loss in step.losses)),
         _trainer_text(step, bool(slots), owners),
     ]
-    parts.append(_main_text(not step.any_number))
+    parts.append(_main_text(not step.any_number, any(model.inputs for model in models)))
     text += "".join("\n\n\n" + part.rstrip("\n") for part in parts) + "\n"
     return with_first_pass_in_graph(text, functions)
 
@@ -89,9 +89,13 @@ def _trainer_text(step: WrittenStep, has_slots: bool, owners: Mapping[str, int])
     return trainer_text(make, RUN + ("" if step.counter else COUNT), bool(step.counter), in_turn=True, owner=owner)
 
 
-def _main_text(fixed: bool) -> str:
-    """Returns the text of `main`; of a program for one number of replicas without the flag."""
+def _main_text(fixed: bool, has_inputs: bool) -> str:
+    """Returns the text of `main`; of a program for one number of replicas, or without data, without their flags."""
     text = MAIN.replace("trainer.step(batch)", "trainer.step(batch, step)")
+    if not has_inputs:
+        text = re.sub(r'    parser.add_argument\("--data".*\n|    data(set)? = .*\n', "", text)
+        text = re.sub(r"for step, batch in zip.*", "for step in range(flags.steps):  # on constants of the model", text)
+        text = text.replace("trainer.step(batch, step)", "trainer.step({}, step)")
     if fixed:
         text = re.sub(r'    parser.add_argument\("--replicas".*\n', "", text).replace("flags.replicas", "TOWERS")
     return text

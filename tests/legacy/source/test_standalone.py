@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from legacy.source.source import write_source
+from legacy.saved.lifting import LiftOptions, lift_graph
+from legacy.source.source import source_of_analysis, write_source
 from legacy.source.standalone import text as standalone_text
 from legacy.source.standalone.optimizer_text import schedule_text
 from tests import old_programs
 from tests.legacy.gallery import SOURCES, source, source_path
 from tests.legacy.source import old_towers
 from tests.legacy.source.trained import batches_of, port_after, train, trainer_of
+from tests.legacy.variants.programs import mean_of, sum_of_squares, towers, weights
 from tests.marks import slow_after
 from workloads.lifted.sources import LiftedSynthetic
 
@@ -84,6 +86,20 @@ def test_the_command_trains_on_numbers_of_any_type(tmp_path):
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert "step 1: loss " in ran.stdout, ran.stderr[-2000:]
     assert (tmp_path / "trained.index").exists()
+
+
+def test_a_program_that_trains_on_constants_takes_no_data(tmp_path):
+    with tf.Graph().as_default():
+        examples = tf.constant([[0.5, -1.0, 2.0]])
+        mean = mean_of(towers(lambda _: tf.gradients(sum_of_squares(examples), [weights()])[0]))
+        v1.train.export_meta_graph(str(tmp_path / "graph.meta"))
+    made = []
+    use = lambda *found: made.append(source_of_analysis(*found, {}, "standalone"))  # noqa: E731
+    lift_graph(str(tmp_path / "graph.meta"), None, options=LiftOptions([mean.name]), use=use)
+    write_source(str(tmp_path / "train.py"), made[0])
+    command = [sys.executable, "train.py", "--steps=2"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert "step 1: loss " in ran.stdout, ran.stderr[-2000:]
 
 
 @pytest.mark.parametrize("name", UPDATES)

@@ -150,7 +150,10 @@ def decay_after_combining():
     [
         (two_train_ops, "_loss(scope, batch):"),
         (state_of_each_tower, 'scope.update(("own_0/mean", "own_1/mean")[scope.replica % 2], tf.reduce_mean('),
-        (data_of_each_tower, f"scope.get({DATA_OF_EACH_TOWER}, (4, 3), trainable=False)"),
+        (
+            data_of_each_tower,
+            f"{DATA_OF_EACH_TOWER}, (4, 3), initializers.Uniform(0.0, 1.0), trainable=False\n",
+        ),
         (weights_of_each_tower, f"scope.get({WEIGHTS_OF_TOWERS})"),
         (data_of_the_graph, "        return {}"),
         (factors_of_all_towers, 'batch["factors"][0]'),
