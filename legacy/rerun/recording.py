@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import os
@@ -17,7 +18,7 @@ from workloads.support.files.input_files import read_bytes, require_regular
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from workloads.lifted.plan import Plan
+    from workloads.lifted.plan import Noise, Plan
     from workloads.program import Arrays
 
 #: Version of the recording's files.
@@ -134,6 +135,32 @@ class RecordedSteps:
             if self._holds(number, name):
                 return self.tensor(number, name)
         return None
+
+
+def as_recorded(plan: Plan, steps: RecordedSteps) -> Plan:
+    """Returns a plan in which random numbers that a recording lacks are drawn by their keys, as in a loop.
+
+    A session does not fetch what a branch of a `cond` draws.
+
+    Args:
+      plan: of the lift.
+      steps: the recording.
+
+    Returns:
+      The plan; itself where nothing is lacking.
+    """
+    lacking = [
+        entry.name
+        for entry in plan.noise + plan.common_noise
+        if not entry.in_loop and any(steps.input(0, node + ":0") is None for node in entry.nodes if node)
+    ]
+    if not lacking:
+        return plan
+
+    def drawn(entries: Sequence[Noise]) -> List[Noise]:
+        return [dataclasses.replace(entry, in_loop=entry.in_loop or entry.name in lacking) for entry in entries]
+
+    return dataclasses.replace(plan, noise=drawn(plan.noise), common_noise=drawn(plan.common_noise))
 
 
 def _of_prefix(arrays: Arrays, prefix: str) -> Arrays:

@@ -17,7 +17,7 @@ import numpy as np
 from legacy.rerun.program import OldGraphProgram
 from legacy.rerun.recorded_run import RecordedRun
 from legacy.rerun.recorded_source import RecordedSource
-from legacy.rerun.recording import RecordedSteps
+from legacy.rerun.recording import RecordedSteps, as_recorded
 from legacy.saved.analysis.summation import longest_sum
 from legacy.saved.graph.imported import ImportedGraph
 from modern.options import ALL_REDUCES
@@ -84,8 +84,11 @@ def compare_three_ways(
     Raises:
       InputError: the recording is damaged or of another program, or holds fewer steps.
     """
-    plan = as_lifted(setup.job.workload).plan
-    recorded = RecordedSteps(folder, plan)
+    workload = as_lifted(setup.job.workload)
+    recorded = RecordedSteps(folder, workload.plan)
+    plan = as_recorded(workload.plan, recorded)
+    job = dataclasses.replace(setup.job, workload=dataclasses.replace(workload, plan=plan))
+    setup = dataclasses.replace(setup, job=job)
     steps = len(recorded) if steps is None else steps
     require(steps <= len(recorded), "--steps", steps, f"the recording holds {len(recorded)}")
     comparison = _Comparison(setup, plan, recorded, steps, tolerance_name)
@@ -124,7 +127,7 @@ def _noise_text(found: Verification) -> str:
 
 
 def _loop_text(found: Verification, plan: Plan) -> str | None:
-    """The reason why differences from the original show nothing where random numbers are drawn inside loops.
+    """The reason why differences from the original show nothing where random numbers are drawn in loops or branches.
 
     The recorder cannot read such numbers, and the old graph here draws others: its losses are of another dropout.
 
@@ -141,8 +144,8 @@ def _loop_text(found: Verification, plan: Plan) -> str | None:
     if not drawn or not failed or failed & {stages.INITIAL, stages.BATCH, stages.RATE}:
         return None
     return (
-        f"{counted(len(drawn), 'random op draws', 'random ops draw')} inside loops, where the recorder cannot read the "
-        f"numbers, such as {drawn[0]}"
+        f"{counted(len(drawn), 'random op draws', 'random ops draw')} inside loops or branches, where the "
+        f"recorder cannot read the numbers, such as {drawn[0]}"
     )
 
 
@@ -287,7 +290,7 @@ def verdict(result: ThreeWays) -> str:
 
 def _missing(plan: Plan, records: Sequence[StepRecord]) -> list[str]:
     """Lines about what the recording does not hold."""
-    missing = [f"numbers that {noise.name} draws inside a loop" for noise in plan.noise if noise.in_loop]
+    missing = [f"numbers that {noise.name} draws inside a loop or a branch" for noise in plan.noise if noise.in_loop]
     for phase, record in zip(plan.phases, records):
         if phase.losses and not record.losses:
             missing.append(f"losses of {phase.train_op}")

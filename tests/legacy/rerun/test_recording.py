@@ -8,9 +8,10 @@ import json
 import numpy as np
 import pytest
 
-from legacy.rerun.recording import RecordedSteps
+from legacy.rerun.recording import RecordedSteps, as_recorded
 from tests.legacy.rerun.recordings import small_steps, write_recording
 from tests.small_lift import small_plan
+from workloads.lifted.plan import Noise
 from workloads.support.errors import InputError
 from workloads.support.files.array_archive import ArrayArchive
 
@@ -29,6 +30,18 @@ def test_an_input_that_a_step_did_not_use_is_another_steps(tmp_path):
     steps = RecordedSteps(write_recording(tmp_path / "run", recorded), small_plan())
     assert steps.tensor(2, "x1:0") is None and steps.input(2, "x1:0").tolist() == [3, 4]
     assert steps.input(1, "x1:0").tolist() == [7, 8]
+
+
+def test_random_numbers_that_were_not_recorded_are_drawn_by_their_keys(tmp_path):
+    """The recorder cannot fetch those of a branch."""
+    recorded = small_steps(1)
+    recorded[0]["tensors/g0:0"] = np.float32(0.5)
+    noise = [Noise("g0", "RandomUniform", "keyed", ["g0", None]), Noise("g1", "RandomUniform", "keyed", ["cond/g1"])]
+    plan = dataclasses.replace(small_plan(), noise=noise)
+    steps = RecordedSteps(write_recording(tmp_path / "run", recorded), plan)
+    assert [entry.in_loop for entry in as_recorded(plan, steps).noise] == [False, True]
+    plain = dataclasses.replace(plan, noise=noise[:1])
+    assert as_recorded(plain, steps) is plain
 
 
 def test_looking_for_an_input_that_no_step_has_reads_each_step_once(tmp_path, monkeypatch):

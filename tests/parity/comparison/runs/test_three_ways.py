@@ -174,5 +174,7 @@ def test_a_difference_may_be_of_numbers_that_are_drawn_inside_loops(failed, nois
     judged = compared(failed)
     judged.stages.update({stage: StageSummary(failed=0) for stage in failed})
     text = three_ways._loop_text(judged, dataclasses.replace(small_plan(), noise=noise))
-    expected = "1 random op draws inside loops, where the recorder cannot read the numbers, such as while/noise"
+    expected = (
+        "1 random op draws inside loops or branches, where the recorder cannot read the numbers, such as while/noise"
+    )
     assert text == (expected if is_drawn else None)
