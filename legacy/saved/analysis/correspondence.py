@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.division import tensor_matching
 from legacy.saved.graph import loops
-from workloads.lifted.graph import TensorId
+from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.pieces.noise import TWINS
 from workloads.lifted.plan import Noise
 
 if TYPE_CHECKING:
     from legacy.saved.analysis.phase_parts import PhaseParts
+
+
+_SUMS = ("Add", "AddV2", "AddN")
 
 
 class Correspondence(NamedTuple):
@@ -56,13 +59,29 @@ def _match_with_first(
 ) -> tensor_matching.TensorMatch:
     """Matches one tower with the first, from their crossings and losses."""
     corresponding = []
+    entering = set(cuts[0]) | set(cuts[tower])
+    equal = tensor_matching.EqualTensors(context.graph, entering)
     for phase in phases:
         rows = [row for row in phase.divided.crossings.values() if 0 in row and tower in row]
         corresponding += [(row[0], row[tower]) for row in rows]
         if phase.losses:
-            corresponding.append((phase.losses[0], phase.losses[tower]))
-    entering = set(cuts[0]) | set(cuts[tower])
+            corresponding.append(_matching_losses(context.graph, phase.losses[0], phase.losses[tower], equal))
     return tensor_matching.match_tensors(context.graph, corresponding, entering, context.random)
+
+
+def _matching_losses(
+    graph: Graph, first: TensorId, other: TensorId, equal: tensor_matching.EqualTensors
+) -> tuple[TensorId, TensorId]:
+    """Returns the losses of two towers; of one that is a sum with the other's loss in it, the term that equals it.
+
+    Where towers add what they have to one collection, the first one's loss is its sum, and a later one's its own term.
+    """
+    for sum_of, alone in ((first, other), (other, first)):
+        terms = graph.inputs(sum_of.node) if graph.type(sum_of.node) in _SUMS else []
+        term = next((term for term in terms if equal.are_equal(term, alone)), None)
+        if term is not None:
+            return (term, alone) if sum_of is first else (alone, term)
+    return first, other
 
 
 def _input_rows(

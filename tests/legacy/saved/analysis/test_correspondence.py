@@ -56,6 +56,24 @@ def test_what_only_one_tower_has_is_a_difference_and_an_entry_of_its_own():
     assert noise.how == "seeded" and noise.nodes == [None, "tower_1/shuffle"]
 
 
+def test_random_ops_correspond_where_a_later_towers_loss_contains_the_first_ones():
+    """Each tower adds its terms to a collection, and minimizes the sum of all that is there yet."""
+
+    def build():
+        w = tf.raw_ops.VariableV2(shape=[2], dtype=tf.float32, name="w")
+        halves = tf.split(v1.placeholder(tf.float32, [4, 2], name="x"), 2, name="halves")
+        terms, gradients = [], []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                product = halves[tower] * w * v1.random_uniform([2, 2], name="noise")
+                terms += [tf.nn.l2_loss(w), tf.reduce_sum(product, name="data")]
+                gradients.append(tf.gradients(tf.add_n(terms, name="loss"), [w])[0])
+        tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=tf.add_n(gradients), name="train")
+
+    (noise,) = found(build).noise
+    assert noise.nodes == ["tower_0/noise/RandomUniform", "tower_1/noise/RandomUniform"]
+
+
 def test_noise_outside_of_the_towers_is_drawn_once_for_all():
     def build():
         w = tf.raw_ops.VariableV2(shape=[2], dtype=tf.float32, name="w")
