@@ -65,14 +65,14 @@ def _match_with_first(
         rows = [row for row in phase.divided.crossings.values() if 0 in row and tower in row]
         corresponding += [(row[0], row[tower]) for row in rows]
         if phase.losses:
-            corresponding.append(_matching_losses(context.graph, phase.losses[0], phase.losses[tower], equal))
+            corresponding += _matching_losses(context.graph, phase.losses[0], phase.losses[tower], equal)
     return tensor_matching.match_tensors(context.graph, corresponding, entering, context.random)
 
 
 def _matching_losses(
     graph: Graph, first: TensorId, other: TensorId, equal: tensor_matching.EqualTensors
-) -> tuple[TensorId, TensorId]:
-    """Returns the losses of two towers; of one that is a sum with the other's loss in it, the term that equals it.
+) -> list[tuple[TensorId, TensorId]]:
+    """Returns the losses of two towers; where one is a sum with the other's loss in it, also the term that equals it.
 
     Where towers add what they have to one collection, the first one's loss is its sum, and a later one's its own term.
     """
@@ -80,8 +80,8 @@ def _matching_losses(
         terms = graph.inputs(sum_of.node) if graph.type(sum_of.node) in _SUMS else []
         term = next((term for term in terms if equal.are_equal(term, alone)), None)
         if term is not None:
-            return (term, alone) if sum_of is first else (alone, term)
-    return first, other
+            return [(first, other), (term, alone) if sum_of is first else (alone, term)]
+    return [(first, other)]
 
 
 def _input_rows(
