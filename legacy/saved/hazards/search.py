@@ -35,6 +35,7 @@ GRAPH_CHECKS = (
     reports.reports_of_one_tower,
     training.updates_never_run,
     terms.repeated_terms,
+    terms.logarithms_of_probabilities,
     untrained.variables_without_gradient,
     inputs.unused_targets,
     inputs.kept_for_dropped,

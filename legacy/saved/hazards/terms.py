@@ -1,4 +1,4 @@
-"""Hazard of terms that a loss contains more than once."""
+"""Hazards of the terms of a loss: those that it contains more than once, and logarithms of what may underflow."""
 
 from __future__ import annotations
 
@@ -32,6 +32,33 @@ def repeated_terms(whole: WholeGraph) -> Iterator[Hazard]:
                 "as often as the old program did",
             )
             return
+
+
+def logarithms_of_probabilities(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds a loss with the logarithm of a softmax or a sigmoid, to which nothing is added; one hazard for all."""
+    graph = whole.graph
+    minimized = graph.ancestors(differentiated(graph, whole.reach), controls=False)
+    for name in [name for name in graph.nodes if name in minimized and graph.type(name) == "Log"]:
+        probability = _probability(graph, graph.inputs(name)[0].node)
+        if probability:
+            yield Hazard(
+                "LOG_OF_PROBABILITY",
+                name,
+                f"{name} is the logarithm of {probability}: where a probability underflows to 0, the loss is infinite "
+                "and its gradient NaN",
+                "cross entropy of the logits, such as tf.nn.softmax_cross_entropy_with_logits, has no such numbers; "
+                "for parity, leave it as it is",
+            )
+            return
+
+
+def _probability(graph: Graph, name: str) -> str:
+    """The softmax or sigmoid that a node hands on, or takes from 1; "" for any other node."""
+    while graph.type(name) in COPIES and graph.inputs(name):
+        name = graph.inputs(name)[0].node
+    if graph.type(name) == "Sub" and graph.type(graph.inputs(name)[0].node) == "Const":
+        name = graph.inputs(name)[1].node
+    return name if graph.type(name) in ("Softmax", "Sigmoid") else ""
 
 
 def _times_added(graph: Graph, target: str) -> dict[str, int]:

@@ -1,6 +1,6 @@
-"""Terms that a loss contains more than once."""
+"""Terms that a loss contains more than once, and logarithms of probabilities."""
 
-from legacy.saved.hazards.terms import repeated_terms
+from legacy.saved.hazards.terms import logarithms_of_probabilities, repeated_terms
 from tests.legacy.saved.hazards.two_towers import hazards
 
 #: A loss of two terms; what is minimized is `total`.
@@ -31,3 +31,14 @@ def test_a_sum_that_is_added_again_repeats_its_terms():
 def test_terms_that_are_added_once_and_a_product_of_a_term_are_none():
     assert hazards(repeated_terms, LOSS) == []
     assert hazards(repeated_terms, LOSS.replace("AddN(mean, decay)", "Mul(mean, mean)")) == []
+
+
+def test_the_logarithm_of_a_softmax_is_named():
+    text = LOSS.replace("mean = Mul(x, v)", "logits = Mul(x, v)\n    shares = {}\n    mean = Log(shares)")
+    (found,) = hazards(logarithms_of_probabilities, text.format("Softmax(logits)"))
+    assert found[:2] == ("LOG_OF_PROBABILITY", "mean") and "is the logarithm of shares" in found[2]
+    from_one = "Sub(one, other)\n    one = Const()\n    other = Sigmoid(logits)"
+    (found,) = hazards(logarithms_of_probabilities, text.format(from_one))
+    assert "is the logarithm of other" in found[2]
+    for safe in ("Exp(logits)", "Add(softmax, little)\n    little = Const()\n    softmax = Softmax(logits)"):
+        assert hazards(logarithms_of_probabilities, text.format(safe)) == []
