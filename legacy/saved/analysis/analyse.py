@@ -11,7 +11,7 @@ from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.division.own_sizes import with_own_sizes
 from legacy.saved.analysis.phase_parts import PhaseParts
 from legacy.saved.graph import accumulation, cone, folding, switches, train_ops
-from legacy.saved.graph.beside import join_runs, never_run, run_beside
+from legacy.saved.graph.beside import FROM_THEMSELVES, join_runs, never_run, run_beside
 from legacy.saved.graph.fetched_beside import counters_beside, runner_of
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.graph.trained import trained_variables
@@ -28,6 +28,7 @@ ONE_OF = {
     "update ops": "update op",
     "moving averages": "moving average",
     "updates of statistics": "update of a statistic",
+    FROM_THEMSELVES: "assignment of a weight from itself, such as its clipping,",
 }
 
 
@@ -149,6 +150,16 @@ def _counter_note(name: str, variable: str) -> str:
     )
 
 
+def _advice(graph: Graph, kind: str, names: Sequence[str]) -> str:
+    """Says how updates that no train op runs become part of a lift; clipping beside the weights' update would race."""
+    them = "it" if len(names) == 1 else "them"
+    runner = runner_of(graph, names)
+    if kind == FROM_THEMSELVES:
+        all_of_them = runner or ("+".join(names) if len(names) <= MOST_LISTED else "OP+OP+...")
+        return f"if the program ran {them} between its steps, that run takes a turn: --train_op=...,{all_of_them}"
+    return f"if the program fetched {them} beside it, name {them}: --with={runner or 'OP,...'}"
+
+
 def _unused_notes(graph: Graph, unused: dict[str, list[str]], read: Collection[str]) -> list[str]:
     """Sentences about updates that no train op runs.
 
@@ -173,11 +184,7 @@ def _unused_notes(graph: Graph, unused: dict[str, list[str]], read: Collection[s
         if names:
             one = len(names) == 1
             subject = f"1 {ONE_OF[kind]} never runs" if one else f"{len(names)} {kind} never run"
-            them = "it" if one else "them"
-            notes.append(
-                f"{subject} with the train op: {listed(names, MOST_LISTED)}; if the program fetched {them} beside "
-                f"it, name {them}: --with={runner_of(graph, names) or 'OP,...'}"
-            )
+            notes.append(f"{subject} with the train op: {listed(names, MOST_LISTED)}; {_advice(graph, kind, names)}")
     return notes
 
 

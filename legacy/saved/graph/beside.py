@@ -16,6 +16,10 @@ v1 = tf.compat.v1
 
 #: The collection of updates that a program has to run itself, mostly of batch-norm statistics.
 UPDATE_OPS = "update_ops"
+#: What `never_run` calls assignments that compute a weight from itself.
+FROM_THEMSELVES = "assignments of weights from themselves, such as clipping,"
+#: Ops whose result is their input.
+_COPIES = ("Identity", "ReadVariableOp", "RefIdentity")
 
 
 def run_beside(graph: Graph, targets: Sequence[str], beside: Sequence[str]) -> tuple[Graph, list[str]]:
@@ -102,8 +106,9 @@ def never_run(
       trainable: names of the trainable variables.
 
     Returns:
-      Members of the collection of update ops; assignments that average a trainable variable of the step; and those that
-      move another variable towards a value computed from data, as batch normalization written by hand does.
+      Members of the collection of update ops; assignments that average a trainable variable of the step; those that
+      move another variable towards a value computed from data, as batch normalization written by hand does; and those
+      that compute a weight of the step from itself alone, as the clipping of a critic's weights does.
     """
     members = graph.ancestors(targets)
     updates = [parse_tensor_name(name).node for name in collections.get(UPDATE_OPS, [])]
@@ -116,12 +121,28 @@ def never_run(
     of_data = {name: move for name, move in moves.items() if move is not None and move.is_of_data(trainable)}
     moved = [name for name, move in of_data.items() if move.variable not in changed]  # no other tower's updates run
     by_updates = graph.ancestors(updates) if updates else set()
+    clips = [name for name in graph.nodes if name not in members and _assigns_from_itself(graph, name, weights)]
     found = {
         "update ops": updates,
         "moving averages": [name for name in averages if name not in by_updates],
         "updates of statistics": [name for name in moved if name not in by_updates],
+        FROM_THEMSELVES: [name for name in clips if name not in by_updates],
     }
     return {what: names for what, names in found.items() if names}
+
+
+def _assigns_from_itself(graph: Graph, name: str, weights: set[str]) -> bool:
+    """Returns whether a node assigns one of some weights a value that is computed from it and from no other variable.
+
+    A copy of the weight is no such value, and neither is one that is fed or restored.
+    """
+    if graph.type(name) not in ("Assign", "AssignVariableOp") or graph.inputs(name)[0].node not in weights:
+        return False
+    weight, value = (tensor.node for tensor in graph.inputs(name)[:2])
+    read = graph.ancestors([value], stop={weight}, controls=False)
+    others = {node for node in read - {weight} if graph.type(node) in op_types.VARIABLES}
+    computed = {node for node in read - {weight} if graph.inputs(node) and graph.type(node) not in _COPIES}
+    return weight in read and not others and bool(computed)
 
 
 class _Move(NamedTuple):

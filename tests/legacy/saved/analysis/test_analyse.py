@@ -5,6 +5,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis import analyse
 from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.graph.beside import FROM_THEMSELVES
 from tests.legacy.saved.graphs import graph_of, saved, traced
 from tests.legacy.saved.programs import saved_two_towers
 from workloads.lifted.plan import Race
@@ -109,6 +110,16 @@ UNUSED = graph_of("a = AssignSub()\nb = AssignSub()\nboth = NoOp(^a, ^b)\nbn/upd
             {"moving averages": ["a", "bn/update"]},
             "2 moving averages never run with the train op: a, bn/update; if the program fetched them beside it, name "
             "them: --with=OP,...",
+        ),
+        (
+            {FROM_THEMSELVES: ["a", "bn/update"]},
+            "2 assignments of weights from themselves, such as clipping, never run with the train op: a, bn/update; "
+            "if the program ran them between its steps, that run takes a turn: --train_op=...,a+bn/update",
+        ),
+        (
+            {FROM_THEMSELVES: ["a"]},
+            "1 assignment of a weight from itself, such as its clipping, never runs with the train op: a; if the "
+            "program ran it between its steps, that run takes a turn: --train_op=...,a",
         ),
     ],
 )

@@ -1,6 +1,6 @@
 import pytest
 
-from legacy.saved.graph.beside import join_runs, never_run, run_beside
+from legacy.saved.graph.beside import FROM_THEMSELVES, join_runs, never_run, run_beside
 from tests.legacy.saved.graphs import graph_of
 from workloads.support.errors import InputError
 
@@ -58,6 +58,27 @@ def test_an_update_inside_of_an_update_op_is_named_once():
     text = TEXT + "    bn/merged = Identity(bn/update)\n"
     found = never_run(graph_of(text), ["train"], {"update_ops": ["bn/merged:0"]}, ["w"])
     assert found == {"update ops": ["bn/merged"], "moving averages": ["ema/update"]}
+
+
+def test_weights_that_are_clipped_by_ops_of_their_own_are_named():
+    text = (
+        TEXT
+        + """
+        low = Const()
+        other = VariableV2()
+        read = Identity(w)
+        clipped = Maximum(read, low)
+        clip = Assign(w, clipped)
+        copy = Assign(w, read)
+        mixed = Add(read, other)
+        target = Assign(w, mixed)
+        restore = Assign(w, low)
+        of_other = Maximum(other, low)
+        clip_other = Assign(other, of_other)
+        """
+    )
+    assert never_run(graph_of(text), ["train"], {}, ["w", "other"])[FROM_THEMSELVES] == ["clip"]
+    assert FROM_THEMSELVES not in never_run(graph_of(text + "all = NoOp(^train, ^clip)\n"), ["all"], {}, ["w"])
 
 
 def test_the_nodes_that_a_change_is_computed_from_are_searched_once(monkeypatch):
