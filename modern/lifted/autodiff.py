@@ -95,7 +95,9 @@ def as_old_tensors(
     Raises:
       InputError: the old gradient is sparse and the new one is not.
     """
-    rows = raw.get(indices_label(weight))
+    # Rows that are added to a variable before an update takes it have their indices under that variable's name.
+    indices = [raw.get(indices_label(label)) for label, tensor in raw.items() if tensor == raw[weight]]
+    rows = next(filter(None, indices), None)
     if rows is None:
         return {raw[weight]: _scaled(phase, value, gradient)}
     if not isinstance(gradient, tf.IndexedSlices):

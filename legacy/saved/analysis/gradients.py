@@ -85,8 +85,8 @@ def rows_behind(graph: Graph, target: TensorId, found: Combine, tower_nodes: Col
     while level:
         for name in level:
             before = graph.inputs(name)
-            sums = graph.type(name) == "UnsortedSegmentSum" and graph.type(before[1].node) in JOINS
-            if sums and joined in graph.ancestors([before[0].node], stop=tower_nodes, controls=False):
+            adds_rows = graph.type(name) == "UnsortedSegmentSum" and graph.type(before[1].node) in JOINS
+            if adds_rows and joined in graph.ancestors([before[0].node], stop=tower_nodes, controls=False):
                 return before[1]
         behind = [tensor.node for name in level for tensor in graph.inputs(name)]
         level = [name for name in dict.fromkeys(behind) if name not in seen and name not in tower_nodes]

@@ -22,11 +22,15 @@ NAME = "UPDATE_RATE"
 def decay_of(value: np.float32, most_digits: int = MOST_DIGITS) -> Optional[float]:
     """Returns the decay d with few digits for which `1 - d`, computed in float32, is `value`; None if there is none.
 
+    A decay is between 0 and 1.
+
     >>> decay_of(np.float32(1.0) - np.float32(0.99)), decay_of(np.float32(0.3))
     (0.99, 0.7)
-    >>> decay_of(np.float32(0.12345678)) is None
-    True
+    >>> decay_of(np.float32(0.12345678)), decay_of(np.float32(-1e9))
+    (None, None)
     """
+    if not 0 < value < 1:
+        return None
     for digits in range(1, most_digits + 1):
         decay = round(1.0 - float(value), digits)
         if np.float32(1.0) - np.float32(decay) == value:

@@ -48,9 +48,16 @@ def test_the_next_value_of_a_state_is_what_its_assignment_takes():
     assert float(ran(loss, phase, w=2.0, state=4.0)["next:0"]) == 5.0
 
 
-def test_rows_of_a_sparse_gradient_stay_rows():
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"table": "values:0", "table (indices)": "indices:0"},
+        {"sum": "values:0", "sum (indices)": "indices:0", "table": "values:0"},  # added up before the update takes them
+    ],
+)
+def test_rows_of_a_sparse_gradient_stay_rows(raw):
     phase = small_plan().phases[0]
-    phase.raw = [{"table": "values:0", "table (indices)": "indices:0"}] * 2
+    phase.raw = [raw] * 2
 
     def loss(scope, batch):
         return tf.reduce_sum(tf.gather(scope.get("table", (3, 2)), batch["rows"]) * 4.0)
