@@ -158,6 +158,7 @@ class ReplicatedOldGraph(OldGraphProgram):
         """Returns the tensors that a tower's run is asked for."""
         names = phase.losses[tower : tower + 1] + list(phase.gradients[tower].values())
         names += [row[tower] or "" for row in phase.crossings]
+        names += phase.twins.values() if tower == 0 else []
         names += [name for combine in phase.combine for name in combine.parts[tower]]
         names += self._next_states(phase, tower).values()
         names += [*taps.values(tower).values(), *taps.gradients(tower).values()]

@@ -76,6 +76,8 @@ class TowerRunner:
         losses = [phase.losses[tower]] if phase.losses else []
         gradients = phase.gradients[tower]
         leaving = _of_tower(phase.crossings, tower)
+        if tower == 0 and context.num_replicas_in_sync != self._plan.towers:
+            leaving += phase.twins.values()  # replicas run the first tower in place of others
         leaving += [name for combine in phase.combine for name in combine.parts[tower]]
         taps, tap_gradients = self._taps.values(tower), self._taps.gradients(tower)
         wanted = list(dict.fromkeys(losses + list(gradients.values()) + leaving))

@@ -45,7 +45,7 @@ def find_correspondence(context: Context, phases: Sequence[PhaseParts]) -> Corre
     count = context.towers.count
     cuts = [list(dict.fromkeys(t for phase in phases for t in phase.divided.cuts[k])) for k in range(count)]
     common = list(dict.fromkeys(tensor for phase in phases for tensor in phase.divided.common_cuts))
-    matches = [_match_with_first(context, phases, tower, cuts) for tower in range(1, count)]
+    matches = [match_with_first(context, phases, tower, cuts) for tower in range(1, count)]
     drawn = set().union(*[context.random & _needed(context, phase) for phase in phases])
     noise, common_noise = _noise_entries(context, drawn, matches)
     differences = [
@@ -54,10 +54,20 @@ def find_correspondence(context: Context, phases: Sequence[PhaseParts]) -> Corre
     return Correspondence(_input_rows(context, cuts, matches), common, noise, common_noise, differences)
 
 
-def _match_with_first(
+def match_with_first(
     context: Context, phases: Sequence[PhaseParts], tower: int, cuts: Sequence[Sequence[TensorId]]
 ) -> tensor_matching.TensorMatch:
-    """Matches one tower with the first, from their crossings and losses."""
+    """Matches one tower with the first, from their crossings and losses.
+
+    Args:
+      context: the graph's.
+      phases: train ops.
+      tower: number of the tower.
+      cuts: for each tower, the tensors that bring data into it.
+
+    Returns:
+      The match.
+    """
     corresponding = []
     entering = set(cuts[0]) | set(cuts[tower])
     equal = tensor_matching.EqualTensors(context.graph, entering)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from legacy.saved.analysis import gradients, losses
 from legacy.saved.analysis.context import Context
+from legacy.saved.analysis.correspondence import match_with_first
 from legacy.saved.analysis.division import parts, tensor_matching
 from legacy.saved.analysis.division.crossings import Crossings, tensors_leaving
 from legacy.saved.analysis.division.labelled_step import LabelledStep
@@ -17,7 +18,7 @@ from legacy.saved.analysis.order.ordering import order_step
 from legacy.saved.analysis.order.race_choices import other_choices
 from legacy.saved.analysis.order.step_flow import StepFlow
 from legacy.saved.analysis.phase_parts import PhaseParts
-from workloads.lifted.graph import tensor_name
+from workloads.lifted.graph import TensorId, tensor_name
 from workloads.lifted.pieces.cutter import Cutter
 from workloads.lifted.plan import Combine, ControlDependency, Phase, ReadVersion, TensorType, Variable
 from workloads.lifted.tensors import gradient_names
@@ -86,7 +87,7 @@ def phase_plan(context: Context, phase: PhaseParts, aliases: dict[str, str], var
         raw=gradients.raw_gradients(context, towers_gradients),
         combine=combine,
         crossings=_crossing_rows(context, divided.crossings),
-        twins=_twins(context, divided),
+        twins=_twins(context, phase),
         state_crossings=_state_crossings(context, phase, variables),
         returns=[context.names(tower) for tower in divided.returns] if any(divided.returns) else [],
         early=_crossing_rows(context, divided.early_crossings),
@@ -177,20 +178,30 @@ def _state_crossings(context: Context, phase: PhaseParts, variables: list[Variab
     return {name: next(iter(nodes)) for name, nodes in used.items() if len(nodes) == 1 and nodes <= setters}
 
 
-def _twins(context: Context, divided: parts.StepParts) -> dict[str, str]:
-    """{a later tower's crossing: the first tower's} of crossings alone in their row that are computed alike.
+def _twins(context: Context, phase: PhaseParts) -> dict[str, str]:
+    """{a later tower's crossing: the first tower's tensor} of crossings alone in their row that are computed alike.
 
     Where each tower updates a moving mean by itself, its batch mean is the only crossing on the way to that update op;
-    the towers' batch means are found to match by their data flow.
+    the towers' batch means are found to match by their data flow. Where the last tower alone updates it, the first
+    one's batch mean leaves its tower nowhere: it is what the losses are made of at the same place.
     """
+    divided = phase.divided
     lone = [next(iter(row.items())) for row in divided.crossings.values() if len(row) == 1]
     first = [tensor for tower, tensor in lone if tower == 0]
     twins: dict[str, str] = {}
     equal = [tensor_matching.EqualTensors(context.graph, set(divided.cuts[0]) | set(cuts)) for cuts in divided.cuts]
     free = [dict.fromkeys(first) for _ in divided.cuts]
+    matched: dict[int, dict[TensorId, TensorId]] = {}
     for tower, tensor in [entry for entry in lone if entry[0]]:
         twin = next((candidate for candidate in free[tower] if equal[tower].are_equal(candidate, tensor)), None)
         if twin is not None:
-            twins[tensor_name(*tensor)] = tensor_name(*twin)
             del free[tower][twin]
+        else:
+            if tower not in matched:
+                matched[tower] = match_with_first(context, [phase], tower, divided.cuts).firsts
+            twin = matched[tower].get(tensor)
+            twin = twin if twin and divided.tower_nodes.get(twin.node) == 0 else None
+        if twin is not None:
+            twins[tensor_name(*tensor)] = tensor_name(*twin)
+            context.names([twin])
     return twins

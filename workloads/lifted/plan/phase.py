@@ -96,6 +96,7 @@ class Phase:
       combine: how gradients are combined.
       other_control_dependencies: further sets; each fixes another order that the graph allows.
       twins: {a later tower's tensor: the first tower's}, for tensors that are alone in their row of crossings.
+        The first tower's need not be a crossing.
       state_crossings: {tensor: effect} of those that only set their own tower's state.
       raw: {weight: tensor} for each tower: its gradients as differentiation gave them, before any clipping.
       shared_loss: whether the loss that is differentiated is made from all towers' losses.

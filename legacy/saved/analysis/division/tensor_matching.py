@@ -30,11 +30,13 @@ class TensorMatch:
     Attributes:
       cuts: {tensor of the first tower that brings data in: tensor of the other}.
       random: {random node of the first tower: random node of the other}.
+      firsts: {tensor of the other tower: tensor of the first} of all that were compared.
       differences: where the towers are not the same, in words.
     """
 
     cuts: dict[TensorId, TensorId] = dataclasses.field(default_factory=dict)
     random: dict[str, str] = dataclasses.field(default_factory=dict)
+    firsts: dict[TensorId, TensorId] = dataclasses.field(default_factory=dict)
     differences: list[str] = dataclasses.field(default_factory=list)
 
 
@@ -62,6 +64,7 @@ def match_tensors(
         if (first, other) in seen:
             continue
         seen.add((first, other))
+        result.firsts.setdefault(other, first)
         if first in cuts and other in cuts:
             result.cuts.setdefault(first, other)
         elif first[0] != other[0]:  # otherwise it is computed once, for both

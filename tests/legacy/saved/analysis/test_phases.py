@@ -38,14 +38,23 @@ def context_and_parts(lone):
     return context, StepParts(nodes, cuts, [], crossings, [[], []], {}, [[], []])
 
 
+def twins(lone, losses=()):
+    context, parts = context_and_parts(lone)
+    return phases._twins(context, types.SimpleNamespace(divided=parts, losses=[tensor(name) for name in losses]))
+
+
 def test_lone_crossings_that_are_computed_alike_are_twins():
-    assert phases._twins(*context_and_parts([(0, "mean0"), (1, "mean1")])) == {"mean1:0": "mean0:0"}
-    assert phases._twins(*context_and_parts([(0, "mean0"), (1, "max1")])) == {}
+    assert twins([(0, "mean0"), (1, "mean1")]) == {"mean1:0": "mean0:0"}
+    assert twins([(0, "mean0"), (1, "max1")]) == {}
+
+
+def test_what_one_tower_alone_hands_on_is_matched_from_the_losses():
+    assert twins([(1, "mean1")], ["mean0", "mean1"]) == {"mean1:0": "mean0:0"}
+    assert twins([(1, "mean1")], ["x0", "x1"]) == {}  # the losses are not made of it
 
 
 def test_a_crossing_has_one_twin():
-    found = phases._twins(*context_and_parts([(0, "mean0"), (1, "mean1"), (1, "mean1")]))
-    assert found == {"mean1:0": "mean0:0"}
+    assert twins([(0, "mean0"), (1, "mean1"), (1, "mean1")]) == {"mean1:0": "mean0:0"}
 
 
 def test_rows_of_crossings_have_a_place_for_each_tower():
