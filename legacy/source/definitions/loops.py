@@ -33,15 +33,17 @@ if TYPE_CHECKING:
     from legacy.source.basics.loops import Loop
     from legacy.source.definitions.recovery import Recovery
 
-#: Names of states that are neither a counter nor an array, by their number; further ones are numbered.
-_STATES = {1: ("state",), 2: ("c", "h")}
-#: (fewest sigmoids, tangents, name of the function, what it does).
-_CELLS = (
-    (3, 2, "lstm_step", "Runs an LSTM cell for one step of time"),
-    (1, 1, "gru_step", "Runs a GRU cell for one step of time"),
-    (0, 1, "rnn_step", "Runs a recurrent cell for one step of time"),
-    (0, 0, "loop_step", "Runs one iteration"),
-)
+#: Names of an LSTM cell's two states; others are numbered.
+_LSTM_STATES = ("c", "h")
+#: {kind of a cell: what the function of its step does}.
+_CELLS = {
+    "lstm": "Runs an LSTM cell for one step of time",
+    "gru": "Runs a GRU cell for one step of time",
+    "rnn": "Runs a recurrent cell for one step of time",
+    "loop": "Runs one iteration",
+}
+#: Ops that hand gates on, one by one.
+_PARTS = ("Split", "SplitV", "StridedSlice", "Identity")
 
 
 class LoopFunction(NamedTuple):
@@ -200,11 +202,43 @@ def _parameters(
             add(placeholder + ":0", "inputs" if placeholder in arrays else "length" if integer else "x")
     parameters.update(("!" + name, name) for name in seeds)
     plain = [s for s in loop.states if s not in arrays and not operations[s].outputs[0].dtype.is_integer]
-    usual = dict(zip(plain, _STATES.get(len(plain), ("state",) * len(plain))))
+    is_lstm = len(plain) == len(_LSTM_STATES) and cell_kind(inside.operations()) == "lstm"
+    usual = dict(zip(plain, _LSTM_STATES if is_lstm else ("state",) * len(plain)))
     for state in loop.states:
         counter = "time" if arrays else "turn"
         add(state + ":0", "outputs" if state in arrays else usual.get(state, counter))
     return parameters
+
+
+def cell_kind(operations: Sequence[tf.Operation]) -> str:
+    """Returns the kind of recurrent cell that an iteration runs: "lstm", "gru", "rnn", or "loop" for none.
+
+    A GRU mixes its old state and its candidate by a gate and by one minus the gate. An LSTM has no such difference:
+    each of its products of a gate and a tangent has a gate of its own.
+    """
+    types = [operation.type for operation in operations]
+    gates = [operation for operation in operations if operation.type == "Mul" and _multiplies_gate(operation)]
+    mixes = any(operation.type == "Sub" and _is_gate(operation.inputs[1]) for operation in operations)
+    if "Tanh" not in types:
+        return "loop"
+    if mixes:
+        return "gru"
+    return "lstm" if len(gates) > 1 and types.count("Tanh") > 1 else "rnn"
+
+
+def _multiplies_gate(operation: tf.Operation) -> bool:
+    """Whether a product is of a gate and a hyperbolic tangent."""
+    first, other = operation.inputs
+    return any(_is_gate(one) and two.op.type == "Tanh" for one, two in ((first, other), (other, first)))
+
+
+def _is_gate(tensor: tf.Tensor) -> bool:
+    """Whether a tensor is a sigmoid, or a part of one."""
+    while tensor.op.type in _PARTS:
+        tensor = next((t for t in tensor.op.inputs if t.dtype.is_floating), None)
+        if tensor is None:
+            return False
+    return tensor.op.type == "Sigmoid"
 
 
 def _is_array(operation: tf.Operation) -> bool:
@@ -231,11 +265,10 @@ def _function(
         if not rows:
             raise Unwritten("model: a loop uses the number of examples, which none of its values tells")
         batch_of = rows[0]
-    types = [operation.type for operation in inside.operations()]
-    sigmoids, tangents = types.count("Sigmoid"), types.count("Tanh")
-    name, what = next((cell[2], cell[3]) for cell in _CELLS if sigmoids >= cell[0] and tangents >= cell[1])
+    kind = cell_kind(inside.operations())
+    name = kind + "_step"
     signature = f"({', '.join(parameters.values())})"
-    doc = what + "; returns the next values of what the loop carries."
+    doc = _CELLS[kind] + "; returns the next values of what the loop carries."
     lines = function_lines(name + signature, doc, statements, inside.shape, parameters, batch_of)
     text = "\n".join(lines)
     if text not in made:

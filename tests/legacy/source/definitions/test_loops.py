@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.source.basics.expressions import Definition
+from legacy.source.definitions.loops import cell_kind
 from legacy.source.lines.functions import function_lines
 from legacy.source.lines.statements import build_statements
 from tests.legacy.source import tiny
@@ -62,6 +63,43 @@ def test_a_recurrent_cell_is_a_function_of_its_step():
     text = "\n".join(lines)
     assert "lambda time, outputs, state: time < 5" in text and "_, outputs, state = tf.while_loop(" in text
     assert "lambda *state: rnn_step(inputs, kernel, *state)" in text
+
+
+def old_gru(x, state, weights):
+    """The cell of a translation model of 2016, which weights its candidate by the gate."""
+    gate, reset = tf.sigmoid(x @ weights + state), tf.sigmoid(x - state)
+    return (1.0 - gate) * state + gate * tf.tanh(x + reset * state)
+
+
+def gru(x, state, weights):
+    update, reset = tf.split(tf.sigmoid(tf.concat([x, state], 1)), 2, 1)
+    return update * state + (1.0 - update) * tf.tanh(x @ weights + reset * state)
+
+
+def lstm(x, state, weights):
+    i, f, o = tf.sigmoid(x), tf.sigmoid(x @ weights), tf.sigmoid(x - state)
+    return o * tf.tanh(f * state + i * tf.tanh(state))
+
+
+@pytest.mark.parametrize(
+    "kind, cells",
+    [
+        ("gru", [gru]),
+        ("gru", [gru, gru]),  # four sigmoids and two tangents are no LSTM
+        ("gru", [old_gru, old_gru]),
+        ("lstm", [lstm]),
+        ("lstm", [lstm, lstm]),
+        ("rnn", [lambda x, state, weights: tf.tanh(x @ weights + state)]),
+        ("rnn", [lambda x, state, weights: tf.tanh(x @ weights) * tf.sigmoid(x) + state]),
+        ("loop", [lambda x, state, weights: x @ weights + state]),
+    ],
+)
+def test_a_cell_is_named_by_what_it_does_with_its_gates(kind, cells):
+    with tf.Graph().as_default() as graph:
+        x, weights = v1.placeholder(tf.float32, [2, UNITS]), v1.placeholder(tf.float32, [UNITS, UNITS])
+        for cell in cells:
+            x = cell(x, v1.placeholder(tf.float32, [2, UNITS]), weights)
+    assert cell_kind(graph.get_operations()) == kind
 
 
 def test_the_text_of_a_loop_computes_what_the_graph_computes():
