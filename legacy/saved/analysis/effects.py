@@ -8,7 +8,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.conditions import enclosing_conditions
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.variables import VariableUses
-from workloads.lifted.graph import SWITCHES, Graph, TensorId, tensor_name
+from workloads.lifted.graph import SWITCHES, Graph, TensorId, parse_tensor_name, tensor_name
 from workloads.lifted.plan import Condition, Effect
 from workloads.support.errors import InputError
 
@@ -36,7 +36,19 @@ def describe_effects(graph: Graph, imported: ImportedGraph, state: VariableUses,
     for name in names:
         if name in frames:
             raise InputError(f"graph file: {name!r} changes variables inside a while loop, which is not lifted")
-    return [_effect(graph, imported, state, name) for name in names]
+    effects = [_effect(graph, imported, state, name) for name in names]
+    first: dict[tuple[TensorId, int], str] = {}
+    for effect in effects:
+        effect.learning_rate = _first_cast(graph, effect.learning_rate, first)
+    return effects
+
+
+def _first_cast(graph: Graph, rate: str | None, first: dict[tuple[TensorId, int], str]) -> str | None:
+    """The first of the equal casts of one learning rate: a weight of another dtype than float32 gets its own cast."""
+    node = parse_tensor_name(rate).node if rate else ""
+    if not rate or graph.type(node) != "Cast":
+        return rate
+    return first.setdefault((graph.inputs(node)[0], graph.nodes[node].attr["DstT"].type), rate)
 
 
 def _effect(graph: Graph, imported: ImportedGraph, state: VariableUses, name: str) -> Effect:

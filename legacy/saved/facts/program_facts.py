@@ -13,13 +13,14 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.analysis.effects import RATES
 from legacy.saved.facts.analysed_step import AnalysedStep
 from legacy.saved.facts.combining import combining_rows
 from legacy.saved.facts.decays import Decays
 from legacy.saved.facts.learning_rates import find_learning_rates
 from legacy.saved.facts.losses import loss_rows
 from legacy.saved.facts.rows import Row, Sections
-from legacy.saved.facts.update_rules import update_rule_rows
+from legacy.saved.facts.update_rules import held_constants, update_rule_rows
 from legacy.saved.facts.update_sources import UpdateSources
 from legacy.saved.facts.variable_updates import VariableUpdate
 from legacy.saved.facts.watch import sentences
@@ -81,6 +82,9 @@ class _ProgramFacts:
         self._decays = Decays(self._analysed.cutter, sorted(crossings))
         self._whole, self._trained = saved.graph, found.trained
         self._changed = {name for phase in self._plan.phases for effect in phase.effects for name in effect.writes}
+        effects = [effect for phase in self._plan.phases for effect in phase.effects]
+        held = {name: word for e in effects for name, word in held_constants(self._analysed, e).items()}
+        self._held = {name: "learning rate" if word in RATES else word for name, word in held.items()}
         self._update_sources = [UpdateSources(self._graph, phase) for phase in self._analysed.phases]
 
     def sections(self) -> Sections:
@@ -198,9 +202,8 @@ class _ProgramFacts:
             return "sum of gradients"
         if variable.role == "statistic" and variable.name not in self._changed:
             return "not changed by a step"
-        rates = {self._plan.aliases.get(e.learning_rate or "") for phase in self._plan.phases for e in phase.effects}
-        if variable.role == "slot" and not variable.of and variable.name in rates:
-            return "learning rate"
+        if variable.role == "slot" and not variable.of and variable.name in self._held:
+            return self._held[variable.name]
         owner = f" of tower {variable.tower}" if variable.tower is not None else ""
         return variable.role + (" of " + variable.of if variable.of else owner)
 

@@ -6,6 +6,7 @@ import collections
 
 import numpy as np
 
+from legacy.saved.analysis.effects import RATES
 from legacy.saved.facts.analysed_step import AnalysedStep
 from legacy.saved.facts.clipping import CLIPPING_SCOPES
 from legacy.saved.facts.whole_graph import scalar_constant
@@ -50,16 +51,40 @@ def _constants(analysed: AnalysedStep, phase: Phase, effect: Effect) -> str:
         return "-"  # gradients times the learning rate, row by row
     if not op_types.is_apply(effect.op):
         return _constants_by_hand(analysed, phase, effect)
-    arguments = [argument.name for argument in analysed.imported.definition(effect.node).input_arg]
     texts = []
-    for argument, tensor in zip(arguments[len(effect.writes) :], effect.values):
+    held = {argument: variable for variable, argument in held_constants(analysed, effect).items()}
+    for argument, tensor in _arguments(analysed, effect):
         constant = analysed.imported.constant(*parse_tensor_name(tensor))
         if constant is not None and np.ndim(constant) == 0:
             texts.append(f"{argument}={float(constant):g}")
+        elif argument in held and argument not in RATES:
+            texts.append(f"{argument} in {held[argument]}")
     attributes = analysed.graph.nodes[effect.node].attr
     if "use_nesterov" in attributes and attributes["use_nesterov"].b:
         texts.append("nesterov")
     return ", ".join(texts) or "-"
+
+
+def held_constants(analysed: AnalysedStep, effect: Effect) -> dict[str, str]:
+    """Returns {variable: argument of the rule} of a rule's constants that are in variables, which no step changes.
+
+    A program assigns them between its runs, such as a momentum that begins small.
+
+    Args:
+      analysed: the step.
+      effect: the update op.
+    """
+    if not op_types.is_apply(effect.op):
+        return {}
+    changed = {name for phase in analysed.plan.phases for other in phase.effects for name in other.writes}
+    found = [(analysed.plan.aliases.get(tensor), argument) for argument, tensor in _arguments(analysed, effect)]
+    return {name: argument for name, argument in found if name is not None and name not in changed}
+
+
+def _arguments(analysed: AnalysedStep, effect: Effect) -> list[tuple[str, str]]:
+    """(name, tensor) of what an update op takes besides its variables."""
+    names = [argument.name for argument in analysed.imported.definition(effect.node).input_arg]
+    return list(zip(names[len(effect.writes) :], effect.values))
 
 
 def _constants_by_hand(analysed: AnalysedStep, phase: Phase, effect: Effect) -> str:

@@ -22,6 +22,17 @@ def test_an_update_rule_names_its_gradient_and_learning_rate():
     assert effect.condition is None
 
 
+def test_weights_that_are_no_float32_have_one_learning_rate():
+    def build():
+        weights = [v1.get_variable(name, initializer=tf.ones([2], tf.float64), use_resource=False) for name in "wv"]
+        gradients = [tf.ones([2], tf.float64) for _ in weights]
+        v1.train.GradientDescentOptimizer(0.1).apply_gradients(zip(gradients, weights))
+
+    effects = described(build)[2]
+    (rate,) = {effect.learning_rate for effect in effects.values()}  # of two equal casts, the first
+    assert rate.startswith("GradientDescent/update_w/")
+
+
 def test_a_scatter_names_its_updates_and_a_plain_assignment_nothing():
     def build():
         w = variable("w")

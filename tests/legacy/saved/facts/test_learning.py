@@ -15,7 +15,9 @@ from tests.legacy.saved.programs import saved_two_towers
 v1 = tf.compat.v1
 
 
-def analysed(make_rate=lambda step: 0.5, clip=None, nesterov=False, penalty=False, by_hand=False):
+def analysed(
+    make_rate=lambda step: 0.5, momentum=lambda: 0.75, clip=None, nesterov=False, penalty=False, by_hand=False
+):
     """The analysed step of one tower that minimizes sum(x * w) with a momentum optimizer."""
 
     def build():
@@ -29,7 +31,7 @@ def analysed(make_rate=lambda step: 0.5, clip=None, nesterov=False, penalty=Fals
         if by_hand:
             update = v1.assign_sub(w, 0.5 * gradient)
         else:
-            optimizer = v1.train.MomentumOptimizer(make_rate(step), 0.75, use_nesterov=nesterov)
+            optimizer = v1.train.MomentumOptimizer(make_rate(step), momentum(), use_nesterov=nesterov)
             update = optimizer.apply_gradients([(gradient, w)])
         tf.group(update, v1.assign_add(step, 1), name="train")
 
@@ -91,6 +93,11 @@ def test_update_rules_with_their_constants(nesterov, ending):
     (row,) = update_rule_rows(analysed(nesterov=nesterov))
     assert (row["rule"], row["variables"]) == ("Momentum", "1")
     assert row["constants"] == "lr=0.5, " + ending
+
+
+def test_a_constant_that_a_variable_holds_is_named():
+    held = analysed(momentum=lambda: v1.get_variable("slowness", initializer=0.5, use_resource=False))
+    assert [row["constants"] for row in update_rule_rows(held)] == ["lr=0.5, momentum in slowness"]
 
 
 def test_rows_are_clipped_and_their_indices_are_not():

@@ -118,7 +118,8 @@ def test_roles_of_variables_that_hold_no_weight():
         x = v1.placeholder(tf.float32, [2], "x")
         (gradient,) = tf.gradients(tf.reduce_sum(x * w * scale, name="loss"), [w])
         tf.group(v1.assign_add(total, gradient), v1.assign_add(count, 1), name="add")
-        v1.train.GradientDescentOptimizer(rate).apply_gradients([(total / 2.0, w)], name="train")
+        slowness = v1.get_variable("slowness", initializer=0.5, use_resource=False)
+        v1.train.MomentumOptimizer(rate, slowness).apply_gradients([(total / 2.0, w)], name="train")
 
     assert roles(build) == {
         "w": "weight",
@@ -126,4 +127,6 @@ def test_roles_of_variables_that_hold_no_weight():
         "count": "step counter",
         "rate": "learning rate",
         "scale": "not changed by a step",
+        "slowness": "momentum",
+        "w/Momentum": "slot of w",
     }
