@@ -233,20 +233,35 @@ class Graph:
         return self._edges[users, controls]
 
     def frames(self) -> set[str]:
-        """Returns the nodes inside `while` loops, from their Enter to just before their Exit."""
-        return self._region(ENTERS, EXITS)
+        """Returns the nodes inside `while` loops, from their Enter to just before their Exit.
+
+        The Exit of a loop that is in another loop, and what follows it there, are inside of the other one.
+        """
+        if ENTERS not in self._regions:
+            depths = self._loop_depths()
+            self._regions[ENTERS] = {name for name, depth in depths.items() if depth > 0}
+        return self._regions[ENTERS]
+
+    def _loop_depths(self) -> Dict[str, int]:
+        """Returns {node: number of `while` loops that it is in}; an Exit is outside of its own."""
+        depths: Dict[str, int] = {}
+        of_controls: Dict[int, int] = {}  # many nodes share one list of control inputs
+        for name in self.order(self.nodes):
+            controls = self.controls(name)
+            if id(controls) not in of_controls:
+                of_controls[id(controls)] = max((depths.get(control, 0) for control in controls), default=0)
+            around = max((depths.get(tensor.node, 0) for tensor in self._inputs[name]), default=0)
+            step = 1 if self._types[name] in ENTERS else -1 if self._types[name] in EXITS else 0
+            depths[name] = max(max(around, of_controls[id(controls)]) + step, 0)
+        return depths
 
     def branches(self) -> set[str]:
         """Returns the nodes inside `cond` branches, from their Switch to just before their Merge."""
-        return self._region(SWITCHES, MERGES + EXITS)
-
-    def _region(self, starts: Tuple[str, ...], ends: Tuple[str, ...]) -> Set[str]:
-        """Returns, and keeps, the nodes reached from op types `starts` without passing one of `ends`."""
-        if starts not in self._regions:
-            first = [name for name in self.nodes if self.type(name) in starts]
-            outside = {name for name in self.nodes if self.type(name) in ends}
-            self._regions[starts] = _reached(self._neighbours(True, True), first, outside) - outside
-        return self._regions[starts]
+        if SWITCHES not in self._regions:
+            first = [name for name in self.nodes if self.type(name) in SWITCHES]
+            outside = {name for name in self.nodes if self.type(name) in MERGES + EXITS}
+            self._regions[SWITCHES] = _reached(self._neighbours(True, True), first, outside) - outside
+        return self._regions[SWITCHES]
 
 
 def _reached(edges: Mapping[str, List[List[str]]], names: Iterable[str], stop: Collection[str] = ()) -> Set[str]:

@@ -38,6 +38,23 @@ def test_orders_loops_and_knows_what_is_inside():
     assert "loop/mul" in inside and "y" not in inside and "x" not in inside
 
 
+def test_what_follows_an_inner_loop_is_inside_of_the_outer_one():
+    def build():
+        def body(turn, x):
+            _, y = v1.while_loop(lambda i, y: i < 2, lambda i, y: (i + 1, y * x), [0, x], name="inner")
+            return turn + 1, tf.identity(y, name="after")
+
+        _, z = v1.while_loop(lambda turn, _: turn < 3, body, [0, v1.placeholder(tf.float32, [])], name="outer")
+        tf.identity(z, name="end")
+
+    graph = graph_of(build)
+    inside = graph.frames()
+    exits = {name for name in graph.nodes if graph.type(name) == "Exit"}
+    assert {"outer/after", "outer/inner/mul"} <= inside and "end" not in inside
+    assert {name.startswith("outer/inner/") for name in exits & inside} == {True}
+    assert {name.startswith("outer/inner/") for name in exits - inside} == {False}
+
+
 def test_refuses_an_order_that_runs_in_circles():
     graph = graph_of(lambda: tf.identity(tf.constant(1.0, name="a"), name="b"))
     assert graph.order({"a", "b"}) == ["a", "b"]
