@@ -68,7 +68,10 @@ def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate
         more = counted(len(phase.races) - MOST_LISTED, "more race", "more races")
         yield f"and {more} of {phase.train_op}, of the same kinds (--json)"
     if not phase.losses:
-        yield f"{phase.train_op}: the gradient graph does not tell what is minimized; losses are not compared"
+        trained = [tower for tower, gradients in enumerate(phase.gradients) if gradients]
+        unknown = "the gradient graph does not tell what is minimized"
+        of_one = f"the loss of tower {trained[0]} alone is differentiated" if len(trained) == 1 < towers else unknown
+        yield f"{phase.train_op}: {of_one}; losses are not compared"
     if abs(phase.loss_scale * towers - 1) < WEIGHT_TOLERANCE and towers > 1:
         yield f"{phase.train_op}: each tower's loss counts 1/{towers}: its sum over towers is a mean"
     kept = [combine for combine in phase.combine if combine.kind == "kept as written"]

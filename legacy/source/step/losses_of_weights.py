@@ -42,6 +42,14 @@ def _with_minimized(plan: Plan, graph: Graph, phase: Phase) -> Phase:
     return dataclasses.replace(phase, other_losses=others)
 
 
+def require_losses(phase: Phase) -> None:
+    """Raises `Unwritten` if the graph does not tell what each tower minimizes in a train op."""
+    if not phase.losses:
+        trained = [tower for tower, gradients in enumerate(phase.gradients) if gradients]
+        alone = f"{phase.train_op} differentiates the loss of tower {trained[0]} alone" if len(trained) == 1 else ""
+        raise Unwritten("loss: " + (alone or "the gradients do not tell what is minimized"))
+
+
 def losses_of_weights(plan: Plan, graph: Graph, phase: Phase, tower: int) -> Dict[str, Tuple[int, ...]]:
     """Finds the losses that each weight's gradient is of: one, or several whose sum is minimized.
 

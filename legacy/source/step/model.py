@@ -27,6 +27,7 @@ from legacy.source.definitions.recovery import Recovery
 from legacy.source.lines.complements import name_complements
 from legacy.source.lines.statements import Statement, build_statements, shared_data_first
 from legacy.source.step.input_names import InputNames, input_names
+from legacy.source.step.losses_of_weights import require_losses
 from legacy.source.step.statistics import ASSIGNS, EACH_TOWER, Proposal, Statistics
 from legacy.source.step.towers import NOW, Towers, parts_of_tower
 
@@ -107,8 +108,7 @@ def recover_model(
     Raises:
       Unwritten: the model cannot be said.
     """
-    if not phase.losses:
-        raise Unwritten("loss: the gradients do not tell what is minimized")
+    require_losses(phase)
     names = names or input_names(plan)
     towers = Towers(plan, graph, phase, statistics, initializers, counters, names)
     recovery, (loss, *updates) = towers.recover(0)

@@ -10,7 +10,7 @@ from legacy.source.basics.unwritten import Unwritten
 from legacy.source.step.clipping import clipping_after, clipping_of_towers
 from legacy.source.step.derivatives import weight_gradients
 from legacy.source.step.learning import combining
-from legacy.source.step.losses_of_weights import losses_of_weights
+from legacy.source.step.losses_of_weights import losses_of_weights, require_losses
 from workloads.lifted.plan import indices_label, is_indices_label, weight_of_label
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ def _path(plan: Plan, graph: Graph, phase: Phase, numbers: Mapping[str, Tuple[in
 
 def _of_all_towers(plan: Plan, graph: Graph, phase: Phase) -> Dict[str, Name]:
     """Returns the tensors of all towers: their losses, and their gradients as differentiation gives them."""
+    require_losses(phase)
     found: Dict[str, Name] = {}
     for tower in range(plan.towers):
         raw = weight_gradients(plan, graph, phase, tower)

@@ -10,7 +10,7 @@ from legacy.source.step.known_statistics import find_known
 from legacy.source.update.paths import find_path
 from legacy.source.update.shared import find_shared_factor, with_results
 from tests.legacy.source import test_trained_updates as programs
-from tests.legacy.variants.programs import lifted, split_batch, sum_of_squares, towers, weights
+from tests.legacy.variants.programs import apply, lifted, split_batch, sum_of_squares, towers, weights
 from workloads.lifted.plan import indices_label
 
 v1 = tf.compat.v1
@@ -93,3 +93,16 @@ def test_an_update_needs_results_of_towers_that_follow_from_no_gradient(tmp_path
     ((one, other),) = with_results(lift.plan, lift.graph, phase, phase.effects, tensors).early
     assert one.startswith("tower_0/Mean") and other.startswith("tower_1/Mean")
     assert with_results(lift.plan, lift.graph, phase, phase.effects, [*tensors, one, other]).early == []
+
+
+def test_a_train_op_of_one_tower_is_refused_by_its_name(tmp_path):
+    """Each tower has an optimizer of its own, as asynchronous workers that meet a central model between their steps."""
+
+    def build():
+        xs = split_batch()
+        updates = towers(lambda i: apply(tf.gradients(sum_of_squares(xs[i]), [weights()])[0]))
+        return [tf.group(update, name=name) for update, name in zip(updates, ("first", "second"))][0]
+
+    lift = lifted(build, tmp_path, train_op=["first", "second"]).job.workload
+    with pytest.raises(Unwritten, match="loss: first differentiates the loss of tower 0 alone"):
+        find_path(lift.plan, lift.graph, lift.plan.phases[0])

@@ -36,6 +36,7 @@ def warnings(
     changed=True,
     races=(),
     parts=((), ()),
+    gradients=(),
 ):
     """The sentences of "watch" for a plan made by hand."""
     combine = [Combine("w", kind, "sum:0", 1.0, list(map(list, parts)))]
@@ -43,6 +44,7 @@ def warnings(
         train_op="train",
         races=list(races),
         losses=losses,
+        gradients=list(gradients),
         loss_scale=loss_scale,
         shared_loss=False,
         combine=combine,
@@ -83,6 +85,10 @@ def test_nothing_to_watch_for_in_a_mean():
     "options, text",
     [
         ({"losses": ()}, "train: the gradient graph does not tell what is minimized; losses are not compared"),
+        (
+            {"losses": (), "gradients": ({}, {"w": "g:0"})},
+            "train: the loss of tower 1 alone is differentiated; losses are not compared",
+        ),
         ({"notes": ["the loss has a shape"]}, "the loss has a shape"),
         ({"loss_scale": 0.5}, "train: each tower's loss counts 1/2: its sum over towers is a mean"),
         ({"kind": "sum"}, "train: gradients are summed"),
