@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from workloads.frame import Frame, Tensors
 
+    #: A scalar, or several.
+    _OneOrSeveral = Union[tf.Tensor, Sequence[tf.Tensor]]
     #: Function of a scope and a batch. Returns a replica's loss; or a list that begins with the loss and goes on with
     #: further losses, or tensors from which the train op computes a common factor of all replicas' losses.
     Loss = Callable[[Scope, Tensors], Union[tf.Tensor, Sequence[tf.Tensor]]]
@@ -70,13 +72,15 @@ class StepScope(Scope):
         else:
             self.updates[name] = value
 
-    def gradients(self, loss: tf.Tensor, weights: Sequence[str], factor: Optional[tf.Tensor] = None) -> List[Any]:
+    def gradients(
+        self, loss: _OneOrSeveral, weights: Sequence[str], factor: Optional[_OneOrSeveral] = None
+    ) -> List[Any]:
         """Differentiates a loss. Where a gradient is a sum, its terms are added in a fixed order.
 
         Args:
-          loss: scalar.
+          loss: scalar; or several, whose sum is differentiated.
           weights: names of variables.
-          factor: scalar by which the loss is multiplied; None for 1.
+          factor: scalar by which the loss is multiplied, or one for each of several; None for 1.
 
         Returns:
           The gradient with respect to each weight; zeros for a weight that the loss does not depend on.

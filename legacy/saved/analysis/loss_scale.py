@@ -29,6 +29,7 @@ def loss_scale(
     members: Collection[str],
     losses: Sequence[TensorId],
     combined: Collection[float] = (),
+    others: Sequence[Sequence[TensorId]] = (),
 ) -> float:
     """Returns the weight of each tower's loss in what is differentiated.
 
@@ -40,6 +41,7 @@ def loss_scale(
       members: nodes that one train op runs.
       losses: see `find_losses`.
       combined: factors by which sums of the towers' gradients are multiplied.
+      others: further rows of losses.
 
     Returns:
       1/N for a mean of N towers' losses, or for losses that are divided by N before they are differentiated; the
@@ -50,7 +52,7 @@ def loss_scale(
         return 1.0
     for target in differentiated(graph, members):
         if towers.is_shared(target):
-            return _derivative(cutter, TensorId(target, 0), losses)
+            return _derivative(cutter, TensorId(target, 0), [tensor for row in (losses, *others) for tensor in row])
     for factor in _constant_factors(graph, imported, losses[0].node):
         if any(abs(factor * scale * towers.count - 1) < SCALE_TOLERANCE for scale in {1.0, *combined}):
             return factor
@@ -68,7 +70,7 @@ def _constant_factors(graph: Graph, imported: ImportedGraph, name: str) -> Itera
 
 
 def _derivative(cutter: Cutter, target: TensorId, losses: Sequence[TensorId]) -> float:
-    """Returns the change of `target` when all elements of the first tower's loss change from 0 to 1, the others at 0.
+    """Returns the change of `target` when all elements of the first loss change from 0 to 1, the others at 0.
 
     If the function cannot be run, 1.
     """

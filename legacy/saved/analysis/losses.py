@@ -21,6 +21,11 @@ v1 = tf.compat.v1
 
 #: Ops that hand the derivative by their result on to an input as it is, where shapes are equal.
 PASSES_DERIVATIVE = ("Add", "AddV2", "AddN", "Sub", "Identity")
+#: Ops that add all elements of their first input up.
+_REDUCTIONS = ("Sum", "Mean")
+#: Ops that a sum of all towers' terms is made of, and ops that multiply all of it by a constant.
+_SUMS = ("Sum", "Add", "AddV2", "AddN", "Identity", "Pack", "ConcatV2", "ExpandDims")
+_FACTORS = ("Mean", "Mul", "RealDiv")
 
 
 class TowerLosses(NamedTuple):
@@ -58,9 +63,10 @@ def find_losses(graph: Graph, towers: Towers, members: Collection[str]) -> Tower
         if tower is not None:
             found[tower].append(_without_zero(graph, TensorId(target, 0)))
         elif towers.is_shared(target):
-            for one, tensor in _nearest_of_towers(graph, towers, target).items():
-                if not found[one]:
-                    found[one].append(tensor)
+            terms = _terms_of_towers(graph, towers, target)
+            terms = terms or {one: [tensor] for one, tensor in _nearest_of_towers(graph, towers, target).items()}
+            for one, tensors in terms.items():
+                found[one] = found[one] or tensors
     rows = list(zip(*(list(dict.fromkeys(found[tower])) for tower in range(towers.count))))
     return TowerLosses(list(rows[0]), [list(row) for row in rows[1:]]) if rows else TowerLosses([], [])
 
@@ -148,6 +154,27 @@ def _other_addends(graph: Graph, name: str, terms: Collection[str]) -> int:
             else:
                 others += 1
     return others
+
+
+def _terms_of_towers(graph: Graph, towers: Towers, target: str) -> dict[int, list[TensorId]]:
+    """Returns {tower: its terms} of a multiple of a sum to which every tower adds as many; {} of anything else."""
+    found: dict[int, list[TensorId]] = {tower: [] for tower in range(towers.count)}
+    todo, seen = [target], {target}
+    while todo:
+        name = todo.pop(0)
+        is_whole = not todo and not any(found.values())  # a factor on some of the terms would be their weight
+        if graph.type(name) not in (_SUMS + _FACTORS if is_whole else _SUMS):
+            return {}
+        terms = graph.inputs(name)[:1] if graph.type(name) in _REDUCTIONS else graph.inputs(name)
+        for tensor in [tensor for tensor in terms if graph.type(tensor.node) != "Const"]:
+            tower = towers.tower_of(tensor.node)
+            if tower is not None:
+                found[tower].append(_without_zero(graph, tensor))
+            elif tensor.node not in seen:
+                seen.add(tensor.node)
+                todo.append(tensor.node)
+    counts = {len(dict.fromkeys(own)) for own in found.values()}
+    return found if len(counts) == 1 and 0 not in counts else {}
 
 
 def _nearest_of_towers(graph: Graph, towers: Towers, target: str) -> dict[int, TensorId]:

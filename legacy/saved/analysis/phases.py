@@ -106,7 +106,8 @@ def phase_plan(context: Context, phase: PhaseParts, aliases: dict[str, str], var
 def _loss_scale(context: Context, phase: PhaseParts, cutter: Cutter, combine: list[Combine]) -> float:
     """The weight of each tower's loss in what is differentiated."""
     scales = {entry.scale for entry in combine if entry.kind == "sum"}
-    return loss_scale(context.graph, context.imported, context.towers, cutter, phase.members, phase.losses, scales)
+    given = (context.graph, context.imported, context.towers, cutter, phase.members)
+    return loss_scale(*given, phase.losses, scales, phase.other_losses)
 
 
 def leak_notes(context: Context, analysed: list[PhaseParts]) -> Iterator[str]:

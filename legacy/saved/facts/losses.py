@@ -17,7 +17,9 @@ def loss_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
             if phase.shared_loss and analysed.imported.shape(*parse_tensor_name(tensor)) != ():
                 text = "the first tower's part of one loss that all towers' results make"
             terms = [(term, _term_text(analysed, term)) for term in _terms(analysed, parse_tensor_name(tensor)[0])]
-            rows += [{"train op": phase.train_op, "term": n, "is": t} for n, t in [(tensor, text)] + terms]
+            others = [(row[0], "another loss of the first tower" + _factor_text(phase)) for row in phase.other_losses]
+            found = [(tensor, text), *terms, *others]
+            rows += [{"train op": phase.train_op, "term": name, "is": is_} for name, is_ in found]
         rows += [
             {
                 "train op": phase.train_op,

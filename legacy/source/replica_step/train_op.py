@@ -69,8 +69,9 @@ def train_op_text(update: WrittenUpdate, functions: str, style: str = "standalon
     body += textwrap.dedent("\n".join(update.factor.lines)).splitlines()
     if path.scale != 1.0:
         body.append(f"seed = tf.constant({literal_text(np.float32(path.scale))})")
-    seed = ", seed" if path.scale != 1.0 else ", factor" if update.factor.lines else ""
-    for name, group in zip(minimized, update.groups):
+    for name, group, numbers in zip(minimized, update.groups, path.weights_of_losses()):
+        seed = ", seed" if path.scale != 1.0 else ", factor" if update.factor.lines else ""
+        seed = f", [seed] * {len(numbers)}" if path.scale != 1.0 and len(numbers) > 1 else seed
         assign = "gradients += " if group != update.groups[0] else "gradients = "
         body.append(assign + DIFFERENTIATE[style].format(loss=name, group=group, seed=seed))
     if has_rows(functions) and path.rows:

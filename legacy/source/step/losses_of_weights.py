@@ -71,14 +71,14 @@ def losses_of_weights(plan: Plan, graph: Graph, phase: Phase, tower: int) -> Dic
         return dict.fromkeys(weights, (0,))
     starts = differentiations(graph, graph.ancestors([phase.train_op]))
     losses = losses_of_tower(phase, tower)
-    numbers = {root: _number_of(graph, targets, losses) for root, targets in starts.items()}
+    numbers = {root: _numbers_of(graph, targets, losses) for root, targets in starts.items()}
     found: Dict[str, Tuple[int, ...]] = {}
     for name, tensor in weights.items():
         before = graph.ancestors([parse_tensor_name(tensor).node], controls=False)
-        own = {number for root, number in numbers.items() if root in before}
-        if not own or None in own:
+        own = [found_of_root for root, found_of_root in numbers.items() if root in before]
+        if not own or not all(own):
             raise Unwritten(f"loss: the graph does not tell of which loss the gradient of {name!r} is")
-        found[name] = tuple(sorted(number for number in own if number is not None))
+        found[name] = tuple(sorted(set().union(*own)))
     return differentiated_together(graph, losses, found)
 
 
@@ -106,11 +106,11 @@ def differentiated_together(
     return result
 
 
-def _number_of(graph: Graph, targets: Sequence[str], losses: Sequence[str]) -> int | None:
-    """Returns the number of the loss that is differentiated, or that what is differentiated is made from."""
+def _numbers_of(graph: Graph, targets: Sequence[str], losses: Sequence[str]) -> List[int]:
+    """Returns the numbers of the losses that are differentiated, or that what is differentiated is made from."""
     nodes = [parse_tensor_name(tensor).node for tensor in losses]
     found = [number for number, node in enumerate(nodes) if node in targets]
-    if not found:
-        before = graph.ancestors(targets, controls=False)
-        found = [number for number, node in enumerate(nodes) if node in before]
-    return found[0] if len(found) == 1 else None
+    if found:
+        return found
+    before = graph.ancestors(targets, controls=False)
+    return [number for number, node in enumerate(nodes) if node in before]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
+from legacy.saved.analysis.losses import differentiated
 from legacy.source.basics.expressions import Name
 from legacy.source.basics.rendering import literal_text
 from legacy.source.basics.unwritten import Unwritten
@@ -69,7 +70,7 @@ def find_path(plan: Plan, graph: Graph, phase: Phase) -> GradientPath:
     of_towers = [losses_of_weights(plan, graph, phase, tower) for tower in range(plan.towers)]
     numbers = {name: number for own in reversed(of_towers) for name, number in own.items()}
     path = _path(plan, graph, phase, numbers)
-    if phase.other_losses and path.scale != 1.0:
+    if phase.other_losses and path.scale != 1.0 and len(differentiated(graph, graph.ancestors([phase.train_op]))) > 1:
         raise Unwritten("loss: several are minimized, each made of all towers' losses")
     return path._replace(losses=[numbers[name] for name in path.weights])
 

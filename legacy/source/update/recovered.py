@@ -144,9 +144,10 @@ def recover_updates(plan: Plan, graph: Graph, initializers: Mapping[str, str], r
 def _named_groups(phase: Phase, path: GradientPath, alone: bool, groups: Dict[str, List[str]]) -> List[str]:
     """Returns the names of lists of a train op's weights, one for each set of losses, which it adds to `groups`."""
     names: List[str] = []
-    for numbers, weights in path.weights_of_losses().items():
+    sets = path.weights_of_losses()
+    for numbers, weights in sets.items():
         wanted = "WEIGHTS" if alone else identifier(phase.train_op).upper() + "_WEIGHTS"
-        wanted += "_OF_" + "_AND_".join(map(loss_name, numbers)).upper() if phase.other_losses else ""
+        wanted += "_OF_" + "_AND_".join(map(loss_name, numbers)).upper() if len(sets) > 1 else ""
         known = [name for name, others in groups.items() if others == weights]
         names.append(known[0] if known else free_name(wanted, groups))
         groups[names[-1]] = weights

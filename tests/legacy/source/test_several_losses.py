@@ -143,7 +143,7 @@ def recommended(differentiate):
 def test_a_loss_and_a_penalty_on_its_rows_are_differentiated_together(tmp_path):
     setup = lifted(recommended(differentiated_at_once), tmp_path)
     source = source_of(setup, "workload")
-    assert "scope.gradients([loss, loss2], WEIGHTS_OF_LOSS_AND_LOSS2)" in source.text
+    assert "scope.gradients([loss, loss2], WEIGHTS)" in source.text
     assert "have the old graph's bits" in source.text
     assert_port_verified(setup, tmp_path, source)
     assert_trains_alike(setup, tmp_path)
@@ -151,7 +151,7 @@ def test_a_loss_and_a_penalty_on_its_rows_are_differentiated_together(tmp_path):
 
 def test_gradients_that_the_program_added_itself_may_differ_by_rounding(tmp_path):
     source = source_of(lifted(recommended(differentiated_apart), tmp_path), "workload")
-    assert "scope.gradients([loss, loss2], WEIGHTS_OF_LOSS_AND_LOSS2)" in source.text
+    assert "scope.gradients([loss, loss2], WEIGHTS)" in source.text
     assert "differs by rounding" in source.text or "differ by rounding" in source.text
 
 
@@ -177,3 +177,34 @@ def test_a_loss_that_does_not_depend_on_a_weight_is_differentiated_with_the_othe
     assert differentiated_together(graph, ["data:0", "penalty:0"], {"w": (0,), "rows": (0, 1)}) == together
     apart = {"w": (0, 1), "rows": (1,)}
     assert differentiated_together(graph, ["data:0", "penalty:0"], apart) == apart
+
+
+def stages():
+    """One loss of all towers' stages, as pose networks have it: sums over what each stage of each tower is off."""
+    xs, w, w2 = split_batch(), weight("w", [3, 3]), weight("w2", [3, 3])
+    losses = []
+
+    def tower(number):
+        first = tf.tanh(tf.matmul(xs[number], w))
+        second = tf.matmul(first, w2)
+        losses.extend(tf.nn.l2_loss(stage - xs[number]) for stage in (first, second))
+
+    towers(tower)
+    return v1.train.AdamOptimizer(0.125).minimize(tf.reduce_sum(losses) / (TOWERS * BATCH), var_list=[w, w2])
+
+
+@pytest.mark.parametrize("style", ["workload", "standalone"])
+def test_the_terms_of_one_loss_of_all_towers_are_each_towers_losses(style, tmp_path):
+    setup = lifted(stages, tmp_path)
+    (phase,) = setup.job.workload.plan.phases
+    assert [phase.losses, *phase.other_losses] == [
+        [f"tower_{t}/{loss}:0" for t in (0, 1)] for loss in ("L2Loss", "L2Loss_1")
+    ]
+    assert phase.shared_loss and phase.loss_scale == 1 / (TOWERS * BATCH)
+    source = source_of(setup, style)
+    assert "    loss, loss2 = tower_loss(scope, batch)\n    seed = tf.constant(0.125)\n" in source.text
+    assert "([loss, loss2], " in source.text and ", [seed] * 2" in source.text and "WEIGHTS = [" in source.text
+    if style == "workload":
+        assert_port_verified(setup, tmp_path, source)
+    else:
+        assert_trains_alike(setup, tmp_path, source)

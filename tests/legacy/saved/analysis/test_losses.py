@@ -91,6 +91,32 @@ def test_a_loss_of_all_towers_is_followed_back_to_theirs_and_weighted_by_its_der
     assert found(towers_with(gradient_of_sum)) == ([("tower_0/loss", 0), ("tower_1/loss", 0)], factor)
 
 
+@pytest.mark.parametrize(
+    "total, has_rows",
+    [
+        (lambda first, second: tf.reduce_sum([*first, *second]) / 8.0, True),
+        (lambda first, second: tf.reduce_mean([first[0], second[0], first[1], second[1]]), True),
+        (lambda first, second: tf.add_n(first) + tf.add_n(second) * 0.5, False),  # terms of different weights
+        (lambda first, second: tf.add_n(first) + second[1], False),  # one tower has more of them
+    ],
+)
+def test_the_terms_of_a_sum_over_all_towers_are_losses_of_theirs(total, has_rows):
+    second = []
+
+    def with_second(loss):
+        second.append(tf.square(loss, name="second"))
+        return loss
+
+    def gradient(first, w):
+        return tf.gradients(tf.identity(total(first, second), name="whole"), [w])[0]
+
+    context = Context(traced(towers_with(gradient, with_second)))
+    found = losses.find_losses(context.graph, context.towers, context.graph.ancestors(["train"]))
+    if has_rows:
+        assert found.main == [("tower_0/loss", 0), ("tower_1/loss", 0)]
+    assert found.others == ([[("tower_0/second", 0), ("tower_1/second", 0)]] if has_rows else [])
+
+
 def test_a_loss_of_all_towers_that_cannot_be_run_with_made_up_losses_counts_once():
     def gradient_of_checked_sum(tensors, w):
         whole = tf.multiply(tf.add_n(tensors), 0.25, name="weighted")

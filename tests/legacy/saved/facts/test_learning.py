@@ -46,6 +46,22 @@ def test_a_loss_and_its_terms():
     ]
 
 
+def test_the_page_has_all_losses_that_a_tower_adds_to_one_of_all_towers():
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        losses = []
+        for tower, x in enumerate(tf.split(v1.placeholder(tf.float32, [4, 2], "x"), 2)):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                losses += [tf.nn.l2_loss(x * w, name="first"), tf.nn.l2_loss(x + w, name="second")]
+        whole = tf.divide(tf.reduce_sum(losses), 8.0, name="whole")
+        v1.train.GradientDescentOptimizer(0.5).minimize(whole, name="train")
+
+    found = analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"])
+    rows = {row["term"]: row["is"] for row in loss_rows(AnalysedStep(found))}
+    assert rows["tower_0/first:0"] == "the loss of the first tower, counted 0.125 times"
+    assert rows["tower_0/second:0"] == "another loss of the first tower, counted 0.125 times"
+
+
 @pytest.mark.parametrize("around", [lambda x: tf.expand_dims(x, 0), lambda x: tf.reshape(x, [1]), lambda x: 0.5 * x])
 def test_the_terms_of_a_reshaped_or_scaled_sum(around):
     def build():
