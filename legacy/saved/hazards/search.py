@@ -12,6 +12,7 @@ from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.hazards import (
     examples,
     inputs,
+    logits,
     penalties,
     placement,
     reports,
@@ -40,6 +41,7 @@ GRAPH_CHECKS = (
     inputs.unused_targets,
     inputs.kept_for_dropped,
     inputs.inactive_dropout,
+    logits.activated_logits,
 )
 #: Checks that need an analysis.
 ANALYSIS_CHECKS = (

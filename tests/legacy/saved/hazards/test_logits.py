@@ -1,0 +1,46 @@
+"""Logits that an activation made, each with a twin whose loss takes what the activation takes."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.logits import activated_logits
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def sparse(logits):
+    return v1.nn.sparse_softmax_cross_entropy_with_logits(labels=[0, 1], logits=logits, name="loss")
+
+
+def dense(logits):
+    return v1.nn.softmax_cross_entropy_with_logits(labels=tf.one_hot([0, 1], 3), logits=logits, name="loss")
+
+
+def found(activation, cross_entropy):
+    """The hazards of a program of one tower."""
+
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        logits = tf.matmul(v1.placeholder(tf.float32, [2, 4], "x"), w)
+        loss = tf.reduce_mean(cross_entropy(tf.reshape(activation(logits), [2, 3])))
+        tf.argmax(tf.nn.relu(logits), 1)  # an activation that the loss does not take
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    return list(activated_logits(WholeGraph(saved(traced(build), trainable_variables=["w"]))))
+
+
+@pytest.mark.parametrize("cross_entropy", [sparse, dense])
+@pytest.mark.parametrize(
+    "activation, kind", [(tf.nn.relu, "Relu"), (tf.nn.softmax, "Softmax"), (tf.sigmoid, "Sigmoid")]
+)
+def test_logits_that_an_activation_made_are_named(activation, kind, cross_entropy):
+    (hazard,) = found(activation, cross_entropy)
+    assert hazard.id == "LOGITS_ACTIVATED" and f"{kind} ({kind}) gives for logits: " in hazard.description
+
+
+@pytest.mark.parametrize("cross_entropy", [sparse, dense])
+@pytest.mark.parametrize("other", [tf.identity, lambda logits: tf.nn.relu(logits) - 1.0])
+def test_other_logits_are_not(other, cross_entropy):
+    assert found(other, cross_entropy) == []
