@@ -33,6 +33,9 @@ LAYERS = {
     "tf.nn.depthwise_conv2d",
     "tf.nn.max_pool2d",
     "tf.nn.avg_pool2d",
+    "tf.nn.conv3d",
+    "tf.nn.max_pool3d",
+    "tf.nn.avg_pool3d",
     "tf.nn.local_response_normalization",
     "tf.nn.batch_normalization",
     "tf.compat.v1.nn.fused_batch_norm",
@@ -47,7 +50,7 @@ LAYERS = {
 }
 #: Layers whose tensors have names, so that layers that are alike look alike.
 TAKE_NAMES = {name for name in LAYERS if name.startswith(("tf.nn.conv", "tf.nn.dep", "tf.nn.batch", "tf.compat"))}
-TAKE_NAMES |= {"fused_batch_norm", "tf.matmul", "tf.nn.max_pool2d", "tf.nn.avg_pool2d"}
+TAKE_NAMES |= {"fused_batch_norm", "tf.matmul", *(name for name in LAYERS if "_pool" in name)}
 #: The longest text of an expression that another one is put into.
 MOST_TEXT = 100
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 #: Words for functions, by the calls that they make.
 WORDS = {
     "tf.nn.conv2d": "conv",
+    "tf.nn.conv3d": "conv",
     "tf.nn.depthwise_conv2d": "depthwise",
     "tf.nn.conv2d_transpose": "deconv",
     "tf.matmul": "dense",
@@ -24,6 +25,7 @@ WORDS = {
     "tf.nn.batch_normalization": "norm",
     "tf.nn.embedding_lookup": "embed",
     "tf.nn.max_pool2d": "pool",
+    "tf.nn.max_pool3d": "pool",
     "lstm_cell": "lstm",
     "lstm_state": "lstm",
     "tf.nn.local_response_normalization": "lrn",
@@ -33,6 +35,7 @@ _NORMALIZES = "tf.nn.batch_normalization"
 #: The same in a sentence.
 LONG = {
     "tf.nn.conv2d": "a convolution",
+    "tf.nn.conv3d": "a convolution",
     "tf.nn.depthwise_conv2d": "a depthwise convolution",
     "tf.nn.conv2d_transpose": "a transposed convolution",
     "tf.matmul": "a dense layer",
@@ -43,6 +46,7 @@ LONG = {
     _NORMALIZES: "batch norm with its statistics",
     "tf.nn.embedding_lookup": "an embedding",
     "tf.nn.max_pool2d": "pooling",
+    "tf.nn.max_pool3d": "pooling",
     "lstm_cell": "an LSTM cell",
     "lstm_state": "an LSTM cell",
     "tf.nn.relu": "a rectifier",

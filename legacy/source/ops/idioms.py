@@ -261,6 +261,7 @@ IDIOMS: Dict[str, List[Callable[[OpView], Optional[Match]]]] = {
     "Mean": [match_empty_reduction, match_moments],
     "Mul": [match_lstm_cell, match_neutral],
     "PlaceholderWithDefault": [match_copy],
+    "Print": [match_copy],
     "RealDiv": [match_neutral],
     "Reshape": [match_same_reshape, match_tensordot],
     "Snapshot": [match_copy],

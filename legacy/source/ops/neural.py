@@ -30,30 +30,45 @@ FUNCTIONS = {
     ]
 }
 _POOLS = {"MaxPool": "tf.nn.max_pool2d", "AvgPool": "tf.nn.avg_pool2d"}
+_POOLS.update({"MaxPool3D": "tf.nn.max_pool3d", "AvgPool3D": "tf.nn.avg_pool3d"})
 
 
 def _plain(op: OpView) -> bool:
-    """Returns whether an op has the layout NHWC and no explicit padding."""
-    return op.attribute("data_format") == "NHWC" and op.attribute("padding") in ("SAME", "VALID")
+    """Returns whether an op has the layout NHWC, or NDHWC, and no explicit padding."""
+    return op.attribute("data_format") in ("NHWC", "NDHWC") and op.attribute("padding") in ("SAME", "VALID")
 
 
-def _pair(sizes: Sequence[int]) -> int | List[int]:
-    """Returns height and width of an NHWC attribute as one number if they are equal."""
-    height, width = int(sizes[1]), int(sizes[2])
-    return height if height == width else [height, width]
+def _sides(sizes: Sequence[int]) -> int | List[int]:
+    """Returns what an attribute says of the sides of an image, or of a volume, as one number if all are equal."""
+    sides = [int(size) for size in sizes[1:-1]]
+    return sides[0] if len(set(sides)) == 1 else sides
 
 
 def write_convolution(op: OpView) -> Expression | None:
     """Writes a 2-D convolution."""
     if not _plain(op):
         return None
-    strides, dilations = _pair(op.attribute("strides")), _pair(op.attribute("dilations"))
+    strides, dilations = _sides(op.attribute("strides")), _sides(op.attribute("dilations"))
     return call(
         "tf.nn.conv2d",
         *op.arguments(),
         strides=strides,
         padding=op.attribute("padding"),
         dilations=dilations if dilations != 1 else OMIT,
+    )
+
+
+def write_convolution_of_volumes(op: OpView) -> Expression | None:
+    """Writes a 3-D convolution."""
+    if not _plain(op):
+        return None
+    dilations = list(op.attribute("dilations"))
+    return call(
+        "tf.nn.conv3d",
+        *op.arguments(),
+        strides=list(op.attribute("strides")),
+        padding=op.attribute("padding"),
+        dilations=dilations if dilations != [1] * 5 else OMIT,
     )
 
 
@@ -81,17 +96,17 @@ def write_transposed_convolution(op: OpView) -> Expression | None:
         op.argument(2),
         op.argument(1),
         shape,
-        strides=_pair(op.attribute("strides")),
+        strides=_sides(op.attribute("strides")),
         padding=op.attribute("padding"),
     )
 
 
 def write_pool(op: OpView) -> Expression | None:
-    """Writes a 2-D pooling."""
+    """Writes a 2-D or 3-D pooling."""
     size = op.attribute("ksize")
-    if not _plain(op) or size[0] != 1 or size[3] != 1:
+    if not _plain(op) or size[0] != 1 or size[-1] != 1:
         return None
-    return call(_POOLS[op.type], op.argument(0), _pair(size), _pair(op.attribute("strides")), op.attribute("padding"))
+    return call(_POOLS[op.type], op.argument(0), _sides(size), _sides(op.attribute("strides")), op.attribute("padding"))
 
 
 def write_response_norm(op: OpView) -> Expression | None:
@@ -228,10 +243,12 @@ def _attribute(value: Any) -> Any:
 
 WRITERS: Dict[str, Callable[[OpView], Expression | None]] = {
     "AvgPool": write_pool,
+    "AvgPool3D": write_pool,
     "BiasAdd": write_bias,
     "BiasAddV1": write_bias,
     "Conv2D": write_convolution,
     "Conv2DBackpropInput": write_transposed_convolution,
+    "Conv3D": write_convolution_of_volumes,
     "DepthToSpace": write_blocks,
     "DepthwiseConv2dNative": write_depthwise,
     "FusedBatchNorm": write_fused_batch_norm,
@@ -241,6 +258,7 @@ WRITERS: Dict[str, Callable[[OpView], Expression | None]] = {
     "InTopKV2": write_top,
     "LRN": write_response_norm,
     "MaxPool": write_pool,
+    "MaxPool3D": write_pool,
     **dict.fromkeys(_RESIZES, write_resize),
     "SoftmaxCrossEntropyWithLogits": write_cross_entropy,
     "SpaceToDepth": write_blocks,

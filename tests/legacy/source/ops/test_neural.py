@@ -32,6 +32,32 @@ def test_the_text_reads_as_one_would_write_it_and_computes_the_same(build, line)
     assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
 
 
+@pytest.mark.parametrize(
+    "build, line",
+    [
+        (
+            lambda x: tf.nn.max_pool3d(x, [1, 2, 2], [1, 2, 2], "SAME"),
+            'return tf.nn.max_pool3d(batch["x"], [1, 2, 2], [1, 2, 2], "SAME")',
+        ),
+        (lambda x: tf.nn.avg_pool3d(x, 2, 1, "VALID"), 'return tf.nn.avg_pool3d(batch["x"], 2, 1, "VALID")'),
+        (
+            lambda x: tf.nn.conv3d(x, tf.ones([1, 3, 3, 2, 2]), [1, 1, 2, 2, 1], "SAME"),
+            'return tf.nn.conv3d(x, tf.ones([1, 3, 3, 2, 2], tf.float32), strides=[1, 1, 2, 2, 1], padding="SAME")',
+        ),
+    ],
+)
+def test_layers_of_volumes_are_no_raw_ops(build, line):
+    lines = written(build, {"x": [2, 4, 4, 2]})
+    assert lines[-1] == line
+    x = np.random.RandomState(0).rand(3, 2, 4, 4, 2).astype(np.float32)
+    assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
+
+
+def test_what_a_program_prints_while_it_computes_is_left_out():
+    lines = written(lambda x: tf.square(tf.raw_ops.Print(input=x, data=[tf.shape(x)], message="x")), X)
+    assert lines == ['return tf.square(batch["x"])']
+
+
 def test_a_layer_takes_its_variables_by_name():
     def build(x, kernel, bias):
         return tf.nn.bias_add(tf.nn.conv2d(x, kernel, 2, "SAME"), bias)
