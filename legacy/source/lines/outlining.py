@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import TYPE_CHECKING, Any, Counter, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from legacy.source.basics.expressions import Call, Name, Value, replace
 from legacy.source.basics.rendering import expression_text, layout
@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 MOST_STATEMENTS, MOST_ROUNDS = 40, 16
 #: Lines that a function costs besides its body: signature, docstring, result and two blank lines.
 OVERHEAD = 5
-#: Blocks that are tried in one round, and lines that results, tensors and parameters beyond the usual are worth.
-MOST_TRIED, PER_RESULT, PER_TENSOR, PER_PARAMETER, USUAL_PARAMETERS = 60, 8, 3, 2, 5
+#: Blocks of one length that are tried in one round: long blocks that overlap are many, and most are no functions.
+MOST_TRIED = 6
+#: Lines that results, tensors and parameters beyond the usual are worth.
+PER_RESULT, PER_TENSOR, PER_PARAMETER, USUAL_PARAMETERS = 8, 3, 2, 5
+#: Parameters beyond which nobody reads a call.
+MOST_PARAMETERS = 12
 #: Characters of an average line, and columns that a function's lines are indented by.
 LINE, INDENT = 90, 4
 
@@ -92,9 +96,13 @@ def _best(
 
     def most_saving(among: Sequence[_Repeated]) -> Optional[_Made]:
         best: Optional[_Made] = None
-        for blocks in among[:MOST_TRIED]:
+        tried: Counter[int] = collections.Counter()
+        for blocks in among:
             if best and blocks.saved <= best.score:
                 break
+            tried[blocks.length] += 1
+            if tried[blocks.length] > MOST_TRIED:
+                continue
             made = _make(statements, blocks, shape, taken, batch)
             if made and made.score > 0 and (not best or (made.score, -made.length) > (best.score, -best.length)):
                 best = made
@@ -145,6 +153,8 @@ def _make(
     if made is None:
         return None
     function, calls = made
+    if len(function.parameters) > MOST_PARAMETERS:
+        return None
     extra = PER_RESULT * (len(function.results) - 1) + PER_TENSOR * (len(function.tensors) - 1)
     extra += PER_PARAMETER * max(0, len(function.parameters) - USUAL_PARAMETERS)
     score = (len(alike) - 1) * blocks.size - sum(map(_lines_of_call, calls.values())) - OVERHEAD - extra

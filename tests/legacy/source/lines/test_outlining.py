@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from legacy.source.basics.expressions import Definition, Infix, Listing, Literal, Scoped, Value, Variable, call, calls
 from legacy.source.basics.rendering import expression_text
+from legacy.source.lines import outlining
 from legacy.source.lines.abstraction import make_function
 from legacy.source.lines.holes import skeleton, with_holes
 from legacy.source.lines.outlining import outline
@@ -56,6 +57,31 @@ def test_a_call_of_a_function_is_not_outlined_again():
     names = {function.name for function in made.functions}
     alone = [function.statements[0].expression for function in made.functions if len(function.statements) == 1]
     assert names and not any(expression.function in names for expression in alone)
+
+
+def test_short_blocks_are_found_beside_many_long_ones_that_are_no_functions():
+    """A long block of this program has more results than a function may have, wherever it begins."""
+
+    def build(x):
+        for _ in range(3):
+            parts = []
+            for number in range(20):
+                y = tf.tanh(x * (number + 0.5))
+                z = tf.exp(-y) + tf.sqrt(tf.abs(y) + 0.25)
+                parts.append(tf.sigmoid(z) * z + y)
+            x = tf.concat(parts, 1)[:, :3]
+        return tf.reduce_mean(x)
+
+    recovery, (end,) = recovered(build, {"x": [3]})
+    statements = build_statements([*recovery.ordered([end]), Definition((), end)])
+    outlined = outline(statements, recovery.shape, 14)
+    assert outlined.functions and len(outlined.statements) < len(statements) / 2
+
+
+def test_no_function_has_more_parameters_than_one_can_read(monkeypatch):
+    statements, shape = layers(4)
+    monkeypatch.setattr(outlining, "MOST_PARAMETERS", 2)
+    assert outline(statements, shape, 14).functions == []
 
 
 def test_two_short_blocks_are_not_worth_a_function():
