@@ -82,7 +82,7 @@ class Scope:
     def get(
         self,
         name: str,
-        shape: Iterable[int],
+        shape: Iterable[int] | None = None,
         initializer: initializers.Initializer | None = None,
         trainable: bool = True,
     ) -> tf.Tensor:
@@ -90,7 +90,7 @@ class Scope:
 
         Args:
           name: within this scope; asking twice gives the same variable.
-          shape: of the variable.
+          shape: of the variable; None for one that was asked for before, as by a penalty on the layers' weights.
           initializer: draws the initial value; `GlorotUniform` unless given.
           trainable: False for a statistic, which only `update` changes.
 
@@ -100,6 +100,9 @@ class Scope:
         initializer = initializers.GlorotUniform() if initializer is None else initializer
         require(isinstance(name, str) and name, "scope.get", name, "a variable's name must be a text")
         name = self._prefix + name
+        if shape is None:
+            require(name in self._frame.values_given, "scope.get", name, "has no shape, and was not asked for before")
+            return self._frame.values_given[name]
         require(callable(initializer), f"scope.get: initializer of {name!r}", initializer, "must be an Initializer")
         value = self._frame.variable(name, model_checks.checked_shape(name, shape), initializer, trainable)
         self._frame.values_given[name] = value

@@ -30,10 +30,9 @@ def tower_loss(scope, batch):
     x = tf.nn.max_pool2d(x, 2, 2, "SAME")
     x = tf.nn.local_response_normalization(x, 4, bias=1.0, alpha=0.00011111111, beta=0.75)
     x = tf.reshape(x, [-1, 64])
-    weights = scope.get("local/weights", (64, 5), truncated_normal(stddev=0.1))
-    logits = tf.matmul(x, weights)
+    logits = tf.matmul(x, scope.get("local/weights", (64, 5), truncated_normal(stddev=0.1)))
     loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=batch["labels"], logits=logits))
-    return tf.add_n([tf.nn.l2_loss(weights) * 0.04, loss])
+    return tf.add_n([tf.nn.l2_loss(scope.get("local/weights")) * 0.04, loss])
 
 
 class Scope:
@@ -42,7 +41,7 @@ class Scope:
     def __init__(self, values, step=0, replica=0):
         self.values, self.step, self.replica = values, step, replica
 
-    def get(self, name, shape, initializer, trainable=True):
+    def get(self, name, shape=None, initializer=None, trainable=True):
         if name not in self.values:
             self.values[name] = tf.Variable(initializer(shape, tf.float32), trainable=trainable)
         return self.values[name]

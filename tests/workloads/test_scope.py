@@ -1,12 +1,14 @@
 import dataclasses
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests.cases import Dyadic
 from workloads import initializers, scope, tracing
 from workloads.frame import Frame
 from workloads.numerics import random_keys
+from workloads.support.errors import InputError
 
 
 class StubFrame(Frame):
@@ -59,3 +61,11 @@ def test_child_scopes_prefix_names():
             return tf.reduce_mean(batch["x"]) * here.child("a").child("b").get("w", (), initializers.Constant(1.0))
 
     assert [spec.name for spec in tracing.trace(Nested(), 2)] == ["a/b/w"]
+
+
+def test_what_was_asked_for_is_asked_for_again_by_its_name():
+    asked = scope.Scope(StubFrame("float32", 0, tf.constant(0, tf.int64), 0)).child("net")
+    first = asked.get("w", [2, 3])
+    assert asked.get("w") is first
+    with pytest.raises(InputError, match="net/other.*was not asked for before"):
+        asked.get("other")

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Counter, Dict, List, NamedTuple, Sequence, Set
 from legacy.source.basics.expressions import (
     Call,
     Expression,
+    Infix,
     Item,
     Lambda,
+    Listing,
     Name,
     Value,
     Variable,
@@ -51,6 +53,8 @@ LAYERS = {
 #: Layers whose tensors have names, so that layers that are alike look alike.
 TAKE_NAMES = {name for name in LAYERS if name.startswith(("tf.nn.conv", "tf.nn.dep", "tf.nn.batch", "tf.compat"))}
 TAKE_NAMES |= {"fused_batch_norm", "tf.matmul", *(name for name in LAYERS if "_pool" in name)}
+#: Asks for a variable that was asked for before, by its name alone.
+GET = "scope.get"
 #: The longest text of an expression that another one is put into.
 MOST_TEXT = 100
 
@@ -143,7 +147,8 @@ def _with_inlined(expression: Expression, waiting: Dict[str, Expression], result
     heavy = isinstance(expression, Call) and expression.function in LAYERS
     alone = isinstance(expression, Call) and expression.function in TAKE_NAMES
     inside: Dict[str, Expression] = {}
-    kept = _in_functions(expression)
+    kept, listed = _in_functions(expression), _listed(expression)
+    is_product = isinstance(expression, Infix) and expression.symbol == "*"
     parts = [_sketch(waiting[tensor]) for tensor in dict.fromkeys(values_used(expression)) if tensor in waiting]
     whole = len(_sketch(expression)) + sum(map(len, parts))
     for tensor in values_used(expression):
@@ -152,6 +157,7 @@ def _with_inlined(expression: Expression, waiting: Dict[str, Expression], result
         made = waiting.pop(tensor)
         too_long = len(_sketch(expression)) + len(_sketch(made)) > MOST_TEXT
         simple = isinstance(made, (Item, Variable, Name)) and not (alone and too_long)
+        simple = simple or (tensor in listed or is_product) and asks_by_name(made)
         needs_line = alone or _is_layer(made) and (heavy or whole > MOST_TEXT) or too_long
         if tensor in kept or needs_line and not simple:
             result.append(Statement((tensor,), made))
@@ -159,6 +165,18 @@ def _with_inlined(expression: Expression, waiting: Dict[str, Expression], result
             inside[tensor] = made
             expression = replace(expression, lambda part: inside.get(part.tensor) if isinstance(part, Value) else None)
     return expression
+
+
+def _listed(expression: Expression) -> Set[str]:
+    """Returns the tensors that are items of lists in an expression: in a long list each has a line of its own."""
+    parts = children(expression)
+    items = {part.tensor for part in parts if isinstance(part, Value)} if isinstance(expression, Listing) else set()
+    return items.union(*map(_listed, parts))
+
+
+def asks_by_name(expression: Expression) -> bool:
+    """Returns whether an expression asks for a variable that was asked for before, as penalties do."""
+    return any(part.function == GET for part in calls(expression))
 
 
 def _in_functions(expression: Expression) -> Set[str]:

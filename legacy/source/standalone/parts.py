@@ -9,6 +9,7 @@ from legacy.source.basics.cut import example_sizes
 from legacy.source.basics.expressions import Variable, leaves
 from legacy.source.basics.rendering import WIDTH, literal_text
 from legacy.source.standalone.text import (
+    ASKED_BY_NAME,
     DEFAULT_INITIALIZER,
     NOISE,
     OF_REPLICA,
@@ -42,6 +43,8 @@ _NAMED = {
     "ZEROS": "ZEROS = tf.compat.v1.zeros_initializer()",
     "ONES": "ONES = tf.compat.v1.ones_initializer()",
 }
+#: A variable that is asked for again, by its name alone.
+_BY_NAME = re.compile(r'scope\.get\((f?"[^"]*"|\w+)\)')
 _GLOROT = "GLOROT = tf.compat.v1.glorot_uniform_initializer()"
 
 
@@ -93,6 +96,8 @@ def scope_text(models: Sequence[Model], text: str, of_others: bool = False) -> s
     scope = SCOPE_WITH_UPDATES if any(any(model.statistics.proposals) for model in models) else SCOPE
     scope = SCOPE_WITH_LATER_UPDATES if any(model.statistics.changes_again for model in models) else scope
     scope = scope.replace(*DEFAULT_INITIALIZER) if any(map(_leaves_initializers_out, models)) else scope
+    for old, new in ASKED_BY_NAME if _BY_NAME.search(text) else ():
+        scope = scope.replace(old, new)
     scope += REPLICAS if "scope.replicas" in text else ""
     scope += OF_REPLICA if of_others and drawn else ""
     drawing = "".join([*drawn, SEED]) if drawn else ""

@@ -20,6 +20,11 @@ SCOPE = '''class Scope:
 '''
 #: The same for a model that leaves initializers out, as a default of `get`.
 DEFAULT_INITIALIZER = ("shape, initializer,", "shape, initializer=GLOROT,")
+#: (text, text in its place) of `get`, for a model that asks for a variable again.
+ASKED_BY_NAME = (
+    ("name, shape, initializer,", "name, shape=None, initializer=None,"),
+    ("name, shape, ", "name, shape=None, "),
+)
 #: The same, of a model with statistics.
 SCOPE_WITH_UPDATES = (
     SCOPE.replace("self.replica = values, step, replica", "self.replica, self.updates = values, step, replica, {}")

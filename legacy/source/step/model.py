@@ -25,6 +25,7 @@ from legacy.source.definitions.alignment import by_replica
 from legacy.source.definitions.differences import adopt_values
 from legacy.source.definitions.recovery import Recovery
 from legacy.source.lines.complements import name_complements
+from legacy.source.lines.penalties import penalties_ask_again, with_shapes_first
 from legacy.source.lines.statements import Statement, build_statements, shared_data_first
 from legacy.source.step.input_names import InputNames, input_names
 from legacy.source.step.losses_of_weights import require_losses
@@ -159,9 +160,11 @@ def _model(
       The model.
     """
     result = Listing(tuple(results)) if len(results) > 1 else results[0]
-    *lines, last = build_statements(_with_updates(recovery, result, updates))
+    definitions = _with_updates(recovery, result, updates)
+    *lines, last = build_statements(penalties_ask_again(definitions))
     lines = [line for line in lines if line.targets or not isinstance(line.expression, Value)]  # asked for before
     statements, rates = name_complements(shared_data_first([*lines, last]))
+    statements = with_shapes_first(statements, definitions)
     _require_no_tables(statements)
     losses = 1 + len(phase.other_losses)
     given = (names.inputs, names.settings, statistics, recovery.batch, names.streams, rates)

@@ -1,0 +1,55 @@
+"""Penalties ask for the weights of layers by name, where these were asked for before."""
+
+import tensorflow as tf
+
+from legacy.source.basics.expressions import Definition
+from legacy.source.basics.rendering import expression_text
+from legacy.source.lines.penalties import penalties_ask_again, with_shapes_first
+from legacy.source.lines.statements import build_statements
+from tests.legacy.source.tiny import recovered
+
+WEIGHTS = {"a": [3, 3], "b": [3, 3]}
+LONG = {f"net/{'layer' * 8}_{number}": [3, 3] for number in range(4)}
+
+
+def texts(build, weights=None):
+    """The expressions of what `build` computes of x and some weights, one a statement."""
+    recovery, (end,) = recovered(build, {"x": [3]}, weights or WEIGHTS)
+    definitions = [*recovery.ordered([end]), Definition((), end)]
+    statements = with_shapes_first(build_statements(penalties_ask_again(definitions)), definitions)
+    return [expression_text(statement.expression) for statement in statements]
+
+
+def two_layers(x, a, b):
+    return tf.reduce_mean(tf.matmul(tf.nn.relu(tf.matmul(x, a)), b))
+
+
+def test_layers_take_their_weights_and_penalties_ask_by_name():
+    found = texts(lambda x, a, b: 0.5 * tf.nn.l2_loss(a) + 0.5 * tf.nn.l2_loss(b) + two_layers(x, a, b))
+    first, second, last = found
+    assert 'scope.get("a", (3, 3))' in first and 'scope.get("b", (3, 3))' in second
+    assert 'tf.nn.l2_loss(scope.get("a"))' in last and 'tf.nn.l2_loss(scope.get("b"))' in last
+
+
+def test_a_penalty_before_the_layer_asks_with_the_shape():
+    found = texts(lambda x, a, b: tf.matmul(tf.matmul(x, a) * tf.nn.l2_loss(b), b))
+    asked = [text for text in found if "l2_loss" in text]
+    assert len(asked) == 1 and 'tf.nn.l2_loss(scope.get("b", (3, 3)))' in asked[0]
+
+
+def test_a_weight_of_several_layers_stays_one_value():
+    """The parts of its gradient, three, have an order."""
+    found = texts(lambda x, a, b: tf.nn.l2_loss(a) + two_layers(x, a, a))
+    assert found.count('scope.get("a", (3, 3))') == 1 and 'scope.get("a")' not in " ".join(found)
+
+
+def test_a_list_of_penalties_has_no_names_for_them():
+    def build(x, **weights):
+        penalties = [tf.nn.l2_loss(weight) * 0.25 for weight in weights.values()]
+        for weight in weights.values():
+            x = tf.matmul(x, weight)
+        return tf.add_n([tf.reduce_mean(x), *penalties])
+
+    *layers, whole, _ = texts(build, LONG)
+    assert not any("l2_loss" in text for text in layers)
+    assert all(f'tf.nn.l2_loss(scope.get("{name}")) * 0.25' in whole for name in LONG)
