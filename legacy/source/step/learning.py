@@ -131,22 +131,10 @@ def find_counter(plan: Plan, imported: ImportedGraph) -> str:
     return min(counters, key=lambda name: name not in integers, default="")
 
 
-def learning_rate_tensor(phase: Phase, graph: Graph) -> Optional[str]:
-    """Returns the tensor of the learning rate, or None if rules take different ones.
-
-    An optimizer casts a learning rate of another dtype, such as one of float64, for each weight by itself.
-    """
-    tensors = [effect.learning_rate for effect in phase.effects if is_rule(effect.op)]
-    values = {_before_cast(graph, tensor) for tensor in tensors}
-    return tensors[0] if len(values) == 1 else None
-
-
-def _before_cast(graph: Graph, tensor: Optional[str]) -> Tuple[Optional[str], int]:
-    """Returns what a tensor is a cast of, and to which dtype; of any other one itself, and 0."""
-    node = parse_tensor_name(tensor).node if tensor else ""
-    if node not in graph.nodes or graph.type(node) != "Cast":
-        return tensor, 0
-    return graph.inputs(node)[0].name, graph.nodes[node].attr["DstT"].type
+def learning_rate_tensor(phase: Phase) -> Optional[str]:
+    """Returns the tensor of the learning rate, or None if rules take different ones."""
+    tensors = {effect.learning_rate for effect in phase.effects if is_rule(effect.op)}
+    return next(iter(tensors)) if len(tensors) == 1 else None
 
 
 def combining(plan: Plan, graph: Graph, phase: Phase) -> str:

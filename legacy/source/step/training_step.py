@@ -142,7 +142,7 @@ class _Parts:
 def _learning_rate(
     plan: Plan, graph: Graph, phase: Phase, counters: Sequence[str], held: Mapping[str, np.ndarray]
 ) -> LearningRate:
-    rate = learning_rate_tensor(phase, graph)
+    rate = learning_rate_tensor(phase)
     if rate is None:
         weights = {effect.learning_rate: effect.writes[0] for effect in phase.effects if effect.learning_rate}
         found = ", ".join(f"{tensor} of {weight!r}" for tensor, weight in weights.items())
