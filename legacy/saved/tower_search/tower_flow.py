@@ -66,11 +66,12 @@ class TowerFlow:
     def _handed_over(self, given: Mapping[str, int]) -> dict[str, int]:
         """Labels what one tower prepares for another one alone as the other's, as where the first cuts all batches.
 
-        No weight is used to prepare data.
+        No weight is used to prepare data, and weights compute with it: what only leads to an update is no batch.
         """
         labels = dict(given)
-        for name in reversed(self._order) if self._model else ():
-            if name in labels and self._data[name] and name not in self._model:
+        prepared = self._graph.ancestors(self._model, controls=False) - self._model
+        for name in reversed(self._order):
+            if name in labels and self._data[name] and name in prepared:
                 tower = self._tower_of_users(name, self._data, labels)
                 labels[name] = labels[name] if tower is None else tower
         return labels
