@@ -5,16 +5,16 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from legacy.source.basics.expressions import Argument, Call, Name, leaves, values_used
+from legacy.source.basics.expressions import Argument, Call, Name, Variable, calls, leaves, values_used
 from legacy.source.lines.holes import with_holes
-from legacy.source.lines.naming import common_folder
+from legacy.source.lines.naming import usual_folder
 from legacy.source.lines.parameters import Parameters
 from legacy.source.lines.statements import Statement, uses_scope
 from legacy.source.lines.words import function_name, telling_scope
 from legacy.source.ops.view import BATCH_SIZE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
 #: The most results of a function.
 MOST_RESULTS = 2
@@ -65,13 +65,13 @@ def make_function(
     """
     blocks = [statements[start : start + length] for start in starts]
     outputs = _outputs(statements, starts, length)
-    if not 0 < len(outputs) <= MOST_RESULTS:
+    if not 0 < len(outputs) <= MOST_RESULTS or _is_for_lines_outside(blocks[0], [row for row, _ in outputs]):
         return None
     work = Parameters(blocks, shape)
     body = [Statement(s.targets, with_holes(s.expression, work.contents(row))) for row, s in enumerate(blocks[0])]
     needs_batch = any(leaf == BATCH_SIZE for statement in body for leaf in leaves(statement.expression))
     has_rows = needs_batch and work.rows_follow(batch)
-    scope = telling_scope(blocks, common_folder(target for statement in statements for target in statement.targets))
+    scope = telling_scope(blocks, usual_folder([target for statement in statements for target in statement.targets]))
     name = function_name(body, scope, taken)
     results = [blocks[0][row].targets[number] for row, number in outputs]
     batch_of = next(iter(work.tensors.values()), "") if has_rows else ""
@@ -86,6 +86,19 @@ def make_function(
         targets = tuple(block[row].targets[number] for row, number in outputs)
         made[start] = Statement(targets, Call(name, (*(Argument("", Name(p)) for p in context), *arguments)))
     return function, made
+
+
+def _is_for_lines_outside(block: Sequence[Statement], results: Collection[int]) -> bool:
+    """Returns whether a block asks for a variable that neither its own lines nor those after it use, as updates do.
+
+    Args:
+      block: the statements.
+      results: numbers of those that it hands on.
+    """
+    used = {target for statement in block for target in values_used(statement.expression)}
+    updates = any(part.function == "scope.update" for statement in block for part in calls(statement.expression))
+    asked = [row for row, s in enumerate(block) if isinstance(s.expression, Variable) and not used & set(s.targets)]
+    return not updates and not set(asked) <= set(results)
 
 
 def _outputs(statements: Sequence[Statement], starts: Sequence[int], length: int) -> List[Tuple[int, int]]:

@@ -5,6 +5,7 @@ A value that is used many lines later, as of a skip connection, has the name of 
 
 from __future__ import annotations
 
+import collections
 import itertools
 import keyword
 import re
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 CHAIN = ("x", "y", "z", "u", "v", "w")
 #: Lines between a value and its last use from which on it has a name of its own.
 LONG_LIVED = 8
+#: Share of the names from which on a folder says nothing about one of them.
+SHARE_OF_USUAL_FOLDER = 0.75
 _TYPICAL = {
     "lstm_cell": ("c", "h"),
     "lstm_state": ("c", "h"),
@@ -209,6 +212,22 @@ def common_folder(names: Iterable[str]) -> str:
     folders = [name.split("/")[:-1] for name in names]
     common = itertools.takewhile(lambda row: len(set(row)) == 1, zip(*folders))
     return "/".join(row[0] for row in common)
+
+
+def usual_folder(names: Sequence[str]) -> str:
+    """Returns the innermost folder that three of four names are in, without the last "/".
+
+    >>> usual_folder(["gpu_0/a/w", "gpu_0/a/b", "gpu_0/c/w", "gpu_0/d/w", "decay"])
+    'gpu_0'
+    """
+    folders = [name.split("/")[:-1] for name in names]
+    folder: List[str] = []
+    while True:
+        inside = [one for one in folders if one[: len(folder)] == folder and len(one) > len(folder)]
+        counts = collections.Counter(one[len(folder)] for one in inside)
+        if not counts or max(counts.values()) < SHARE_OF_USUAL_FOLDER * len(folders):
+            return "/".join(folder)
+        folder.append(counts.most_common(1)[0][0])
 
 
 def folder_below(name: str, whole: str) -> str:

@@ -167,3 +167,32 @@ def test_a_function_without_a_batch_among_its_tensors_is_given_the_batch_size():
     assert flat[0].parameters == ["scope", "batch_size", "x", "index"] and not flat[0].batch_of
     assert expression_text(flat[1][1].expression) == "step(scope, batch_size, <x1:0>, index=1)"
     assert rows[0].parameters == ["scope", "x", "index"] and rows[0].batch_of == "x"
+
+
+def batch_norms(count):
+    """Statements of layers with averages of their means, as the updates of batch norm: the decay is computed anew."""
+    statements = [Statement(("decay:0",), call("tf.abs", Value("in:0")))]
+    for n in range(count):
+        keep, name = f"gpu_0/keep_{n}:0", f"bn{n}/mean"
+        statements += [
+            Statement((f"gpu_0/bn{n}/exp:0",), call("tf.exp", Value(f"gpu_0/x{n}:0"))),
+            Statement((f"gpu_0/{name}:0",), Variable(name, (3,), "ZEROS", False)),
+            Statement((keep,), call("tf.negative", Value("decay:0"))),
+            Statement((), call("scope.update", name, call("tf.multiply", Value(keep), Value(f"gpu_0/bn{n}/exp:0")))),
+            Statement((f"gpu_0/x{n + 1}:0",), call("tf.tanh", Value(f"gpu_0/bn{n}/exp:0"))),
+        ]
+    return [*statements, Statement((), Value(f"gpu_0/x{count}:0"))]
+
+
+def test_a_variable_is_asked_for_in_the_function_that_updates_it():
+    """Not in one that returns 1 - decay, beside the variable whose update other lines make."""
+    statements = batch_norms(9)
+    assert make_function(statements, [2 + 5 * n for n in range(9)], 2, lambda tensor: None, set(), 4) is None
+    made = make_function(statements, [1 + 5 * n for n in range(9)], 5, lambda tensor: None, set(), 4)
+    assert made and sum("scope.get" in expression_text(s.expression) for s in made[0].statements) == 1
+
+
+def test_no_function_has_the_name_of_the_scope_that_the_tower_is_in():
+    statements = batch_norms(9)
+    made = make_function(statements, [3 + 5 * n for n in range(9)], 1, lambda tensor: None, set(), 4)
+    assert made and not made[0].scope
