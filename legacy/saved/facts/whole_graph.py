@@ -147,7 +147,8 @@ class WholeGraph:
     def _reach(self) -> set[str]:
         """Ancestors of the update rules; a variable that is no weight hands on what is assigned to it.
 
-        It hands on what a train op assigns, and gradients that other runs add up; not the statistics of evaluation.
+        It hands on what a train op assigns, gradients that other runs add up, and what depends on no data, such as a
+        learning rate that is set between the steps; not the statistics of evaluation.
         """
         if not self.applies:
             return set()
@@ -155,7 +156,8 @@ class WholeGraph:
         queued = [name for names in queued_gradients(self.graph, self.applies).values() for name in names]
         reach = self.graph.ancestors([*self.applies, *queued], controls=False)
         run = self.members | dependent_on_gradients(self.graph)
-        others = {name: variable for name, variable in self.writes.items() if name in run and variable not in weights}
+        handed = {name: variable for name, variable in self.writes.items() if name in run or name not in self.data}
+        others = {name: variable for name, variable in handed.items() if variable not in weights}
         while True:
             more = [name for name, variable in others.items() if variable in reach and name not in reach]
             if not more:

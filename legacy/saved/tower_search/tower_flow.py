@@ -66,10 +66,13 @@ class TowerFlow:
     def _handed_over(self, given: Mapping[str, int]) -> dict[str, int]:
         """Labels what one tower prepares for another one alone as the other's, as where the first cuts all batches.
 
-        No weight is used to prepare data, and weights compute with it: what only leads to an update is no batch.
+        No weight and no gradient is used to prepare data, and weights compute with it: what only leads to an update is
+        no batch.
         """
         labels = dict(given)
+        gradients = {name for name in self._order if gradient_names.is_gradient_op(name)}
         prepared = self._graph.ancestors(self._model, controls=False) - self._model
+        prepared -= gradients | self._graph.descendants(gradients, controls=False)
         for name in reversed(self._order):
             if name in labels and self._data[name] and name in prepared:
                 tower = self._tower_of_users(name, self._data, labels)
