@@ -123,6 +123,10 @@ class _Search:
             if outcome.is_good:
                 return _Fit(list(self._entries), OPEN, outcome)
         found = self._first_that_runs(first)
+        padded = _of_full_length(self._entries)
+        if (found is None or not found.outcome.is_good) and padded != list(self._entries):
+            outcome = self._run(padded, self._plan.batch or DEFAULT_BATCH)
+            found = _Fit(padded, None, outcome) if outcome.is_good else found
         return None if found is None else self._with_other_lengths(found)
 
     def _first_that_runs(self, first: TrialOutcome) -> _Fit | None:
@@ -142,7 +146,13 @@ class _Search:
         """Returns a fit with lengths of sequences up to the longest that the graph takes, where all are equal."""
         batch = fit.batch or self._plan.batch or DEFAULT_BATCH
         for number, entry in enumerate(fit.entries):
-            if not self._entries[number].low or entry.limit != entry.low + 1:
+            least = self._entries[number].low
+            if not least or entry.limit != entry.low + 1:
+                continue
+            shorter = [dataclasses.replace(one, low=least) if one is entry else one for one in fit.entries]
+            outcome = self._run(shorter, batch)
+            if outcome.is_good and least < entry.low:
+                fit = _Fit(shorter, fit.batch, outcome)
                 continue
             sizes = {size for other in fit.entries for size in other.example if size and size > entry.low}
             for longest in sorted(sizes):
@@ -189,6 +199,23 @@ class _Search:
 def _has_open_rows(entries: Sequence[Input]) -> bool:
     """Whether a batch has another open dimension: the first may be that of time, which other inputs have elsewhere."""
     return any(entry.kind == "batch" and None in (entry.shape or [])[1:] for entry in entries)
+
+
+def _of_full_length(entries: Sequence[Input]) -> list[Input]:
+    """Returns the inputs with one size for all open dimensions, and with that as the length of each example.
+
+    A padded batch is as wide as its longest example, and a decoder's results may be as many as the greatest length.
+    """
+    found = []
+    for entry in _all_alike(entries):
+        is_number_of_example = len(entry.shape or []) == 1 and entry.kind == "batch" and not entry.sparse
+        if is_number_of_example:
+            entry = _with_range(entry, OPEN, OPEN + 1)
+        elif None in (entry.shape or [])[1:] and not entry.sparse:
+            sizes = [size or (OPEN if i else None) for i, size in enumerate(entry.shape or [])]
+            entry = dataclasses.replace(entry, example=sizes)
+        found.append(entry)
+    return found
 
 
 def _all_alike(entries: Sequence[Input]) -> list[Input]:

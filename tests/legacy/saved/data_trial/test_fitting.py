@@ -139,6 +139,21 @@ def test_lengths_that_must_reach_their_labels_go_beyond_them():
     assert low >= 3 and limit == found["x"][0][1] + 1 > low + 1
 
 
+def test_lengths_are_those_of_a_padded_batch_where_nothing_else_runs(monkeypatch):
+    """A decoder gives as many results as the greatest length; its labels are as many as the batch is wide."""
+
+    def loss(w):
+        x, labels = v1.placeholder(tf.float32, [None, None, 3], "x"), v1.placeholder(tf.float32, [None, None], "labels")
+        lengths, counts = (v1.placeholder(tf.int32, [None], name) for name in ("lengths", "counts"))
+        results = tf.reverse_sequence(x, lengths, seq_axis=1)[:, : tf.reduce_max(counts) - 1]
+        return tf.reduce_sum(tf.reduce_sum(tf.tensordot(results, w, 1) ** 2, 2) * labels[:, 1:])
+
+    monkeypatch.setattr(fitting, "MOST_RUNS", 6)
+    found = inputs_of(fitted(loss))
+    assert found["x"][0] == [None, 6, 3] and found["labels"][0] == [None, 6]
+    assert found["counts"][1:] == (6, 7) and found["lengths"][1:] == (1, 7)
+
+
 def test_an_assertion_holds_that_no_computed_tensor_waits_for():
     def loss(w):
         x, labels = (v1.placeholder(tf.float32, [None, size], name) for size, name in ((3, "x"), (None, "labels")))
