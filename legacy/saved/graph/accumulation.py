@@ -54,6 +54,7 @@ def accumulators(graph: Graph, updates: Collection[str], trainable: Collection[s
     """Returns the variables that keep gradients between runs, with the assignments that bring gradients there.
 
     What an update is computed from is no such assignment, but that of a slot: it hands its result on in the same run.
+    It is one if it adds to a variable that is set back to numbers, as where a `cond` applies the sum in every n-th run.
 
     Args:
       graph: a whole graph, or the part that a step runs.
@@ -65,8 +66,29 @@ def accumulators(graph: Graph, updates: Collection[str], trainable: Collection[s
     """
     handed_on = graph.ancestors(updates, controls=False)
     writes = accumulating_writes(graph, updates, trainable)
-    kept = {variable: [name for name in names if name not in handed_on] for variable, names in writes.items()}
+    sums = _set_back(graph, sums_of_gradients(graph, writes))
+    kept = {
+        variable: [name for name in names if variable in sums or name not in handed_on]
+        for variable, names in writes.items()
+    }
     return {variable: names for variable, names in kept.items() if names}
+
+
+def _set_back(graph: Graph, names: Collection[str]) -> set[str]:
+    """Returns those of some variables that an assignment besides their initializer sets to numbers, such as zeros.
+
+    What is computed from variables is none, such as a moment that an optimizer of rows decays before it adds to it.
+    """
+    sizes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS}
+    found = set()
+    for name in graph.nodes:
+        variable = variable_of(graph, name) if graph.type(name) in ("Assign", "AssignVariableOp") else None
+        if variable in names and name != f"{variable}/Assign":
+            before = graph.ancestors([graph.inputs(name)[1].node], stop=sizes, controls=False)
+            computed = {graph.type(node) for node in before - sizes}
+            if not any(kind in op_types.VARIABLES or "Restore" in kind or kind == "Placeholder" for kind in computed):
+                found.add(str(variable))
+    return found
 
 
 def sums_of_gradients(graph: Graph, found: Mapping[str, Sequence[str]]) -> set[str]:

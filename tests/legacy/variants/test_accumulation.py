@@ -176,3 +176,6 @@ def test_sums_that_a_cond_hands_on_by_reference(tmp_path):
 
     result = verified(lifted(build, tmp_path), 6)
     assert result.passed and result.stages["combined gradients"].tensors, result.first
+    sections = inspect_graph(str(tmp_path / "graph.meta"))
+    assert {row["variable"] for row in sections["accumulated gradients"]} == {"kept"}
+    assert [row["variable"] for row in sections["statistics"]] == ["count"]
