@@ -15,6 +15,7 @@ from parity.reports.coverage_text import coverage_lines
 from parity.reports.formatting import print_plain_lines
 from parity.verdict.compare_programs import Comparison
 from workloads.job import Job
+from workloads.lifted.workload import as_lifted
 from workloads.program import Program
 from workloads.support.machine import environment
 from workloads.support.wording import counted
@@ -30,8 +31,16 @@ def headline(job: Job, mode: str) -> str:
     """Returns the line above the tables: the job's sizes and the mode of the comparison."""
     return (
         f"{job.workload.name}: {counted(job.replicas, 'replica')}, global batch {job.global_batch} "
-        f"({job.per_replica_batch} per replica), {job.dtype}, {mode} mode"
+        f"({job.per_replica_batch} per replica), {_dtypes(job)}, {mode} mode"
     )
+
+
+def _dtypes(job: Job) -> str:
+    """Returns the dtype of the run; of a lift that is not rewritten, the dtypes of its weights."""
+    if not job.workload.is_lifted or job.dtype != "float32":
+        return job.dtype
+    weights = {one.dtype for one in as_lifted(job.workload).plan.variables if one.role == "weight"}
+    return ", ".join(sorted(weights)) or job.dtype
 
 
 def print_verification(console: Console, setup: Setup, comparison: Comparison, explanation: Explanation | None) -> None:

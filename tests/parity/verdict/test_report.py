@@ -13,6 +13,7 @@ from parity.verdict.compare_programs import Comparison, Settings
 from parity.verdict.explanation import Explanation
 from tests.cases import Dyadic, setup
 from tests.parity.step_records import MadeUpProgram, arrays, made_up_evidence
+from tests.small_lift import small_job
 from workloads.support.machine import environment
 
 SETUP = setup(Dyadic())
@@ -51,6 +52,14 @@ def test_the_headline_has_the_jobs_sizes():
     assert report.headline(SETUP.job, "free") == (
         "dyadic: 2 replicas, global batch 8 (4 per replica), float32, free mode"
     )
+
+
+def test_the_headline_of_a_lift_has_the_dtypes_of_its_weights(tmp_path):
+    job = small_job(str(tmp_path / "lift"), 2)
+    assert "float32, free mode" in report.headline(job, "free")
+    job.workload.plan.variables[0].dtype = "float64"
+    assert job.workload.plan.variables[0].role == "weight"
+    assert "float64, free mode" in report.headline(job, "free")
 
 
 def test_parity_is_the_last_line():
