@@ -31,7 +31,7 @@ def main(checkpoint_path: str) -> int:
     source = os.path.join(checkpoint_path, VALUES) if is_lift_folder(checkpoint_path) else checkpoint_path
     for ending in (".index", ".data-00000-of-00001"):
         json_file.require_replaceable(FLAGS.out + ending, "--out")
-    limits = isolation.limits_of_files(input_files.checkpoint_size(source))
+    limits = isolation.limits_of_files(values=input_files.checkpoint_size(source))
     return command.isolated(lambda: _convert(source), f"checkpoint: {source!r}", limits)
 
 

@@ -74,6 +74,8 @@ def test_memory_and_time_have_limits_with_a_reason():
 def test_limits_grow_with_the_files():
     small, large = isolation.limits_of_files(1000), isolation.limits_of_files(1000, 1 << 30)
     assert small.bytes < 2 << 30 < large.bytes and 60 < small.seconds < 61 < large.seconds
+    assert isolation.limits_of_files(21 << 20).bytes > 2.5e9  # a graph of 87,000 nodes, which takes 2.0e9
+    assert isolation.limits_of_files(values=21 << 20).bytes < 2e9
 
 
 def test_the_child_ends_with_its_parent(tmp_path):
