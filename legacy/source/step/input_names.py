@@ -9,9 +9,10 @@ from legacy.source.basics.cut import example_sizes
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.lines.naming import identifier
 from workloads.lifted.made_up_data import BatchSize, made_up_shape
+from workloads.lifted.plan.settings import fed_learning_rates
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from workloads.lifted.plan import Input, Plan
 
@@ -71,9 +72,10 @@ def input_names(plan: Plan) -> InputNames:
         found_again = kinds.count(kind) == 1 or entry.name.rpartition("/")[2] == short
         inputs[short if found_again and words.count(short) == 1 else entry.name] = entry
     settings: Dict[str, str] = {}
+    rates = fed_learning_rates(plan)
     for entry in plan.inputs + plan.common:
         if entry.kind == "setting" and entry.name not in settings.values():
-            settings[_unused(identifier(entry.name).upper(), settings)] = entry.name
+            settings[_unused(_setting_name(entry.name, rates), settings)] = entry.name
     others = [entry.name for entry in plan.noise]
     copied = [name for name, entry in inputs.items() if entry.is_copied]
     return InputNames(inputs, settings, {name: stream_name(name, others) for name in others}, copied)
@@ -100,6 +102,16 @@ def _input_name(entry: Input) -> str:
     if entry.dtype.startswith("int"):
         return "ids" if rank != 1 else "lengths" if entry.low else "labels"  # lengths are above zero
     return "images" if rank == 4 else "features" if rank == 2 else "data"
+
+
+def _setting_name(name: str, rates: Collection[str]) -> str:
+    """Returns a constant's name for a scalar that was fed: its placeholder's, or what it is, if that is known.
+
+    >>> _setting_name("tower/keep_prob", []), _setting_name("Placeholder_2", ["Placeholder_2"])
+    ('KEEP_PROB', 'LEARNING_RATE')
+    """
+    word = identifier(name).upper()
+    return "LEARNING_RATE" if name in rates and re.fullmatch(r"PLACEHOLDER(_?\d+)?", word) else word
 
 
 def _unused(name: str, taken: Mapping[str, Any]) -> str:

@@ -124,8 +124,17 @@ def test_the_text_that_all_written_updates_share_is_python():
 def test_integers_above_zero_are_lengths(low, name):
     """An input without a name of its own is named after what data of its shape mostly are."""
     queue = Input("dequeue__1", "int32", [None], "batch", 0, [], "queue:1", low=low)
-    plan = types.SimpleNamespace(inputs=[queue], common=[], noise=[], batch=4, towers=2)
+    plan = types.SimpleNamespace(inputs=[queue], common=[], noise=[], phases=[], batch=4, towers=2)
     assert list(input_names(plan).inputs) == [name]
+
+
+@pytest.mark.parametrize("name, constant", [("Placeholder_1", "LEARNING_RATE"), ("pace", "PACE")])
+def test_a_learning_rate_that_was_fed_is_named_after_its_use_where_its_placeholder_has_no_name(name, constant):
+    rate = Input(name, "float32", [], "setting", 0, [name + ":0"], name + ":0")
+    other = Input("Placeholder", "float32", [], "setting", 0, ["Placeholder:0"], "Placeholder:0")
+    phase = types.SimpleNamespace(effects=[types.SimpleNamespace(learning_rate=name + ":0")])
+    plan = types.SimpleNamespace(inputs=[], common=[rate, other], noise=[], phases=[phase], batch=4, towers=2)
+    assert input_names(plan).settings == {constant: name, "PLACEHOLDER": "Placeholder"}
 
 
 def source(build, tmp_path):
