@@ -202,11 +202,10 @@ def rounded_differently(state: State, dtype: str, sample: int, ulps: int = 1) ->
     generator = random_keys.generator("rounding", sample)
     unit = half_precision.epsilon(dtype) if dtype in half_precision.SIGNIFICANDS else float(np.finfo(dtype).eps)
     weights = {}
-    unit *= ulps
     for name in sorted(state.weights):
         value = np.asarray(state.weights[name])
         # One last bit at least: a smaller change would be rounded away where the weights have this precision.
-        factors = 1 + unit * generator.choice([-1.0, 0.0, 1.0], size=value.shape)
+        factors = 1 + ulps * unit * generator.choice([-1.0, 0.0, 1.0], size=value.shape)
         weights[name] = np.asarray(value * factors, value.dtype) if value.dtype.kind == "f" else value
     return State(state.step, weights, state.slots, state.statistics, state.averages)
 

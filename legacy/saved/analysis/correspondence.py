@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.division import tensor_matching
-from legacy.saved.graph import loops
+from legacy.saved.graph import loops, op_types
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.pieces.noise import TWINS
 from workloads.lifted.plan import Noise
 
 if TYPE_CHECKING:
     from legacy.saved.analysis.phase_parts import PhaseParts
-
-
-_SUMS = ("Add", "AddV2", "AddN")
 
 
 class Correspondence(NamedTuple):
@@ -87,7 +84,7 @@ def _matching_losses(
     Where towers add what they have to one collection, the first one's loss is its sum, and a later one's its own term.
     """
     for sum_of, alone in ((first, other), (other, first)):
-        terms = graph.inputs(sum_of.node) if graph.type(sum_of.node) in _SUMS else []
+        terms = graph.inputs(sum_of.node) if graph.type(sum_of.node) in op_types.ADDITIONS else []
         term = next((term for term in terms if equal.are_equal(term, alone)), None)
         if term is not None:
             return [(first, other), (term, alone) if sum_of is first else (alone, term)]

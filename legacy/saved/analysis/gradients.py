@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from legacy.saved.analysis.phase_parts import PhaseParts
 
 
-#: Ops that join the towers' indices.
-JOINS = ("Concat", "ConcatV2")
-
-
 def probe_gradients(context: Context, phase: PhaseParts, cutter: Cutter) -> tuple[list[Combine], list[dict[str, str]]]:
     """Finds each tower's gradients, and how they are combined into what the update rules take.
 
@@ -85,7 +81,7 @@ def rows_behind(graph: Graph, target: TensorId, found: Combine, tower_nodes: Col
     while level:
         for name in level:
             before = graph.inputs(name)
-            adds_rows = graph.type(name) == "UnsortedSegmentSum" and graph.type(before[1].node) in JOINS
+            adds_rows = graph.type(name) == "UnsortedSegmentSum" and graph.type(before[1].node) in op_types.JOINS
             if adds_rows and joined in graph.ancestors([before[0].node], stop=tower_nodes, controls=False):
                 return before[1]
         behind = [tensor.node for name in level for tensor in graph.inputs(name)]

@@ -156,7 +156,7 @@ def _data_factor(analysed: AnalysedStep, name: str) -> float:
     """The outermost constant factor on the first term of a loss that depends on data."""
     graph, kind = analysed.graph, analysed.graph.type(name)
     inputs = [tensor for tensor in graph.inputs(name) if tensor.node in analysed.context.data]
-    if kind in ("Identity", "Add", "AddV2", "AddN") and inputs:
+    if kind in ("Identity", *op_types.ADDITIONS) and inputs:
         return _data_factor(analysed, inputs[0].node)
     if kind in ("Mul", "RealDiv", "Div") and len(inputs) == 1:
         other = next(tensor for tensor in graph.inputs(name) if tensor != inputs[0])

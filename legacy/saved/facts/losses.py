@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from legacy.saved.analysis.losses import differentiated
 from legacy.saved.facts.analysed_step import AnalysedStep
+from legacy.saved.graph import op_types
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Phase
 
@@ -58,7 +59,7 @@ def _terms(analysed: AnalysedStep, name: str) -> list[str]:
     graph = analysed.graph
     if graph.type(name) in ("Identity", "RealDiv", "Div", "ExpandDims", "Reshape", "Squeeze") and graph.inputs(name):
         return _terms(analysed, graph.inputs(name)[0][0])
-    if graph.type(name) in ("Add", "AddV2", "AddN"):
+    if graph.type(name) in op_types.ADDITIONS:
         return [term for before, _ in graph.inputs(name) for term in _terms(analysed, before)]
     if graph.type(name) == "Mul":
         factors = [before for before, _ in graph.inputs(name) if graph.type(before) != "Const"]

@@ -78,6 +78,8 @@ NOT_EFFECTS = HANDLE_PASSES + RESOURCE_READS + ("IsVariableInitialized", "VarIsI
 
 #: Ops that add to a variable.
 ADDS = ("AssignAdd", "AssignAddVariableOp")
+#: Ops that add tensors, and ops that join them.
+ADDITIONS, JOINS = ("Add", "AddV2", "AddN"), ("Concat", "ConcatV2")
 #: Ops whose result shares their first input's memory, like that of Identity, and is another tensor.
 VIEWS = ("Reshape", "Squeeze", "ExpandDims", "StopGradient", "PreventGradient", "CheckNumerics", "Bitcast")
 #: Ops whose result depends on their input's shape alone, and so not on data.

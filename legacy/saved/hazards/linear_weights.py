@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 
 #: Ops that hand their input on unchanged.
 COPIES = ("Identity", "Cast", "Reshape", "Squeeze", "ExpandDims", "StopGradient", "CheckNumerics")
@@ -54,7 +55,7 @@ def _stacked(whole: WholeGraph, name: str) -> int:
     inputs = whole.graph.inputs(name)
     if whole.graph.type(name) == "Pack":
         return len(inputs)
-    if whole.graph.type(name) in ("Concat", "ConcatV2"):
+    if whole.graph.type(name) in op_types.JOINS:
         return len([before for before, _ in inputs if whole.graph.type(before) != "Const"])
     return 0
 

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 from legacy.saved.analysis.losses import differentiated
 from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.hazard import Hazard
 from workloads.lifted.graph import Graph
 from workloads.support.wording import counted, listed
 
-#: Ops that add scalars, and ops that hand one on.
-ADDITIONS, COPIES = ("Add", "AddV2", "AddN"), ("Identity", "Reshape", "Squeeze", "ExpandDims")
+#: Ops that hand a scalar on.
+COPIES = ("Identity", "Reshape", "Squeeze", "ExpandDims")
 #: Terms that a hazard names.
 MOST_NAMED = 3
 
@@ -69,7 +70,7 @@ def _times_added(graph: Graph, target: str) -> dict[str, int]:
         if name not in times:
             continue
         inputs = [tensor.node for tensor in graph.inputs(name)]
-        if graph.type(name) in ADDITIONS:
+        if graph.type(name) in op_types.ADDITIONS:
             added = inputs
         elif graph.type(name) in COPIES:
             added = inputs[:1]
