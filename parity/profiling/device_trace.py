@@ -125,6 +125,4 @@ def _bytes_sent(graph: tf.Graph, send: tf.compat.v1.NodeDef) -> int:
     except KeyError:  # a constant that the partitioning made up, to stand for a control edge
         return 0
     tensor = source.outputs[int(output or 0)]
-    if send.attr["T"].type not in (0, tensor.dtype.as_datatype_enum):
-        return 0  # of another function, which a thread of this process ran for the first time meanwhile
     return tensor.shape.num_elements() * tensor.dtype.size

@@ -98,6 +98,7 @@ def partitions_of_first_run(function: Callable[[], object]) -> list[tf.compat.v1
         metadata = context.export_run_metadata()
     finally:
         context.disable_run_metadata()
+        context.context().disable_graph_collection()  # which goes on otherwise: the next export would have them all
     return [graph for graphs in metadata.function_graphs for graph in graphs.partition_graphs]
 
 

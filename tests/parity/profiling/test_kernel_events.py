@@ -112,3 +112,13 @@ def test_the_profiler_stops_after_an_error():
 
 def test_the_short_name_of_a_device():
     assert [kernel_events.short_device(device) for device in CPUS] == ["CPU:0", "CPU:1"]
+
+
+def test_the_partitions_are_those_of_this_run_alone():
+    one = tf.constant(1.0)
+    first, between, last = (tf.function(lambda x, op=op: op(x)) for op in (tf.math.exp, tf.math.log, tf.math.sin))
+    kernel_events.partitions_of_first_run(lambda: first(one))
+    between(one)
+    partitions = kernel_events.partitions_of_first_run(lambda: last(one))
+    ops = {node.op for partition in partitions for node in partition.node}
+    assert "Sin" in ops and not {"Exp", "Log"} & ops
