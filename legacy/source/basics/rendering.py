@@ -54,6 +54,8 @@ def literal_text(value: Any) -> str:
     """
     if isinstance(value, str):
         return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{literal_text(key)}: {literal_text(item)}" for key, item in value.items()) + "}"
     if isinstance(value, (tuple, list)):
         inner = ", ".join(literal_text(item) for item in value)
         if isinstance(value, list):
@@ -177,22 +179,26 @@ def layout(prefix: str, node: Expression, suffix: str = "", indent: int = 0) -> 
         return _broken_call(prefix + node.function + "(", list(node.arguments), ")" + suffix, indent)
     if isinstance(node, Listing):
         return _broken_call(prefix + "[", [Argument("", item) for item in node.items], "]" + suffix, indent)
-    if isinstance(node, Literal) and isinstance(node.value, list):
-        return _broken_numbers(prefix, node.value, suffix, indent)
+    if isinstance(node, Literal) and isinstance(node.value, (list, dict)):
+        return _broken_table(prefix, node.value, suffix, indent)
     if isinstance(node, Infix):
         return _broken_infix(prefix, node, suffix, indent)
     return [line]
 
 
-def _broken_numbers(prefix: str, values: List[Any], suffix: str, indent: int) -> list[str]:
-    """Breaks a table of numbers into its rows, and a row that is too long into lines that are filled."""
+def _broken_table(prefix: str, values: Any, suffix: str, indent: int) -> list[str]:
+    """Breaks a table of numbers into its rows, and a row, a dict, or a list too long for a line into filled lines."""
     pad, inner = " " * indent, " " * (indent + 4)
-    if values and isinstance(values[0], list):
+    opening, closing = "{}" if isinstance(values, dict) else "[]"
+    if isinstance(values, list) and values and isinstance(values[0], list):
         rows = [line for row in values for line in layout("", Literal(row), ",", indent + 4)]
     else:
-        text = literal_text(values)[1:-1] + ","
-        rows = textwrap.wrap(text, WIDTH, initial_indent=inner, subsequent_indent=inner, break_long_words=False)
-    return [pad + prefix + "[", *rows, pad + "]" + suffix]
+        text = literal_text(values)[1:-1].replace(": ", ":\0") + ","
+        words = textwrap.TextWrapper(
+            WIDTH, initial_indent=inner, subsequent_indent=inner, break_long_words=False, break_on_hyphens=False
+        )
+        rows = words.wrap(text)
+    return [pad + prefix + opening, *(row.replace("\0", " ") for row in rows), pad + closing + suffix]
 
 
 def _broken_call(opening: str, arguments: List[Argument], closing: str, indent: int) -> list[str]:

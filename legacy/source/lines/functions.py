@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Dict, List, Mapping, Optional, Sequence
+from typing import TYPE_CHECKING, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from legacy.source.basics.expressions import Expression, Infix, Literal, Name, Value, leaves, replace
-from legacy.source.basics.rendering import expression_text, layout
+from legacy.source.basics.rendering import WIDTH, expression_text, layout
 from legacy.source.lines.naming import name_values
+from legacy.source.lines.repeated_terms import with_repeated_terms
 from legacy.source.ops.view import BATCH_SIZE
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def function_lines(
         lines.append(f"    batch_size = int({batch_from}.shape[0])")
     if statements and list(statements[-1].targets) == list(results) and len(results) == 1:
         statements, results = [*statements[:-1], statements[-1]._replace(targets=())], ()
+    statements = _returned_at_once(statements)
     last = statements[-1:] if not results else []
     lines += statement_lines(statements[: len(statements) - len(last)], names)
     for statement in last:
@@ -54,6 +56,14 @@ def function_lines(
     if results:
         lines.append("    return " + ", ".join(names[tensor] for tensor in results))
     return lines
+
+
+def _returned_at_once(statements: Sequence[Statement]) -> Sequence[Statement]:
+    """Returns statements in which a last value that is only returned has no name."""
+    made = statements[-2] if len(statements) > 1 else None
+    if made is None or len(made.targets) != 1 or statements[-1] != ((), Value(made.targets[0])):
+        return statements
+    return [*statements[:-2], made._replace(targets=())]
 
 
 def statement_lines(statements: Sequence[Statement], names: Dict[str, str], indent: int = 4) -> List[str]:
@@ -75,10 +85,27 @@ def statement_lines(statements: Sequence[Statement], names: Dict[str, str], inde
 
 
 def _statement(statement: Statement, names: Dict[str, str], indent: int, start: str = "") -> List[str]:
+    """Returns the lines of a statement; the shortest of those that write terms that are alike out, and once."""
     expression = named(statement.expression, names)
-    if not statement.targets:
-        return layout(start, expression, "", indent)
-    return _assignment(", ".join(names[target] for target in statement.targets), expression, indent)
+    target = ", ".join(names[target] for target in statement.targets)
+    plain = _with_target(target, expression, indent, start)
+    if len(plain) == 1:
+        return plain
+    taken = [*names.values(), target]
+    inside, _ = with_repeated_terms(expression, taken, as_tables=False)
+    outside, tables = with_repeated_terms(expression, taken, as_tables=True)
+    lines = [line for table in tables for line in layout(f"{table.name} = ", Literal(table.content), "", indent)]
+    lines += _with_target(target, outside, indent, start)
+    return min(plain, _with_target(target, inside, indent, start), lines, key=_length)
+
+
+def _length(lines: Sequence[str]) -> Tuple[bool, int]:
+    """Orders lines by their number; none may be too long."""
+    return any(len(line) > WIDTH for line in lines), len(lines)
+
+
+def _with_target(target: str, expression: Expression, indent: int, start: str) -> List[str]:
+    return _assignment(target, expression, indent) if target else layout(start, expression, "", indent)
 
 
 def _assignment(target: str, expression: Expression, indent: int) -> List[str]:
