@@ -132,7 +132,8 @@ def require_accumulation(graph: Graph, targets: Sequence[str], trainable: Collec
     listed = ", ".join(list(missing)[:3]) + (", ..." if len(missing) > 3 else "")
     raise TrainOpError(
         f"--train_op: {', '.join(targets)} applies gradients that other runs add up in {listed}; name the runs of a "
-        f"period in their order, as often as the program did, such as --train_op={','.join(period)}"
+        f"period in their order, as often as the program did, such as --train_op={','.join(period)}",
+        period,
     )
 
 

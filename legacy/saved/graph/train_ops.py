@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import ASSIGNMENTS, variable_of
@@ -72,7 +72,17 @@ def ends_that_run(graph: Graph, wanted: Sequence[str]) -> dict[str, set[str]]:
 
 
 class TrainOpError(InputError):
-    """Raised where the train ops are not those of a training step, and others can be named by --train_op."""
+    """Raised where the train ops are not those of a training step, and others can be named by --train_op.
+
+    Attributes:
+      likely: train ops that probably are, as --train_op takes them; empty if the graph suggests none.
+    """
+
+    likely: Sequence[str] = ()
+
+    def __init__(self, message: str, likely: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.likely = likely
 
 
 def choose_train_ops(graph: Graph, requested: Sequence[str], trainable: Collection[str] = ()) -> list[str]:
@@ -106,10 +116,31 @@ def choose_train_ops(graph: Graph, requested: Sequence[str], trainable: Collecti
     complete = [name for name, updates in runs.items() if updates == every]
     if complete:  # the one that runs most besides: a group op rather than the last update itself
         return [max(complete, key=lambda name: (len(graph.ancestors([name])), name))]
+    likely = _that_take_turns(graph, runs)
+    example = f" such as --train_op={','.join(likely)}" if likely else ""
     raise TrainOpError(
-        "--train_op: the graph has several train ops; name one, or several to be run in turn; "
-        + _offer(graph, trainable)
+        f"--train_op: the graph has several train ops; name one, or several to be run in turn{example}; "
+        + _offer(graph, trainable),
+        likely,
     )
+
+
+def _that_take_turns(graph: Graph, runs: Mapping[str, Collection[str]]) -> list[str]:
+    """Returns train ops that share no update and together run all, in the graph's order; empty if there are none such.
+
+    Args:
+      graph: a whole graph.
+      runs: {train op: updates that it runs}, those with the most updates first.
+    """
+    chosen: list[str] = []
+    updates: set[str] = set()
+    for name, own in runs.items():
+        if not updates.intersection(own):
+            chosen.append(name)
+            updates.update(own)
+    if updates != set().union(*runs.values()):
+        return []
+    return [name for name in graph.nodes if name in chosen]
 
 
 def _offer(graph: Graph, trainable: Collection[str]) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import List
 
-from legacy.saved.facts.rows import NOT_ANALYSED, Row, Sections
-from legacy.saved.report.page import HEADINGS
+from legacy.saved.facts.rows import ASSUMED, NOT_ANALYSED, Row, Sections
+from legacy.saved.report.page import HEADINGS, NOT_SEARCHED
 from workloads.html import page as html
 from workloads.support.wording import counted
 
@@ -26,11 +26,13 @@ def inspection_page(path: str, sections: Sections) -> str:
     rows = sections.get("hazards", [])
     number = counted(len(rows), "hazard")
     answer = next((str(row["is"]) for row in sections["next"] if row["what"] == "can be lifted"), "no")
-    mood = "bad" if NOT_ANALYSED in sections else "open" if rows or answer != "yes" else "good"
+    open_questions = rows or answer != "yes" or ASSUMED in sections
+    mood = "bad" if NOT_ANALYSED in sections else "open" if open_questions else "good"
+    none = f"{NOT_SEARCHED[0].upper()}{NOT_SEARCHED[1:]}." if NOT_ANALYSED in sections else "None was found."
     facts = [title for title in sections if title not in ("next", "hazards")]
     blocks = [
         html.Section("Next", [_rows("next", sections["next"])]),
-        html.Section("Hazards of a port", [_hazard(row) for row in rows] or [html.paragraph("None was found.")]),
+        html.Section("Hazards of a port", [_hazard(row) for row in rows] or [html.paragraph(none)]),
         *(html.Section(title.capitalize(), [_rows(title, sections[title])]) for title in facts if sections[title]),
     ]
     return html.page(path, f"Can be lifted: {answer}; {number}", mood, blocks)

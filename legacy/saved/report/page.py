@@ -6,11 +6,13 @@ import collections
 import os
 import shlex
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Tuple
 
 from legacy.saved.analysis import analyse
+from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.program_facts import program_facts
-from legacy.saved.facts.rows import NOT_ANALYSED, Row, Sections
+from legacy.saved.facts.rows import ASSUMED, NOT_ANALYSED, Row, Sections
 from legacy.saved.facts.whole_facts import whole_facts
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import graph_file
@@ -28,6 +30,9 @@ NARROWEST = 14
 #: Columns that list names, and the most names that a cell of the page shows; JSON has all of them.
 LISTS = ("of", "tensors")
 MOST_NAMES = 6
+
+#: In place of hazards where the graph could not be analysed and the few that need no analysis were not found.
+NOT_SEARCHED = "not known: most of them need the analysis"
 
 #: Headings of columns, and of topics in the column "what", whose name in JSON is terse: {section: {name: heading}}.
 HEADINGS = {
@@ -56,30 +61,63 @@ def inspect_graph(
 
     Args:
       path: the graph file.
-      train_op: names of the train ops, or empty to find the one.
+      train_op: names of the train ops, or empty to find the one; of several, the page assumes that they take turns.
       feed: {placeholder: text of its value} of settings that are the same in every step.
       beside: names of ops that each step ran beside the train op.
       layout: "NHWC" to rewrite what is computed in NCHW; None leaves the graph as it is.
 
     Returns:
-      {section: rows}: those of `program_facts`, "hazards" and "next"; of a graph that cannot be analysed, the
-      reason (`NOT_ANALYSED`), those of `whole_facts`, "hazards" and "next".
+      {section: rows}: those of `program_facts`, "hazards" and "next", and before them what was assumed of the train
+      ops (`ASSUMED`), if anything; of a graph that cannot be analysed, the reason (`NOT_ANALYSED`), those of
+      `whole_facts`, "hazards" and "next".
 
     Raises:
       InputError: the file holds no graph, or one that cannot be analysed, has no hazards and trains nothing.
     """
     saved = as_requested(graph_file.read_graph_file(path), layout)
+
+    def analysed(ops: Sequence[str]) -> Analysis:
+        return analyse.analyse_graph(saved, os.path.basename(path), ops, feed, beside=beside)
+
     try:
-        found = analyse.analyse_graph(saved, os.path.basename(path), train_op, feed, beside=beside)
+        found, train_op, sections = _with_likely_train_ops(analysed, train_op)
     except InputError as error:
         return _sections_without_analysis(saved, error)
-    sections = program_facts(saved, found)
+    sections.update(program_facts(saved, found))
     sections["hazards"] = find_hazards(saved, found)
     flags = [f"--train_op={','.join(train_op)}"] if train_op else []
     flags += ["--feed=" + ",".join(f"{name}={value}" for name, value in feed.items())] if feed else []
     flags += [f"--layout={layout}"] if layout else []
     sections["next"] = next_rows(found.plan, path, flags)
     return sections
+
+
+def _with_likely_train_ops(
+    analysed: Callable[[Sequence[str]], Analysis], train_op: Sequence[str]
+) -> Tuple[Analysis, Sequence[str], Sections]:
+    """Analyses a graph; with the train ops that it suggests, if none were given and no single one makes a step.
+
+    Args:
+      analysed: returns the analysis of a step that train ops make.
+      train_op: those given.
+
+    Returns:
+      The analysis, its train ops, and the section that says what was assumed.
+
+    Raises:
+      InputError: what `analysed` raises for the train ops that were given or found.
+    """
+    try:
+        return analysed(train_op), train_op, collections.OrderedDict()
+    except TrainOpError as error:
+        if train_op or not error.likely:
+            raise
+        try:
+            found = analysed(error.likely)
+        except InputError:
+            raise error from None
+        text = f"the program runs {', '.join(error.likely)} in turn; if not, name its train ops with --train_op"
+        return found, error.likely, collections.OrderedDict([(ASSUMED, [{"what": text}])])
 
 
 def _sections_without_analysis(saved: graph_file.SavedGraph, error: InputError) -> Sections:
@@ -109,7 +147,7 @@ def page_lines(sections: Sections, most_rows: int) -> Iterator[str]:
         yield ""
         yield title.upper()
         if not rows:
-            yield "  none"
+            yield "  " + (NOT_SEARCHED if title == "hazards" and NOT_ANALYSED in sections else "none")
             continue
         shown = rows[:most_rows]
         yield from _hazard_lines(shown) if title == "hazards" else _table(shown, HEADINGS.get(title, {}))

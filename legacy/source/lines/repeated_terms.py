@@ -20,7 +20,7 @@ _PENALTY = "tf.nn.l2_loss"
 
 
 class Table(NamedTuple):
-    """What differs between terms that are alike.
+    """The literals in which terms that are alike differ.
 
     Attributes:
       name: of the table in the text.

@@ -46,6 +46,35 @@ def test_several_train_ops_must_be_chosen_from_by_name():
         train_ops.choose_train_ops(graph, ["train_x"])
 
 
+def test_train_ops_that_share_no_update_may_take_turns():
+    with pytest.raises(train_ops.TrainOpError, match="such as --train_op=train_w,train_v;") as raised:
+        train_ops.choose_train_ops(graph_of(TWO_OPTIMIZERS), [])
+    assert raised.value.likely == ["train_w", "train_v"]
+
+
+def test_train_ops_that_share_an_update_do_not():
+    graph = graph_of(
+        TWO_OPTIMIZERS + "u = VariableV2()\n both = ApplyAdam(u)\n a = NoOp(^both, ^update_w)\n b = NoOp(^both)"
+    )
+    with pytest.raises(train_ops.TrainOpError) as raised:
+        train_ops.choose_train_ops(graph, [])
+    assert raised.value.likely == ["train_v", "a"]  # b runs nothing that a does not
+
+
+def test_no_train_ops_are_likely_where_each_one_has_a_part_of_another():
+    graph = graph_of("""
+        w = VariableV2()
+        shared = ApplyAdam(w)
+        update_w = ApplyAdam(w)
+        update_v = ApplyAdam(w)
+        train_w = NoOp(^shared, ^update_w)
+        train_v = NoOp(^shared, ^update_v)
+    """)
+    with pytest.raises(train_ops.TrainOpError) as raised:
+        train_ops.choose_train_ops(graph, [])
+    assert raised.value.likely == []
+
+
 def test_a_graph_without_updates_does_not_train():
     with pytest.raises(InputError, match="no update op"):
         train_ops.choose_train_ops(graph_of("x = Placeholder()\n y = Square(x)"), [])

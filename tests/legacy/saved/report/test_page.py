@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.facts.rows import NOT_ANALYSED
+from legacy.saved.facts.rows import ASSUMED, NOT_ANALYSED
 from legacy.saved.report.page import inspect_graph, page_lines
 from tests.legacy.saved.graphs import graph_of, traced
 from tests.legacy.saved.hazards.test_search import NOT_APPLIED
@@ -47,6 +47,36 @@ def test_a_graph_without_facts_and_hazards_is_refused(tmp_path):
     graph = traced(lambda: tf.square(v1.placeholder(tf.float32, [2], "x")))
     with pytest.raises(InputError, match="no update op"):
         inspect_graph(written(graph, tmp_path))
+
+
+def take_turns():
+    """Two towers whose two train ops change a weight each."""
+    with tf.device("/cpu:0"):
+        weights = [v1.get_variable(name, [2], tf.float32) for name in "vw"]
+    gradients = {weight.name: [] for weight in weights}
+    for tower in range(2):
+        with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+            x = v1.placeholder(tf.float32, [2], "x")
+            for weight in weights:
+                gradients[weight.name] += tf.gradients(tf.reduce_mean(tf.square(x * weight)), [weight])
+    descent = v1.train.GradientDescentOptimizer(0.5)
+    for weight, name in zip(weights, ("critic", "actor")):
+        descent.apply_gradients([(sum(gradients[weight.name]) / 2.0, weight)], name=name)
+
+
+def test_several_train_ops_are_assumed_to_take_turns_in_the_order_of_the_graph(tmp_path):
+    path = written(traced(take_turns), tmp_path)
+    sections = inspect_graph(path)
+    assert sections[ASSUMED][0]["what"].startswith("the program runs critic, actor in turn;")
+    commands = {row["what"]: row["is"] for row in sections["next"]}
+    assert commands["next command"] == f"python -m legacy.lift {path} --out=lifted --train_op=critic,actor"
+    named = inspect_graph(path, ["critic", "actor"])
+    assert ASSUMED not in named and sections == {ASSUMED: sections[ASSUMED], **named}
+
+
+def test_hazards_of_a_graph_that_is_not_analysed_are_not_said_to_be_none():
+    sections = {NOT_ANALYSED: [{"what": "a reason"}], "hazards": []}
+    assert list(page_lines(sections, 5))[-1] == "  not known: most of them need the analysis"
 
 
 def test_lines_of_a_page():
@@ -97,8 +127,11 @@ def test_a_train_op_to_choose_is_the_next_command(tmp_path):
         gradients/y_grad/Neg = Neg(x)
         train_a = ApplyGradientDescent(a, x, gradients/y_grad/Neg)
         train_b = ApplyGradientDescent(b, x, gradients/y_grad/Neg)
+        shared = ApplyGradientDescent(b, x, gradients/y_grad/Neg)
+        step_a = NoOp(^train_a, ^shared)
+        step_b = NoOp(^train_b, ^shared)
         """
-    dtype = {name: {"T": tf.float32} for name in ("gradients/y_grad/Neg", "train_a", "train_b")}
+    dtype = {name: {"T": tf.float32} for name in ("gradients/y_grad/Neg", "train_a", "train_b", "shared")}
     shape = {"dtype": tf.float32, "shape": tf.TensorShape([])}
     path = written(graph_of(text, a=shape, b=shape, x={"dtype": tf.float32}, **dtype), tmp_path)
     sections = inspect_graph(path)
