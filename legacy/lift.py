@@ -81,7 +81,7 @@ def _lift(graph: str, feed: dict[str, str], carry: dict[str, str], settings: dic
     environment.prepare(exact=bool(FLAGS.source))  # a source is compared with the old towers bit by bit
     from legacy.lift_examples import keep_sizes, read_examples
     from legacy.saved.lifting import lift_graph
-    from legacy.source.source import source_of_analysis, write_source
+    from legacy.source.source import SourceOptions, source_of_analysis, write_source
     from workloads.lifted.replication import own_number_only
     from workloads.progress.progress import Progress
 
@@ -97,7 +97,7 @@ def _lift(graph: str, feed: dict[str, str], carry: dict[str, str], settings: dic
         if FLAGS.source:
             progress.stage("writing " + FLAGS.source)
             folder = os.path.relpath(FLAGS.out, os.path.dirname(FLAGS.source) or ".") if FLAGS.out else ""
-            made = source_of_analysis(found, values, settings, FLAGS.style, folder, examples)
+            made = source_of_analysis(found, values, SourceOptions(settings, FLAGS.style, folder, examples))
             write_source(FLAGS.source, made)
             written.append(f"{FLAGS.source}: {counted(len(made.text.splitlines()), 'line')}")
             written.extend(f"{FLAGS.source}: {note}" for note in made.notes)

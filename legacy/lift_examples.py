@@ -12,7 +12,7 @@ from legacy.rerun.recording import RecordedSteps
 from workloads.data.opening import open_data
 from workloads.job import Job
 from workloads.lifted.sources import LiftedOwnData
-from workloads.lifted.workload import DEFAULT_BATCH, LiftedWorkload
+from workloads.lifted.workload import LiftedWorkload
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,8 +38,7 @@ def read_examples(found: Analysis, data: str, settings: Mapping[str, str]) -> li
       InputError: the data are not what the graph's inputs say.
     """
     plan = found.plan
-    size = plan.towers * (plan.batch or DEFAULT_BATCH)
-    workload = LiftedWorkload(name=plan.name, global_batch=size, plan=plan, graph=found.cut.graph)
+    workload = LiftedWorkload(name=plan.name, global_batch=plan.global_batch, plan=plan, graph=found.cut.graph)
     job = Job(workload, plan.towers)
     source: Source
     if os.path.isdir(data):

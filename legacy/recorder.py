@@ -4,7 +4,8 @@
     recorder.start("run", steps=20)      # anywhere before training
 
 It needs nothing but TensorFlow 0.12 or later, numpy, and Python 2.7 or later. From then on every `Session.run` that
-updates weights, by an optimizer or by assignments that depend on gradients, is a step. Before the first one the folder
+updates weights, by an optimizer, by assignments that depend on gradients, or by assignments of weights from themselves,
+such as clipping, is a step. Before the first one the folder
 gets `graph.meta` (the whole graph) and `model.ckpt` (every variable); each of the first `steps` steps adds to
 `steps.zip` the inputs and random numbers that were drawn, every scalar, each tower's gradients and all that is made of
 them, the variables afterwards, and those that other runs changed since the step before. The program itself goes on as
@@ -41,6 +42,8 @@ SOURCES = ("QueueDequeue", "IteratorGetNext", "ReaderRead", "PyFunc", "Unstage",
 RANDOM = ("Random", "TruncatedNormal", "ParameterizedTruncatedNormal", "Multinomial", "CandidateSampler")
 MOST_BYTES = 16 << 20
 ASSIGNMENTS = ("Assign", "Scatter", "ResourceScatter")
+VARIABLES = ("Variable", "VariableV2", "VarHandleOp")
+COPIES = ("Identity", "RefIdentity", "ReadVariableOp")
 GRADIENTS = re.compile(r"(^|/)gradients(_\d+)?/")  # the name scope that tf.gradients opens
 
 
@@ -199,8 +202,8 @@ class _Plan(object):
         self.targets = targets
         cone = _ancestors([graph.get_operation_by_name(name) for name in targets])
         applies = [op for op in cone if "Apply" in op.type] or _assignments_by_gradients(graph, cone)
-        self.updates = bool(applies)
-        held = [op for op in cone if op.type in ("Variable", "VariableV2")]
+        self.updates = bool(applies) or _changes_weights_alone(graph, cone)
+        held = [op for op in cone if op.type in VARIABLES[:2]]
         self.variables = [op.name for op in held if op.outputs[0].dtype.base_dtype != tf.string]
         self.tensors = []  # type: List[Any]
         if self.updates:
@@ -282,6 +285,20 @@ def _assignments_by_gradients(graph, cone):
     return found if any(_variable_of(op) in trainable for op in found) else []
 
 
+def _changes_weights_alone(graph, cone):
+    # type: (Any, Sequence[Any]) -> bool
+    """Whether a run assigns a weight what is computed from it and from no other variable, as clipping does."""
+    trainable = set(variable.op for variable in graph.get_collection("trainable_variables"))
+    for op in cone:
+        if op.type in ("Assign", "AssignVariableOp") and _variable_of(op) in trainable:
+            read = _ancestors([op.inputs[1].op], _variable_of(op))
+            others = [other for other in read if other.type in VARIABLES and other is not _variable_of(op)]
+            computed = [other for other in read if other.inputs and other.type not in COPIES]
+            if _variable_of(op) in read and computed and not others:
+                return True
+    return False
+
+
 def _variable_of(assign):
     # type: (Any) -> Any
     """The operation of the variable that an assignment sets, directly or through Identity and Enter ops."""
@@ -330,13 +347,21 @@ def _is_variable(tensor):
     return tensor.dtype.name.endswith("_ref") or tensor.op.type == "VarHandleOp"
 
 
-def _ancestors(ops):
-    # type: (Iterable[Any]) -> List[Any]
-    """The operations that `ops` depend on, by data or control, and themselves, ordered by name."""
+def _ancestors(ops, value_of=None):
+    # type: (Iterable[Any], Any) -> List[Any]
+    """The operations that `ops` depend on, by data or control, and themselves, ordered by name.
+
+    Args:
+      ops: operations.
+      value_of: the operation of a variable whose value they compute: by data alone, and from its own value on.
+
+    Returns:
+      The operations.
+    """
     seen, todo = set(ops), list(ops)
     while todo:
         op = todo.pop()
-        for before in [tensor.op for tensor in op.inputs] + list(op.control_inputs):
+        for before in [tensor.op for tensor in op.inputs] + ([] if value_of else list(op.control_inputs)):
             if before not in seen:
                 seen.add(before)
                 todo.append(before)

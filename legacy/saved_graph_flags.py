@@ -15,7 +15,7 @@ def define_graph_flags(flag_values: flags.FlagValues) -> None:
         "train_op",
         [],
         "Name of the training op that the program ran; several, separated by commas, if it ran them in turn, and "
-        "joined by + those that it fetched in one run.",
+        "joined by + those that it fetched in one run. Default: as in the recording beside the graph, or the only one.",
         flag_values=flag_values,
     )
     flags.DEFINE_list(

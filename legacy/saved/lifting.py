@@ -14,6 +14,7 @@ from legacy.saved.data_trial.fitting import fit_made_up_data
 from legacy.saved.facts.program_facts import description_fields, program_facts
 from legacy.saved.graph import graph_file
 from legacy.saved.graph.layout import as_requested
+from legacy.saved.runs.recorded_runs import ran_in_recording
 from workloads.lifted.folder import write_lift
 from workloads.lifted.plan.settings import keep_settings
 from workloads.support.errors import InputError
@@ -31,7 +32,7 @@ class LiftOptions:
     """Description of how the old program ran its graph, which the graph does not hold, and choices of the lift.
 
     Attributes:
-      train_op: names of the train ops, or empty to find the one.
+      train_op: names of the train ops, or empty for those of the recording beside the graph, or to find the one.
       beside: names of ops that each step ran beside the train op.
       feed: {placeholder: text of its value} of settings that are the same in every step.
       carry: {fed tensor: tensor} of state that the program fetched and fed into the next step.
@@ -84,6 +85,11 @@ def lift_graph(
     report("reading " + path)
     saved = as_requested(graph_file.read_graph_file(path), options.layout)
     name = options.name or os.path.basename(path).partition(".")[0]
+    if not options.train_op and not options.beside:
+        ran = ran_in_recording(saved, options.feed)
+        if ran.train_op:
+            report("train ops of the recording beside the graph: " + ran.describe())
+            options = dataclasses.replace(options, train_op=ran.train_op, beside=ran.beside)
     report("taking the training step apart")
     found = analyse.analyse_graph(saved, name, options.train_op, options.feed, options.carry, options.beside)
     require_safe(found.plan, options.allow_ops)

@@ -10,7 +10,7 @@ import os
 
 from legacy.saved.graph import graph_file
 from legacy.saved.report import page
-from legacy.source.source import Source, source_text
+from legacy.source.source import OldProgram, Source, SourceOptions, source_text
 from tests import old_programs
 from tests.house import ROOT
 from workloads.lifted.graph import Graph
@@ -57,7 +57,8 @@ def source(name: str, style: str = "workload", folder: str = "") -> Source:
     """Returns the source of a recorded program; what cannot be written is imported from the lift in `folder`."""
     lift = load_lift(old_programs.lifted(name))
     whole = Graph(graph_file.read_graph_file(old_programs.path(name, "graph.meta")).graph_def)
-    return source_text(lift.plan, lift.graph, whole, lift.values(), {"keep_prob": "0.75"}, style, folder)
+    program = OldProgram(lift.plan, lift.graph, whole, lift.values())
+    return source_text(program, SourceOptions({"keep_prob": "0.75"}, style, folder))
 
 
 def source_path(file: str) -> str:

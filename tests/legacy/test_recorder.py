@@ -1,5 +1,6 @@
 """The recorder, in a real old environment where one is at hand, and in this one by `tf.compat.v1`."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -107,28 +108,40 @@ x = tf.reshape(tf.slice(held, [0, 0], [4, 3]), [4, 3], name="x")
     assert RecordedSteps(str(tmp_path / "run"), plan).step(2)["after/held"].tolist() == [[1, 0, 1]] * 6
 
 
-BY_HAND = HERE.replace(
-    "train = tf.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(grads), w)])",
-    """m = tf.get_variable("momentum", [3, 2], initializer=tf.zeros_initializer(), trainable=False)
+BY_HAND = (
+    HERE.replace(
+        "train = tf.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(grads), w)])",
+        """m = tf.get_variable("momentum", [3, 2], initializer=tf.zeros_initializer(), trainable=False)
 speed = tf.assign(m, 0.5 * m + tf.add_n(grads))
 train = tf.assign_sub(w, 0.5 * speed, name="GradientDescent").op
 clip = tf.assign(w, tf.clip_by_value(w, -64.0, 64.0))
 look = tf.assign(tf.get_variable("seen", [3, 2], trainable=False), tf.add_n(grads))""",
-).replace("        answer", "        session.run([clip, look], {x: [[9, 9, 9]] * 4})\n        answer")
+    )
+    .replace("        answer", "        session.run([clip, look], {x: [[9, 9, 9]] * 4})\n        answer")
+    .replace("steps=3", "steps=6")
+)
 
 
 def test_an_optimizer_that_was_written_by_hand_is_recorded(tmp_path):
-    """Weights that assignments set; clipping them, or looking at gradients alone, is no step."""
+    """Weights that assignments set, in steps of which one clips them alone; looking at gradients is no step."""
     script = tmp_path / "program.py"
     script.write_text(BY_HAND)
     run = run_script(sys.executable, script, tmp_path / "run", tmp_path)
     assert run.returncode == 0, run.stderr
     plan = type("Plan", (), {"phases": [type("Phase", (), {"train_op": "GradientDescent"})]})
     steps = RecordedSteps(str(tmp_path / "run"), plan)
-    assert len(steps) == len(steps.about["steps"]) == 3
+    assert len(steps) == 3 and len(steps.about["steps"]) == 6
     assert steps.tensor(0, "AddN:0").tolist() == [[0, 0], [0, 0], [8, 8]]
     assert steps.step(0)["after/m/w"].tolist() == [[1, 1], [1, 1], [-3, -3]]
     assert steps.step(0)["after/momentum"].tolist() == [[0, 0], [0, 0], [8, 8]]
+
+
+def test_a_run_that_looks_at_gradients_alone_is_no_step(tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text(BY_HAND.replace("[clip, look]", "[look]"))
+    run = run_script(sys.executable, script, tmp_path / "run", tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert json.loads((tmp_path / "run" / "recording.json").read_text())["steps"] == [["GradientDescent", "m/w"]] * 5
 
 
 FED_PARTS = (

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 #: Name, beside the variables, of the number of steps that the port has taken since the lift: the next step's number.
 STEP = "lift/step"
-#: Examples of one replica where the graph takes any number and the user names none.
-DEFAULT_BATCH = 8
 #: {role of a variable: field of `State` that it belongs to}.
 KINDS = {"weight": "weights", "slot": "slots", "average": "averages", "statistic": "statistics", "state": "statistics"}
 
@@ -122,8 +120,8 @@ class LiftedWorkload(Workload):
         )
 
     def default_global_batch(self, replicas: int) -> int:
-        """Returns the global batch that the graph takes; `DEFAULT_BATCH` a replica if it takes any."""
-        return replicas * (self.plan.batch or DEFAULT_BATCH)
+        """Returns the global batch that the graph takes; a default one if it takes any."""
+        return replicas * self.plan.per_replica_batch
 
     def describe(self) -> dict[str, str]:
         return {"name": self.name, "graph": self.digest, "towers": str(self.plan.towers)}
@@ -198,7 +196,7 @@ def load_lift(folder: str) -> LiftedWorkload:
     plan = content.plan
     return LiftedWorkload(
         name=plan.name,
-        global_batch=plan.towers * (plan.batch or DEFAULT_BATCH),
+        global_batch=plan.global_batch,
         digest=content.digest,
         folder=folder,
         plan=plan,

@@ -10,11 +10,12 @@ from legacy.saved.analysis.assigned_values import find_assigned_reads, note_on_r
 from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.division.own_sizes import with_own_sizes
 from legacy.saved.analysis.phase_parts import PhaseParts
-from legacy.saved.graph import accumulation, cone, folding, switches, train_ops
-from legacy.saved.graph.beside import FROM_THEMSELVES, join_runs, never_run, run_beside
-from legacy.saved.graph.fetched_beside import counters_beside, runner_of
+from legacy.saved.graph import cone, folding
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.graph.trained import trained_variables
+from legacy.saved.runs import accumulation, switches, train_ops
+from legacy.saved.runs.beside import FROM_THEMSELVES, join_runs, never_run, run_beside
+from legacy.saved.runs.fetched_beside import counters_beside, runner_of
 from legacy.saved.tower_search import inputs
 from workloads.lifted.graph import Graph, TensorId, tensor_name
 from workloads.lifted.plan import Effect, Plan, Variable

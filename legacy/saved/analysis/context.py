@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from legacy.saved.graph import op_types
-from legacy.saved.graph.accumulation import accumulators, dependent_on_gradients
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.variables import VariableUses
+from legacy.saved.runs.accumulation import accumulators, dependent_on_gradients
 from legacy.saved.tower_search.search import find_towers
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name, tensor_name
 from workloads.lifted.plan import TensorType

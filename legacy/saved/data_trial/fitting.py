@@ -23,7 +23,6 @@ from legacy.saved.tower_search import inputs
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.made_up_data import OPEN, VALUES
 from workloads.lifted.plan import Input, Plan
-from workloads.lifted.workload import DEFAULT_BATCH
 from workloads.support.errors import InputError
 
 #: Runs of the graph that are tried, in all and for one choice of ranks and ranges.
@@ -110,12 +109,12 @@ class _Search:
 
     def best(self) -> _Fit | None:
         """Returns data with which the graph runs, best with finite results; None if none are needed, or none found."""
-        first = self._run(self._entries, self._plan.batch or DEFAULT_BATCH)
+        first = self._run(self._entries, self._plan.per_replica_batch)
         if first.is_good:
             return None
         alike = _all_alike(self._entries)
         if alike != list(self._entries):
-            outcome = self._run(alike, self._plan.batch or DEFAULT_BATCH)
+            outcome = self._run(alike, self._plan.per_replica_batch)
             if outcome.is_good:
                 return _Fit(alike, None, outcome)
         if self._plan.batch is None and _has_open_rows(self._entries):
@@ -125,7 +124,7 @@ class _Search:
         found = self._first_that_runs(first)
         padded = _of_full_length(self._entries)
         if (found is None or not found.outcome.is_good) and padded != list(self._entries):
-            outcome = self._run(padded, self._plan.batch or DEFAULT_BATCH)
+            outcome = self._run(padded, self._plan.per_replica_batch)
             found = _Fit(padded, None, outcome) if outcome.is_good else found
         return None if found is None else self._with_other_lengths(found)
 
@@ -144,7 +143,7 @@ class _Search:
 
     def _with_other_lengths(self, fit: _Fit) -> _Fit:
         """Returns a fit with lengths of sequences up to the longest that the graph takes, where all are equal."""
-        batch = fit.batch or self._plan.batch or DEFAULT_BATCH
+        batch = fit.batch or self._plan.per_replica_batch
         for number, entry in enumerate(fit.entries):
             least = self._entries[number].low
             if not least or entry.limit != entry.low + 1:

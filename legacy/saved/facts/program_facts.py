@@ -25,8 +25,8 @@ from legacy.saved.facts.update_sources import UpdateSources
 from legacy.saved.facts.variable_updates import VariableUpdate
 from legacy.saved.facts.watch import sentences
 from legacy.saved.facts.whole_facts import device_rows
-from legacy.saved.graph import train_ops
 from legacy.saved.graph.graph_file import SavedGraph
+from legacy.saved.runs import train_ops
 from legacy.saved.tower_search.inputs import constant_part
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Variable

@@ -10,8 +10,9 @@ import tensorflow as tf
 
 from legacy.saved.facts.clipping import Clippings
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.graph import op_types, train_ops
+from legacy.saved.graph import op_types
 from legacy.saved.graph.graph_file import SavedGraph
+from legacy.saved.runs import train_ops
 from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import listed

@@ -9,11 +9,12 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.tower_labels import labels_of_analysis, suggested_labels
-from legacy.saved.graph import op_types, train_ops
-from legacy.saved.graph.accumulation import dependent_on_gradients, queued_gradients
+from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import variable_of
 from legacy.saved.graph.graph_file import SavedGraph
-from legacy.saved.graph.trained import trained_variables
+from legacy.saved.graph.trained import gradient_assignments, trained_variables
+from legacy.saved.runs import train_ops
+from legacy.saved.runs.accumulation import dependent_on_gradients, queued_gradients
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -141,7 +142,7 @@ class WholeGraph:
 
     def _update_rules(self) -> list[str]:
         applies = [name for name in self.graph.nodes if op_types.is_apply(self.graph.type(name))]
-        by_hand = train_ops.gradient_assignments(self.graph, self.trainable) - set(applies)
+        by_hand = gradient_assignments(self.graph, self.trainable) - set(applies)
         return applies + [name for name in self.writes if name in by_hand]
 
     def _reach(self) -> set[str]:

@@ -1,4 +1,5 @@
 """Reads saved graphs and extracts the subgraph that a training step runs; its loops and variables.
 
-Here: general graph operations. Not here: what a node means to training (`legacy.saved.analysis`).
-Start with `graph_file.py`, then `train_ops.py` and `cone.py`."""
+Here: general graph operations. Not here: what a program ran of a graph (`legacy.saved.runs`), and what
+a node means to training (`legacy.saved.analysis`).
+Start with `graph_file.py`, then `cone.py`."""

@@ -1,8 +1,8 @@
-"""The variables that a program trains, also where its collections do not list them."""
+"""The variables that a program trains, also where its collections do not list them, and assignments that train."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import ASSIGNMENTS, variable_of
@@ -50,3 +50,26 @@ def trained_variables(graph: Graph, listed: Sequence[str] = ()) -> list[str]:
         if variable is not None and (not by_hand or variable in model):
             found[variable] = None
     return list(found)
+
+
+def gradient_assignments(graph: Graph, trainable: Collection[str]) -> set[str]:
+    """Returns the plain assignments that train: plain SGD on rows, and optimizers that were written by hand.
+
+    Args:
+      graph: a whole graph, or the part that a step runs.
+      trainable: names of the trainable variables; see `trained_variables`.
+
+    Returns:
+      Names of Assign*, Scatter* nodes that set a trainable variable to what depends on gradients, at once or by way of
+      other variables, such as those in which gradients are accumulated.
+    """
+    found: set[str] = set()
+    followed: set[str] = set()
+    sources = in_gradient_graphs(graph.nodes) if trainable else set()
+    while sources:
+        followed |= sources
+        dependent = graph.descendants(sources, controls=False)
+        changed = {name: variable_of(graph, name) for name in dependent if graph.type(name).startswith(ASSIGNMENTS)}
+        found |= {name for name, variable in changed.items() if variable in trainable}
+        sources = {variable for variable in changed.values() if variable} - followed - set(trainable)
+    return found

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.graph.train_ops import gradient_assignments
+from legacy.saved.graph.trained import gradient_assignments
 from workloads.lifted.graph import MERGES, Graph, TensorId
 from workloads.support.errors import InputError
 

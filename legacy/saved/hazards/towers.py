@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator
 
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
-from legacy.saved.graph.accumulation import queued_gradients
 from legacy.saved.hazards.hazard import Hazard, listed_towers
+from legacy.saved.runs.accumulation import queued_gradients
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted, listed
 

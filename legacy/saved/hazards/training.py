@@ -10,10 +10,10 @@ import numpy as np
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
-from legacy.saved.graph.accumulation import accumulating_writes
-from legacy.saved.graph.beside import is_moved_by_data
 from legacy.saved.hazards.hazard import Hazard
 from legacy.saved.hazards.linear_weights import linear_weights
+from legacy.saved.runs.accumulation import accumulating_writes
+from legacy.saved.runs.beside import is_moved_by_data
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Combine, Phase, is_indices_label, weight_of_label
 from workloads.support.wording import counted

@@ -17,9 +17,10 @@ from legacy.saved.facts.whole_facts import whole_facts
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import graph_file
 from legacy.saved.graph.layout import as_requested
-from legacy.saved.graph.train_ops import TrainOpError
 from legacy.saved.hazards.search import find_hazards
 from legacy.saved.report.next_step import next_rows
+from legacy.saved.runs.recorded_runs import Ran, ran_in_recording
+from legacy.saved.runs.train_ops import TrainOpError
 from workloads.support.errors import InputError
 from workloads.support.wording import listed
 
@@ -61,7 +62,8 @@ def inspect_graph(
 
     Args:
       path: the graph file.
-      train_op: names of the train ops, or empty to find the one; of several, the page assumes that they take turns.
+      train_op: names of the train ops, or empty for those of the recording beside the graph, or to find the one; of
+        several, the page assumes that they take turns.
       feed: {placeholder: text of its value} of settings that are the same in every step.
       beside: names of ops that each step ran beside the train op.
       layout: "NHWC" to rewrite what is computed in NCHW; None leaves the graph as it is.
@@ -76,48 +78,55 @@ def inspect_graph(
     """
     saved = as_requested(graph_file.read_graph_file(path), layout)
 
-    def analysed(ops: Sequence[str]) -> Analysis:
-        return analyse.analyse_graph(saved, os.path.basename(path), ops, feed, beside=beside)
+    def analysed(ran: Ran) -> Analysis:
+        return analyse.analyse_graph(saved, os.path.basename(path), ran.train_op, feed, beside=ran.beside)
 
     try:
-        found, train_op, sections = _with_likely_train_ops(analysed, train_op)
+        if train_op or beside:
+            ran, assumed = Ran(train_op, beside), ""
+            found = analysed(ran)
+        else:
+            found, ran, assumed = _with_likely_runs(analysed, ran_in_recording(saved, feed))
     except InputError as error:
         return _sections_without_analysis(saved, error)
+    sections: Sections = collections.OrderedDict([(ASSUMED, [{"what": assumed}])] if assumed else [])
     sections.update(program_facts(saved, found))
     sections["hazards"] = find_hazards(saved, found)
-    flags = [f"--train_op={','.join(train_op)}"] if train_op else []
+    flags = [f"--train_op={','.join(ran.train_op)}"] if ran.train_op else []
+    flags += [f"--with={','.join(ran.beside)}"] if ran.beside else []
     flags += ["--feed=" + ",".join(f"{name}={value}" for name, value in feed.items())] if feed else []
     flags += [f"--layout={layout}"] if layout else []
     sections["next"] = next_rows(found.plan, path, flags)
     return sections
 
 
-def _with_likely_train_ops(
-    analysed: Callable[[Sequence[str]], Analysis], train_op: Sequence[str]
-) -> Tuple[Analysis, Sequence[str], Sections]:
-    """Analyses a graph; with the train ops that it suggests, if none were given and no single one makes a step.
+def _with_likely_runs(analysed: Callable[[Ran], Analysis], recorded: Ran) -> Tuple[Analysis, Ran, str]:
+    """Analyses a graph whose train ops were not named: those of its recording, the one there is, or those likely.
 
     Args:
-      analysed: returns the analysis of a step that train ops make.
-      train_op: those given.
+      analysed: returns the analysis of the steps that some runs make.
+      recorded: what the recording beside the graph ran; empty without one, or where the graph suggests the same.
 
     Returns:
-      The analysis, its train ops, and the section that says what was assumed.
+      The analysis, the runs, and a sentence that says what was assumed; "" if nothing was.
 
     Raises:
-      InputError: what `analysed` raises for the train ops that were given or found.
+      InputError: what `analysed` raises for the runs of the recording, or for the one train op.
     """
+    if recorded.train_op:
+        text = f"the program runs {recorded.describe()}, as in the recording beside the graph; --train_op names others"
+        return analysed(recorded), recorded, text
     try:
-        return analysed(train_op), train_op, collections.OrderedDict()
+        return analysed(Ran()), Ran(), ""
     except TrainOpError as error:
-        if train_op or not error.likely:
+        if not error.likely:
             raise
+        likely = Ran(error.likely)
         try:
-            found = analysed(error.likely)
+            found = analysed(likely)
         except InputError:
             raise error from None
-        text = f"the program runs {', '.join(error.likely)} in turn; if not, name its train ops with --train_op"
-        return found, error.likely, collections.OrderedDict([(ASSUMED, [{"what": text}])])
+        return found, likely, f"the program runs {likely.describe()}; if not, name its train ops with --train_op"
 
 
 def _sections_without_analysis(saved: graph_file.SavedGraph, error: InputError) -> Sections:

@@ -22,7 +22,6 @@ from legacy.source.standalone.text import (
 )
 from legacy.source.step.model import all_statements
 from legacy.source.styles.workload_style import constant_lines
-from workloads.lifted.workload import DEFAULT_BATCH
 
 if TYPE_CHECKING:
     from legacy.source.step.model import Model
@@ -74,10 +73,9 @@ def constants_of(
     lines = list(dict.fromkeys(line for model in models for line in constant_lines(model, settings)))
     lines += [line for name, line in _NAMED.items() if re.search(rf"(?<![\w.]){name}\b", text)]
     lines += [_GLOROT] if any(map(_leaves_initializers_out, models)) else []
-    size = plan.towers * (plan.batch or DEFAULT_BATCH)
     comment = "examples of all replicas together; replicas"
     comment += ", unless --replicas says otherwise" if any_number else ""
-    lines.append(f"GLOBAL_BATCH, TOWERS = {size}, {plan.towers}  # {comment}")
+    lines.append(f"GLOBAL_BATCH, TOWERS = {plan.global_batch}, {plan.towers}  # {comment}")
     return lines + _inputs_lines(models[0])
 
 

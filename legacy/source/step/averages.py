@@ -10,7 +10,8 @@ from legacy.source.basics.cut import cut_part
 from legacy.source.basics.expressions import Call, Definition, Infix, Literal, Name, Value, Variable, call
 from legacy.source.basics.forward import Forward
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.definitions.recovery import Names, Recovery
+from legacy.source.definitions.input_values import Names
+from legacy.source.definitions.recovery import Recovery
 from legacy.source.lines.complements import decay_of
 from legacy.source.lines.statements import build_statements
 from legacy.source.step.schedules import STEP, step_of

@@ -12,7 +12,8 @@ from legacy.source.basics.expressions import Call, Definition, Expression, Infix
 from legacy.source.basics.forward import Forward
 from legacy.source.basics.rendering import expression_text
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.definitions.recovery import Names, Recovery
+from legacy.source.definitions.input_values import Names
+from legacy.source.definitions.recovery import Recovery
 from legacy.source.lines.statements import Statement, build_statements
 from workloads.lifted.graph.importing import import_graph
 from workloads.lifted.pieces.piece import VariableVersion

@@ -18,7 +18,8 @@ from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.alignment import align_towers
 from legacy.source.definitions.differences import merge_losses
 from legacy.source.definitions.inner_gradients import find_inner_gradients
-from legacy.source.definitions.recovery import Names, Recovery
+from legacy.source.definitions.input_values import Names
+from legacy.source.definitions.recovery import Recovery
 from legacy.source.step.derivatives import types_of
 from legacy.source.step.input_names import InputNames
 from legacy.source.step.statistics import EACH_TOWER, Statistics

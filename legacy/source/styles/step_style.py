@@ -19,7 +19,6 @@ from legacy.source.replica_step.train_op import train_op_text
 from legacy.source.step.imported_step import ImportedStep
 from legacy.source.styles.imported_style import losses_lines
 from legacy.source.styles.workload_style import NAMED, class_name, constant_lines, inputs_lines
-from workloads.lifted.workload import DEFAULT_BATCH
 
 if TYPE_CHECKING:
     from legacy.source.update.recovered import WrittenStep
@@ -76,7 +75,7 @@ def _class_lines(plan: Plan, step: WrittenStep, tables: Mapping[str, str]) -> Li
     lines = ["@dataclasses.dataclass(frozen=True)", f"class {class_name(plan.name)}(StepWorkload):"]
     lines += ['    """The old program\'s model and its whole training step."""', ""]
     lines.append(f"    name: str = {literal_text(plan.name)}")
-    lines.append(f"    global_batch: int = {plan.towers * (plan.batch or DEFAULT_BATCH)}")
+    lines.append(f"    global_batch: int = {plan.global_batch}")
     lines += [] if step.any_number else [f"    replicas: int = {plan.towers}"]
     lines += [f"    counter: str = {literal_text(step.counter)}"] if step.counter else []
     lines += ["", "    def inputs(self):", *inputs_lines(step.losses[0].model.inputs)]

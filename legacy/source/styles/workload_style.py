@@ -11,7 +11,6 @@ from legacy.source.lines.functions import constant_line, function_lines
 from legacy.source.styles.model_text import model_lines
 from workloads import initializers
 from workloads.lifted.made_up_data import integer_limit
-from workloads.lifted.workload import DEFAULT_BATCH
 from workloads.numerics.statistics import FIRST_TOWER
 
 if TYPE_CHECKING:
@@ -95,7 +94,7 @@ def _body(plan: Plan, step: TrainingStep, settings: Dict[str, Any]) -> List[str]
     lines += ["@dataclasses.dataclass(frozen=True)", f"class {class_name(plan.name)}(Workload):"]
     lines += ['    """The old program\'s model and every choice that changes its mathematics."""', ""]
     lines.append(f"    name: str = {literal_text(plan.name)}")
-    lines.append(f"    global_batch: int = {plan.towers * (plan.batch or DEFAULT_BATCH)}")
+    lines.append(f"    global_batch: int = {plan.global_batch}")
     lines.append(f"    optimizer: Any = {step.rule.text()}")
     lines.append(f"    learning_rate: Any = {rate_text}")
     if step.combine != "mean":

@@ -10,7 +10,8 @@ from legacy.source.basics.expressions import Expression, Method, Name
 from legacy.source.basics.forward import Forward
 from legacy.source.basics.rendering import literal_text
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.definitions.recovery import Names, Recovery
+from legacy.source.definitions.input_values import Names
+from legacy.source.definitions.recovery import Recovery
 from legacy.source.update.changes import local
 from legacy.source.update.per_weight import DICT
 

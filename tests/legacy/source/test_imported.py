@@ -4,7 +4,7 @@ import pytest
 
 from legacy.options import LegacyOptions
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.source import source_with_import
+from legacy.source.source import OldProgram, SourceOptions, source_with_import
 from legacy.source.step.imported_step import keep_proven, recover_losses
 from legacy.source.styles.imported_style import losses_lines
 from modern.options import ModernOptions
@@ -33,7 +33,8 @@ PROGRAMS = {
 def imported(name, folder="lifted"):
     """The source of a program whose update is left to the lift."""
     lift = load_lift(old_programs.lifted(name))
-    return source_with_import(lift.plan, lift.graph, lift.values(), Unwritten("a reason"), folder)
+    program = OldProgram(lift.plan, lift.graph, lift.graph, lift.values())
+    return source_with_import(program, SourceOptions(folder=folder), Unwritten("a reason"))
 
 
 def written(name, tmp_path, change=str):

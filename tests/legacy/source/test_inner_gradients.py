@@ -7,7 +7,7 @@ from legacy.saved.lifting import LiftOptions, lift_graph
 from legacy.source.basics.cut import Cut
 from legacy.source.basics.forward import Forward
 from legacy.source.definitions.inner_gradients import find_inner_gradients
-from legacy.source.source import source_of_analysis
+from legacy.source.source import SourceOptions, source_of_analysis
 from tests.legacy.source import tiny
 from tests.legacy.source.trained import assert_port_verified, assert_trains_alike, assert_workload_verified
 from tests.legacy.variants.programs import BATCH, TOWERS, lifted, split_batch, towers
@@ -21,7 +21,10 @@ def sources_of(build, tmp_path, **options):
     setup, found = lifted(build, tmp_path, **options), {}
 
     def use(analysis, values):
-        found.update((style, source_of_analysis(analysis, values, {}, style)) for style in ("workload", "standalone"))
+        found.update(
+            (style, source_of_analysis(analysis, values, SourceOptions({}, style)))
+            for style in ("workload", "standalone")
+        )
 
     train_ops = [phase.train_op for phase in setup.job.workload.plan.phases]
     lift_graph(str(tmp_path / "graph.meta"), None, options=LiftOptions(train_op=train_ops), use=use)

@@ -28,7 +28,7 @@ def source_of(name, tmp_path):
         None,
         str(tmp_path / "model.ckpt"),
         LiftOptions(name=name),
-        use=lambda found, values: made.append(source_of_analysis(found, values, {})),
+        use=lambda found, values: made.append(source_of_analysis(found, values)),
     )
     (source,) = made
     by_hand = (pathlib.Path(models.__path__[0]) / (name + ".py")).read_text(encoding="utf-8")

@@ -3,7 +3,6 @@
 import re
 
 import pytest
-import tensorflow as tf
 
 from legacy.source import source as source_module
 from legacy.source.basics.expressions import Literal, call
@@ -120,12 +119,3 @@ def test_a_file_that_cannot_be_written_is_refused(tmp_path):
 
 def test_raw_ops_are_counted():
     assert raw_ops([Statement(("x:0",), call("tf.raw_ops.Betainc", call("tf.sqrt", Literal(1))))]) == ["Betainc"]
-
-
-def test_an_op_that_made_up_numbers_stop_is_reported_in_tensorflows_words():
-    text = (
-        "Graph execution error:\n\nDetected at node 'a' defined at\nNode: 'a'\nlabels are repeated\n\t [[{{node a}}]]"
-    )
-    reason = source_module._reason(tf.errors.InvalidArgumentError(None, None, text))
-    assert "on these numbers: InvalidArgumentError: labels are repeated; --data" in reason
-    assert "KeyError" in source_module._reason(KeyError("a"))

@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.lifting import LiftOptions, lift_graph
-from legacy.source.source import source_of_analysis, write_source
+from legacy.source.source import SourceOptions, source_of_analysis, write_source
 from legacy.source.standalone import text as standalone_text
 from legacy.source.standalone.optimizer_text import schedule_text
 from tests import old_programs
@@ -94,7 +94,7 @@ def test_a_program_that_trains_on_constants_takes_no_data(tmp_path):
         mean = mean_of(towers(lambda _: tf.gradients(sum_of_squares(examples), [weights()])[0]))
         v1.train.export_meta_graph(str(tmp_path / "graph.meta"))
     made = []
-    use = lambda *found: made.append(source_of_analysis(*found, {}, "standalone"))  # noqa: E731
+    use = lambda *found: made.append(source_of_analysis(*found, SourceOptions({}, "standalone")))  # noqa: E731
     lift_graph(str(tmp_path / "graph.meta"), None, options=LiftOptions([mean.name]), use=use)
     write_source(str(tmp_path / "train.py"), made[0])
     command = [sys.executable, "train.py", "--steps=2"]

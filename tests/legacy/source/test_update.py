@@ -11,7 +11,7 @@ from legacy.saved.lifting import LiftOptions, lift_graph
 from legacy.source.basics.expressions import Listing, Name, Value, call
 from legacy.source.basics.rendering import expression_text
 from legacy.source.replica_step.lines import has_rows, listed
-from legacy.source.source import source_of_analysis
+from legacy.source.source import SourceOptions, source_of_analysis
 from legacy.source.standalone import update_text
 from legacy.source.step.initial import first_values
 from legacy.source.step.input_names import input_names, stream_name
@@ -150,7 +150,7 @@ def source(build, tmp_path):
         path,
         None,
         options=LiftOptions(names),
-        use=lambda *found: made.append(source_of_analysis(*found, {}, style="standalone")),
+        use=lambda *found: made.append(source_of_analysis(*found, SourceOptions(style="standalone"))),
     )
     return made[0].text
 

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from legacy.saved.lifting import LiftOptions, lift_graph
 from legacy.source.loss_proof import setting_values
-from legacy.source.source import source_of_analysis
+from legacy.source.source import SourceOptions, source_of_analysis
 from tests.legacy.source.trained import assert_trains_alike, source_of
 from tests.legacy.variants.programs import BATCH, TOWERS, apply, lifted, split_batch, sum_of_squares, towers, weights
 from workloads.lifted.plan import Input, Plan
@@ -25,7 +25,7 @@ def source(build, tmp_path, settings=()):
         v1.train.export_meta_graph(path)
     made = []
     given = dict(settings)
-    use = lambda *found: made.append(source_of_analysis(*found, given))  # noqa: E731
+    use = lambda *found: made.append(source_of_analysis(*found, SourceOptions(given)))  # noqa: E731
     lift_graph(path, None, options=LiftOptions([name]), use=use)
     proof = "loss, gradients and statistics of each tower have the old graph's bits on made-up numbers"
     assert proof in made[0].notes

@@ -75,7 +75,7 @@ def test_only_weights_that_would_be_asked_for_too_late_have_a_line_before():
 
 def test_a_source_that_asks_for_them_in_another_order_has_no_clipping_of_its_own(tmp_path, monkeypatch):
     monkeypatch.setattr("legacy.source.step.training_step.in_clipped_order", lambda model, *_: model)
-    source = sources.source_text(*_lift(tmp_path), {}, "workload")
+    source = sources.source_text(sources.OldProgram(*_lift(tmp_path)))
     assert "(StepWorkload):" in source.text
     assert any("asks for them in another order" in note for note in source.notes)
 

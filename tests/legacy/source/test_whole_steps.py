@@ -212,5 +212,5 @@ def written(build, tmp_path):
         names = [op.name for op in build()]
         v1.train.export_meta_graph(path)
     out = str(tmp_path / "lifted")
-    lift_graph(path, out, options=LiftOptions(names), use=lambda *found: made.append(source_of_analysis(*found, {})))
+    lift_graph(path, out, options=LiftOptions(names), use=lambda *found: made.append(source_of_analysis(*found)))
     return setup_of(out), made[0]

@@ -6,7 +6,8 @@ import tensorflow as tf
 from legacy.source.basics.cut import Cut
 from legacy.source.basics.expressions import Definition, Item, Name
 from legacy.source.basics.forward import Forward
-from legacy.source.definitions.recovery import Names, Recovery
+from legacy.source.definitions.input_values import Names
+from legacy.source.definitions.recovery import Recovery
 from legacy.source.lines.functions import function_lines
 from legacy.source.lines.statements import build_statements
 from workloads.lifted.pieces.piece import Feed, Piece, VariableVersion

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import tensorflow as tf
 
-from legacy.source.source import source_text, write_source
+from legacy.source.source import OldProgram, SourceOptions, source_text, write_source
 from modern.collectives.strategy import mirrored_strategy
 from modern.options import ModernOptions
 from parity.against.against_setup import old_graph_of
@@ -23,7 +23,7 @@ from workloads.steps.tracing import trace_step
 def source_of(setup, style="standalone"):
     """The source of a setup's lift."""
     lift = setup.job.workload
-    return source_text(lift.plan, lift.graph, lift.graph, lift.values(), {}, style)
+    return source_text(OldProgram(lift.plan, lift.graph, lift.graph, lift.values()), SourceOptions({}, style))
 
 
 def port_after(setup, batches):

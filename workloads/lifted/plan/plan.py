@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Version of the JSON.
 FORMAT = 1
+#: Examples of one replica where the graph takes any number and the user names none.
+DEFAULT_BATCH = 8
 
 
 @dataclasses.dataclass
@@ -70,6 +72,16 @@ class Plan:
     unsafe: Dict[str, str] = dataclasses.field(default_factory=dict)
     about: Dict[str, Any] = dataclasses.field(default_factory=dict)
     notes: List[str] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
+
+    @property
+    def per_replica_batch(self) -> int:
+        """Examples of one replica unless the user names another number; a graph of fixed sizes takes no other."""
+        return self.batch or DEFAULT_BATCH
+
+    @property
+    def global_batch(self) -> int:
+        """Examples of the towers that the program was written for."""
+        return self.towers * self.per_replica_batch
 
     def to_json(self) -> dict[str, Any]:
         """Returns the plan as plain dicts and lists."""

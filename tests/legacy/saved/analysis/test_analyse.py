@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis import analyse
 from legacy.saved.analysis.analyse import analyse_graph
-from legacy.saved.graph.beside import FROM_THEMSELVES
+from legacy.saved.runs.beside import FROM_THEMSELVES
 from tests.legacy.saved.graphs import graph_of, saved, traced
 from tests.legacy.saved.programs import saved_two_towers
 from workloads.lifted.plan import Race

@@ -6,34 +6,10 @@ import collections
 from collections.abc import Collection, Mapping, Sequence
 
 from legacy.saved.graph import op_types
-from legacy.saved.graph.assignments import ASSIGNMENTS, variable_of
+from legacy.saved.graph.trained import gradient_assignments
 from workloads.lifted.graph import Graph
-from workloads.lifted.tensors.gradient_names import in_gradient_graphs
 from workloads.support.errors import InputError
 from workloads.support.wording import counted
-
-
-def gradient_assignments(graph: Graph, trainable: Collection[str]) -> set[str]:
-    """Returns the plain assignments that train: plain SGD on rows, and optimizers that were written by hand.
-
-    Args:
-      graph: a whole graph, or the part that a step runs.
-      trainable: names of the trainable variables; see `trained_variables`.
-
-    Returns:
-      Names of Assign*, Scatter* nodes that set a trainable variable to what depends on gradients, at once or by way of
-      other variables, such as those in which gradients are accumulated.
-    """
-    found: set[str] = set()
-    followed: set[str] = set()
-    sources = in_gradient_graphs(graph.nodes) if trainable else set()
-    while sources:
-        followed |= sources
-        dependent = graph.descendants(sources, controls=False)
-        changed = {name: variable_of(graph, name) for name in dependent if graph.type(name).startswith(ASSIGNMENTS)}
-        found |= {name for name, variable in changed.items() if variable in trainable}
-        sources = {variable for variable in changed.values() if variable} - followed - set(trainable)
-    return found
 
 
 def find_train_ops(graph: Graph, trainable: Collection[str] = ()) -> dict[str, set[str]]:
@@ -46,10 +22,22 @@ def find_train_ops(graph: Graph, trainable: Collection[str] = ()) -> dict[str, s
     Returns:
       {node: update ops that it runs}, those with the most updates first, then by name.
     """
+    return ends_that_run(graph, training_updates(graph, trainable))
+
+
+def training_updates(graph: Graph, trainable: Collection[str] = ()) -> list[str]:
+    """Returns the ops that train: those of optimizers, and assignments of gradients that were written by hand.
+
+    Args:
+      graph: a whole graph.
+      trainable: names of the trainable variables, as far as they are known.
+
+    Returns:
+      Names of nodes.
+    """
     updates = [name for name in graph.nodes if op_types.is_apply(graph.type(name))]
     by_hand = sorted(gradient_assignments(graph, set(trainable)))
-    updates = updates + [name for name in by_hand if op_types.is_sparse(graph.type(name))] if updates else by_hand
-    return ends_that_run(graph, updates)
+    return updates + [name for name in by_hand if op_types.is_sparse(graph.type(name))] if updates else by_hand
 
 
 def ends_that_run(graph: Graph, wanted: Sequence[str]) -> dict[str, set[str]]:

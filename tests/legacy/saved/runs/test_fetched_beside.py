@@ -2,7 +2,7 @@
 
 import pytest
 
-from legacy.saved.graph.fetched_beside import counters_beside, runner_of
+from legacy.saved.runs.fetched_beside import counters_beside, runner_of
 from tests.legacy.saved.graphs import graph_of
 
 

@@ -1,7 +1,7 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.graph.switches import try_switches
+from legacy.saved.runs.switches import try_switches
 from tests.legacy.saved.graphs import traced
 
 v1 = tf.compat.v1

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import ASSIGNMENTS, variable_of
-from legacy.saved.graph.train_ops import TrainOpError, ends_that_run
+from legacy.saved.runs.train_ops import TrainOpError, ends_that_run
 from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import in_gradient_graphs
 from workloads.support.errors import InputError

@@ -1,6 +1,7 @@
 import pytest
 
-from legacy.saved.graph import train_ops
+from legacy.saved.graph.trained import gradient_assignments
+from legacy.saved.runs import train_ops
 from tests.legacy.saved.graphs import graph_of
 from workloads.support.errors import InputError
 
@@ -93,8 +94,8 @@ BY_HAND = """
 
 
 def test_an_assignment_of_gradients_to_a_trainable_variable_trains():
-    assert train_ops.gradient_assignments(graph_of(BY_HAND), {"w"}) == {"train"}  # neither a slot's nor a reset
-    assert train_ops.gradient_assignments(graph_of(BY_HAND), set()) == set()
+    assert gradient_assignments(graph_of(BY_HAND), {"w"}) == {"train"}  # neither a slot's nor a reset
+    assert gradient_assignments(graph_of(BY_HAND), set()) == set()
     assert train_ops.choose_train_ops(graph_of(BY_HAND), [], ["w"]) == ["train"]
 
 
@@ -117,8 +118,8 @@ ACCUMULATED = """
 def test_gradients_reach_a_weight_by_way_of_a_sum_and_in_a_branch():
     """As where BERT adds up gradients of several batches, and a `cond` applies them in every n-th run."""
     graph = graph_of(ACCUMULATED)
-    assert train_ops.gradient_assignments(graph, {"w"}) == {"update"}
-    assert train_ops.gradient_assignments(graph, {"w", "sum"}) == {"add"}, "a weight hands nothing on"
+    assert gradient_assignments(graph, {"w"}) == {"update"}
+    assert gradient_assignments(graph, {"w", "sum"}) == {"add"}, "a weight hands nothing on"
     assert train_ops.choose_train_ops(graph, [], ["w"]) == ["train"]
 
 
@@ -137,8 +138,8 @@ def test_plain_descent_on_rows_trains_too():
         remember = ScatterUpdate(w, ids, ids)
     """
     graph = graph_of(text)
-    assert train_ops.gradient_assignments(graph, {"w"}) == {"rows"}
-    assert train_ops.gradient_assignments(graph, {"v"}) == set()
+    assert gradient_assignments(graph, {"w"}) == {"rows"}
+    assert gradient_assignments(graph, {"v"}) == set()
     both = graph_of(text + "dense = ApplyGradientDescent(v)\n v = VariableV2()")
     assert train_ops.find_train_ops(both, ["w"]) == {"dense": {"dense"}, "train": {"rows"}}
     assert train_ops.choose_train_ops(graph, [], ["w"]) == ["train"]

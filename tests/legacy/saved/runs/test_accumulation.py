@@ -2,13 +2,13 @@
 
 import pytest
 
-from legacy.saved.graph.accumulation import (
+from legacy.saved.graph.assignments import variable_of
+from legacy.saved.runs.accumulation import (
     accumulating_writes,
     queued_gradients,
     require_accumulation,
     require_own_gradients,
 )
-from legacy.saved.graph.assignments import variable_of
 from tests.legacy.saved.graphs import graph_of
 from tests.refusals import refusal
 from workloads.support.errors import InputError

@@ -1,6 +1,6 @@
 import pytest
 
-from legacy.saved.graph.beside import FROM_THEMSELVES, join_runs, never_run, run_beside
+from legacy.saved.runs.beside import FROM_THEMSELVES, join_runs, never_run, run_beside
 from tests.legacy.saved.graphs import graph_of
 from workloads.support.errors import InputError
 

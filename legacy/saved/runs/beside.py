@@ -8,7 +8,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from legacy.saved.graph import op_types
-from legacy.saved.graph.train_ops import find_train_ops
+from legacy.saved.runs.train_ops import find_train_ops
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.support.errors import InputError
 
@@ -121,7 +121,7 @@ def never_run(
     of_data = {name: move for name, move in moves.items() if move is not None and move.is_of_data(trainable)}
     moved = [name for name, move in of_data.items() if move.variable not in changed]  # no other tower's updates run
     by_updates = graph.ancestors(updates) if updates else set()
-    clips = [name for name in graph.nodes if name not in members and _assigns_from_itself(graph, name, weights)]
+    clips = [name for name in graph.nodes if name not in members and assigns_from_itself(graph, name, weights)]
     found = {
         "update ops": updates,
         "moving averages": [name for name in averages if name not in by_updates],
@@ -131,10 +131,18 @@ def never_run(
     return {what: names for what, names in found.items() if names}
 
 
-def _assigns_from_itself(graph: Graph, name: str, weights: set[str]) -> bool:
+def assigns_from_itself(graph: Graph, name: str, weights: Collection[str]) -> bool:
     """Returns whether a node assigns one of some weights a value that is computed from it and from no other variable.
 
     A copy of the weight is no such value, and neither is one that is fed or restored.
+
+    Args:
+      graph: the whole graph.
+      name: of the node.
+      weights: names of variables.
+
+    Returns:
+      The answer.
     """
     if graph.type(name) not in ("Assign", "AssignVariableOp") or graph.inputs(name)[0].node not in weights:
         return False

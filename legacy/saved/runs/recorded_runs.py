@@ -1,0 +1,128 @@
+"""Runs of a program, as the recording beside its graph file has them: the train ops, and ops fetched beside them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from legacy.saved.graph import folding
+from legacy.saved.graph.graph_file import SavedGraph
+from legacy.saved.graph.trained import trained_variables
+from legacy.saved.runs.beside import assigns_from_itself, never_run
+from legacy.saved.runs.train_ops import TrainOpError, choose_train_ops, training_updates
+from workloads.lifted.graph import Graph
+from workloads.support.errors import InputError
+from workloads.support.files.input_files import read_bytes
+
+#: The file of a recording that names what each run fetched, and the most bytes of it.
+ABOUT, MOST_BYTES = "recording.json", 64 << 20
+
+
+class Ran(NamedTuple):
+    """The runs of a program that make up its training.
+
+    Attributes:
+      train_op: train ops in turn, those of one run joined by "+"; empty to find the one.
+      beside: ops that each step ran beside them.
+    """
+
+    train_op: Sequence[str] = ()
+    beside: Sequence[str] = ()
+
+    def describe(self) -> str:
+        """Returns the runs in words.
+
+        >>> Ran(["d", "g"], ["ema"]).describe()
+        'd, g in turn, with ema'
+        """
+        names = ", ".join(self.train_op) + (" in turn" if len(self.train_op) > 1 else "")
+        return names + (f", with {', '.join(self.beside)}" if self.beside else "")
+
+
+def ran_in_recording(saved: SavedGraph, feed: Mapping[str, str] | None = None) -> Ran:
+    """Returns what the recording beside a graph file ran, where that is not what the graph itself suggests.
+
+    Args:
+      saved: the graph, as read from its file.
+      feed: {placeholder: text of its value} of settings that are the same in every step.
+
+    Returns:
+      The runs; empty without a recording of this graph.
+    """
+    runs = _fetched(os.path.join(os.path.dirname(saved.path), ABOUT))
+    if not runs or any(name not in saved.graph.nodes for run in runs for name in run):
+        return Ran()
+    graph, _ = folding.fold_settings(saved.graph, feed or {})
+    trainable = trained_variables(graph, saved.collections.get("trainable_variables", []))
+    train_ops = _train_ops(graph, runs, trainable)
+    if not all(train_ops):
+        return Ran()
+    period = _period(["+".join(names) for names in train_ops])
+    beside = _beside(saved, graph, runs, period, trainable)
+    try:
+        if not beside and choose_train_ops(graph, [], trainable) == period:
+            return Ran()
+    except TrainOpError:
+        pass
+    return Ran(period, beside)
+
+
+def _fetched(path: str) -> list[list[str]]:
+    """Returns the names of the nodes that each recorded run fetched; empty if the file is no such recording."""
+    if not os.path.isfile(path):
+        return []
+    try:
+        steps = json.loads(read_bytes(path, path, MOST_BYTES).decode("utf-8"))["steps"]
+        return [[str(name) for name in step] for step in steps if isinstance(step, list)]
+    except (InputError, ValueError, KeyError, TypeError, RecursionError):
+        return []
+
+
+def _train_ops(graph: Graph, runs: Sequence[Sequence[str]], trainable: Collection[str]) -> list[list[str]]:
+    """Returns the train ops among the nodes of each run; a loss that waits for a train op in the same run is none.
+
+    A run that trains nothing but clips weights, or the like, is a turn, too.
+    """
+    updates = set(training_updates(graph, trainable))
+    members = {name: graph.ancestors([name]) for run in runs for name in run}
+    runs_of = {name: updates & found for name, found in members.items()}
+    for run in runs:
+        if not any(runs_of[name] for name in run):
+            runs_of.update((name, _changes_of_weights(graph, members[name], trainable)) for name in run)
+    found = []
+    for run in runs:
+        kept: list[str] = []
+        for name in sorted(run, key=lambda name: (-len(runs_of[name]), graph.type(name) != "NoOp", name)):
+            if not runs_of[name] <= set().union(*(runs_of[other] for other in kept)):
+                kept.append(name)
+        found.append(sorted(kept))
+    return found
+
+
+def _changes_of_weights(graph: Graph, members: Collection[str], trainable: Collection[str]) -> set[str]:
+    """Returns those of some nodes that assign a weight what is computed from it alone, as clipping does."""
+    return {name for name in members if assigns_from_itself(graph, name, trainable)}
+
+
+def _period(names: Sequence[str]) -> list[str]:
+    """Returns the shortest sequence that repeats, seen at least twice, or else each name in the order of its first use.
+
+    >>> _period(["d", "d", "g", "d", "d", "g", "d"]), _period(["a", "a"]), _period(["d", "d", "g"])
+    (['d', 'd', 'g'], ['a'], ['d', 'g'])
+    """
+    for length in range(1, len(names) // 2 + 1):
+        if all(name == names[number % length] for number, name in enumerate(names)):
+            return list(names[:length])
+    return list(dict.fromkeys(names))
+
+
+def _beside(
+    saved: SavedGraph, graph: Graph, runs: Sequence[Sequence[str]], period: Sequence[str], trainable: Collection[str]
+) -> list[str]:
+    """Returns the nodes that every run fetched and that run updates which no train op runs."""
+    targets = [name for names in period for name in names.split("+")]
+    unused = {name for names in never_run(graph, targets, saved.collections, trainable).values() for name in names}
+    always = set(runs[0]).intersection(*runs).difference(targets)
+    return sorted(name for name in always if unused & graph.ancestors([name]))

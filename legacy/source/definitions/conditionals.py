@@ -1,0 +1,63 @@
+"""Conditionals: choices that compute the ops which may fail only where their branch is taken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Dict, Set
+
+from legacy.source.basics.branches import GUARDED
+from legacy.source.basics.expressions import Expression, Lambda, Value, call, replace
+from legacy.source.basics.unwritten import Unwritten
+
+if TYPE_CHECKING:
+    from legacy.source.basics.expressions import Definition
+    from legacy.source.basics.forward import Forward
+    from legacy.source.definitions.recovery import Recovery
+    from legacy.source.ops.view import OpView
+
+
+class Conditionals:
+    """The choices of a forward pass whose branches hold ops that may fail.
+
+    Args:
+      forward: the forward pass.
+      recovery: its definitions so far.
+    """
+
+    def __init__(self, forward: Forward, recovery: Recovery) -> None:
+        self._forward, self._recovery = forward, recovery
+        self._computed: Dict[str, Set[str]] = {}  # {choice: the ops that it computes in a branch only}
+
+    def choice(self, op: OpView) -> Expression | None:
+        """Returns a choice that computes the ops which may fail only where their branch is taken; None without such.
+
+        Raises:
+          Unwritten: such an op is part of a function, or computed with others at once.
+        """
+        names = [name.decode() for name in op.operation.node_def.attr[GUARDED].list.s]
+        names = [name for name in names if self._forward.constant(f"{name}:0") is None]
+        if not names:
+            return None
+        both = self._recovery.ordered([op.argument(1), op.argument(2)])
+        needed = {target.partition(":")[0] for one in both for target in one.targets}
+        inner = {name for name, own in self._computed.items() if name in needed and own <= set(names)}
+        guarded = {name for name in names if self._recovery.definition(f"{name}:0") is not None} | inner
+        left = set(names) - needed - {name for one in inner for name in self._computed[one]}
+
+        def inside(definition: Definition) -> bool:
+            needed = self._recovery.ordered([Value(definition.targets[0])])
+            return any(target.partition(":")[0] in guarded for one in needed for target in one.targets)
+
+        left |= {one.targets[0].partition(":")[0] for one in both if len(one.targets) > 1 and inside(one)}
+        if left:
+            kind = self._forward.typed.graph.get_operation_by_name(min(left)).type
+            raise Unwritten(f"model: a branch of {op.operation.name!r} keeps {min(left)!r} ({kind}) from some numbers")
+
+        def opened(part: Expression) -> Expression | None:
+            definition = self._recovery.definition(part.tensor) if isinstance(part, Value) else None
+            if definition is None or len(definition.targets) > 1 or not inside(definition):
+                return None
+            return replace(definition.expression, opened)
+
+        self._computed[op.operation.name] = set(names)
+        taken, other = (Lambda("", replace(op.argument(position), opened)) for position in (1, 2))
+        return call("tf.cond", op.argument(0), taken, other)

@@ -1,0 +1,38 @@
+"""Reasons why a source is not written, in words."""
+
+from __future__ import annotations
+
+import re
+
+import tensorflow as tf
+
+from legacy.source.basics.unwritten import Unwritten
+from workloads.support.errors import InputError
+from workloads.support.user.user_code import error_line
+
+#: What TensorFlow says of an op whose gradient a package outside of it has registered.
+_NO_GRADIENT = re.compile(r"No gradient defined for operation.*\(op type: (\w+)\)")
+
+
+def with_both(first: Exception, second: Exception) -> Unwritten:
+    """Returns the reasons of two errors, each once."""
+    return Unwritten("\n".join(dict.fromkeys([*reason_text(first).splitlines(), *reason_text(second).splitlines()])))
+
+
+def refusal(name: str, error: Exception) -> InputError:
+    """Returns the error that says in one line why the source of a program is not written: the reasons of all parts."""
+    return InputError(f"--source: {name} cannot be written: " + "; ".join(reason_text(error).splitlines()))
+
+
+def reason_text(error: Exception) -> str:
+    """Returns the reason why a source is not written; of an error that was not foreseen, its kind too."""
+    if isinstance(error, Unwritten):
+        return str(error)
+    if isinstance(error, tf.errors.OpError):
+        hint = "; lift the graph with --layout=NHWC" if "NHWC" in str(error.message) else ""
+        data = "--data proves it on the program's own data"
+        return f"proof: an op does not run on these numbers: {error_line(error)}{hint}; {data}"
+    missing = _NO_GRADIENT.search(str(error))
+    if missing:
+        return f"loss: this TensorFlow has no gradient of {missing.group(1)}, which old add-ons brought along"
+    return f"the graph has a form that is not known here ({type(error).__name__}: {str(error).splitlines()[:1]})"

@@ -1,0 +1,88 @@
+"""What the recording beside a graph file says of the program's runs."""
+
+import json
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.graph import graph_file
+from legacy.saved.runs.recorded_runs import Ran, ran_in_recording
+from tests.legacy.saved.graphs import graph_of
+
+#: Two optimizers; `all` runs both, the loss waits for one of them, and an update of a statistic is left to the program.
+PROGRAM = """
+    w = VariableV2()
+    v = VariableV2()
+    mean = VariableV2()
+    x = Placeholder()
+    update_w = ApplyGradientDescent(w)
+    update_v = ApplyGradientDescent(v)
+    train_w = NoOp(^update_w)
+    train_v = NoOp(^update_v)
+    all = NoOp(^update_w, ^update_v)
+    loss = Square(x, ^update_w)
+    moved = AssignSub(mean, x)
+    bn = NoOp(^moved)
+    one = Const()
+    w/clipped = Minimum(w, one)
+    w/clip = Assign(w, w/clipped)
+    v/clipped = Minimum(v, one)
+    v/clip = Assign(v, v/clipped)
+"""
+
+
+def ran(tmp_path, steps, update_ops=("moved",)):
+    """What is read from a graph file with a recording of `steps` beside it; of a text, with that text."""
+    graph = graph_of(PROGRAM)
+    saved = graph_file.SavedGraph(
+        graph, {"update_ops": list(update_ops), "trainable_variables": ["w", "v"]}, "1.15", str(tmp_path / "graph.meta")
+    )
+    text = steps if isinstance(steps, str) else json.dumps({"format": 1, "steps": steps})
+    (tmp_path / "recording.json").write_text(text)
+    return ran_in_recording(saved)
+
+
+@pytest.mark.parametrize(
+    "steps, expected",
+    [
+        ([["train_w"]] * 3, ["train_w"]),  # though `all` would be chosen
+        ([["train_v"], ["train_w"]] * 3, ["train_v", "train_w"]),
+        ([["train_v"], ["train_v"], ["train_w"]] * 2, ["train_v", "train_v", "train_w"]),
+        ([["train_v"], ["train_w"], ["train_w"]], ["train_v", "train_w"]),  # no period is seen twice
+        ([["train_w", "train_v", "loss"]] * 2, ["train_v+train_w"]),
+        ([["loss", "train_w"]] * 2, ["train_w"]),
+        ([["loss"]] * 2, ["loss"]),  # which waits for the update
+        ([["train_w"], ["w/clip", "v/clip"]] * 2, ["train_w", "v/clip+w/clip"]),
+    ],
+)
+def test_the_train_ops_that_were_run(tmp_path, steps, expected):
+    assert ran(tmp_path, steps) == Ran(expected, [])
+
+
+def test_updates_that_every_run_fetched_beside_the_train_op(tmp_path):
+    assert ran(tmp_path, [["train_w", "bn"]] * 2) == Ran(["train_w"], ["bn"])
+    assert ran(tmp_path, [["train_w", "bn"], ["train_w"]]) == Ran(["train_w"], [])
+    assert ran(tmp_path, [["train_w", "bn"]] * 2, update_ops=()) == Ran(["train_w"], [])
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [["all"]] * 2,  # what the graph suggests, too
+        [["another program's op"]],
+        [["x"]],
+        [],
+        [1],
+        "{",
+        "[]",
+        '{"steps": 1}',
+    ],
+)
+def test_what_says_nothing_more_than_the_graph(tmp_path, steps):
+    assert ran(tmp_path, steps) == Ran()
+
+
+def test_without_a_recording(tmp_path):
+    saved = graph_file.SavedGraph(graph_of(PROGRAM), {}, "1.15", str(tmp_path / "graph.meta"))
+    assert ran_in_recording(saved) == Ran()
+    assert isinstance(saved.graph_def, tf.compat.v1.GraphDef)
