@@ -49,7 +49,8 @@ def ran_in_recording(saved: SavedGraph, feed: Mapping[str, str] | None = None) -
       feed: {placeholder: text of its value} of settings that are the same in every step.
 
     Returns:
-      The runs; empty without a recording of this graph.
+      The runs; empty without a recording of this graph, or if its few runs leave updates out, as where a program trains
+      a critic alone at first.
     """
     runs = _fetched(os.path.join(os.path.dirname(saved.path), ABOUT))
     if not runs or any(name not in saved.graph.nodes for run in runs for name in run):
@@ -57,7 +58,8 @@ def ran_in_recording(saved: SavedGraph, feed: Mapping[str, str] | None = None) -
     graph, _ = folding.fold_settings(saved.graph, feed or {})
     trainable = trained_variables(graph, saved.collections.get("trainable_variables", []))
     train_ops = _train_ops(graph, runs, trainable)
-    if not all(train_ops):
+    members = graph.ancestors({name for names in train_ops for name in names})
+    if not all(train_ops) or not members.issuperset(training_updates(graph, trainable)):
         return Ran()
     period = _period(["+".join(names) for names in train_ops])
     beside = _beside(saved, graph, runs, period, trainable)

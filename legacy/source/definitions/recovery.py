@@ -57,6 +57,7 @@ class Recovery:
 
     Attributes:
       loops: {text: function} of the loops' iterations.
+      has_derivatives: whether the forward pass computes derivatives, such as a gradient penalty.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class Recovery:
         self._adopted: Dict[str, Recovery] = {}
         self._inputs = InputValues(forward, names, self._aliases)
         self._conditionals = Conditionals(forward, self)
+        self.has_derivatives = bool(inner)
         scopes = tuple(gradient.scope for gradient in inner)
         for operation in forward.typed.operations():
             if not operation.name.startswith(scopes):

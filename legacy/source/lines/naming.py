@@ -184,6 +184,8 @@ def _hint(statement: Statement, number: int, shape: Optional[List[int]]) -> str:
     if isinstance(expression, Infix) and expression.symbol in _COMPARISONS:
         return "mask"
     functions = {part.function for part in calls(expression)}
+    if any(function.startswith("dropout_by_") for function in functions):
+        return "x"
     if "scope.uniform" in functions or "scope.keep" in functions:
         return "noise" if shape is None or "tf.cast" not in functions else "kept"
     if any("cross_entropy" in function for function in functions):

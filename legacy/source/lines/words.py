@@ -28,6 +28,8 @@ WORDS = {
     "tf.nn.max_pool3d": "pool",
     "lstm_cell": "lstm",
     "lstm_state": "lstm",
+    "dropout_by_keep_prob": "dropout",
+    "dropout_by_rate": "dropout",
     "tf.nn.local_response_normalization": "lrn",
 }
 #: The function that normalizes by given moments, those of a batch or of each example.
@@ -49,6 +51,8 @@ LONG = {
     "tf.nn.max_pool3d": "pooling",
     "lstm_cell": "an LSTM cell",
     "lstm_state": "an LSTM cell",
+    "dropout_by_keep_prob": "dropout",
+    "dropout_by_rate": "dropout",
     "tf.nn.relu": "a rectifier",
     "tf.sigmoid": "a sigmoid",
     "tf.tanh": "a hyperbolic tangent",

@@ -10,6 +10,7 @@ import tensorflow as tf
 from legacy.source.basics.expressions import OMIT, Expression, Infix, Literal, call
 from legacy.source.ops.cells import match_gru_cell, match_lstm_cell
 from legacy.source.ops.constants import is_counted
+from legacy.source.ops.dropout import match_dropout
 from legacy.source.ops.gradient_order import orders_gradients
 from legacy.source.ops.match import Match
 
@@ -259,7 +260,7 @@ IDIOMS: Dict[str, List[Callable[[OpView], Optional[Match]]]] = {
     "Max": [match_empty_reduction],
     "Maximum": [match_clip],
     "Mean": [match_empty_reduction, match_moments],
-    "Mul": [match_lstm_cell, match_neutral],
+    "Mul": [match_lstm_cell, match_dropout, match_neutral],
     "PlaceholderWithDefault": [match_copy],
     "Print": [match_copy],
     "RealDiv": [match_neutral],

@@ -18,6 +18,7 @@ from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.differences import adopt_values
 from legacy.source.definitions.recovery import Recovery
 from legacy.source.lines.complements import name_complements
+from legacy.source.lines.computed_once import computed_once
 from legacy.source.lines.penalties import penalties_ask_again, with_shapes_first
 from legacy.source.lines.statements import Statement, build_statements, shared_data_first
 from legacy.source.step.input_names import InputNames, input_names
@@ -141,6 +142,8 @@ def _model(
     """
     result = Listing(tuple(results)) if len(results) > 1 else results[0]
     definitions = with_updates(recovery, result, updates)
+    if not recovery.has_derivatives:
+        definitions = computed_once(definitions)
     *lines, last = build_statements(penalties_ask_again(definitions))
     lines = [line for line in lines if line.targets or not isinstance(line.expression, Value)]  # asked for before
     statements, rates = name_complements(shared_data_first([*lines, last]))

@@ -10,7 +10,7 @@ from legacy.source.basics.expressions import Listing, calls
 from legacy.source.lines.functions import function_lines
 from legacy.source.lines.outlining import outline
 from legacy.source.lines.words import words_of
-from legacy.source.ops import cells, neural
+from legacy.source.ops import cells, dropout, neural
 from legacy.source.step.model import all_statements
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _INDENT = "    "
 #: Functions that the text has where something calls them.
-_FUNCTIONS = {**cells.FUNCTIONS, **neural.FUNCTIONS}
+_FUNCTIONS = {**cells.FUNCTIONS, **dropout.FUNCTIONS, **neural.FUNCTIONS}
 
 
 def model_lines(model: Model) -> list[str]:

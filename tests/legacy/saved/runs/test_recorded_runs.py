@@ -45,14 +45,13 @@ def ran(tmp_path, steps, update_ops=("moved",)):
 @pytest.mark.parametrize(
     "steps, expected",
     [
-        ([["train_w"]] * 3, ["train_w"]),  # though `all` would be chosen
+        ([["train_w", "train_v"]] * 3, ["train_v+train_w"]),  # though `all` would be chosen
         ([["train_v"], ["train_w"]] * 3, ["train_v", "train_w"]),
         ([["train_v"], ["train_v"], ["train_w"]] * 2, ["train_v", "train_v", "train_w"]),
         ([["train_v"], ["train_w"], ["train_w"]], ["train_v", "train_w"]),  # no period is seen twice
         ([["train_w", "train_v", "loss"]] * 2, ["train_v+train_w"]),
-        ([["loss", "train_w"]] * 2, ["train_w"]),
-        ([["loss"]] * 2, ["loss"]),  # which waits for the update
-        ([["train_w"], ["w/clip", "v/clip"]] * 2, ["train_w", "v/clip+w/clip"]),
+        ([["loss", "train_v"]] * 2, ["loss+train_v"]),  # which waits for the update
+        ([["train_w", "train_v"], ["w/clip", "v/clip"]] * 2, ["train_v+train_w", "v/clip+w/clip"]),
     ],
 )
 def test_the_train_ops_that_were_run(tmp_path, steps, expected):
@@ -60,15 +59,17 @@ def test_the_train_ops_that_were_run(tmp_path, steps, expected):
 
 
 def test_updates_that_every_run_fetched_beside_the_train_op(tmp_path):
-    assert ran(tmp_path, [["train_w", "bn"]] * 2) == Ran(["train_w"], ["bn"])
-    assert ran(tmp_path, [["train_w", "bn"], ["train_w"]]) == Ran(["train_w"], [])
-    assert ran(tmp_path, [["train_w", "bn"]] * 2, update_ops=()) == Ran(["train_w"], [])
+    both = ["train_v", "train_w"]
+    assert ran(tmp_path, [[*both, "bn"]] * 2) == Ran(["train_v+train_w"], ["bn"])
+    assert ran(tmp_path, [[*both, "bn"], both]) == Ran(["train_v+train_w"], [])
+    assert ran(tmp_path, [[*both, "bn"]] * 2, update_ops=()) == Ran(["train_v+train_w"], [])
 
 
 @pytest.mark.parametrize(
     "steps",
     [
         [["all"]] * 2,  # what the graph suggests, too
+        [["train_w"]] * 2,  # a part of the updates
         [["another program's op"]],
         [["x"]],
         [],
