@@ -25,6 +25,7 @@ from workloads.lifted.replication import (
     replica_of_tower,
     tower_of_crossing,
     tower_of_replica,
+    towers_differ,
 )
 from workloads.lifted.workload import as_lifted, op_errors_as_input_errors
 from workloads.program import State, StepRecord
@@ -76,7 +77,7 @@ class ReplicatedOldGraph(OldGraphProgram):
         super().__init__(job, source, options, devices, dependencies)
         plan = self._plan
         require(source.noise == "keyed", "--replicas", job.replicas, f"a recording is of its {plan.towers} towers")
-        replicas, differ = range(job.replicas), bool(plan.differences)
+        replicas, differ = range(job.replicas), towers_differ(plan)
         self._towers = [tower_of_replica(replica, job.replicas, plan.towers, differ) for replica in replicas]
         with self.graph.as_default():
             self._reductions = [

@@ -14,7 +14,7 @@ from modern.steps.replica import run_train_op
 from workloads.job import Job
 from workloads.lifted.pieces.noise import noise_key
 from workloads.lifted.plan import indices_label
-from workloads.lifted.replication import tower_of_replica
+from workloads.lifted.replication import tower_of_replica, towers_differ
 from workloads.lifted.tensors.lift_taps import NO_TAPS
 from workloads.lifted.workload import as_lifted
 
@@ -45,7 +45,7 @@ class PortStep:
     def tower(self, replica: int) -> int:
         """Returns the number of the tower whose part a replica plays."""
         plan = self._plan
-        return tower_of_replica(replica, self._job.replicas, plan.towers, bool(plan.differences))
+        return tower_of_replica(replica, self._job.replicas, plan.towers, towers_differ(plan))
 
     def describe_reduction(self, all_reduce: str) -> str:
         """Returns the way in which the replicas' results are combined, where the strategy uses `all_reduce`."""

@@ -19,6 +19,7 @@ from workloads.lifted.replication import (
     rescaling,
     tower_of_crossing,
     tower_of_replica,
+    towers_differ,
 )
 from workloads.lifted.workload import as_lifted
 from workloads.support.errors import InputError, require
@@ -79,7 +80,7 @@ class ReducingExchange(Exchange):
         return f"all-reduce of {', '.join(kinds)}, by {all_reduce}"
 
     def tower(self, replica: int) -> int:
-        return tower_of_replica(replica, self._replicas, self._plan.towers, bool(self._plan.differences))
+        return tower_of_replica(replica, self._replicas, self._plan.towers, towers_differ(self._plan))
 
     def skips(self, effect: Effect, tower: int) -> bool:
         """Returns whether an effect is on another tower's state, where replicas do not each run their own tower."""

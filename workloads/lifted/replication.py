@@ -35,6 +35,19 @@ def replica_counts(plan: Plan) -> str:
     return f"{plan.towers} only: {reason}" if reason else "any number"
 
 
+def towers_differ(plan: Plan) -> bool:
+    """Returns whether another number of replicas must run more than the first tower's graph.
+
+    So it is where towers are not equal, and where the update reads a later tower's tensor that the first tower has not,
+    such as the accuracy that the last tower alone adds to a variable.
+    """
+    lone = [
+        name for phase in plan.phases for row in phase.crossings for name in row[1:] if row.count(None) == len(row) - 1
+    ]
+    known = {name for phase in plan.phases for name in [*phase.twins, *phase.state_crossings]}
+    return bool(plan.differences) or any(name is not None and name not in known for name in lone)
+
+
 def tower_of_replica(replica: int, replicas: int, towers: int, differ: bool) -> int:
     """Returns the tower whose graph a replica runs.
 

@@ -14,6 +14,7 @@ from workloads.lifted.replication import (
     rescaling,
     tower_of_crossing,
     tower_of_replica,
+    towers_differ,
 )
 
 
@@ -51,6 +52,17 @@ def test_crossings_correspond_by_their_row_and_by_twins():
     assert (tower_of_crossing(phase, "g1:0"), tower_of_crossing(phase, "only1:0")) == (1, 1)
     assert corresponding_crossings(phase, "g1:0", 0) == ["g0:0"]
     assert corresponding_crossings(phase, "only1:0", 0) == ["like1:0"]
+
+
+def test_replicas_run_other_towers_too_where_the_first_one_lacks_what_the_update_reads():
+    plan = small_plan()
+    assert not towers_differ(plan)
+    plan.phases[0].crossings.append([None, "only1:0"])
+    assert towers_differ(plan)
+    plan.phases[0].twins = {"only1:0": "like1:0"}
+    assert not towers_differ(plan)
+    plan.phases[0].twins, plan.phases[0].state_crossings = {}, {"only1:0": "set_own_state"}
+    assert not towers_differ(plan)
 
 
 @pytest.mark.parametrize(
