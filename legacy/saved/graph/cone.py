@@ -2,6 +2,8 @@
 
 Behind a data source lie queues, readers and files. They do not belong to the step, so the cone has a Placeholder in
 place of each output of a source that it uses; and it leaves out what fills a queue or a staging area for a later step.
+Updates that a source waits for do belong to the step, such as those before a clock in Python: what uses the source then
+waits for them.
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import tensorflow as tf
 
 from legacy.saved.graph import op_types
+from legacy.saved.graph.assignments import ASSIGNMENTS
 from workloads.lifted.graph import Graph, TensorId, input_text
+from workloads.lifted.graph.old_ops import registered_op
 from workloads.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -61,24 +65,109 @@ def extract_cone(graph: Graph, targets: Collection[str]) -> Cone:
     >>> cone.origins
     {'batch': ('batch:0', 'QueueDequeueV2')}
     """
-    sources = {name for name in graph.nodes if op_types.is_source(graph.type(name))}
-    feeders = {name for name in graph.nodes if op_types.is_feeder(graph.type(name))}
-    left_out = sources | feeders
-    members = graph.ancestors(targets, left_out) - feeders
+    ends = _Ends(graph)
+    members = ends.members_of(targets)
+    idle = _idle_nodes(graph, members, targets)
     result = v1.GraphDef(versions=graph.graph_def.versions, library=graph.graph_def.library)
-    placeholders = _add_placeholders(result, graph, members, sources)
+    placeholders = _add_placeholders(result, graph, members - idle, ends.sources)
     for name, node in graph.nodes.items():
-        if name in members and name not in left_out:
+        if name in members and name not in ends.left_out:
             copy = result.node.add()
             copy.CopyFrom(node)
+            if name in idle:
+                copy.Clear()
+                copy.name, copy.op, copy.device = name, "NoOp", node.device
+                copy.input.extend("^" + before for before in ends.awaited_by(name, values=True))
+                continue
             for number, tensor in enumerate(graph.inputs(name)):
                 copy.input[number] = placeholders.get(tensor) or input_text(tensor)
-            if not left_out.isdisjoint(graph.controls(name)):
-                kept = ["^" + control for control in graph.controls(name) if control not in left_out]
-                copy.input[len(graph.inputs(name)) :] = kept
+            if ends.is_next_to(name):
+                copy.input[len(graph.inputs(name)) :] = ["^" + before for before in ends.awaited_by(name)]
     cone = Graph(result)
     origins = {placeholder: (tensor.name, graph.type(tensor.node)) for tensor, placeholder in placeholders.items()}
-    return Cone(cone, origins, _unknown_types(cone), _unsafe_nodes(graph, cone, members & sources))
+    return Cone(cone, origins, _unknown_types(cone), _unsafe_nodes(graph, cone, members & ends.sources))
+
+
+class _Ends:
+    """Where the part of a graph that a step runs ends: data sources, and ops that hand data to a later step.
+
+    Args:
+      graph: the whole graph.
+
+    Attributes:
+      sources: names of the data sources.
+      left_out: names of these and of the ops that hand data on.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self.sources = {name for name in graph.nodes if op_types.is_source(graph.type(name))}
+        self._feeders = {name for name in graph.nodes if op_types.is_feeder(graph.type(name))}
+        self.left_out = self.sources | self._feeders
+        self._waits: dict[str, list[str]] = {}
+
+    def members_of(self, targets: Collection[str]) -> set[str]:
+        """Returns the nodes that a step runs, with the sources that it reads."""
+        members: set[str] = set()
+        todo = set(targets)
+        while todo:
+            found = self._graph.ancestors(todo, self.left_out) - members
+            members |= found
+            todo = {name for source in found & self.sources for name in self._waits_of(source)} - members
+        return members - self._feeders
+
+    def is_next_to(self, name: str) -> bool:
+        """Returns whether a node has an input, by data or control, that the step leaves out."""
+        before = [tensor.node for tensor in self._graph.inputs(name)] + self._graph.controls(name)
+        return not self.left_out.isdisjoint(before)
+
+    def awaited_by(self, name: str, values: bool = False) -> list[str]:
+        """Returns the control inputs of a node in the step: its own, and the updates that its sources wait for.
+
+        Args:
+          name: of the node.
+          values: whether the nodes are added whose results it takes.
+        """
+        taken = [tensor.node for tensor in self._graph.inputs(name)]
+        sources = [before for before in [*taken, *self._graph.controls(name)] if before in self.sources]
+        own = [
+            before
+            for before in [*(taken if values else []), *self._graph.controls(name)]
+            if before not in self.left_out
+        ]
+        return list(dict.fromkeys(own + [waited for source in sources for waited in self._waits_of(source)]))
+
+    def _waits_of(self, source: str) -> list[str]:
+        """Returns the inputs of a source, and of sources before it, that run an update."""
+        if source not in self._waits:
+            self._waits[source] = found = []
+            for before in [*[tensor.node for tensor in self._graph.inputs(source)], *self._graph.controls(source)]:
+                if before in self.sources:
+                    found += self._waits_of(before)
+                elif any(_is_update(self._graph, name) for name in self._graph.ancestors([before], self.left_out)):
+                    found.append(before)
+        return self._waits[source]
+
+
+def _is_update(graph: Graph, name: str) -> bool:
+    return op_types.is_apply(graph.type(name)) or graph.type(name).startswith(ASSIGNMENTS)
+
+
+def _idle_nodes(graph: Graph, members: Collection[str], targets: Collection[str]) -> set[str]:
+    """Returns the nodes after Python functions that only order others: they change nothing, and nobody takes a result.
+
+    Such as the number that a clock in Python returned, of which a step's ops are control dependencies.
+    """
+    python = [name for name in members if graph.type(name) in op_types.PYTHON]
+    behind = graph.descendants(python, controls=False) & set(members)
+    idle: set[str] = set()
+    for name in reversed(graph.order(behind)):
+        taken = any(use.node in members and use.node not in idle for use in graph.users(name))
+        definition = registered_op(graph.type(name))
+        changes = definition is None or definition.is_stateful or _is_update(graph, name)
+        if not taken and not changes and name not in targets:
+            idle.add(name)
+    return idle
 
 
 def _add_placeholders(result: GraphDef, graph: Graph, members: set[str], sources: set[str]) -> dict[TensorId, str]:

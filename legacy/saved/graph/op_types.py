@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from workloads.lifted.pieces.noise import TWINS
 
+#: Ops that run a Python function.
+PYTHON = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
+
 #: Data sources: their outputs enter the training step. Their own inputs (queues, readers, files) are not part of it.
 SOURCES = [
     "Placeholder",
     "PlaceholderV2",
-    "PyFunc",
-    "PyFuncStateless",
-    "EagerPyFunc",
+    *PYTHON,
     "QueueDequeue",
     "QueueDequeueV2",
     "QueueDequeueMany",

@@ -49,6 +49,38 @@ def test_what_is_handed_to_the_next_step_is_left_out(fills):
     assert found.graph.controls("train") == ["update"] and list(found.origins) == ["batch"]
 
 
+CLOCK = """
+    batch = Placeholder()
+    w = VariableV2()
+    loss = Mul(batch, w)
+    update = ApplyGradientDescent(w, loss)
+    text = Const(^update)
+    clock = PyFunc(text)
+    time = Cast(clock)
+    train = NoOp(^time)
+    """
+
+
+def test_updates_before_a_clock_in_python_belong_to_the_step():
+    """A program of 2016 prints the time between towers, averaging and update, by control dependencies alone."""
+    found = cone.extract_cone(graph_of(CLOCK), ["train"])
+    assert found.graph.ancestors(["train"]) >= {"batch", "w", "loss", "update"}
+    assert list(found.origins) == ["batch"] and found.unsafe == {}  # the time that nobody takes is no input
+    assert (found.graph.type("time"), found.graph.controls("time")) == ("NoOp", ["text"])
+
+
+def test_updates_before_a_batch_belong_to_the_step():
+    text = CLOCK.replace("Const(^update)", "IteratorGetNext(^update)").replace("clock = PyFunc(text)", "")
+    found = cone.extract_cone(graph_of(text.replace("Cast(clock)", "Assign(w, text)")), ["train"])
+    assert found.graph.controls("time") == ["update"] and list(found.origins) == ["batch", "text"]
+
+
+def test_a_result_of_python_that_is_used_is_an_input():
+    text = CLOCK.replace("Mul(batch, w)", "Mul(time, w)").replace("Const(^update)", "Const()")
+    found = cone.extract_cone(graph_of(text), ["update"])
+    assert list(found.origins) == ["clock"] and found.graph.type("time") == "Cast"
+
+
 def test_every_used_output_of_a_source_is_a_placeholder_with_its_dtype_and_shape():
     graph = graph_of(
         """
