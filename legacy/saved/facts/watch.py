@@ -47,17 +47,25 @@ def sentences(
     if measured:
         yield "every tower uses the shape alone of: " + ", ".join(entry.name for entry in measured)
     yield from preparation_sentences(analysed)
-    updates: dict[str, set[tuple[int, ...]]] = collections.defaultdict(set)
-    for update in statistics:
-        updates[update.variable].add(update.towers)
-    first = [name for name, makers in updates.items() if makers == {(0,)}]
-    if first and plan.towers > 1:
-        followed = counted(len(first), "statistic follows", "statistics follow")
-        yield f"{followed} the first tower's batches only"
+    if plan.towers > 1:
+        yield from _of_statistics(statistics, plan.towers)
     if any(noise.how == "seeded" for noise in plan.noise + plan.common_noise):
         yield "some random ops have no stateless twin; they are reproducible by seed and order only"
     for node, kind in plan.unsafe.items():
         yield f"{node} ({kind}) runs Python, touches files or reaches the network"
+
+
+def _of_statistics(statistics: Sequence[VariableUpdate], towers: int) -> Iterator[str]:
+    """Yields a sentence on statistics that one tower alone changes: the first one's, or each tower's own."""
+    makers: dict[str, set[tuple[int, ...]]] = collections.defaultdict(set)
+    for update in statistics:
+        makers[update.variable].add(update.towers)
+    alone = [[name for name, made_by in makers.items() if made_by == {(tower,)}] for tower in range(towers)]
+    if alone[0] and all(len(names) == len(alone[0]) for names in alone):
+        how_many = counted(len(alone[0]), "statistic", "statistics")
+        yield f"each tower keeps {how_many} of its own batches, such as {listed(alone[0], MOST_LISTED)}"
+    elif alone[0]:
+        yield f"{counted(len(alone[0]), 'statistic follows', 'statistics follow')} the first tower's batches only"
 
 
 def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate]) -> Iterator[str]:

@@ -26,7 +26,7 @@ class StepFlow:
       bit: {update op: its bit}.
       effects_before: {node: bits of the update ops that a path leads from}.
       effects_behind: {node: bits of the update ops that a path leads to}.
-      readers: {variable: nodes that read it, in a topological order}.
+      readers: {variable: nodes that read its value, in a topological order}; not those that take its shape alone.
       passes: {variable: nodes that hand it on into or out of a branch or a loop, in a topological order}.
       view_users: {variable: nodes that use a view of its memory, in a topological order}.
       updates: {variable: update ops that change it, in a topological order}.
@@ -47,11 +47,11 @@ class StepFlow:
         for name in self.effects:
             for variable in dict.fromkeys(state.writes[name]):
                 self.updates[variable].append(name)
-        self.readers = _by_variable(ordered, state.reads)
+        of_values = [name for name in ordered if graph.type(name) not in op_types.SHAPE_OPS]  # shapes do not change
+        self.readers = _by_variable(of_values, state.reads)
         self.passes = _by_variable(ordered, state.passes)
-        of_values = [name for name in ordered if graph.type(name) not in op_types.SHAPE_OPS]
         self.view_users = _by_variable(of_values, state.view_uses)
-        self.racing = self._racing(graph, state, ordered)
+        self.racing = self._racing(graph, state, of_values)
         bits = {name: 1 << i for i, name in enumerate([*self.effects, *self.racing])}
         before, behind = graph.flow(ordered, bits), graph.flow(ordered, bits, backwards=True)
         self.before, self.behind = {name: before[name] for name in bits}, {name: behind[name] for name in bits}
@@ -60,7 +60,7 @@ class StepFlow:
         """Returns the bits of those of some nodes that are update ops of the step."""
         return functools.reduce(operator.or_, (self.bit.get(name, 0) for name in names), 0)
 
-    def _racing(self, graph: Graph, state: VariableUses, ordered: list[str]) -> list[str]:
+    def _racing(self, graph: Graph, state: VariableUses, of_values: list[str]) -> list[str]:
         """The nodes besides update ops whose place among the updates may have to be chosen, in order."""
         updates = {variable: self.bits(names) for variable, names in self.updates.items()}
 
@@ -69,7 +69,7 @@ class StepFlow:
             used = [*state.reads.get(name, ()), *state.view_uses.get(name, ())]
             return any(updates.get(variable, 0) & ~decided for variable in used)
 
-        others = [name for name in ordered if name not in self.bit]
+        others = [name for name in of_values if name not in self.bit]
         return [name for name in others if graph.type(name) in EXITS or is_undecided(name)]
 
 

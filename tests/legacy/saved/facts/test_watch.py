@@ -140,6 +140,8 @@ def test_a_sum_of_losses_that_count_one_half_is_a_mean():
     [
         ({"s": [(0,)]}, ["1 statistic follows the first tower's batches only"]),
         ({"s": [(0,)], "t": [(0,)]}, ["2 statistics follow the first tower's batches only"]),
+        ({"s": [(0,)], "t": [(1,)]}, ["each tower keeps 1 statistic of its own batches, such as s"]),
+        ({"s": [(0,)], "t": [(0,)], "u": [(1,)]}, ["2 statistics follow the first tower's batches only"]),
         ({"s": [(0,), (1,)]}, []),
         ({"s": [(0, 1)]}, []),
         ({"s": [()]}, []),

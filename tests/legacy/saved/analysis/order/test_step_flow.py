@@ -13,10 +13,11 @@ def test_reads_without_a_path_to_or_from_the_update_race():
         new = Neg(v)
         update = Assign(v, new)
         shown = Square(v)
+        size = Shape(v)
         """
     )
     state = types.SimpleNamespace(
-        reads={"new": ["v"], "shown": ["v"]}, writes={"update": ["v"]}, view_uses={}, passes={}
+        reads={"new": ["v"], "shown": ["v"], "size": ["v"]}, writes={"update": ["v"]}, view_uses={}, passes={}
     )
     flow = StepFlow(graph, state, set(graph.nodes))
     assert (flow.effects, dict(flow.updates)) == (["update"], {"v": ["update"]})
