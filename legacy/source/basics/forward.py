@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from legacy.source.basics.branches import merge_branches
 from legacy.source.basics.calls import with_bodies
-from legacy.source.basics.cut import Cut, example_sizes, with_noise_shapes
+from legacy.source.basics.cut import Cut, example_sizes, variable_of, with_noise_shapes
 from legacy.source.basics.loops import take_out_loops
 from legacy.source.basics.typed import Typed
 from workloads.lifted.graph import parse_tensor_name
@@ -40,6 +40,7 @@ class Forward:
       batch: the number of examples.
       fixed: whether the graph takes this number only.
       loops: {op: loop that it stands for}.
+      untrained: placeholders of the variables that no gradient trains.
     """
 
     def __init__(self, cut: Cut, plan: Plan) -> None:
@@ -48,6 +49,9 @@ class Forward:
         self._graph_def = merge_branches(without_loops)
         self.loops = {loop.name: loop for loop in loops}
         self._inputs = {tensor: entry for entry in plan.inputs + plan.common for tensor in entry.tensors}
+        others = {variable.name for variable in plan.variables if variable.role != "weight"}
+        read = {name: variable_of(feed) for name, feed in cut.feeds.items()}
+        self.untrained = {name for name, version in read.items() if version and version.variable in others}
         self.fixed = plan.batch is not None
         sizes = ((plan.batch, plan.batch),) if plan.batch is not None else BATCHES
         errors: List[InputError] = []
@@ -148,6 +152,7 @@ class LoopInside(Forward):
 
     def __init__(self, loop: Loop, outer: Forward) -> None:
         self.cut, self.loops, self.fixed, self.batch = outer.cut, {}, outer.fixed, outer.batch
+        self.untrained: set[str] = set()  # what enters a loop has other names inside
         self._other_batch = outer._other_batch if not outer.fixed else outer.batch
         self.typed = _typed_inside(loop, outer.typed)
         self._other = self.typed if outer.fixed else _typed_inside(loop, outer._other)

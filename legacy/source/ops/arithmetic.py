@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Dict
 import numpy as np
 
 from legacy.source.basics.expressions import OMIT, Infix, Listing, Literal, Name, Prefix, call
-from legacy.source.ops.gradient_order import orders_gradients
 from workloads.lifted.graph.sums import FEWEST_IN_ANY_ORDER
 
 if TYPE_CHECKING:
@@ -143,7 +142,7 @@ def write_sum_of_list(op: OpView) -> Expression | None:
     if len(parts) == 1:
         return parts[0]
     in_any_order = len(parts) <= FEWEST_IN_ANY_ORDER
-    one_op = in_any_order or any(orders_gradients(op.operation, position) for position in range(len(parts)))
+    one_op = in_any_order or any(op.orders_gradients(position) for position in range(len(parts)))
     return call("tf.add_n" if one_op else "sum", Listing(tuple(parts)))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import List, Set
+from typing import Collection, List, Set
 
 import tensorflow as tf
 
@@ -13,7 +13,7 @@ from workloads.lifted.graph.sums import FEWEST_IN_ANY_ORDER
 _LOOKUPS = ("Gather", "GatherV2", "ResourceGather")
 
 
-def orders_gradients(operation: tf.Operation, position: int) -> bool:
+def orders_gradients(operation: tf.Operation, position: int, untrained: Collection[str] = ()) -> bool:
     """Returns whether a gradient has several parts, of which some are from behind an input of an op, and some are not.
 
     `tf.gradients` takes the ops in the order of their distance from the loss, and adds parts as they come. Two parts
@@ -22,6 +22,8 @@ def orders_gradients(operation: tf.Operation, position: int) -> bool:
     Args:
       operation: the op.
       position: of the input.
+      untrained: names of the placeholders of variables that no gradient trains. What is made of these and of constants
+        alone, such as a rate that follows from a counter, has no gradient.
 
     Returns:
       Whether gradients may be added in another order if this input is taken by an op at another distance.
@@ -34,11 +36,24 @@ def orders_gradients(operation: tf.Operation, position: int) -> bool:
             behind.add(one)
             todo += [tensor.op for tensor in one.inputs if one.type not in SHAPE_OPS]
     through = {*behind, operation}
-    for tensor in (tensor for one in behind for tensor in one.outputs if tensor.dtype.is_floating):
+    differentiated = _differentiated(behind, untrained)
+    for tensor in (tensor for one in differentiated for tensor in one.outputs if tensor.dtype.is_floating):
         users = {user for user in tensor.consumers() if user.type not in SHAPE_OPS}
         if users & through and users - through and _in_an_order(tensor, users):
             return True
     return False
+
+
+def _differentiated(behind: Set[tf.Operation], untrained: Collection[str]) -> Set[tf.Operation]:
+    """Returns those of some ops, and of what they are made of, that depend on more than constants and `untrained`."""
+    found: Set[tf.Operation] = set()
+    todo = [one for one in behind if not one.inputs and one.type != "Const" and one.name not in untrained]
+    while todo:
+        one = todo.pop()
+        if one not in found:
+            found.add(one)
+            todo += [user for tensor in one.outputs for user in tensor.consumers() if user in behind]
+    return found
 
 
 def _in_an_order(tensor: tf.Tensor, users: Set[tf.Operation]) -> bool:

@@ -11,7 +11,6 @@ from legacy.source.basics.expressions import OMIT, Expression, Infix, Literal, c
 from legacy.source.ops.cells import match_gru_cell, match_lstm_cell
 from legacy.source.ops.constants import is_counted
 from legacy.source.ops.dropout import match_dropout
-from legacy.source.ops.gradient_order import orders_gradients
 from legacy.source.ops.match import Match
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ def match_neutral(op: OpView) -> Optional[Match]:
         if same_shape and is_filled(op.value(other), neutral) and op.value(position) is None:
             if op.type in _ADD and not _never_minus_zero(op.producer(position)):
                 continue
-            return None if orders_gradients(op.operation, position) else Match((), None, op.tensor(position))
+            return None if op.orders_gradients(position) else Match((), None, op.tensor(position))
     return None
 
 
@@ -212,7 +211,7 @@ def match_same_reshape(op: OpView) -> Optional[Match]:
         unchanged = order is not None and list(order) == sorted(order)
     else:
         unchanged = before is not None and before == op.output_shape()
-    return Match((), None, op.tensor(0)) if unchanged and not orders_gradients(op.operation, 0) else None
+    return Match((), None, op.tensor(0)) if unchanged and not op.orders_gradients(0) else None
 
 
 def match_opposite_transpositions(op: OpView) -> Optional[Match]:

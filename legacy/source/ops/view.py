@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from legacy.source.basics.expressions import Infix, Listing, Literal, Name, Value, as_expression
 from legacy.source.ops.constants import constant_expression
+from legacy.source.ops.gradient_order import orders_gradients
 
 if TYPE_CHECKING:
     import numpy as np
@@ -113,6 +114,10 @@ class OpView:
         """Returns the op that computes input number `position`, behind copies."""
         tensor = self._forward.typed.graph.get_tensor_by_name(self.tensor(position))
         return OpView(tensor.op, self._forward, self._aliases)
+
+    def orders_gradients(self, position: int) -> bool:
+        """Returns whether gradients may be added in another order without this op between input and result."""
+        return orders_gradients(self.operation, position, self._forward.untrained)
 
     def uses(self) -> int:
         """Returns how often the op's first output is used, copies not counted as uses."""

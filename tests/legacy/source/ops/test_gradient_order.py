@@ -28,6 +28,17 @@ def test_uses_behind_a_shape_have_no_gradient():
     assert not orders_gradients(shaped, 0)
 
 
+def test_what_is_made_of_untrained_variables_has_no_gradient():
+    def three(x):
+        counter = tf.compat.v1.placeholder(tf.float32, [], "counter")
+        rate = tf.where(counter <= 30.0, 0.5, 0.25)
+        return [rate * tf.square(x), rate * tf.tanh(x), rate * tf.ones([3])]
+
+    assert any(orders_gradients(sum_of(three), position) for position in range(3))
+    assert not any(orders_gradients(sum_of(three), position, {"counter"}) for position in range(3))
+    assert any(orders_gradients(sum_of(three), position, {"x"}) for position in range(3))
+
+
 def test_two_uses_or_uses_in_one_term_are_in_none():
     two = sum_of(lambda x: [tf.square(x), tf.tanh(x), tf.ones([3])])
     assert not any(orders_gradients(two, position) for position in range(3))
