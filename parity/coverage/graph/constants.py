@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from legacy.towers.graph_program import GraphProgram
 from parity.coverage.changed_constants import EPSILON_FACTOR, FACTOR, FROM_ZERO
+from parity.coverage.graph.overwritten import find_overwritten
 from parity.coverage.graph.zeros import find_zeros, reaches
 from workloads.lifted.graph import Graph, forget_placement, parse_tensor_name
 
@@ -101,8 +102,11 @@ class ConstantIndex:
         """Returns the reason why a change cannot matter, such as constants that hide it; "" if it may matter."""
         if not all(np.isfinite(value).all() for value in changed.values()):
             return "infinite or NaN: a multiple of it is the same number"
-        if not reaches(self._graph, {parse_tensor_name(name).node for name in changed}, self._ends, self._zeros):
+        nodes = {parse_tensor_name(name).node for name in changed}
+        if not reaches(self._graph, nodes, self._ends, self._zeros):
             return "it is only multiplied by zero"
+        if not reaches(self._graph, nodes, self._ends - self._overwritten, set()):
+            return "a later assignment of the same step replaces what it changes"
         frontier: set[str] = set()
         for tensor in changed:
             found = self._frontier(parse_tensor_name(tensor).node)
@@ -127,6 +131,10 @@ class ConstantIndex:
         changing = _changing(self._graph, self._graph.ancestors(self._program.train_nodes()))
         shown = self._program.tower_tensors() + self._program.rate_tensors()
         return changing | {parse_tensor_name(name).node for name in shown}
+
+    @functools.cached_property
+    def _overwritten(self) -> set[str]:
+        return find_overwritten(self._graph, self._graph.ancestors(self._program.train_nodes()))
 
     @functools.cached_property
     def _zeros(self) -> set[str]:

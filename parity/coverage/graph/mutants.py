@@ -21,6 +21,7 @@ from workloads.support.errors import InputError
 
 #: {pattern of a constant's name: the reason why no step depends on it}, for guards inside of TensorFlow's functions.
 GUARDS = {
+    r"(^|/)case[^/]*/If_0/Const": "tf.case's value where no condition holds, which its default excludes",
     r"clip_by_norm[^/]*/(Greater/y|ones_like)": "tf.clip_by_norm's guard of the root of zero: that gradient stays zero",
 }
 

@@ -64,6 +64,7 @@ class Measurement(Tour):
         self._steps: set[int] = set()
         self._finite_steps = 0
         self._last_is_finite = True
+        self._finite_state: State | None = None  # before the run's last step without NaN and infinity
         self._rates_seen = False
         self.outcomes = [MutantOutcome(mutant) for mutant in mutants]
 
@@ -73,6 +74,8 @@ class Measurement(Tour):
         self._last_is_finite = step.is_finite
         if step.is_finite:
             self._note(step)
+        if visit is None and step.is_finite:
+            self._finite_state = before
         if step.is_finite or step.ends_finite and self._dtype == self._job.dtype:  # float64 would not overflow
             self._try_all(step)
 
@@ -80,6 +83,8 @@ class Measurement(Tour):
         if self.no_visits or not self._finite_steps:
             return
         is_finite = lambda: self._last_is_finite  # noqa: E731
+        if not self._last_is_finite and self._finite_state is not None:  # from NaN, every step is NaN
+            last = self._finite_state
         coverage = CoverageState(self._any_missing, self._needs, self._steps.__contains__, is_finite, self._first_steps)
         yield from self._choose_visits(last, coverage)
 

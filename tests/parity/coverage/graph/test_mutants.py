@@ -116,3 +116,4 @@ def test_what_is_predicted_is_what_a_changed_port_shows(name, steps):
 
 def test_guards_of_tensorflows_functions_are_known():
     assert why_guard("clip_by_norm_1/ones_like/Const:0") and not why_guard("clip_by_norm_1/mul/y:0")
+    assert why_guard("PiecewiseConstant/case/If_0/Const:0") and not why_guard("PiecewiseConstant/case/If_1/Const:0")

@@ -69,6 +69,12 @@ def test_visits_show_what_the_first_steps_hide():
     assert all(not outcome.is_missing for outcome in outcomes.values())
 
 
+def test_visits_start_from_the_last_state_without_overflow():
+    overflows = schedules.PiecewiseConstant((2, 4, 350000), (0.125, 3e38, 0.125, 0.0625))
+    _, outcomes = compared(dataclasses.replace(FAR, learning_rate=overflows), steps=5)
+    assert outcomes["schedule.boundary at step 350,001", "one step late"].place.startswith("step 350,001 (at")
+
+
 def test_without_visits_the_same_run_does_not_show_them():
     verification, outcomes = compared(FAR, with_visits=False)
     assert verification.verdict is Verdict.NOT_SHOWN and verification.visits == []
