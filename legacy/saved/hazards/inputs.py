@@ -16,6 +16,8 @@ from workloads.lifted.graph import TensorId
 TARGETS = re.compile(r"(?i)(label|target|truth|(^|[/_])(y|ys|gt)_?(\d*|true|in|input|placeholder)$)")
 NOT_FOR_TRAINING = re.compile(r"(?i)(test|val|eval|valid|dev|infer|predict|sample)")
 SPLITS = ("Split", "SplitV", "Unpack")
+#: The name of the copy that a dropout layer makes of its input, and the scope of the layer.
+_COPY_OF_DROPOUT = re.compile(r"(?i)((?:.*/)?dropout(?:_\d+)?/)Identity$")
 #: Dropout that keeps a smaller share than this is taken for a rate in the place of a keep probability. Large language
 #: models of the time keep 0.35 (Zaremba et al. 2014); 0.25, 0.2 and 0.1 are more often drop rates that
 #: were given as keep probabilities.
@@ -145,6 +147,7 @@ def kept_for_dropped(whole: WholeGraph) -> Iterator[Hazard]:
 
 def inactive_dropout(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds dropout that drops nothing, always, as it is fed or unless it is fed; one hazard for all of it."""
+    advice = "a port without this dropout trains alike; if it was meant to drop, feed or set its probability"
     for name, tensor, is_rate in _dropouts(whole):
         constant, label = whole.value(tensor.node), _placeholder(whole, tensor.node)
         is_fed = constant is None and label in whole.settings
@@ -153,9 +156,21 @@ def inactive_dropout(whole: WholeGraph) -> Iterator[Hazard]:
         if share == (0 if is_rate else 1):
             unless = "" if constant is not None else f" as {label} is fed" if is_fed else f" unless {label} is fed"
             text = f"{name} drops nothing{unless}: the share that it keeps is 1"
-            advice = "a port without this dropout trains alike; if it was meant to drop, feed or set its probability"
             yield Hazard("DROPOUT_INACTIVE", name, text, advice)
             return
+    handing_on = [name for name in whole.graph.nodes if name in whole.reach and _is_layer_without_training(whole, name)]
+    if handing_on:
+        text = f"{handing_on[0]} hands its input on: tf.layers.dropout drops nothing unless it is given training=True"
+        advice = "a port without this dropout trains alike; if it was meant to drop, give the layer training=True"
+        yield Hazard("DROPOUT_INACTIVE", handing_on[0], text, advice)
+
+
+def _is_layer_without_training(whole: WholeGraph, name: str) -> bool:
+    """Whether a node is the copy that a dropout layer makes of its input where it does not train."""
+    layer = _COPY_OF_DROPOUT.match(name)
+    if layer is None or whole.graph.type(name) != "Identity":
+        return False
+    return not whole.graph.inputs(name)[0].node.startswith(layer.group(1))
 
 
 def _dropouts(whole: WholeGraph) -> Iterator[tuple[str, TensorId, bool]]:

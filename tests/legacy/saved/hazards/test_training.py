@@ -163,6 +163,17 @@ def test_dropout_that_is_fed_a_share_of_one(value, expected):
     assert [hazard.description for hazard in inputs.inactive_dropout(whole)] == expected
 
 
+@pytest.mark.parametrize("name, expected", [("L1/dropout/Identity", True), ("L1/out/Identity", False)])
+def test_a_dropout_layer_that_does_not_train(name, expected):
+    """`tf.layers.dropout(x, 0.7, True)`: the third argument is the shape of the noise."""
+    text = f"x = Placeholder()\n {name} = Identity(x)\n w = VariableV2()\n gradients/y_grad/Mul = Mul({name}, w)"
+    whole = WholeGraph(saved(graph_of(text), trainable_variables=["w"]))
+    whole.reach.add(name)
+    found = [hazard.description for hazard in inputs.inactive_dropout(whole)]
+    only = f"{name} hands its input on: tf.layers.dropout drops nothing unless it is given training=True"
+    assert found == ([only] if expected else [])
+
+
 AVERAGES = """
     x = Placeholder()
     w = VariableV2()
