@@ -182,9 +182,11 @@ class Recovery:
         expression = self._inputs.noise_of_turn(op) or (writer(op) if writer else None)
         if GUARDED in operation.node_def.attr:
             expression = self._conditionals.choice(op) or expression
+        targets = tuple(str(output.name) for output in operation.outputs)
         if expression is None:
             expression = neural.write_raw(op)
-        targets = tuple(str(output.name) for output in operation.outputs)[: _RESULTS.get(operation.type)]
+        else:
+            targets = targets[: _RESULTS.get(operation.type)]
         if operation.type == "TensorArrayV3":  # the flow stands for the array, not the handle
             targets = (str(operation.outputs[1].name),)
         self._by_tensor.update((target, Definition(targets, expression)) for target in targets)

@@ -116,13 +116,17 @@ def write_response_norm(op: OpView) -> Expression | None:
 
 
 def write_fused_batch_norm(op: OpView) -> Expression | None:
-    """Writes the fused batch normalization with the batch's own moments."""
-    if not op.attribute("is_training") or op.attribute("data_format") != "NHWC":
-        return None
-    if "exponential_avg_factor" in op.operation.node_def.attr and op.attribute("exponential_avg_factor") != 1.0:
+    """Writes the fused batch normalization, with the batch's own moments or with statistics that it is given."""
+    if op.attribute("data_format") != "NHWC":
         return None
     epsilon = np.float32(op.attribute("epsilon"))
-    if epsilon < LEAST_EPSILON and op.dtype() == "float32":
+    small = epsilon < LEAST_EPSILON and op.dtype() == "float32"
+    if not op.attribute("is_training"):
+        given = dict(mean=op.argument(3), variance=op.argument(4), epsilon=epsilon, is_training=False)
+        return None if small else call("tf.compat.v1.nn.fused_batch_norm", *op.arguments(0, 3), **given)
+    if "exponential_avg_factor" in op.operation.node_def.attr and op.attribute("exponential_avg_factor") != 1.0:
+        return None
+    if small:
         return call("fused_batch_norm", *op.arguments(0, 3), epsilon)
     return call("tf.compat.v1.nn.fused_batch_norm", *op.arguments(0, 3), epsilon=epsilon)
 

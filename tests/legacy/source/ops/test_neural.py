@@ -109,3 +109,21 @@ def test_biases_of_channels_that_come_first():
     assert lines == ['return tf.nn.bias_add(batch["x"], scope.get("b", (3,)), data_format="NCHW")']
     x, b = np.ones((4, 3, 2, 2), np.float32), np.arange(3, dtype=np.float32)
     assert np.array_equal(values_of(lines, {"x": x, "b": b}), x + b.reshape(3, 1, 1))
+
+
+@pytest.mark.parametrize("epsilon, function", [(0.001, "tf.compat.v1.nn.fused_batch_norm("), (1e-6, "tf.raw_ops.")])
+def test_a_batch_normalization_by_given_statistics_is_written_with_all_of_its_results(epsilon, function):
+    """The kernel has six results, the function three."""
+
+    def normalized(x, mean, variance):
+        given = dict(x=x, scale=tf.ones(2), offset=tf.zeros(2), mean=mean, variance=variance)
+        return tf.raw_ops.FusedBatchNormV3(**given, epsilon=epsilon, is_training=False)[0]
+
+    lines = written(normalized, X, {"mean": [2], "variance": [2]})
+    assert function in "".join(lines)
+    given = {
+        "x": np.random.RandomState(0).rand(3, 4, 4, 2).astype(np.float32),
+        "mean": np.float32([0.25, 0.5]),
+        "variance": np.float32([0.5, 2.0]),
+    }
+    assert np.array_equal(values_of(lines, given), normalized(**given).numpy())
