@@ -12,6 +12,7 @@ from legacy.source.ops.cells import match_gru_cell, match_lstm_cell
 from legacy.source.ops.constants import is_counted
 from legacy.source.ops.dropout import match_dropout
 from legacy.source.ops.match import Match
+from legacy.source.ops.slices import takes_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -214,6 +215,11 @@ def match_same_reshape(op: OpView) -> Optional[Match]:
     return Match((), None, op.tensor(0)) if unchanged and not op.orders_gradients(0) else None
 
 
+def match_whole_slice(op: OpView) -> Optional[Match]:
+    """Matches a slice that takes all of its tensor, where no gradient's parts are added in another order without it."""
+    return Match((), None, op.tensor(0)) if takes_all(op) and not orders_gradients(op.operation, 0) else None
+
+
 def match_opposite_transpositions(op: OpView) -> Optional[Match]:
     """Matches a transposition that undoes one before it, directly or around a rectifier, as other layouts have them."""
     order, before = op.constant(1), op.producer(0)
@@ -266,6 +272,7 @@ IDIOMS: Dict[str, List[Callable[[OpView], Optional[Match]]]] = {
     "Reshape": [match_same_reshape, match_tensordot],
     "Snapshot": [match_copy],
     "Squeeze": [match_moments, match_same_reshape],
+    "StridedSlice": [match_whole_slice],
     "Sub": [match_neutral],
     "Sum": [match_empty_reduction],
     "Transpose": [match_same_reshape, match_opposite_transpositions],

@@ -45,6 +45,18 @@ def write_slice(op: OpView) -> Expression | None:
 
 def write_strided_slice(op: OpView) -> Expression | None:
     """Writes a slice, `x[:, 0]`."""
+    texts = slice_parts(op)
+    return Item(op.argument(0), ", ".join(_without_trailing(texts))) if texts is not None else None
+
+
+def takes_all(op: OpView) -> bool:
+    """Returns whether a strided slice takes all of its tensor, as `x[:]` does."""
+    texts = slice_parts(op)
+    return texts is not None and set(texts) <= {":", "..."}
+
+
+def slice_parts(op: OpView) -> List[str] | None:
+    """Returns a strided slice's parts as text, `[":", "0"]`; None where they depend on other tensors."""
     begin, end, strides = op.constant(1), op.value(2), op.constant(3)
     shape = op.shape(0)
     if begin is None or end is None or strides is None or shape is None and op.attribute("ellipsis_mask"):
@@ -69,7 +81,7 @@ def write_strided_slice(op: OpView) -> Expression | None:
                 return None
             texts.append(_range_text(start, stop, int(strides[i])))
         dimension += 1
-    return Item(op.argument(0), ", ".join(_without_trailing(texts)))
+    return texts
 
 
 def _range_text(start: int | None, stop: int | None, stride: int) -> str:
@@ -78,10 +90,11 @@ def _range_text(start: int | None, stop: int | None, stride: int) -> str:
 
 
 def _without_trailing(texts: List[str]) -> List[str]:
-    """Returns the parts of a slice without full ranges at the end."""
-    while len(texts) > 1 and texts[-1] == ":":
-        texts = texts[:-1]
-    return texts
+    """Returns the parts of a slice without full ranges at the end; those behind an ellipsis count from the end."""
+    kept = list(texts)
+    while len(kept) > 1 and kept[-1] == ":":
+        kept = kept[:-1]
+    return texts if "..." in kept[:-1] else kept
 
 
 WRITERS: Dict[str, Callable[[OpView], Expression | None]] = {
