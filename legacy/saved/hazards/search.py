@@ -10,9 +10,11 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.hazards import (
+    broadcasts,
     examples,
     inputs,
     logits,
+    normalization,
     penalties,
     placement,
     reports,
@@ -42,6 +44,7 @@ GRAPH_CHECKS = (
     inputs.kept_for_dropped,
     inputs.inactive_dropout,
     logits.activated_logits,
+    normalization.fixed_statistics,
 )
 #: Checks that need an analysis.
 ANALYSIS_CHECKS = (
@@ -51,6 +54,7 @@ ANALYSIS_CHECKS = (
     examples.no_input,
     training.nothing_trained,
     training.mixed_combining,
+    broadcasts.columns_against_vectors,
 )
 
 

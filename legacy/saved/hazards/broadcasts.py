@@ -1,0 +1,84 @@
+"""Hazard of a loss in which a vector meets a column: both broadcast to a matrix of all pairs of examples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.analysis.losses import differentiated
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.hazard import Hazard
+from workloads.lifted.graph import Graph, TensorId
+from workloads.support.wording import counted
+
+#: Ops of two tensors that broadcast.
+_ELEMENTWISE = (
+    "Add",
+    "AddV2",
+    "Div",
+    "DivNoNan",
+    "Maximum",
+    "Minimum",
+    "Mul",
+    "Pow",
+    "RealDiv",
+    "Sub",
+    "SquaredDifference",
+)
+#: Ops that hand the elements of their first input on.
+_PASSES = ("Cast", "ExpandDims", "Identity", "Reshape", "Squeeze", "StopGradient", "Transpose")
+#: Ops whose results are sizes, and no examples.
+_SIZES = ("Range", "Rank", "Shape", "ShapeN", "Size")
+
+
+def columns_against_vectors(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds losses that combine [n] with [n, 1], both made of examples; one hazard for all, of the first tower.
+
+    Differences of all pairs are meant where both are made of one tensor.
+    """
+    graph = whole.graph
+    minimized = graph.ancestors(differentiated(graph, whole.reach), controls=False)
+    places = [name for name in graph.nodes if name in minimized and graph.type(name) in _ELEMENTWISE]
+    pairs = {name: _vector_and_column(graph, found, name) for name in places if whole.labels.get(name, 0) == 0}
+    meeting = {name: pair for name, pair in pairs.items() if pair is not None}
+    for name, (vector, column) in meeting.items():
+        more = f", as in {counted(len(meeting) - 1, 'other op')}" if len(meeting) > 1 else ""
+        yield Hazard(
+            "BROADCAST_TO_MATRIX",
+            name,
+            f"{name} ({graph.type(name)}) takes {vector.node}, a vector, and {column.node}, a column{more}: the result "
+            "is a matrix, in which each example meets all examples of its tower",
+            "give both one shape; for parity, leave it as it is, with the towers' batch on each replica: the loss "
+            "depends on how the examples are divided",
+        )
+        return
+
+
+def _vector_and_column(graph: Graph, found: Analysis, name: str) -> tuple[TensorId, TensorId] | None:
+    """The inputs of an op that are a vector and a column of as many examples; None for any others."""
+    if name not in found.cut.graph.nodes:
+        return None
+    both = graph.inputs(name)[:2]
+    for vector, column in (both, both[::-1]):
+        (one, two) = (found.context.imported.shape(*tensor) for tensor in (vector, column))
+        if one is None or two is None or len(one) != 1 or len(two) != 2 or two[1] != 1 or 1 in (one[0], two[0]):
+            continue
+        alike = one[0] == two[0] or None in (one[0], two[0])
+        if alike and _source(graph, vector) != _source(graph, column) and _hold_examples(graph, vector, column):
+            return vector, column
+    return None
+
+
+def _source(graph: Graph, tensor: TensorId) -> TensorId:
+    """The tensor whose elements a tensor holds, perhaps in another shape."""
+    while graph.type(tensor.node) in _PASSES and graph.inputs(tensor.node):
+        tensor = graph.inputs(tensor.node)[0]
+    return tensor
+
+
+def _hold_examples(graph: Graph, *tensors: TensorId) -> bool:
+    """Whether the values of data, and not their sizes alone, make each of some tensors."""
+    sizes = [node for node in graph.nodes if graph.type(node) in _SIZES]
+    made = [graph.ancestors([tensor.node], stop=sizes, controls=False) for tensor in tensors]
+    return all(any(op_types.is_source(graph.type(node)) for node in nodes) for nodes in made)

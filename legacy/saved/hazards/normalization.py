@@ -1,0 +1,61 @@
+"""Hazard of batch normalization by statistics that nothing changes, in layers that are trained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.hazard import Hazard
+from workloads.lifted.graph import TensorId
+from workloads.support.wording import counted
+
+#: Ops between a variable and those that use its value.
+_READS = ("Cast", "Enter", "Identity", "ReadVariableOp", "RefEnter", "RefSwitch", "Switch")
+
+
+def fixed_statistics(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds layers of the step that are trained and normalize by variables that nothing changes; one hazard for all.
+
+    Layers whose scale and offset are not trained either are meant to stay, as those of a pretrained network.
+    """
+    changed = set(whole.writes.values())
+    fixed: dict[str, str] = {}
+    for name in whole.graph.nodes:
+        variance, parameters = _normalization(whole, name) if name in whole.reach else ("", set())
+        if variance and variance not in changed | whole.trainable and parameters & whole.trainable:
+            fixed.setdefault(variance, name)
+    for variance, name in fixed.items():
+        layers = counted(len(fixed), "layer normalizes", "layers normalize")
+        yield Hazard(
+            "STATISTICS_FIXED",
+            name,
+            f"{layers} by statistics that nothing in the graph changes, such as {variance}: unless loaded, they "
+            "are first values, such as a mean of 0 and a variance of 1, and nothing is normalized",
+            "keep it for parity; if the argument training=True was forgotten, a new program gives it and updates them",
+        )
+        return
+
+
+def _normalization(whole: WholeGraph, name: str) -> tuple[str, set[str]]:
+    """(variable that is the variance, variables that are scale and offset) of a node that normalizes; ("", set())."""
+    graph, inputs = whole.graph, whole.graph.inputs(name)
+    if graph.type(name).startswith("FusedBatchNorm") and len(inputs) == 5:
+        if graph.nodes[name].attr["is_training"].b:
+            return "", set()
+        return _variable(whole, inputs[4]), {_variable(whole, tensor) for tensor in inputs[1:3]}
+    if graph.type(name) == "Rsqrt" and graph.type(inputs[0].node) in ("Add", "AddV2"):
+        scaled = [use.node for use in graph.users(name) if graph.type(use.node) == "Mul"]
+        return (
+            _variable(whole, graph.inputs(inputs[0].node)[0]),
+            {_variable(whole, tensor) for node in scaled for tensor in graph.inputs(node)},
+        )
+    return "", set()
+
+
+def _variable(whole: WholeGraph, tensor: TensorId) -> str:
+    """The variable whose value a tensor is, "" for any other tensor."""
+    name = tensor.node
+    while whole.graph.type(name) in _READS and whole.graph.inputs(name):
+        name = whole.graph.inputs(name)[0].node
+    return name if whole.graph.type(name) in op_types.VARIABLES else ""

@@ -1,0 +1,51 @@
+"""Losses in which a vector meets a column, each with a twin that means it, or that has one shape."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.broadcasts import columns_against_vectors
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def found(make_loss):
+    """The hazards of a program that minimizes a loss of predictions [n, 1], labels [n] and features [n, 4]."""
+
+    def build():
+        x = v1.placeholder(tf.float32, [None, 4], "x")
+        y = v1.placeholder(tf.float32, [None], "y")
+        w = v1.get_variable("w", [4, 1], use_resource=False)
+        loss = make_loss(tf.matmul(x, w), y, x)
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    analysis = analyse_graph(graph, "small")
+    return list(columns_against_vectors(WholeGraph(graph, analysis), analysis))
+
+
+def test_labels_that_are_a_vector_and_predictions_that_are_a_column_are_named():
+    (hazard,) = found(lambda p, y, x: tf.reduce_mean(tf.square(tf.subtract(y, p, "gap"))))
+    assert hazard[:2] == ("BROADCAST_TO_MATRIX", "gap") and "takes y, a vector, and MatMul, a column: " in hazard[2]
+
+
+def test_several_are_one_hazard():
+    (hazard,) = found(lambda p, y, x: tf.reduce_mean(tf.square(y * p - y * tf.reshape(x[:, 0], [-1, 1]))))
+    assert "a column, as in 1 other op: " in hazard.description
+
+
+@pytest.mark.parametrize(
+    "make_loss",
+    [
+        lambda p, y, x: tf.reduce_mean(tf.square(y - tf.squeeze(p, 1))),
+        lambda p, y, x: tf.reduce_mean(tf.square(y[:, tf.newaxis] - p)),
+        lambda p, y, x: tf.reduce_mean(tf.nn.relu(1.0 - (p - tf.squeeze(p, 1)))),  # all pairs of one tensor
+        lambda p, y, x: tf.reduce_mean(p * tf.cast(tf.range(tf.shape(x)[0]), tf.float32)),  # sizes, no examples
+        lambda p, y, x: tf.reduce_mean(p * tf.constant([1.0, 2.0, 3.0])),
+        lambda p, y, x: tf.reduce_mean(p * tf.reduce_sum(y)),
+    ],
+)
+def test_other_losses_are_not(make_loss):
+    assert found(make_loss) == []

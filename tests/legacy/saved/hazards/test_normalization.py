@@ -1,0 +1,58 @@
+"""Layers that normalize by statistics which nothing changes, each with a twin whose statistics move or are meant to stay."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.normalization import fixed_statistics
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def fused(x, gamma, beta, mean, variance, training=False):
+    given = {"is_training": training, "epsilon": 0.001}
+    given.update({} if training else {"mean": mean, "variance": variance})
+    return v1.nn.fused_batch_norm(x[:, tf.newaxis, tf.newaxis], gamma, beta, **given)[0]
+
+
+def by_formula(x, gamma, beta, mean, variance):
+    return tf.nn.batch_normalization(x, mean, variance, beta, gamma, 0.001)
+
+
+def found(normalize, moves=False, is_trained=True, is_used=True):
+    """The hazards of a program that normalizes features once in training, and once for evaluation."""
+
+    def build():
+        kept = {"use_resource": False}
+        w = v1.get_variable("w", [4, 3], **kept)
+        gamma, beta = (v1.get_variable(name, [3], trainable=is_trained, **kept) for name in ("gamma", "beta"))
+        mean, variance = (v1.get_variable(name, [3], trainable=False, **kept) for name in ("mean", "variance"))
+        x = tf.matmul(v1.placeholder(tf.float32, [None, 4], "x"), w)
+        y = normalize(x, gamma, beta, mean, variance)
+        loss = tf.reduce_mean(y if is_used else x * gamma)
+        if moves:
+            v1.assign_sub(variance, 0.1 * (variance - tf.math.reduce_variance(x, 0)))
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    trained = ["w", "gamma", "beta"] if is_trained else ["w"]
+    return list(fixed_statistics(WholeGraph(saved(traced(build), trainable_variables=trained))))
+
+
+@pytest.mark.parametrize("normalize", [fused, by_formula])
+def test_statistics_that_nothing_changes_are_named_once(normalize):
+    (hazard,) = found(normalize)
+    assert hazard.id == "STATISTICS_FIXED"
+    assert hazard.description.startswith(
+        "1 layer normalizes by statistics that nothing in the graph changes, such as variance"
+    )
+
+
+@pytest.mark.parametrize("normalize", [fused, by_formula])
+@pytest.mark.parametrize("other", [{"moves": True}, {"is_trained": False}, {"is_used": False}])
+def test_statistics_that_move_or_are_meant_to_stay_are_not(normalize, other):
+    assert found(normalize, **other) == []
+
+
+def test_statistics_of_the_batch_are_not():
+    assert found(lambda *variables: fused(*variables, training=True)) == []
