@@ -1,4 +1,4 @@
-"""Layers that normalize by statistics which nothing changes, each with a twin whose statistics move or are meant to stay."""
+"""Layers that normalize by statistics which nothing changes; twins whose statistics move or are meant to stay."""
 
 import pytest
 import tensorflow as tf
