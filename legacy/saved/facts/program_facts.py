@@ -141,9 +141,11 @@ class _ProgramFacts:
         return rows + ([{"what": "difference", "is": f"and {more} more, in their gradients"}] if more else [])
 
     def _batch(self) -> str:
-        """Returns the number of a tower's examples: "any", with the number that the graph's own slices take."""
+        """Returns the number of a tower's examples, or "any", with the number that the graph's own slices take."""
         if self._plan.batch is not None:
             return str(self._plan.batch)
+        if not any(entry.kind == "batch" for entry in self._plan.inputs):
+            return "-"  # examples that are constants, or inputs that no tower has a part of
         rows = [[parse_tensor_name(name) for name in entry.tensors] for entry in self._plan.inputs]
         imported = self._analysed.context.imported
         parts = {part for part in (constant_part(self._graph, imported, row) for row in rows) if part}

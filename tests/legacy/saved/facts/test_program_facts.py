@@ -35,6 +35,17 @@ def test_the_program_and_its_towers(sections):
     }
 
 
+@pytest.mark.parametrize("made_at_once, batch", [(True, "-"), (False, "any")])
+def test_examples_that_are_constants_are_no_batch_of_any_size(made_at_once, batch):
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        x = tf.constant([[3.0, 4.0]]) if made_at_once else v1.placeholder(tf.float32, [None, 2], "x")
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_sum(x * w), name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    assert by_topic(program_facts(graph, analyse_graph(graph, "small"))["towers"])["batch of one"] == batch
+
+
 def test_inputs_and_random_numbers(sections):
     (row,) = sections["inputs"]
     assert row["name"] == "x0" and row["shape"] == "[4, 2]" and row["enters by"] == "Placeholder x0:0"
