@@ -37,8 +37,8 @@ def columns_against_vectors(whole: WholeGraph, found: Analysis) -> Iterator[Haza
 
     Differences of all pairs are meant where both are made of one tensor.
     """
-    graph = whole.graph
-    minimized = graph.ancestors(differentiated(graph, whole.reach), controls=False)
+    graph = found.context.graph  # as it was imported, with shapes
+    minimized = whole.graph.ancestors(differentiated(whole.graph, whole.reach), controls=False)
     places = [name for name in graph.nodes if name in minimized and graph.type(name) in _ELEMENTWISE]
     pairs = {name: _vector_and_column(graph, found, name) for name in places if whole.labels.get(name, 0) == 0}
     meeting = {name: pair for name, pair in pairs.items() if pair is not None}
@@ -57,8 +57,6 @@ def columns_against_vectors(whole: WholeGraph, found: Analysis) -> Iterator[Haza
 
 def _vector_and_column(graph: Graph, found: Analysis, name: str) -> tuple[TensorId, TensorId] | None:
     """The inputs of an op that are a vector and a column of as many examples; None for any others."""
-    if name not in found.cut.graph.nodes:
-        return None
     both = graph.inputs(name)[:2]
     for vector, column in (both, both[::-1]):
         (one, two) = (found.context.imported.shape(*tensor) for tensor in (vector, column))

@@ -91,10 +91,17 @@ class Prefix:
 
 @dataclasses.dataclass(frozen=True)
 class Item:
-    """One item of a sequence, or a slice of a tensor: `base[key]`, the key as text."""
+    """One item of a sequence, or a slice of a tensor: `base[key]`.
+
+    Attributes:
+      base: the sequence or tensor.
+      key: its text, in which {} stands for each of the bounds.
+      bounds: expressions in the key.
+    """
 
     base: Any
     key: str
+    bounds: Tuple[Any, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -175,7 +182,9 @@ def children(node: Expression) -> tuple[Expression, ...]:
         return (node.left, node.right)
     if isinstance(node, Prefix):
         return (node.operand,)
-    if isinstance(node, (Item, Channels)):
+    if isinstance(node, Item):
+        return (node.base, *node.bounds)
+    if isinstance(node, Channels):
         return (node.base,)
     if isinstance(node, Lambda):
         return (node.body,)
@@ -197,7 +206,7 @@ def with_children(node: Expression, made: tuple[Expression, ...]) -> Expression:
     if isinstance(node, Prefix):
         return Prefix(node.symbol, *made)
     if isinstance(node, Item):
-        return Item(made[0], node.key)
+        return Item(made[0], node.key, made[1:])
     if isinstance(node, Channels):
         return Channels(made[0])
     if isinstance(node, Lambda):

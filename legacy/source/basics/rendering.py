@@ -106,7 +106,8 @@ def _text(node: Expression, outer: int) -> str:
         text = node.symbol + _text(node.operand, _UNARY)
         return f"({text})" if outer > _UNARY else text
     if isinstance(node, Item):
-        return f"{_text(node.base, _ATOM)}[{node.key}]"
+        key = node.key.format(*map(expression_text, node.bounds)) if node.bounds else node.key
+        return f"{_text(node.base, _ATOM)}[{key}]"
     if isinstance(node, Call):
         return f"{node.function}({', '.join(_argument(argument) for argument in node.arguments)})"
     if isinstance(node, Method):

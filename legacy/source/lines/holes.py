@@ -107,8 +107,9 @@ def _walk(node: Expression, visit: Callable[[Hole], Any], label: str = "", outer
         operand = _walk(node.operand, visit)
         return Prefix(node.symbol, operand[0]), node.symbol + operand[1]
     if isinstance(node, Item):
-        base = _walk(node.base, visit)
-        return Item(base[0], node.key), f"{base[1]}[{node.key}]"
+        base, *bounds = (_walk(part, visit) for part in (node.base, *node.bounds))
+        key = node.key.format(*(text for _, text in bounds)) if bounds else node.key
+        return Item(base[0], node.key, tuple(bound for bound, _ in bounds)), f"{base[1]}[{key}]"
     if isinstance(node, Lambda):
         body = _walk(node.body, visit)
         return Lambda(node.parameters, body[0]), f"lambda {node.parameters}: {body[1]}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict, List
+from typing import TYPE_CHECKING, Dict, List, NamedTuple
 
 import numpy as np
 
-from legacy.source.basics.expressions import OMIT, Item, call
+from legacy.source.basics.expressions import OMIT, Item, Literal, call
 from legacy.source.ops.arrays import listed_sizes
 
 if TYPE_CHECKING:
@@ -43,48 +43,82 @@ def write_slice(op: OpView) -> Expression | None:
     return Item(op.argument(0), ", ".join(_without_trailing(texts)))
 
 
+class _Parts(NamedTuple):
+    """The parts of a strided slice, as text with {} for each of the bounds that other tensors give."""
+
+    texts: List[str]
+    bounds: List[Expression]
+
+
 def write_strided_slice(op: OpView) -> Expression | None:
     """Writes a slice, `x[:, 0]`."""
-    texts = slice_parts(op)
-    return Item(op.argument(0), ", ".join(_without_trailing(texts))) if texts is not None else None
+    parts = _slice_parts(op)
+    return parts and Item(op.argument(0), ", ".join(_without_trailing(parts.texts)), tuple(parts.bounds))
 
 
 def takes_all(op: OpView) -> bool:
     """Returns whether a strided slice takes all of its tensor, as `x[:]` does."""
-    texts = slice_parts(op)
-    return texts is not None and set(texts) <= {":", "..."}
+    parts = _slice_parts(op)
+    return parts is not None and set(parts.texts) <= {":", "..."}
 
 
-def slice_parts(op: OpView) -> List[str] | None:
-    """Returns a strided slice's parts as text, `[":", "0"]`; None where they depend on other tensors."""
-    begin, end, strides = op.constant(1), op.value(2), op.constant(3)
+def _slice_parts(op: OpView) -> _Parts | None:
+    """Returns the parts of a strided slice; None where it depends on the number of examples, or on whole vectors."""
+    begin, end, strides = _entries(op, 1), _entries(op, 2), op.constant(3)
     shape = op.shape(0)
     if begin is None or end is None or strides is None or shape is None and op.attribute("ellipsis_mask"):
         return None
-    texts: List[str] = []
+    parts = _Parts([], [])
     dimension = 0
     for i in range(len(begin)):
         if op.attribute("ellipsis_mask") >> i & 1:
-            texts.append("...")
+            parts.texts.append("...")
             dimension = len(shape or ()) - (len(begin) - i - 1)
             continue
         if op.attribute("new_axis_mask") >> i & 1:
-            texts.append("tf.newaxis")
+            parts.texts.append("tf.newaxis")
             continue
         if op.attribute("shrink_axis_mask") >> i & 1:
-            texts.append(str(int(begin[i])))
+            parts.texts.append(_bound(begin[i], parts.bounds))
         else:
-            start = None if op.attribute("begin_mask") >> i & 1 or int(begin[i]) == 0 else int(begin[i])
-            whole = shape is not None and int(end[i]) >= shape[dimension]
-            stop = None if op.attribute("end_mask") >> i & 1 or whole else int(end[i])
-            if stop is not None and op.constant(2) is None:
+            first, last = begin[i], end[i]
+            start = None if op.attribute("begin_mask") >> i & 1 or first == 0 else first
+            whole = shape is not None and isinstance(last, int) and last >= shape[dimension]
+            stop = None if op.attribute("end_mask") >> i & 1 or whole else last
+            if isinstance(stop, int) and _follows_batch(op, 2):
                 return None
-            texts.append(_range_text(start, stop, int(strides[i])))
+            limits = [None if limit is None else _bound(limit, parts.bounds) for limit in (start, stop)]
+            parts.texts.append(_range_text(limits[0], limits[1], int(strides[i])))
         dimension += 1
-    return texts
+    return parts
 
 
-def _range_text(start: int | None, stop: int | None, stride: int) -> str:
+def _follows_batch(op: OpView, position: int) -> bool:
+    """Returns whether an input is known, and another one for another number of examples."""
+    return op.constant(position) is None and op.value(position) is not None
+
+
+def _entries(op: OpView, position: int) -> List[int | Expression] | None:
+    """Returns the entries of a vector of bounds: numbers, or expressions of the scalars that it is packed of."""
+    numbers = op.constant(position) if position == 1 else op.value(position)
+    if numbers is not None:
+        return [int(number) for number in numbers]
+    packed = op.producer(position)
+    if packed.type != "Pack":
+        return None
+    values = packed.arguments()
+    return [int(value.value) if isinstance(value, Literal) else value for value in values]
+
+
+def _bound(value: int | Expression, bounds: List[Expression]) -> str:
+    """Returns a bound as text; an expression is added to `bounds`."""
+    if isinstance(value, int):
+        return str(value)
+    bounds.append(value)
+    return "{}"
+
+
+def _range_text(start: int | str | None, stop: int | str | None, stride: int) -> str:
     text = f"{'' if start is None else start}:{'' if stop is None else stop}"
     return text if stride == 1 else f"{text}:{stride}"
 

@@ -30,6 +30,18 @@ def test_the_text_reads_as_one_would_write_it_and_computes_the_same(build, line)
     assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
 
 
+def test_bounds_that_the_graph_computes_stand_in_the_slice():
+    def build(x, table):
+        first = tf.cast(table[0, 0], tf.int32)
+        return x[:, first : first + 2, tf.cast(table[1, 0], tf.int32), :3] + 1.0
+
+    lines = written(build, {"x": [4, 3, 5]}, {"table": [2, 1]})
+    assert lines[-1] == 'return batch["x"][:, x:x + 2, tf.cast(table[1, 0], tf.int32), :3] + 1.0'
+    x = np.random.RandomState(0).rand(6, 4, 3, 5).astype(np.float32)
+    table = np.float32([[1.0], [2.0]])
+    assert np.array_equal(values_of(lines, {"x": x, "table": table}), x[:, 1:3, 2, :3] + 1.0)
+
+
 def test_rows_of_a_variable_are_looked_up():
     def build(x, table):
         return tf.nn.embedding_lookup(table, tf.cast(x, tf.int32))
