@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Dict, List
 import numpy as np
 
 from legacy.source.basics.rendering import WIDTH, literal_text
+from legacy.source.basics.unwritten import Unwritten
 from legacy.source.replica_step.lines import dict_text
+from legacy.source.standalone.variable_names import NamedAfter, named_after
 from workloads import optimizers
 
 if TYPE_CHECKING:
@@ -28,16 +30,40 @@ def optimizer_of(step: TrainingStep) -> Optimizer:
     return found
 
 
+def slot_names(plan: Plan, step: TrainingStep) -> List[NamedAfter]:
+    """Returns how the slots of a weight are named after it, in the order of the optimizer's slots.
+
+    Raises:
+      Unwritten: they are not named alike for all weights.
+    """
+    count = len(optimizer_of(step).slots())
+    effects = [effect for effect in plan.phases[0].effects if effect.gradient is not None]
+    updates = [effect.writes for effect in effects if len(effect.writes) == 1 + count > 1]
+    slots = [named_after(slot, weight) for weight, *own in updates for slot in own]
+    if slots[:count] * len(updates) != slots or len({slot.scope for slot in slots}) > 1:
+        raise Unwritten(f"optimizer: the slots of {updates[0][0]!r} are not named as those of other weights")
+    return slots[:count]
+
+
 def slots_text(plan: Plan, step: TrainingStep) -> str:
     """Returns {slot's suffix in the old checkpoint: value to start from}, in the order of the optimizer's slots."""
-    optimizer = optimizer_of(step)
-    suffixes: List[str] = []
-    for effect in plan.phases[0].effects:
-        if len(effect.writes) > 1 and len(effect.writes) - 1 == len(optimizer.slots()):
-            weight = effect.writes[0]
-            suffixes = [slot[len(weight) + 1 :] for slot in effect.writes[1:] if slot.startswith(weight + "/")]
-            break
-    return dict_text(dict(zip(suffixes, optimizer.slots().values())))
+    suffixes = [slot.ending[1:] for slot in slot_names(plan, step)]
+    return dict_text(dict(zip(suffixes, optimizer_of(step).slots().values())))
+
+
+def with_scope_of_slots(text: str, plan: Plan, step: TrainingStep) -> str:
+    """Returns a text in which names of slots begin with the scope that the optimizer made them in.
+
+    Args:
+      text: with names of slots as `{name}/{slot}`.
+      plan: of the lift.
+      step: the training step.
+
+    Returns:
+      The text.
+    """
+    scopes = [slot.scope for slot in slot_names(plan, step)[:1]]
+    return text.replace("{name}/{slot}", "".join(scopes) + "{name}/{slot}")
 
 
 def rate_text(step: TrainingStep) -> str:

@@ -13,6 +13,7 @@ from legacy.source.standalone.optimizer_text import (
     rate_text,
     slots_text,
     update_text,
+    with_scope_of_slots,
 )
 from legacy.source.standalone.parts import (
     constants_of,
@@ -20,6 +21,7 @@ from legacy.source.standalone.parts import (
     scope_text,
 )
 from legacy.source.standalone.text import MAIN, trainer_text, with_first_pass_in_graph
+from legacy.source.standalone.variable_names import name_of_averages
 from legacy.source.styles.model_text import model_lines
 
 if TYPE_CHECKING:
@@ -63,9 +65,9 @@ def _learning_rate_function(step: TrainingStep) -> List[str]:
 def _trainer(plan: Plan, step: TrainingStep, model: str) -> str:
     """Returns the text of the class that trains."""
     optimizer, statistics = optimizer_of(step), step.model.statistics
-    makers = [_MAKE_SLOTS] if optimizer.slots() else []
+    makers = [with_scope_of_slots(_MAKE_SLOTS, plan, step)] if optimizer.slots() else []
     makers += [_MAKE_ACCUMULATORS] if optimizer.accumulators() else []
-    makers += [_MAKE_AVERAGES] if step.average is not None else []
+    makers += [_MAKE_AVERAGES.format(name_of_averages(plan).text)] if step.average is not None else []
     loss = ["loss = tower_loss(Scope(values, step, replica), batch)"]
     if any(statistics.proposals):
         loss = ["scope = Scope(values, step, replica)", "loss = tower_loss(scope, batch)"]
@@ -81,8 +83,8 @@ def _trainer(plan: Plan, step: TrainingStep, model: str) -> str:
         rate=rate_text(step),
         loss="\n".join(_INSIDE + line for line in loss),
         gradients="\n".join(_INSIDE + line for line in gradients),
-        update=update_text(plan, optimizer),
-        after=after + "".join(_INSIDE + line + "\n" for line in _average(step)),
+        update=with_scope_of_slots(update_text(plan, optimizer), plan, step),
+        after=after + "".join(_INSIDE + line + "\n" for line in _average(plan, step)),
     )
     return trainer_text(_MAKE.format(others="".join(makers), dtype=dtype), update, bool(step.counter))
 
@@ -92,7 +94,7 @@ def _clip(step: TrainingStep, where: str) -> List[str]:
     return clip_lines(step.clip if step.clip is not None and step.clip.where == where else None)
 
 
-def _average(step: TrainingStep) -> List[str]:
+def _average(plan: Plan, step: TrainingStep) -> List[str]:
     """Returns the lines that move the averages on."""
     if step.average is None:
         return []
@@ -104,7 +106,7 @@ def _average(step: TrainingStep) -> List[str]:
     return [
         *lines,
         "for name in self.weights:",
-        '    average = local[name + "/ExponentialMovingAverage"]',
+        f"    average = local[{name_of_averages(plan).text}]",
         "    average.assign_sub((average - local[name]) * (1.0 - decay))",
     ]
 
@@ -142,6 +144,6 @@ _MAKE_ACCUMULATORS = """\
 """
 _MAKE_AVERAGES = """\
             for name in self.weights:
-                self.variables[name + "/ExponentialMovingAverage"] = tf.Variable(self.variables[name], trainable=False)
+                self.variables[{}] = tf.Variable(self.variables[name], trainable=False)
 """
 _IMPORTS = ["import numpy as np", "import tensorflow as tf"]

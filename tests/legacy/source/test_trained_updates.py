@@ -102,6 +102,30 @@ def test_a_standalone_program_goes_on_counting_in_the_variable_of_its_checkpoint
     assert_trains_alike(lifted(counting, tmp_path), tmp_path)
 
 
+def averaged_in_a_scope(scope):
+    """Adam and a moving average that are made inside of a variable scope, and named after it and the weight."""
+
+    def build():
+        xs, step, w = split_batch(), v1.train.get_or_create_global_step(), weight("w", [3, 2])
+        loss = tf.add_n(towers(lambda tower: tf.reduce_sum(tf.tanh(tf.matmul(xs[tower], w)) ** 2))) / TOWERS
+        with v1.variable_scope(scope or v1.get_variable_scope()):
+            train = v1.train.AdamOptimizer(0.125).minimize(loss, step, [w])
+            with tf.control_dependencies([train]):
+                return v1.group(v1.train.ExponentialMovingAverage(0.5, name="mean").apply([w]))
+
+    return build
+
+
+@pytest.mark.parametrize("scope", ["train", "net", ""])
+def test_slots_and_averages_have_the_names_of_the_old_checkpoint(scope, tmp_path):
+    setup = lifted(averaged_in_a_scope(scope), tmp_path)
+    text = source_of(setup).text
+    before = f"{scope}/" if scope else ""
+    assert 'SLOTS = {"Adam": 0.0, "Adam_1": 0.0}' in text and f'local[f"{before}{{name}}/{{slot}}"]' in text
+    assert (f'local[f"{before}{{name}}/mean"]' if scope else 'local[name + "/mean"]') in text
+    assert_trains_alike(setup, tmp_path, source_of(setup))
+
+
 def rate_of_float64():
     """A schedule of NumPy's numbers, which the optimizer casts to float32 for each weight by itself."""
     xs, step, w, b = split_batch(), v1.train.get_or_create_global_step(), weight("w", [3, 2]), weight("b", [2])

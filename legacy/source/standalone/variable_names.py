@@ -1,0 +1,52 @@
+"""Names of slots and moving averages as text that is made of their weights' names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from legacy.source.basics.rendering import literal_text
+from legacy.source.basics.unwritten import Unwritten
+
+if TYPE_CHECKING:
+    from workloads.lifted.plan import Plan
+
+
+class NamedAfter(NamedTuple):
+    """A name that contains a weight's: `scope` + the weight's + `ending`, such as "train/" and "/Adam"."""
+
+    scope: str
+    ending: str
+
+    @property
+    def text(self) -> str:
+        """The name as Python text that is made of `name`, the weight's."""
+        if not self.scope:
+            return f"name + {literal_text(self.ending)}"
+        return f'f"{self.scope}{{name}}{self.ending}"'
+
+
+def named_after(name: str, weight: str) -> NamedAfter:
+    """Splits the name of a slot or an average at that of its weight.
+
+    >>> named_after("train/net/w/Adam", "net/w")
+    NamedAfter(scope='train/', ending='/Adam')
+
+    Raises:
+      Unwritten: it is not named after the weight.
+    """
+    start = f"/{name}".rfind(f"/{weight}/")
+    if start < 0:
+        raise Unwritten(f"variables: {name!r} is not named after its weight, {weight!r}")
+    return NamedAfter(name[:start], name[start + len(weight) :])
+
+
+def name_of_averages(plan: Plan) -> NamedAfter:
+    """Returns how each weight's moving average is named after it.
+
+    Raises:
+      Unwritten: one is not named after its weight, or they are not named alike.
+    """
+    names = {named_after(v.name, v.of) for v in plan.variables if v.role == "average" and v.of}
+    if len(names) != 1:
+        raise Unwritten(f"moving average: {len(names)} ways in which averages are named after their weights")
+    return names.pop()
