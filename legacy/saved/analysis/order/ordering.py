@@ -131,6 +131,7 @@ class _Ordering:
         self._chosen = ChosenOrder(flow)
         taken = {producer for rule in state.rules for producer, _ in graph.inputs(rule)}
         self._computed_with = graph.ancestors(taken, stop=set(flow.effects), controls=False)
+        self._sources: dict[str, set[str]] = {}
         self.versions: dict[tuple[str, str], int] = {}
         self.dependencies: list[ControlDependency] = []
         self.races: list[Race] = []
@@ -249,8 +250,10 @@ class _Ordering:
     def _is_meant_after(self, updates: list[str], index: int, reader: str) -> bool:
         """Whether the author most likely meant a read that races with update number `index` to come after it.
 
-        A read that leads to a later update of the same variable is: two towers that update one statistic take turns.
-        One that the gradients depend on, too, is not, as where batch renormalization corrects by a moving mean.
+        A read from which a later update of the same variable is computed is: two towers that update one statistic take
+        turns. One that the gradients depend on, too, is not, as where batch renormalization corrects by a moving mean.
+        Nor is one that a later update only waits for: a decay is computed from a step counter, which several optimizers
+        raise behind the statistics that decay.
         So is a moving average of weights that is not ordered against their update: it mostly sees the new weight, as
         its authors meant. Every other read belongs to the step's computation, which starts from the variables' values
         at the beginning of the step.
@@ -259,9 +262,17 @@ class _Ordering:
         behind = self._effects_behind[reader]
         computed_with = depends_on_data if rules.intersection(updates) else reader in self._computed_with
         later = updates[index + 1 :]
-        if not computed_with and any(reader == update or behind & self._bit[update] for update in later):
+        if not computed_with and any(self._is_computed_from(update, reader) for update in later):
             return True
         return updates[index] in rules and not depends_on_data and not behind & self._rules
+
+    def _is_computed_from(self, update: str, reader: str) -> bool:
+        """Whether an update op reads a variable itself, or gets what a node computes from it."""
+        if not self._effects_behind[reader] & self._bit[update]:
+            return reader == update
+        if update not in self._sources:
+            self._sources[update] = self._graph.ancestors([update], controls=False)
+        return reader in self._sources[update]
 
     def _hold_back(self, update: str, enter: str) -> None:
         """Makes an update wait for every loop that the variable enters by `enter`: inside, its memory is shared."""

@@ -142,6 +142,30 @@ def test_a_statistic_that_gradients_depend_on_is_read_before_another_tower_moves
     assert in_turn.versions["corrected1", "s"] == 1
 
 
+DECAY = """
+    step = VariableV2()
+    one = Const()
+    decay = Add(step, one)
+    mean = VariableV2()
+    move = AssignSub(mean, decay)
+    w = VariableV2()
+    gradient = Mul(w, one, ^move)
+    train = ApplyGradientDescent(w, gradient)
+    count0 = AssignAdd(step, one)
+    count1 = AssignAdd(step, {addend}, ^train)
+    """
+
+
+def test_a_read_that_a_later_update_only_waits_for_sees_the_first_value():
+    """A decay is computed from the step counter, and two optimizers count, one of them behind what decays."""
+    used = {"reads": {"decay": ["step"], "gradient": ["w"]}, "rules": ["train"]}
+    writes = {"move": ["mean"], "train": ["w"], "count0": ["step"], "count1": ["step"]}
+    for addend, version in [("one", 0), ("decay", 1)]:
+        order = ordered(DECAY.format(addend=addend), writes=writes, **used)
+        assert order.effects.index("count0") < order.effects.index("count1")
+        assert order.versions["decay", "step"] == version
+
+
 def test_an_update_that_reads_its_variable_sees_the_updates_before_it():
     text = TWO_UPDATES.replace("second = AssignAdd(v, one)", "second = AssignAdd(v, one, ^first)")
     writes = {"first": ["v"], "second": ["v"]}
