@@ -60,7 +60,8 @@ def find_learning_rates(analysed: AnalysedStep) -> list[LearningRate]:
     for phase in analysed.plan.phases:
         for tensor in dict.fromkeys(filter(None, map(analysed.learning_rate, phase.effects))):
             rate = _learning_rate(analysed, phase.train_op, tensor, schedules)
-            found.setdefault((rate.train_op, rate.text, rate.values), rate)
+            fed = tensor if parse_tensor_name(tensor).node in analysed.plan.sources else ""  # each is fed by itself
+            found.setdefault((rate.train_op, rate.text, rate.values, fed), rate)
     return list(found.values())
 
 

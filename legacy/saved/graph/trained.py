@@ -29,27 +29,33 @@ def trained_variables(graph: Graph, listed: Sequence[str] = ()) -> list[str]:
 
     The collection of trainable variables may be missing, and a program may train others besides. A variable that an
     update rule changes is trained; so is one that is set to what gradients give if the model reads it, too: slots and
-    sums of gradients are read by updates alone.
+    sums of gradients are read by updates alone. Slots, and the count of the updates, are no weights either where the
+    collection has them, as of `tf.Variable(value, "name")`, whose second argument is `trainable`.
 
     Args:
       graph: a whole graph.
       listed: names in the collection of trainable variables.
 
     Returns:
-      The names listed, then the others in the order of the graph's updates.
+      The names listed, without what updates by hand alone read, then the others in the order of the graph's updates.
     """
-    found = dict.fromkeys(listed)
+    applied = [name for name in graph.nodes if op_types.is_apply(graph.type(name))]
     gradients = in_gradient_graphs(graph.nodes)
+    model = graph.ancestors(gradients, controls=False)
+    changed = {name: variable_of(graph, name) for name in _set_by_gradients(graph, gradients)}
+    by_hand = [name for name, variable in changed.items() if variable in model]
+    rules = set(applied) | set(by_hand)
+    updated = [variable_of(graph, name) for name in graph.nodes if name in rules]
+    weights = {variable_of(graph, name) for name in applied} | model
+    slots = graph.ancestors(by_hand, controls=False) - weights
+    return [name for name in dict.fromkeys([*listed, *updated]) if name is not None and name not in slots]
+
+
+def _set_by_gradients(graph: Graph, gradients: set[str]) -> list[str]:
+    """The assignments that depend on gradients themselves, and not on an answer to a question about them."""
     answers = {name for name in graph.nodes if graph.type(name) in (*PREDICATES, *op_types.SHAPE_OPS)}
     dependent = graph.descendants(gradients - answers, stop=answers, controls=False)
-    model = graph.ancestors(gradients, controls=False)
-    for name in graph.nodes:
-        kind = graph.type(name)
-        by_hand = kind.startswith(ASSIGNMENTS) and name in dependent
-        variable = variable_of(graph, name) if by_hand or op_types.is_apply(kind) else None
-        if variable is not None and (not by_hand or variable in model):
-            found[variable] = None
-    return list(found)
+    return [name for name in graph.nodes if name in dependent and graph.type(name).startswith(ASSIGNMENTS)]
 
 
 def gradient_assignments(graph: Graph, trainable: Collection[str]) -> set[str]:

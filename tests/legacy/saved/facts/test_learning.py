@@ -207,6 +207,21 @@ def test_learning_rates(make_rate, text, values):
     assert rate.row() == {"train op": rate.train_op, "tensor": rate.tensor, "is": text, "values": values}
 
 
+def test_each_learning_rate_that_is_fed_is_listed():
+    """Each network of a GAN may have one of its own."""
+
+    def build():
+        weights = [v1.get_variable(name, initializer=[1.0, 2.0], use_resource=False) for name in ("w", "v")]
+        x = v1.placeholder(tf.float32, [2], "x")
+        gradients = tf.gradients(tf.reduce_sum(x * weights[0] * weights[1]), weights)
+        rates = [v1.placeholder(tf.float32, [], name) for name in ("rate", "other_rate")]
+        made = [v1.train.GradientDescentOptimizer(rate) for rate in rates]
+        tf.group(*[m.apply_gradients([pair]) for m, pair in zip(made, zip(gradients, weights))], name="train")
+
+    found = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w", "v"]), "small", ["train"]))
+    assert sorted(rate.tensor for rate in find_learning_rates(found)) == ["other_rate:0", "rate:0"]
+
+
 def test_a_schedules_counter_and_constants_are_known():
     (rate,) = find_learning_rates(analysed(lambda step: 0.5 / (1.0 + tf.cast(step, tf.float32) * 4.0)))
     assert rate.reads == ("global_step",) and set(rate.constants) == {0.5, 4.0}

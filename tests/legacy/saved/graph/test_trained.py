@@ -28,6 +28,20 @@ def test_an_update_rules_variable_is_trained_whatever_it_gets():
     assert trained_variables(graph_of("v = VariableV2()\nupdate = ApplyAdam(v)")) == ["v"]
 
 
+def test_a_slot_in_the_collection_is_no_weight():
+    """`tf.Variable(zeros, "name")` is trainable: the second argument is not the name."""
+    assert trained_variables(graph_of(BY_HAND), ["w", "slot"]) == ["w"]
+    count = "count = VariableV2()\nscaled = Mul(moved, count)\nrise = AssignAdd(count, x)"
+    by_count = BY_HAND.replace("AssignSub(w, moved)", "AssignSub(w, scaled)") + count
+    assert trained_variables(graph_of(by_count), ["w", "count", "slot"]) == ["w"]
+
+
+def test_a_weight_that_no_gradient_needs_stays_one():
+    """The last bias of a critic: the derivative of a mean does not depend on it."""
+    bias = "b = VariableV2()\nout = Add(loss, b)\ngradients/out_grad/Sum = Sum(x)\nmove = AssignSub(b, gradients/out_grad/Sum)"
+    assert trained_variables(graph_of(BY_HAND + bias), ["w", "b"]) == ["w", "b"]
+
+
 @pytest.mark.parametrize(
     "instead, trained",
     [
