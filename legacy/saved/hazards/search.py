@@ -40,6 +40,7 @@ GRAPH_CHECKS = (
     terms.repeated_terms,
     terms.logarithms_of_probabilities,
     untrained.variables_without_gradient,
+    untrained.weights_of_zeros,
     inputs.unused_targets,
     inputs.kept_for_dropped,
     inputs.inactive_dropout,

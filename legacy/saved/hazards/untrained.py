@@ -1,8 +1,11 @@
-"""Hazard of trainable variables that are never trained, since the loss does not depend on them."""
+"""Hazards of trainable variables that are never trained: no loss depends on them, or their gradient is always zero."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+
+import numpy as np
+import tensorflow as tf
 
 from legacy.saved.analysis.losses import differentiated
 from legacy.saved.facts.whole_graph import WholeGraph
@@ -11,6 +14,12 @@ from workloads.support.wording import counted, listed
 
 #: Of variables, so many are named.
 MOST_NAMED = 3
+#: Ops whose result is zero where one input is, and with it the gradient of the other.
+PRODUCTS = ("MatMul", "BatchMatMul", "BatchMatMulV2", "Mul", "Conv2D", "Conv3D", "DepthwiseConv2dNative")
+#: Ops that hand on the value of a variable.
+READS = ("Identity", "ReadVariableOp", "Enter", "RefEnter", "Cast")
+#: Ops whose result is zero where their first input is.
+KEEP_ZEROS = ("Identity", "Reshape", "Transpose", "ExpandDims", "Squeeze", "Cast", "Neg", "Relu", "StopGradient")
 
 
 def variables_without_gradient(whole: WholeGraph) -> Iterator[Hazard]:
@@ -36,3 +45,45 @@ def variables_without_gradient(whole: WholeGraph) -> Iterator[Hazard]:
             "a port that applies gradients of all trainable variables gets None for these: leave them out, or let the "
             "loss depend on them",
         )
+
+
+def weights_of_zeros(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds trainable variables that the forward pass multiplies with constant zeros only, as with an unused state."""
+    minimized = differentiated(whole.graph, whole.reach | whole.members)
+    forward = whole.graph.ancestors(minimized, controls=False)
+    lost = [name for name in sorted(whole.trainable & forward) if _meets_zeros_only(whole, name, forward)]
+    if lost:
+        yield Hazard(
+            "WEIGHTS_OF_ZEROS",
+            lost[0],
+            f"{counted(len(lost), 'trainable variable is', 'trainable variables are')} multiplied with constant zeros "
+            f"alone ({listed(lost, MOST_NAMED)}): their gradient is zero in every step",
+            "check what was meant to enter, such as the last state; a port that repairs this trains other weights",
+        )
+
+
+def _meets_zeros_only(whole: WholeGraph, variable: str, forward: Collection[str]) -> bool:
+    """Whether the nodes of the forward pass that use a variable are products with constant zeros alone."""
+    products = []
+    todo = [variable]
+    while todo:
+        for user, position, _ in whole.graph.users(todo.pop()):
+            kind = whole.graph.type(user)
+            if kind in READS:
+                todo.append(user)
+            elif user in forward:
+                products.append((kind, whole.graph.inputs(user)[1 - position].node if kind in PRODUCTS else user))
+    return bool(products) and all(kind in PRODUCTS and _is_zero(whole, other) for kind, other in products)
+
+
+def _is_zero(whole: WholeGraph, name: str) -> bool:
+    """Whether a node's first result is zeros, by constants."""
+    kind, inputs = whole.graph.type(name), whole.graph.inputs(name)
+    if kind == "Const":
+        return not np.any(tf.make_ndarray(whole.graph.nodes[name].attr["value"].tensor))
+    if kind == "Fill":
+        return whole.value(inputs[1].node) == 0
+    if kind in ("ConcatV2", "Concat", "Pack", "AddN"):
+        joined = {"ConcatV2": inputs[:-1], "Concat": inputs[1:]}.get(kind, inputs)
+        return all(_is_zero(whole, producer) for producer, _ in joined)
+    return kind == "ZerosLike" or (kind in KEEP_ZEROS and _is_zero(whole, inputs[0].node))

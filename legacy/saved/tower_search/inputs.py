@@ -107,8 +107,11 @@ def constant_part(graph: Graph, imported: ImportedGraph, row: Sequence[TensorId]
 
 
 def _constant_rows(graph: Graph, imported: ImportedGraph, name: str) -> int | None:
-    """Returns the number of rows that a slice takes, by its constants; None for anything else."""
-    if graph.type(name) not in ("Slice", "StridedSlice"):
+    """Returns the number of rows that a slice takes, by its constants; None for anything else.
+
+    An index, such as x[0] of batches that are stacked, takes one batch and no row of it.
+    """
+    if graph.type(name) not in ("Slice", "StridedSlice") or graph.nodes[name].attr["shrink_axis_mask"].i & 1:
         return None
     begin, end = (imported.constant(*tensor) for tensor in graph.inputs(name)[1:3])
     if begin is None or end is None or not begin.size:

@@ -38,7 +38,12 @@ def test_a_slot_in_the_collection_is_no_weight():
 
 def test_a_weight_that_no_gradient_needs_stays_one():
     """The last bias of a critic: the derivative of a mean does not depend on it."""
-    bias = "b = VariableV2()\nout = Add(loss, b)\ngradients/out_grad/Sum = Sum(x)\nmove = AssignSub(b, gradients/out_grad/Sum)"
+    bias = """
+    b = VariableV2()
+    out = Add(loss, b)
+    gradients/out_grad/Sum = Sum(x)
+    move = AssignSub(b, gradients/out_grad/Sum)
+    """
     assert trained_variables(graph_of(BY_HAND + bias), ["w", "b"]) == ["w", "b"]
 
 

@@ -1,9 +1,10 @@
 """Trainable variables that no loss depends on, each with a twin that is left as it is on purpose."""
 
+import numpy as np
 import pytest
 
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.untrained import variables_without_gradient
+from legacy.saved.hazards.untrained import variables_without_gradient, weights_of_zeros
 from tests.legacy.saved.graphs import graph_of, saved
 
 #: A loss of one weight; `head` reads another one, which the loss does not take.
@@ -48,3 +49,51 @@ def test_a_variable_that_is_used_or_set_is_not(old, new):
 
 def test_where_nothing_trains_nothing_is_said():
     assert lost(STEP.replace("ApplyGradientDescent(w, rate, gradients/y_grad/Mul)", "NoOp()")) == []
+
+
+#: A recurrent cell that returns the memory it was given: zeros enter in every step.
+MEMORY = """
+    x = Placeholder()
+    w = VariableV2()
+    v = VariableV2()
+    shape = Const()
+    zero = Const()
+    memory = Fill(shape, zero)
+    old = Reshape(memory, shape)
+    kept = MatMul(old, v)
+    seen = MatMul(x, w)
+    loss = Sum(kept, seen)
+    gradients/Fill = Const()
+    gradients/loss_grad/Tile = Tile(gradients/Fill)
+    gradients/kept_grad/MatMul = MatMul(old, gradients/loss_grad/Tile)
+    gradients/seen_grad/MatMul = MatMul(x, gradients/loss_grad/Tile)
+    average = Sub(v, x)
+    train_v = ApplyGradientDescent(v, zero, gradients/kept_grad/MatMul)
+    train_w = ApplyGradientDescent(w, zero, gradients/seen_grad/MatMul)
+"""
+
+
+def of_zeros(text, number=0.0):
+    """The variables that are named, where the memory is filled with a number."""
+    graph = graph_of(text, zero={"value": np.array(number, np.float32)}, shape={"value": np.array([2, 2])})
+    whole = WholeGraph(saved(graph, trainable_variables=["w", "v"]))
+    return [(hazard.op, hazard.description) for hazard in weights_of_zeros(whole)]
+
+
+def test_a_weight_that_only_zeros_meet_is_named():
+    (found,) = of_zeros(MEMORY)
+    assert found[0] == "v" and found[1].startswith("1 trainable variable is multiplied with constant zeros alone (v): ")
+    assert of_zeros(MEMORY, number=1.0) == []
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("kept = MatMul(old, v)", "kept = MatMul(x, v)"),
+        ("loss = Sum(kept, seen)", "loss = Sum(kept, seen, later)\n later = MatMul(x, v)"),  # a first state of zeros
+        ("loss = Sum(kept, seen)", "loss = Sum(kept, seen, decay)\n decay = L2Loss(v)"),
+        ("old = Reshape(memory, shape)", "old = ConcatV2(memory, x, shape)"),
+    ],
+)
+def test_a_weight_that_meets_anything_else_is_not(old, new):
+    assert old in MEMORY and of_zeros(MEMORY.replace(old, new)) == []

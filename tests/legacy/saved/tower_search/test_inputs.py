@@ -88,6 +88,7 @@ def test_constant_slices_tell_how_many_rows_a_tower_takes():
             tf.slice(x, [tower * 3, 0], [3, -1], name=f"slice_{tower}")
             tf.slice(x, [0, 0], [tower + 1, -1], name=f"uneven_{tower}")
             tf.slice(x, v1.placeholder(tf.int32, [2]), [3, -1], name=f"fed_{tower}")
+            tf.strided_slice(x, [tower], [tower + 1], shrink_axis_mask=1, name=f"batch_{tower}")  # x[tower]
 
     graph = traced(build)
 
@@ -98,6 +99,7 @@ def test_constant_slices_tell_how_many_rows_a_tower_takes():
         return constant_part(graph, ImportedGraph(graph), row)
 
     assert part("part") == 4 and part("slice") == 3 and part("uneven") is None and part("fed") is None
+    assert part("batch") is None
 
 
 def test_an_array_of_unknown_rank_is_a_batch_and_a_scalar_is_none():
