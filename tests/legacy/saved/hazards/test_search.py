@@ -1,7 +1,7 @@
 """All checks together, of a graph alone and with its analysis."""
 
 from legacy.saved.analysis.analyse import analyse_graph
-from legacy.saved.hazards.search import ANALYSIS_CHECKS, GRAPH_CHECKS, find_hazards
+from legacy.saved.hazards.search import find_hazards
 from tests.legacy.saved.graphs import graph_of, saved
 from tests.legacy.saved.programs import saved_two_towers
 

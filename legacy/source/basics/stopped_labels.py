@@ -1,0 +1,55 @@
+"""Labels that the old gradients do not reach: before TensorFlow 1.5 a cross-entropy had no derivative by its labels."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from legacy.saved.graph import op_types
+from workloads.lifted.graph import Graph, tensor_name
+from workloads.lifted.tensors.gradient_names import forward_name, in_gradient_graphs
+
+v1 = tf.compat.v1
+#: The cross-entropy with distributions, and the op that its labels' derivative is computed with.
+CROSS_ENTROPY, OF_LABELS = "SoftmaxCrossEntropyWithLogits", "LogSoftmax"
+
+
+def with_stopped_labels(graph: Graph) -> Graph:
+    """Returns a lift's graph with a StopGradient on labels that depend on weights and that the old gradients leave out.
+
+    What is written is differentiated again: today's gradient of a cross-entropy reaches its labels, such as those that
+    a program computes from its own logits.
+
+    Args:
+      graph: of the lift.
+
+    Returns:
+      The graph; the same one if there are no such labels.
+    """
+    stopped = [name for name in sorted(_without_derivative(graph)) if _depends_on_variables(graph, name)]
+    if not stopped:
+        return graph
+    graph_def = v1.GraphDef()
+    graph_def.CopyFrom(graph.graph_def)
+    nodes = {node.name: node for node in graph_def.node}
+    for name in stopped:
+        node = graph_def.node.add(name=f"{name}/stopped_labels", op="StopGradient", input=[nodes[name].input[1]])
+        node.attr["T"].CopyFrom(nodes[name].attr["T"])
+        node.device = nodes[name].device
+        nodes[name].input[1] = tensor_name(node.name, 0)
+    return Graph(graph_def)
+
+
+def _without_derivative(graph: Graph) -> set[str]:
+    """The cross-entropies that gradients are computed of, without a derivative by their labels."""
+    gradients = in_gradient_graphs(graph.nodes)
+    forward = {name: forward_name(name, graph.nodes) for name in gradients}
+    differentiated = {name for name in forward.values() if name in graph.nodes and graph.type(name) == CROSS_ENTROPY}
+    return differentiated - {forward[name] for name in gradients if graph.type(name) == OF_LABELS}
+
+
+def _depends_on_variables(graph: Graph, name: str) -> bool:
+    """Whether the labels of a cross-entropy are computed from variables."""
+    labels = graph.inputs(name)[1].node
+    if graph.type(labels) == "StopGradient":
+        return False
+    return any(graph.type(before) in op_types.VARIABLES for before in graph.ancestors([labels], controls=False))
