@@ -20,6 +20,7 @@ from legacy.saved.analysis.context import Context
 from legacy.saved.data_trial.trial_run import TrialOutcome, TrialRunner
 from legacy.saved.data_trial.trial_sizes import BATCH_PRIME, PRIMES, corrected_sizes, first_sizes, with_sizes
 from legacy.saved.tower_search import inputs
+from legacy.saved.tower_search.inputs import rows_taken
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.made_up_data import OPEN, VALUES
 from workloads.lifted.plan import Input, Plan
@@ -104,6 +105,7 @@ class _Search:
         self._most_runs = min(MOST_RUNS, max(FIRST_RUNS, MOST_NODES // len(context.graph.nodes)))
         rows = [[parse_tensor_name(name) for name in entry.tensors] for entry in plan.inputs]
         parts = [inputs.constant_part(context.graph, context.imported, row) for row in rows]
+        parts += [rows_taken(context.graph, context.imported, tensor) for row in rows for tensor in row]
         self._batches = [part for part in dict.fromkeys(parts) if part and plan.batch is None]
         self._batches.append(plan.batch or BATCH_PRIME)
 
@@ -112,6 +114,10 @@ class _Search:
         first = self._run(self._entries, self._plan.per_replica_batch)
         if first.is_good:
             return None
+        for batch in self._batches[:-1]:
+            outcome = self._run(self._entries, batch)
+            if outcome.is_good:
+                return _Fit(list(self._entries), batch, outcome)
         alike = _all_alike(self._entries)
         if alike != list(self._entries):
             outcome = self._run(alike, self._plan.per_replica_batch)

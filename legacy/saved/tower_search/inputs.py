@@ -106,6 +106,26 @@ def constant_part(graph: Graph, imported: ImportedGraph, row: Sequence[TensorId]
     return sizes.pop() if len(sizes) == 1 else None
 
 
+def rows_taken(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int | None:
+    """Returns the number of rows that a tower takes of an input by a constant, as `tf.slice(x, [0, 0], [4, 1])` does.
+
+    Args:
+      graph: the subgraph that a step runs.
+      imported: the same graph in TensorFlow.
+      tensor: the input.
+
+    Returns:
+      The smallest number; None if there is none, and where rows are left that begin elsewhere.
+    """
+    taken = [use.node for use in graph.users(tensor.node) if use.output == tensor.output and use.position == 0]
+    slices = [name for name in taken if graph.type(name) == "Slice"]
+    begins = [imported.constant(*graph.inputs(name)[1]) for name in slices]
+    if not slices or any(begin is None or not begin.size or begin[0] for begin in begins):
+        return None
+    numbers = [_constant_rows(graph, imported, name) for name in slices]
+    return min((number for number in numbers if number), default=None)
+
+
 def _constant_rows(graph: Graph, imported: ImportedGraph, name: str) -> int | None:
     """Returns the number of rows that a slice takes, by its constants; None for anything else.
 

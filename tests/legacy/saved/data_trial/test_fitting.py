@@ -181,6 +181,18 @@ def test_a_batch_that_the_graph_fixes_is_found():
     assert sizes[0] * sizes[1] == 12
 
 
+def test_a_batch_of_which_a_constant_number_of_rows_is_sliced_has_so_many():
+    """The rows' sizes are taken by `tf.slice`, and then stand beside all rows."""
+
+    def loss(w):
+        x = v1.placeholder(tf.float32, [None, 3], "x")
+        scale = tf.reshape(tf.slice(x, [0, 1], [5, 1]), [tf.shape(x)[0], 1])
+        return tf.reduce_sum(tf.matmul(x * scale, w) ** 2)
+
+    plan = fitted(loss)
+    assert plan.batch == 5 and inputs_of(plan) == {"x": ([], 0, 0)}
+
+
 def test_closed_inputs_are_not_tried():
     def closed(dtype, shape, limit=0):
         return fitting._is_open(Input("x", dtype, shape, "batch", limit, ["x:0"], "x:0"))
