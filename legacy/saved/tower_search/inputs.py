@@ -131,13 +131,20 @@ def _constant_rows(graph: Graph, imported: ImportedGraph, name: str) -> int | No
 
     An index, such as x[0] of batches that are stacked, takes one batch and no row of it.
     """
-    if graph.type(name) not in ("Slice", "StridedSlice") or graph.nodes[name].attr["shrink_axis_mask"].i & 1:
+    kind = graph.type(name)
+    if kind not in ("Slice", "StridedSlice") or (kind == "StridedSlice" and _is_index(graph, name)):
         return None
     begin, end = (imported.constant(*tensor) for tensor in graph.inputs(name)[1:3])
     if begin is None or end is None or not begin.size:
         return None
-    rows = int(end[0]) if graph.type(name) == "Slice" else int(end[0]) - int(begin[0])
+    rows = int(end[0]) if kind == "Slice" else int(end[0]) - int(begin[0])
     return rows if rows > 0 and begin[0] >= 0 else None
+
+
+def _is_index(graph: Graph, name: str) -> bool:
+    """Returns whether a StridedSlice takes one number of the first dimension, which its result lacks."""
+    attributes = graph.nodes[name].attr
+    return "shrink_axis_mask" in attributes and bool(attributes["shrink_axis_mask"].i & 1)
 
 
 def is_only_measured(graph: Graph, tensor: TensorId) -> bool:

@@ -100,6 +100,7 @@ def test_constant_slices_tell_how_many_rows_a_tower_takes():
 
     assert part("part") == 4 and part("slice") == 3 and part("uneven") is None and part("fed") is None
     assert part("batch") is None
+    assert "shrink_axis_mask" not in graph.nodes["slice_0"].attr  # to ask a node for an attribute adds none
 
 
 def test_an_array_of_unknown_rank_is_a_batch_and_a_scalar_is_none():
