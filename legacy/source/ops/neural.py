@@ -85,14 +85,14 @@ def write_depthwise(op: OpView) -> Expression | None:
 
 
 def write_transposed_convolution(op: OpView) -> Expression | None:
-    """Writes a transposed 2-D convolution, which graphs hold as the gradient of a convolution."""
-    if not _plain(op) or list(op.attribute("dilations")) != [1, 1, 1, 1]:
+    """Writes a transposed 2-D or 3-D convolution, which graphs hold as the gradient of a convolution."""
+    if not _plain(op) or set(op.attribute("dilations")) != {1}:
         return None
     shape = op.output_sizes()
     if shape is None:
         return None
     return call(
-        "tf.nn.conv2d_transpose",
+        "tf.nn.conv2d_transpose" if op.type == "Conv2DBackpropInput" else "tf.nn.conv3d_transpose",
         op.argument(2),
         op.argument(1),
         shape,
@@ -252,6 +252,7 @@ WRITERS: Dict[str, Callable[[OpView], Expression | None]] = {
     "BiasAddV1": write_bias,
     "Conv2D": write_convolution,
     "Conv2DBackpropInput": write_transposed_convolution,
+    "Conv3DBackpropInputV2": write_transposed_convolution,
     "Conv3D": write_convolution_of_volumes,
     "DepthToSpace": write_blocks,
     "DepthwiseConv2dNative": write_depthwise,

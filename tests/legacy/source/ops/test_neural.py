@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.source.ops import neural
-from tests.legacy.source.tiny import values_of, written
+from tests.legacy.source.tiny import BATCH, values_of, written
 
 X = {"x": [4, 4, 2]}
 
@@ -65,6 +65,20 @@ def test_a_layer_takes_its_variables_by_name():
     conv, bias = written(build, X, {"kernel": [3, 3, 2, 5], "bias": [5]})
     assert conv == 'x = tf.nn.conv2d(batch["x"], scope.get("kernel", (3, 3, 2, 5)), strides=2, padding="SAME")'
     assert bias == 'return tf.nn.bias_add(x, scope.get("bias", (5,)))'
+
+
+@pytest.mark.parametrize("sides", [2, 3])
+def test_a_transposed_convolution_gives_as_many_examples_as_it_gets(sides):
+    def grown(x, kernel):
+        sizes = [tf.shape(x)[0], *[8] * sides, 3]
+        return getattr(tf.nn, f"conv{sides}d_transpose")(x, kernel, sizes, 2, "SAME")
+
+    lines = written(grown, {"x": [*[4] * sides, 2]}, {"kernel": [*[3] * sides, 3, 2]})
+    text = "".join(lines).replace(",)", ")")
+    assert f'tf.nn.conv{sides}d_transpose(batch["x"],' in text and f"[batch_size, {'8, ' * sides}3]" in text
+    x = np.arange(BATCH * 4**sides * 2, dtype=np.float32).reshape(BATCH, *[4] * sides, 2)
+    weights = np.arange(3**sides * 6, dtype=np.float32).reshape(*[3] * sides, 3, 2)
+    assert np.array_equal(values_of(lines, {"x": x, "kernel": weights}), grown(x, weights))
 
 
 def test_the_other_layout_is_kept_as_a_raw_op():
