@@ -22,6 +22,7 @@ from workloads.job import Job
 from workloads.lifted.double.rewriting import in_float64
 from workloads.lifted.graph import Graph, made_dense, parse_tensor_name
 from workloads.lifted.plan import Noise, Phase, Plan
+from workloads.lifted.replication import is_averaged_twice
 from workloads.lifted.sources import LiftedSynthetic
 from workloads.lifted.workload import LiftedWorkload
 from workloads.program import State
@@ -179,7 +180,8 @@ def averaging_factors(phase: Phase, port: Workload, towers: int) -> tuple[float,
     """Returns the factors that turn the old graph's gradients and losses into the port's.
 
     An old program may divide each tower's loss by the number of towers and add the gradients. A port that takes the
-    mean of undivided gradients has the same update.
+    mean of undivided gradients has the same update. Where the old program averages the divided losses' gradients
+    besides, the port divides its loss as well.
 
     Args:
       phase: of the lift.
@@ -190,7 +192,7 @@ def averaging_factors(phase: Phase, port: Workload, towers: int) -> tuple[float,
       (factor of the gradients, factor of the losses); 1.0 where nothing is divided, or the port adds too.
     """
     divided = towers > 1 and abs(phase.loss_scale * towers - 1.0) < _NEAR_ONE
-    if not divided:
+    if not divided or is_averaged_twice(phase, towers):
         return 1.0, 1.0
     if port.combine == "mean":
         return float(towers), 1.0 if phase.shared_loss else float(towers)

@@ -48,7 +48,7 @@ class _Program:
       rate: "constant", "decay", "decay unused", "set by hand" or "fed".
       labels: "split", "same", "unused" or "first part".
       images: "split" or "same".
-      loss: "mean", "sum / batch", "sum / global", "sum / elements", "pixels" or "zero".
+      loss: "mean", "mean / towers", "sum / batch", "sum / global", "sum / elements", "pixels" or "zero".
       summaries: "none", "each", "last", "rate" or "mean and last".
       statistics: "none", "each", "each, ordered", "first", "never run" or "with the loss".
       keep: share that dropout keeps, the name of a placeholder, or None.
@@ -143,6 +143,7 @@ class _Program:
         total = tf.reduce_sum(square)
         return {
             "mean": lambda: tf.reduce_mean(square),
+            "mean / towers": lambda: tf.reduce_mean(square) / float(TOWERS),
             "sum / batch": lambda: total / float(BATCH),
             "sum / global": lambda: total / float(BATCH * TOWERS),
             "sum / elements": lambda: total / float(BATCH * 3),

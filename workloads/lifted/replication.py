@@ -130,3 +130,17 @@ def rescaling(combine: Combine, loss_scale: float, towers: int, replicas: int) -
     losses_averaged = averaged and combine.kind in ("sum", "concat")
     rows_averaged = combine.kind == "concat" and abs(combine.scale * towers - 1) < 1e-6
     return towers / replicas if (losses_averaged or rows_averaged) and towers > 1 else 1.0
+
+
+def is_averaged_twice(phase: Phase, towers: int) -> bool:
+    """Returns whether each tower's loss is divided by the towers and their gradients are averaged besides.
+
+    Args:
+      phase: the phase.
+      towers: number of towers.
+
+    Returns:
+      True if every update then takes 1 / towers of the mean loss's gradient.
+    """
+    divided = towers > 1 and not phase.shared_loss and abs(phase.loss_scale * towers - 1) < 1e-6
+    return divided and bool(phase.combine) and all(combine.kind == "mean" for combine in phase.combine)

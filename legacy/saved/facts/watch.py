@@ -13,6 +13,7 @@ from legacy.saved.facts.variable_updates import VariableUpdate
 from legacy.saved.tower_search.inputs import is_only_measured
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Phase
+from workloads.lifted.replication import is_averaged_twice
 from workloads.support.wording import counted, listed, plural
 
 #: Most races, variables and the like that are listed.
@@ -80,7 +81,9 @@ def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate
         unknown = "the gradient graph does not tell what is minimized"
         of_one = f"the loss of tower {trained[0]} alone is differentiated" if len(trained) == 1 < towers else unknown
         yield f"{phase.train_op}: {of_one}; losses are not compared"
-    if abs(phase.loss_scale * towers - 1) < WEIGHT_TOLERANCE and towers > 1:
+    if is_averaged_twice(phase, towers):
+        yield f"{phase.train_op}: each tower's loss counts 1/{towers}, and the gradients are averaged besides"
+    elif abs(phase.loss_scale * towers - 1) < WEIGHT_TOLERANCE and towers > 1:
         yield f"{phase.train_op}: each tower's loss counts 1/{towers}: its sum over towers is a mean"
     kept = [combine for combine in phase.combine if combine.kind == "kept as written"]
     alone = [combine.weight for combine in kept if sum(map(bool, combine.parts)) == 1 and towers > 1]

@@ -54,6 +54,7 @@ ANALYSIS_CHECKS = (
     examples.same_batch,
     examples.no_input,
     training.nothing_trained,
+    training.losses_divided_twice,
     training.mixed_combining,
     broadcasts.columns_against_vectors,
 )

@@ -136,8 +136,15 @@ def test_a_graph_that_lacks_a_tensor_is_refused(change, message):
     ],
 )
 def test_losses_that_the_graph_divides_are_taken_times_their_number(scale, shared, combine, factors):
-    phase = dataclasses.replace(small_plan().phases[0], loss_scale=scale, shared_loss=shared)
+    summed = [dataclasses.replace(entry, kind="sum") for entry in small_plan().phases[0].combine]
+    phase = dataclasses.replace(small_plan().phases[0], loss_scale=scale, shared_loss=shared, combine=summed)
     assert averaging_factors(phase, dataclasses.replace(hand_ports.A, combine=combine), 2) == factors
+
+
+def test_losses_that_the_graph_divides_are_left_as_they_are_where_it_averages_their_gradients_too():
+    averaged = [dataclasses.replace(entry, kind="mean") for entry in small_plan().phases[0].combine]
+    phase = dataclasses.replace(small_plan().phases[0], loss_scale=0.5, combine=averaged)
+    assert averaging_factors(phase, dataclasses.replace(hand_ports.A, combine="mean"), 2) == (1.0, 1.0)
 
 
 def test_the_form_of_the_sum_is_the_graphs():

@@ -90,7 +90,7 @@ def test_nothing_to_watch_for_in_a_mean():
             "train: the loss of tower 1 alone is differentiated; losses are not compared",
         ),
         ({"notes": ["the loss has a shape"]}, "the loss has a shape"),
-        ({"loss_scale": 0.5}, "train: each tower's loss counts 1/2: its sum over towers is a mean"),
+        ({"loss_scale": 0.5}, "train: each tower's loss counts 1/2, and the gradients are averaged besides"),
         ({"kind": "sum"}, "train: gradients are summed"),
         ({"kind": "kept as written"}, "combining not recognised, kept as written: w"),
         ({"differences": ["a"]}, "the towers are not equal: see above; replicas run their own tower's graph"),
