@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from legacy.saved.analysis import gradients, losses
 from legacy.saved.analysis.context import Context
@@ -200,9 +200,21 @@ def _twins(context: Context, phase: PhaseParts) -> dict[str, str]:
         else:
             if tower not in matched:
                 matched[tower] = match_with_first(context, [phase], tower, divided.cuts).firsts
-            twin = matched[tower].get(tensor)
+            twin = _first_of(matched[tower], tensor)
             twin = twin if twin and divided.tower_nodes.get(twin.node) == 0 else None
         if twin is not None:
             twins[tensor_name(*tensor)] = tensor_name(*twin)
             context.names([twin])
     return twins
+
+
+def _first_of(firsts: Mapping[TensorId, TensorId], tensor: TensorId) -> TensorId | None:
+    """The first tower's tensor that a later one's corresponds to: nodes that match do so in all of their outputs.
+
+    The losses are made of a fused normalization's first output alone; its moments leave the tower that updates
+    statistics.
+    """
+    if tensor in firsts:
+        return firsts[tensor]
+    like = [f.node for o, f in firsts.items() if o.node == tensor.node and o.output == f.output]
+    return TensorId(like[0], tensor.output) if like else None

@@ -53,6 +53,13 @@ def test_what_one_tower_alone_hands_on_is_matched_from_the_losses():
     assert twins([(1, "mean1")], ["x0", "x1"]) == {}  # the losses are not made of it
 
 
+def test_a_further_output_of_a_node_is_matched_with_the_node():
+    context, parts = context_and_parts([])
+    parts = parts._replace(crossings={(tensor("end"), 0): {1: TensorId("mean1", 1)}})
+    phase = types.SimpleNamespace(divided=parts, losses=[tensor("mean0"), tensor("mean1")])
+    assert phases._twins(context, phase) == {"mean1:1": "mean0:1"}
+
+
 def test_a_crossing_has_one_twin():
     assert twins([(0, "mean0"), (1, "mean1"), (1, "mean1")]) == {"mean1:0": "mean0:0"}
 
