@@ -163,6 +163,30 @@ def as_recorded(plan: Plan, steps: RecordedSteps) -> Plan:
     return dataclasses.replace(plan, noise=drawn(plan.noise), common_noise=drawn(plan.common_noise))
 
 
+def require_same_settings(plan: Plan, steps: RecordedSteps) -> None:
+    """Raises `InputError` if the original ran with another value of a switch that the lift fixed, such as is_training.
+
+    Args:
+      plan: of the lift.
+      steps: the recording.
+
+    Raises:
+      InputError: names the placeholder, or the variable, and both values.
+    """
+    start: Optional[Arrays] = None
+    for name, value in plan.settings.items():
+        seen = steps.input(0, name + ":0")
+        if seen is None:
+            start = steps.start_of(0) if start is None else start
+            seen = start.get(name)
+        if seen is not None and seen.size == 1 and seen.item() != value:
+            given = str(seen.item()).lower()
+            raise InputError(
+                f"--recording: the original ran with {name} = {seen.item()}, the lift has {value}: lift it again with "
+                f"--feed={name}={given}"
+            )
+
+
 def _of_prefix(arrays: Arrays, prefix: str) -> Arrays:
     return {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
 

@@ -12,12 +12,10 @@ import functools
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-import numpy as np
-
 from legacy.rerun.program import OldGraphProgram
 from legacy.rerun.recorded_run import RecordedRun
 from legacy.rerun.recorded_source import RecordedSource
-from legacy.rerun.recording import RecordedSteps, as_recorded
+from legacy.rerun.recording import RecordedSteps, as_recorded, require_same_settings
 from legacy.saved.analysis.summation import longest_sum
 from legacy.saved.graph.imported import ImportedGraph
 from modern.options import ALL_REDUCES
@@ -25,6 +23,7 @@ from parity.comparison import stages
 from parity.comparison.judging import tolerance
 from parity.comparison.references import References
 from parity.comparison.result import Verification
+from parity.comparison.runs import doubts
 from parity.comparison.runs.options import Companions, Criterion, Observers
 from parity.comparison.runs.verification import verify
 from parity.comparison.setup import Setup
@@ -86,6 +85,7 @@ def compare_three_ways(
     """
     workload = as_lifted(setup.job.workload)
     recorded = RecordedSteps(folder, workload.plan)
+    require_same_settings(workload.plan, recorded)
     plan = as_recorded(workload.plan, recorded)
     job = dataclasses.replace(setup.job, workload=dataclasses.replace(workload, plan=plan))
     setup = dataclasses.replace(setup, job=job)
@@ -97,56 +97,11 @@ def compare_three_ways(
         for column in COLUMNS
     }
     judged = columns[ORIGINAL_AND_PORT]
-    doubt = _noise_text(judged) if _is_as_large_as_noise(judged) else _loop_text(judged, plan)
+    doubt = doubts.doubt_text(judged, plan, workload.graph)
     if columns[GRAPH_AND_PORT].has_identical_bits and doubt is not None:
         judged.passed = True
         judged.unproven.append(doubt)
     return ThreeWays(columns, _missing(plan, comparison.first_records))
-
-
-def _is_as_large_as_noise(found: Verification) -> bool:
-    """Whether every stage that failed differs by no more than float32 may, by the old graph's distance from float64.
-
-    A net whose gradients float32 hardly determines, such as a deep one with batch normalization of a few examples, has
-    other numbers in every TensorFlow.
-    """
-    failed = [stage for stage, summary in found.stages.items() if summary.failed is not None]
-    floors = [found.floor.get(stage, {}) for stage in failed]
-    gaps = [(floor.get("legacy_to_itself", np.inf), floor.get("legacy_to_truth", 0.0)) for floor in floors]
-    return bool(gaps) and all(np.isfinite(gap) and gap <= tolerance.FLOOR_FACTOR * noise for gap, noise in gaps)
-
-
-def _noise_text(found: Verification) -> str:
-    """The reason why a difference from the original that rounding may make is not shown to be rounding."""
-    stage = next(stage for stage, summary in found.stages.items() if summary.failed is not None)
-    floor = found.floor[stage]
-    return (
-        f"the {stage} differ by up to {floor['legacy_to_itself']:.2g}, and float32 does not determine them: in the old "
-        f"graph here they are up to {floor['legacy_to_truth']:.2g} away from float64"
-    )
-
-
-def _loop_text(found: Verification, plan: Plan) -> str | None:
-    """The reason why differences from the original show nothing where random numbers are drawn in loops or branches.
-
-    The recorder cannot read such numbers, and the old graph here draws others: its losses are of another dropout.
-
-    Args:
-      found: the comparison of the original with the port.
-      plan: of the lift.
-
-    Returns:
-      The reason; None if nothing differs, if no number is drawn inside a loop, or if something differs that does not
-      follow from random numbers, such as a batch.
-    """
-    drawn = [noise.name for noise in plan.noise if noise.in_loop]
-    failed = {stage for stage, summary in found.stages.items() if summary.failed is not None}
-    if not drawn or not failed or failed & {stages.INITIAL, stages.BATCH, stages.RATE}:
-        return None
-    return (
-        f"{counted(len(drawn), 'random op draws', 'random ops draw')} inside loops or branches, where the "
-        f"recorder cannot read the numbers, such as {drawn[0]}"
-    )
 
 
 class _Comparison:

@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from legacy.rerun.recording import RecordedSteps, as_recorded
+from legacy.rerun.recording import RecordedSteps, as_recorded, require_same_settings
 from tests.legacy.rerun.recordings import small_steps, write_recording
 from tests.small_lift import small_plan
 from workloads.lifted.plan import Noise
@@ -42,6 +42,19 @@ def test_random_numbers_that_were_not_recorded_are_drawn_by_their_keys(tmp_path)
     assert [entry.in_loop for entry in as_recorded(plan, steps).noise] == [False, True]
     plain = dataclasses.replace(plan, noise=noise[:1])
     assert as_recorded(plain, steps) is plain
+
+
+def test_a_switch_that_the_original_had_off_and_the_lift_has_on_is_refused(tmp_path):
+    recorded = small_steps(1)
+    recorded[0]["tensors/is_training:0"] = np.array(False)
+    plan = dataclasses.replace(small_plan(), settings={"is_training": True})
+    steps = RecordedSteps(write_recording(tmp_path / "run", recorded), plan)
+    with pytest.raises(
+        InputError, match="ran with is_training = False, the lift has True: .* --feed=is_training=false"
+    ):
+        require_same_settings(plan, steps)
+    for settings in ({"is_training": False}, {"phase_train": True}, {"w": 2.0}):
+        require_same_settings(dataclasses.replace(plan, settings=settings), steps)
 
 
 def test_looking_for_an_input_that_no_step_has_reads_each_step_once(tmp_path, monkeypatch):

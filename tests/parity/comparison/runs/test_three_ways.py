@@ -13,11 +13,11 @@ import pytest
 
 from legacy.rerun.recording import RecordedSteps
 from parity.comparison.result import Verdict, Verification
-from parity.comparison.runs import three_ways
+from parity.comparison.runs import doubts, three_ways
 from parity.comparison.stage_summary import StageSummary
 from tests import old_programs
-from tests.small_lift import small_plan
-from workloads.lifted.plan import Noise
+from tests.small_lift import small_graph, small_plan
+from workloads.lifted.plan import Noise, Race
 from workloads.support.errors import InputError
 
 
@@ -138,13 +138,13 @@ def compared(failed=(), **floors):
     ],
 )
 def test_a_difference_from_the_original_may_be_eight_times_the_old_graphs_own_distance(failed, floors, is_noise):
-    assert three_ways._is_as_large_as_noise(compared(failed, **floors)) is is_noise
+    assert doubts.is_as_large_as_noise(compared(failed, **floors)) is is_noise
 
 
 def test_what_float32_does_not_determine_is_not_shown():
     judged = compared(["gradients"], gradients=(0.5, 0.125))
     judged.passed = True
-    judged.unproven.append(three_ways._noise_text(judged))
+    judged.unproven.append(doubts.noise_text(judged))
     result = three_ways.ThreeWays({column: judged for column in three_ways.COLUMNS}, [])
     assert judged.verdict is Verdict.NOT_SHOWN
     assert three_ways.verdict(result) == (
@@ -173,8 +173,26 @@ DRAWN = [
 def test_a_difference_may_be_of_numbers_that_are_drawn_inside_loops(failed, noise, is_drawn):
     judged = compared(failed)
     judged.stages.update({stage: StageSummary(failed=0) for stage in failed})
-    text = three_ways._loop_text(judged, dataclasses.replace(small_plan(), noise=noise))
+    text = doubts.loop_text(judged, dataclasses.replace(small_plan(), noise=noise))
     expected = (
         "1 random op draws inside loops or branches, where the recorder cannot read the numbers, such as while/noise"
     )
     assert text == (expected if is_drawn else None)
+
+
+@pytest.mark.parametrize(
+    "failed, reader, is_open",
+    [
+        (["gradients", "weights"], "loss0", True),  # reads w, and its tower's loss follows from it
+        (["gradients", "weights"], "update", False),  # reads w for no loss: other orders are tried
+        (["gradients", "weights"], None, False),
+        (["weights"], "loss0", False),  # gradients agree
+        ([], "loss0", False),
+    ],
+)
+def test_a_difference_may_be_of_reads_that_the_graph_orders_with_no_update(failed, reader, is_open):
+    plan = small_plan()
+    plan.phases[0].races = [Race("w", reader or "loss0", "update", reader)]
+    text = doubts.race_text(compared(failed), plan, small_graph())
+    assert (text is not None) is is_open
+    assert not is_open or "w: loss0 may use it before or after update; taken before" in text

@@ -1,0 +1,102 @@
+"""Reasons why an original's other numbers show no difference of the port, where it has the old graph's bits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from parity.comparison import stages
+from parity.comparison.judging import tolerance
+from parity.comparison.result import Verification
+from workloads.lifted.graph import Graph, parse_tensor_name
+from workloads.lifted.plan import Plan
+from workloads.support.wording import counted
+
+
+def doubt_text(found: Verification, plan: Plan, graph: Graph) -> str | None:
+    """Returns why a comparison with the original shows neither parity nor a difference.
+
+    Args:
+      found: the comparison of the original with the port.
+      plan: of the lift.
+      graph: of the lift.
+
+    Returns:
+      The reason: rounding, random numbers that are not recorded, or an order that the graph leaves open; else None.
+    """
+    if is_as_large_as_noise(found):
+        return noise_text(found)
+    return loop_text(found, plan) or race_text(found, plan, graph)
+
+
+def is_as_large_as_noise(found: Verification) -> bool:
+    """Whether every stage that failed differs by no more than float32 may, by the old graph's distance from float64.
+
+    A net whose gradients float32 hardly determines, such as a deep one with batch normalization of a few examples, has
+    other numbers in every TensorFlow.
+    """
+    failed = [stage for stage, summary in found.stages.items() if summary.failed is not None]
+    floors = [found.floor.get(stage, {}) for stage in failed]
+    gaps = [(floor.get("legacy_to_itself", np.inf), floor.get("legacy_to_truth", 0.0)) for floor in floors]
+    return bool(gaps) and all(np.isfinite(gap) and gap <= tolerance.FLOOR_FACTOR * noise for gap, noise in gaps)
+
+
+def noise_text(found: Verification) -> str:
+    """The reason why a difference from the original that rounding may make is not shown to be rounding."""
+    stage = next(stage for stage, summary in found.stages.items() if summary.failed is not None)
+    floor = found.floor[stage]
+    return (
+        f"the {stage} differ by up to {floor['legacy_to_itself']:.2g}, and float32 does not determine them: in the old "
+        f"graph here they are up to {floor['legacy_to_truth']:.2g} away from float64"
+    )
+
+
+def loop_text(found: Verification, plan: Plan) -> str | None:
+    """The reason why differences from the original show nothing where random numbers are drawn in loops or branches.
+
+    The recorder cannot read such numbers, and the old graph here draws others: its losses are of another dropout.
+
+    Args:
+      found: the comparison of the original with the port.
+      plan: of the lift.
+
+    Returns:
+      The reason; None if nothing differs, if no number is drawn inside a loop, or if something differs that does not
+      follow from random numbers, such as a batch.
+    """
+    drawn = [noise.name for noise in plan.noise if noise.in_loop]
+    failed = {stage for stage, summary in found.stages.items() if summary.failed is not None}
+    if not drawn or not failed or failed & {stages.INITIAL, stages.BATCH, stages.RATE}:
+        return None
+    return (
+        f"{counted(len(drawn), 'random op draws', 'random ops draw')} inside loops or branches, where the "
+        f"recorder cannot read the numbers, such as {drawn[0]}"
+    )
+
+
+def race_text(found: Verification, plan: Plan, graph: Graph) -> str | None:
+    """The reason why differences show nothing where towers may read a weight before or after its update.
+
+    Sessions take either place, in any step and for each such read; the lift takes one. Reads that no loss and no
+    gradient follows from have other orders that are tried.
+
+    Args:
+      found: the comparison of the original with the port.
+      plan: of the lift.
+      graph: of the lift.
+
+    Returns:
+      The reason; None if there is no such read, or neither losses nor gradients differ.
+    """
+    failed = {stage for stage, summary in found.stages.items() if summary.failed is not None}
+    if not failed & {stages.LOSS, stages.GRADIENTS} or failed & {stages.INITIAL, stages.BATCH, stages.RATE}:
+        return None
+    for phase in plan.phases:
+        ends = [*phase.losses, *(name for tower in phase.gradients for name in tower.values())]
+        before = graph.ancestors([parse_tensor_name(name).node for name in ends], controls=False)
+        open_ = [race for race in phase.races if race.reader in before]
+        if open_:
+            return (
+                f"{counted(len(open_), 'read')} of weights on the way to losses and gradients may come before or after "
+                f"their update, and the original may have taken either in each step, such as {open_[0].text}"
+            )
+    return None
