@@ -34,6 +34,8 @@ def hazards(**traits):
         {"loss": "pixels"},
         {"loss": "sum / global", "combine": "sum"},
         {"loss": "mean / towers", "combine": "sum"},
+        {"loss": "half of squares"},
+        {"loss": "mean of two"},
         {"summaries": "each"},
         {"summaries": "rate"},
         {"summaries": "mean and last"},

@@ -48,7 +48,8 @@ class _Program:
       rate: "constant", "decay", "decay unused", "set by hand" or "fed".
       labels: "split", "same", "unused" or "first part".
       images: "split" or "same".
-      loss: "mean", "mean / towers", "sum / batch", "sum / global", "sum / elements", "pixels" or "zero".
+      loss: "mean", "mean / towers" (of magnitudes), "half of squares", "mean of two", "sum / batch", "sum / global",
+        "sum / elements", "pixels" or "zero".
       summaries: "none", "each", "last", "rate" or "mean and last".
       statistics: "none", "each", "each, ordered", "first", "never run" or "with the loss".
       keep: share that dropout keeps, the name of a placeholder, or None.
@@ -143,7 +144,9 @@ class _Program:
         total = tf.reduce_sum(square)
         return {
             "mean": lambda: tf.reduce_mean(square),
-            "mean / towers": lambda: tf.reduce_mean(square) / float(TOWERS),
+            "mean / towers": lambda: tf.reduce_mean(tf.abs(hidden - y)) / float(TOWERS),
+            "half of squares": lambda: tf.reduce_mean(square) / 2.0,
+            "mean of two": lambda: (tf.reduce_mean(tf.abs(hidden - y)) + tf.reduce_mean(tf.nn.relu(hidden))) / 2.0,
             "sum / batch": lambda: total / float(BATCH),
             "sum / global": lambda: total / float(BATCH * TOWERS),
             "sum / elements": lambda: total / float(BATCH * 3),

@@ -19,7 +19,7 @@ def own_number_only(plan: Plan) -> str:
     for phase in plan.phases:
         written = [combine for combine in phase.combine if combine.kind == "kept as written"]
         if written:
-            listed = ", ".join([combine.weight for combine in written][:_MOST_LISTED])
+            listed = ", ".join(list(dict.fromkeys(combine.weight for combine in written))[:_MOST_LISTED])
             if plan.towers > 1 and all(sum(map(bool, combine.parts)) == 1 for combine in written):
                 return f"weights are trained by one tower's gradients alone ({listed})"
             return f"this graph combines gradients in a way that is not recognised ({listed})"

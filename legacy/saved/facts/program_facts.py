@@ -7,6 +7,7 @@ make another lift.
 from __future__ import annotations
 
 import collections
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,14 +18,16 @@ from legacy.saved.analysis.effects import RATES
 from legacy.saved.facts.analysed_step import AnalysedStep
 from legacy.saved.facts.combining import combining_rows
 from legacy.saved.facts.decays import Decays
-from legacy.saved.facts.learning_rates import find_learning_rates
+from legacy.saved.facts.learning_rates import LearningRate, find_learning_rates
 from legacy.saved.facts.losses import loss_rows
 from legacy.saved.facts.rows import Row, Sections
+from legacy.saved.facts.unequal_weights import unequal_weight_sentences
 from legacy.saved.facts.update_rules import held_constants, update_rule_rows
 from legacy.saved.facts.update_sources import UpdateSources
 from legacy.saved.facts.variable_updates import VariableUpdate
 from legacy.saved.facts.watch import sentences
 from legacy.saved.facts.whole_facts import device_rows
+from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.runs import train_ops
 from legacy.saved.tower_search.inputs import constant_part
@@ -81,6 +84,7 @@ class _ProgramFacts:
         crossings = {name for phase in self._plan.phases for row in phase.crossings for name in row if name}
         self._decays = Decays(self._analysed.cutter, sorted(crossings))
         self._whole, self._trained = saved.graph, found.trained
+        self._writes = WholeGraph(saved, found).writes
         self._changed = {name for phase in self._plan.phases for effect in phase.effects for name in effect.writes}
         effects = [effect for phase in self._plan.phases for effect in phase.effects]
         held = {name: word for e in effects for name, word in held_constants(self._analysed, e).items()}
@@ -90,6 +94,7 @@ class _ProgramFacts:
     def sections(self) -> Sections:
         """All sections, in the order of the page."""
         rates, statistics = find_learning_rates(self._analysed), self._updates("statistic")
+        combining = combining_rows(self._analysed)
         return collections.OrderedDict(
             [
                 ("program", self._program()),
@@ -97,7 +102,7 @@ class _ProgramFacts:
                 ("inputs", self._inputs()),
                 ("random numbers", self._random_numbers()),
                 ("losses", loss_rows(self._analysed)),
-                ("combining", combining_rows(self._analysed)),
+                ("combining", combining),
                 ("optimizers", update_rule_rows(self._analysed)),
                 ("learning rates", [rate.row() for rate in rates]),
                 ("variables", [self._variable(variable) for variable in self._plan.variables]),
@@ -107,9 +112,16 @@ class _ProgramFacts:
                 ("moving averages", [update.row() for update in self._updates("average")]),
                 ("step counters", self._counters()),
                 ("devices", device_rows(self._graph)),
-                ("watch", [{"what": text} for text in sentences(self._analysed, statistics, rates)]),
+                ("watch", [{"what": text} for text in self._watch(statistics, rates, combining)]),
             ]
         )
+
+    def _watch(
+        self, statistics: Sequence[VariableUpdate], rates: Sequence[LearningRate], combining: Sequence[Row]
+    ) -> Iterator[str]:
+        yield from sentences(self._analysed, statistics, rates)
+        trainable = self._saved.collections.get("trainable_variables", [])
+        yield from unequal_weight_sentences(self._analysed, combining, trainable, self._writes)
 
     def _program(self) -> list[Row]:
         runs = train_ops.find_train_ops(self._whole, self._trained)

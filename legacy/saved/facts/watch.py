@@ -82,7 +82,10 @@ def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate
         of_one = f"the loss of tower {trained[0]} alone is differentiated" if len(trained) == 1 < towers else unknown
         yield f"{phase.train_op}: {of_one}; losses are not compared"
     if is_averaged_twice(phase, towers):
-        yield f"{phase.train_op}: each tower's loss counts 1/{towers}, and the gradients are averaged besides"
+        yield (
+            f"{phase.train_op}: each tower's loss has a factor of 1/{towers}, and the gradients are averaged besides: "
+            f"if it stands for the {towers} towers, the loss is divided twice"
+        )
     elif abs(phase.loss_scale * towers - 1) < WEIGHT_TOLERANCE and towers > 1:
         yield f"{phase.train_op}: each tower's loss counts 1/{towers}: its sum over towers is a mean"
     kept = [combine for combine in phase.combine if combine.kind == "kept as written"]
@@ -119,6 +122,8 @@ def _of_weights(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
 def _of_schedules(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate]) -> Iterator[str]:
     """Yields a sentence for a schedule that counts updates and has no constant of the number of towers."""
     towers, batch = analysed.plan.towers, analysed.plan.batch
+    if phase.combine and all(combine.kind == "kept as written" for combine in phase.combine):
+        return  # towers that update alone: an update is not of all their examples
     reported: set[str] = set()
     for rate in rates if towers > 1 else []:
         read = [v.name for v in analysed.plan.variables if v.name in rate.reads and analysed.is_counter(v.name)]

@@ -11,6 +11,7 @@ from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.hazards import (
     broadcasts,
+    divided_losses,
     examples,
     inputs,
     logits,
@@ -19,7 +20,9 @@ from legacy.saved.hazards import (
     placement,
     reports,
     schedules,
+    softmax_axes,
     statistics,
+    switches,
     terms,
     towers,
     training,
@@ -46,6 +49,8 @@ GRAPH_CHECKS = (
     inputs.inactive_dropout,
     logits.activated_logits,
     normalization.fixed_statistics,
+    softmax_axes.softmax_over_examples,
+    switches.switches_off_by_default,
 )
 #: Checks that need an analysis.
 ANALYSIS_CHECKS = (
@@ -54,7 +59,7 @@ ANALYSIS_CHECKS = (
     examples.same_batch,
     examples.no_input,
     training.nothing_trained,
-    training.losses_divided_twice,
+    divided_losses.losses_divided_twice,
     training.mixed_combining,
     broadcasts.columns_against_vectors,
 )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.hazard import Hazard, listed_towers
 from legacy.saved.runs.accumulation import queued_gradients
 from workloads.lifted.tensors.gradient_names import is_gradient_op
-from workloads.support.wording import counted, listed
+from workloads.support.wording import counted, listed, plural
 
 #: Ops that hand on the value of a variable.
 READS = ("Identity", "ReadVariableOp", "Enter", "RefEnter", "Cast")
@@ -66,24 +66,38 @@ def _updates_of_some_towers(whole: WholeGraph, contributing: set[int]) -> Iterat
     alone = len(updates) > 1 and all(len(towers) == 1 for towers in updates)  # each tower trains variables of its own
     sets = [{whole.variable_of(apply) for apply in applies} for applies in updates.values()]
     if alone and len(sets) == whole.count and all(names == sets[0] for names in sets):
-        listed = ", ".join(sorted(str(name) for name in sets[0])[:3])
+        named = ", ".join(sorted(str(name) for name in sets[0])[:3])
         yield Hazard(
             "TOWERS_UPDATE_ALONE",
             next(iter(updates.values()))[0],
-            f"each of the {whole.count} towers updates {counted(len(sets[0]), 'variable')} ({listed}) by itself: "
-            f"{whole.count} updates a step, each from one tower's gradient",
+            f"each of the {whole.count} towers updates {counted(len(sets[0]), 'variable')} ({named}) by itself: "
+            f"{whole.count} updates a step, each from one tower's gradient{_own_slots_text(whole, updates.values())}",
             "one update from the reduced gradient; for what the old program did, parameter servers without a barrier",
         )
         return
     for towers, applies in updates.items():
         names = [whole.variable_of(apply) for apply in applies]
-        listed = ", ".join(str(name) for name in names[:3])
+        named = ", ".join(str(name) for name in names[:3])
         yield Hazard(
             "TOWERS_UPDATE_ALONE" if alone else "GRADIENTS_DROPPED",
             applies[0],
-            f"{counted(len(names), 'variable')} ({listed}) get the gradients of {listed_towers(towers)} only",
+            f"{counted(len(names), 'variable')} ({named}) get the gradients of {listed_towers(towers)} only",
             "reduce every replica's gradient of every variable",
         )
+
+
+def _own_slots_text(whole: WholeGraph, updates: Iterable[Collection[str]]) -> str:
+    """The rest of a sentence on towers that update the same variables, where each has an optimizer of its own."""
+    slots = [
+        {before.node for apply in applies for before in whole.graph.inputs(apply)[1:]} & _variables(whole)
+        for applies in updates
+    ]
+    own = all(slots) and len(set().union(*slots)) == sum(map(len, slots))
+    return f", and with {counted(len(slots[0]), 'slot')} of its own" if own else ""
+
+
+def _variables(whole: WholeGraph) -> set[str]:
+    return {name for name in whole.graph.nodes if whole.graph.type(name) in op_types.VARIABLES}
 
 
 def gradients_in_queues(whole: WholeGraph) -> Iterator[Hazard]:
@@ -110,19 +124,23 @@ def unshared_variables(whole: WholeGraph) -> Iterator[Hazard]:
     if len(alone) == whole.count and len(set(alone.values())) == 1 and len(some) == sum(alone.values()):
         if _are_trained_by_all_towers(whole, some):
             return  # copies of one model, each updated with all towers' gradients
+        consequence = _stale_copies_text(whole, some) or ": the towers train separate models"
         yield Hazard(
             "VARIABLES_NOT_SHARED",
             next(iter(some)),
-            f"every tower has {counted(next(iter(alone.values())), 'variable')} of its own: "
-            "the towers train separate models",
+            f"every tower has {counted(next(iter(alone.values())), 'variable')} of its own{consequence}",
             "one set of mirrored variables made in strategy.scope(); decide which tower's values to keep",
         )
         return
-    for name, towers in list(some.items())[:MOST_VARIABLES]:
+    readers_of: dict[tuple[int, ...], list[str]] = collections.defaultdict(list)
+    for name, towers in some.items():
+        readers_of[tuple(sorted(towers))].append(name)
+    for read_by, names in readers_of.items():
+        several = "" if len(names) == 1 else f"{counted(len(names), 'variable')} ({listed(names, MOST_VARIABLES)}) are "
         yield Hazard(
             "VARIABLE_OF_SOME_TOWERS",
-            name,
-            f"read by {listed_towers(towers)} of {whole.count} only",
+            names[0],
+            f"{several}read by {listed_towers(read_by)} of {whole.count} only",
             "every replica runs the same function: make all of them use it, or leave it out",
         )
 
@@ -161,6 +179,32 @@ def _are_trained_by_all_towers(whole: WholeGraph, variables: Collection[str]) ->
     updates = [apply for apply in whole.applies if whole.variable_of(apply) in variables]
     complete = all(arriving.get(apply, 0) == (1 << whole.count) - 1 for apply in updates)
     return complete and {whole.variable_of(apply) for apply in updates} == set(variables)
+
+
+def _stale_copies_text(whole: WholeGraph, owners: Mapping[str, Collection[int]]) -> str:
+    """The rest of a sentence on copies of one model of which the step trains one tower's, with all towers' gradients.
+
+    Args:
+      whole: the graph.
+      owners: {variable: the tower that reads it}.
+
+    Returns:
+      What the other towers' gradients are of, and who changes their copies; "" for anything else.
+    """
+    changed = {variable for name, variable in whole.writes.items() if name in whole.members}
+    trained, idle = [name for name in owners if name in changed], [name for name in owners if name not in changed]
+    trainers = {tower for name in trained for tower in owners[name]}
+    if not idle or len(trainers) != 1 or not _are_trained_by_all_towers(whole, trained):
+        return ""
+    others = {tower for name in idle for tower in owners[name]}
+    setters = [name for name, variable in whole.writes.items() if variable in idle]
+    ends = [name for name in whole.graph.descendants(setters) if whole.graph.type(name) == "NoOp"]
+    runs = sorted(name for name in ends if not whole.graph.after(name) and not whole.graph.users(name)) or setters
+    who = f"only other runs change, such as {runs[0]}" if runs else "nothing changes"
+    return (
+        f", and the step trains those of {listed_towers(trainers)} alone, with all towers' gradients: "
+        f"{listed_towers(others)} {plural(len(others), 'computes', 'compute')} gradients from copies that {who}"
+    )
 
 
 def _readers(whole: WholeGraph, variable: str) -> set[str]:

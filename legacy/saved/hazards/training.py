@@ -16,7 +16,6 @@ from legacy.saved.runs.accumulation import accumulating_writes
 from legacy.saved.runs.beside import is_moved_by_data
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Combine, Phase, is_indices_label, weight_of_label
-from workloads.lifted.replication import is_averaged_twice
 from workloads.support.wording import counted
 
 #: Names of updates that batch normalization and moving averages make.
@@ -122,21 +121,6 @@ def _listed(whole: WholeGraph, updates: list[str]) -> str:
     """The variables of some updates in words: "6 variables (a, b, c, ...)"."""
     still = list(dict.fromkeys(whole.writes[name] for name in updates))
     return f"{counted(len(still), 'variable')} ({', '.join(still[:3])}{', ...' if len(still) > 3 else ''})"
-
-
-def losses_divided_twice(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
-    """Finds train ops whose towers divide their losses by N, and whose gradients are averaged over N besides."""
-    count = found.plan.towers
-    for phase in found.plan.phases:
-        if phase.losses and is_averaged_twice(phase, count):
-            yield Hazard(
-                "LOSS_DIVIDED_TWICE",
-                parse_tensor_name(phase.losses[0]).node,
-                f"each of the {count} towers divides its loss by {count}, and their gradients are averaged besides: "
-                f"{phase.train_op} takes 1/{count} of the mean loss's gradient",
-                f"divide once; for parity keep both, or give an optimizer without normalization 1/{count} of the "
-                "learning rate",
-            )
 
 
 def mixed_combining(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:

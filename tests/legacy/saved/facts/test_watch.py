@@ -90,7 +90,11 @@ def test_nothing_to_watch_for_in_a_mean():
             "train: the loss of tower 1 alone is differentiated; losses are not compared",
         ),
         ({"notes": ["the loss has a shape"]}, "the loss has a shape"),
-        ({"loss_scale": 0.5}, "train: each tower's loss counts 1/2, and the gradients are averaged besides"),
+        (
+            {"loss_scale": 0.5},
+            "train: each tower's loss has a factor of 1/2, and the gradients are averaged besides: if it stands for "
+            "the 2 towers, the loss is divided twice",
+        ),
         ({"kind": "sum"}, "train: gradients are summed"),
         ({"kind": "kept as written"}, "combining not recognised, kept as written: w"),
         ({"differences": ["a"]}, "the towers are not equal: see above; replicas run their own tower's graph"),
@@ -191,6 +195,12 @@ def test_a_schedule_without_the_number_of_towers(constants, train_op, towers, ex
     rate = LearningRate(train_op, "rate:0", "a function", "-", ("global_step",), constants)
     found = warnings(towers=towers, batch=8, rates=[rate, rate], counters=["global_step"])
     assert len(found) == expected and all("the schedule counts updates (global_step)" in text for text in found)
+
+
+def test_a_schedule_of_towers_that_update_alone_counts_no_updates_of_all_examples():
+    rate = LearningRate("train", "rate:0", "a function", "-", ("global_step",), (1000.0,))
+    found = warnings(kind="kept as written", parts=[["g:0"], []], rates=[rate], counters=["global_step"])
+    assert found == ["train: towers apply their own gradients, uncombined, to w"]
 
 
 def test_a_learning_rate_that_reads_no_counter_is_no_schedule():

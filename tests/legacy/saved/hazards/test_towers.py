@@ -52,12 +52,25 @@ def test_variables_that_each_tower_has_for_itself():
     text = text.replace("tower_1/y = Mul(v, w)", "read = Identity(w)\ntower_1/y = Neg(read)")
     text = text.replace("train_w = ApplyGradientDescent(w, sum_w)", "")  # the average is applied to tower 0's own
     (found,) = hazards(towers.unshared_variables, text)
-    assert found[:2] == ("VARIABLES_NOT_SHARED", "v") and found[2].startswith("every tower has 1 variable of its own")
+    text_of = (
+        "every tower has 1 variable of its own, and the step trains those of tower 0 alone, with all towers' gradients"
+    )
+    assert found[:2] == ("VARIABLES_NOT_SHARED", "v") and found[2].startswith(text_of)
+    assert found[2].endswith("tower 1 computes gradients from copies that nothing changes")
+    text += "\n    copied = Assign(w, v)\n    sync = NoOp(^copied)\n"
+    ((_, _, other),) = hazards(towers.unshared_variables, text)
+    assert other.endswith("from copies that only other runs change, such as sync")
 
 
 def test_a_variable_that_one_tower_reads():
     (found,) = hazards(towers.unshared_variables, TOWERS.replace("tower_0/y = Mul(v, w)", "tower_0/y = Neg(v)"))
     assert found == ("VARIABLE_OF_SOME_TOWERS", "w", "read by tower 1 of 2 only")
+
+
+def test_variables_that_the_same_towers_read_are_named_together():
+    text = TOWERS.replace("tower_0/y = Mul(v, w)", "x = Placeholder()\ntower_0/y = Neg(x)")
+    (found,) = hazards(towers.unshared_variables, text)
+    assert found == ("VARIABLE_OF_SOME_TOWERS", "v", "2 variables (v, w) are read by tower 1 of 2 only")
 
 
 def test_an_assignment_in_a_tower_is_no_read():
@@ -72,6 +85,11 @@ def test_towers_that_each_update_the_same_variables():
     (found,) = hazards(towers.unused_gradients, text)
     assert found[:2] == ("TOWERS_UPDATE_ALONE", "train_v")
     assert found[2].startswith("each of the 2 towers updates 1 variable (v) by itself: 2 updates a step")
+    assert "slot" not in found[2]
+    text = text.replace("ApplyGradientDescent(v, sum_v)", "ApplyMomentum(v, a, sum_v)\n    a = VariableV2()")
+    text = text.replace("ApplyGradientDescent(v, sum_w)", "ApplyMomentum(v, b, sum_w)\n    b = VariableV2()")
+    (found,) = hazards(towers.unused_gradients, text)
+    assert found[2].endswith("each from one tower's gradient, and with 1 slot of its own")
 
 
 COPIES = TOWERS.replace("tower_0/y = Mul(v, w)", "tower_0/y = Mul(v)").replace(

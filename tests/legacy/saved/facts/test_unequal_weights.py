@@ -1,0 +1,63 @@
+"""Sentences on weights that a step treats in another way than others."""
+
+import types
+
+import pytest
+
+from legacy.saved.facts.unequal_weights import unequal_weight_sentences
+from tests.legacy.saved.graphs import graph_of
+from workloads.lifted.plan import Effect, Variable
+
+GRAPH = """
+    v = VariableV2()
+    w = VariableV2()
+    loss = Mul(v, w)
+    """
+
+
+def sentences(clipped=("no", "no"), averages=(), trained=(("v", "w"),), writes=("v", "w")):
+    """What is said of a step with the weights v and w.
+
+    Args:
+      clipped: how the gradients of v and of w are clipped.
+      averages: weights with a moving average.
+      trained: for each train op, the weights that it trains.
+      writes: variables that the graph changes.
+    """
+    variables = [Variable(name, [], "float32", "weight") for name in "vw"]
+    variables += [Variable(name + "/average", [], "float32", "average", of=name) for name in averages]
+    phases = [
+        types.SimpleNamespace(
+            train_op=f"train_{number}",
+            losses=["loss:0"],
+            effects=[Effect(f"rule_{name}", "ApplyAdam", [name], []) for name in names],
+        )
+        for number, names in enumerate(trained)
+    ]
+    changed = {name for names in trained for name in names}
+    analysed = types.SimpleNamespace(
+        plan=types.SimpleNamespace(variables=variables),
+        graph=graph_of(GRAPH),
+        phases=phases,
+        rules={"rule_v", "rule_w"},
+        is_changed=changed.__contains__,
+    )
+    rows = [{"train op": "train_0", "of": name, "clipped": how} for name, how in zip("vw", clipped)]
+    return list(unequal_weight_sentences(analysed, rows, ["v", "w"], {"update_" + name: name for name in writes}))
+
+
+@pytest.mark.parametrize(
+    "options, text",
+    [
+        ({}, None),
+        ({"clipped": ("by norm, at 5", "by norm, at 5"), "averages": ("v", "w")}, None),
+        ({"clipped": ("by norm, at 5", "no")}, "train_0: clipping leaves out the gradient of w"),
+        ({"averages": ("w",)}, "1 weight has no moving average: v"),
+        ({"trained": (("v",),), "writes": ("v",)}, "no op changes 1 trainable variable that the loss depends on: w"),
+        ({"trained": (("v",),)}, None),  # an op that other runs take trains w
+        ({"trained": (("v", "w"), ("w",))}, "train_0 and train_1 both train 1 weight: w"),
+        ({"trained": (("v",), ("w",))}, None),
+    ],
+)
+def test_what_is_done_to_a_part_of_the_weights_is_said(options, text):
+    assert sentences(**options) == ([] if text is None else [text])
