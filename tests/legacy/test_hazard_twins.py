@@ -62,6 +62,7 @@ def test_what_is_right_is_not_accused(traits):
         ),
         ({"penalty": "each, undivided", "combine": "sum"}, "REGULARIZATION_ONCE", "summed over 2 towers it counts 2"),
         ({"penalty": "lost"}, "REGULARIZATION_LOST", "2 regularization terms are in the graph and no gradient"),
+        ({"penalty": "displayed"}, "REGULARIZATION_LOST", "4 regularization terms are in the graph and no gradient"),
         ({"rate": "decay unused"}, "LEARNING_RATE_FROZEN", "is computed and no update depends on it"),
         ({"optimizer": "two"}, "STEP_COUNTED_TWICE", "of each optimizer and not of each tower"),
         ({"images": "same", "labels": "same"}, "SAME_BATCH", "all 2 towers get the same batch: 2 times the work"),
@@ -70,6 +71,12 @@ def test_what_is_right_is_not_accused(traits):
         ({"loss": "sum / global"}, "BATCH_SIZE_CONSTANT", "tower's 8 examples is divided by all towers' 16"),
         ({"loss": "sum / other"}, "BATCH_SIZE_CONSTANT", "tower's 8 examples is divided by 50"),
         ({"loss": "mean / towers"}, "LOSS_DIVIDED_TWICE", "train takes 1/2 of the mean loss's gradient"),
+        (
+            {"loss": "growing"},
+            "TERMS_OF_OTHER_TOWERS",
+            "the loss of tower 1 contains those of tower 0: in the sum of all towers' losses, what each tower makes of "
+            "its examples counts 2, 1 times",
+        ),
         ({"loss": "zero"}, "NOTHING_TRAINED", "is multiplied by 0"),
         ({"summaries": "last"}, "REPORTED_BY_ONE_TOWER", "1 summary shows tower 1 alone"),
         ({"statistics": "each"}, "STATISTICS_RACE", "1 statistic is updated by several towers"),

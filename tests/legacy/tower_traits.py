@@ -44,12 +44,12 @@ class _Program:
       combine: "mean", "sum", or "mean, but bias" whose gradients are summed.
       embedding: None, "sum", "mean" or "sum times batch": a sparse gradient that is concatenated, and perhaps divided
         or multiplied; "scatter" updates the rows by hand.
-      penalty: "none", "each", "first", "first, undivided", "each, undivided", "growing", "lost", "norm".
+      penalty: "none", "each", "first", "first, undivided", "each, undivided", "growing", "lost", "norm", "displayed".
       rate: "constant", "decay", "decay unused", "set by hand" or "fed".
       labels: "split", "same", "unused" or "first part".
       images: "split" or "same".
-      loss: "mean", "mean / towers" (of magnitudes), "half of squares", "mean of two", "sum / batch", "sum / global",
-        "sum / elements", "pixels" or "zero".
+      loss: "mean", "mean / towers" (of magnitudes), "half of squares", "mean of two",
+        "growing" (with all losses before), "sum / batch", "sum / global", "sum / elements", "pixels" or "zero".
       summaries: "none", "each", "last", "rate" or "mean and last".
       statistics: "none", "each", "each, ordered", "first", "never run" or "with the loss".
       keep: share that dropout keeps, the name of a placeholder, or None.
@@ -77,6 +77,7 @@ class _Program:
 
     def build(self) -> None:
         self.step = v1.train.get_or_create_global_step()
+        self.losses: list[tf.Tensor] = []
         self.parts = self._inputs()
         self.learning_rate = self._rate()
         results = [self._tower(number) for number in range(TOWERS)]
@@ -123,6 +124,8 @@ class _Program:
                     with tf.control_dependencies([self._moved(mean)]):
                         loss = tf.identity(loss)
                 loss = self._penalized(loss, w, number)
+                self.losses.append(loss)
+                loss = tf.add_n(self.losses) if self.loss == "growing" else loss
             if self.summaries in ("each", "mean and last") or (self.summaries == "last" and number == TOWERS - 1):
                 v1.summary.scalar("loss", loss)
             if self.summaries == "rate" and number == TOWERS - 1:
@@ -144,6 +147,7 @@ class _Program:
         total = tf.reduce_sum(square)
         return {
             "mean": lambda: tf.reduce_mean(square),
+            "growing": lambda: tf.reduce_mean(square),
             "mean / towers": lambda: tf.reduce_mean(tf.abs(hidden - y)) / float(TOWERS),
             "half of squares": lambda: tf.reduce_mean(square) / 2.0,
             "mean of two": lambda: (tf.reduce_mean(tf.abs(hidden - y)) + tf.reduce_mean(tf.nn.relu(hidden))) / 2.0,
@@ -158,6 +162,9 @@ class _Program:
     def _penalized(self, loss: tf.Tensor, w: tf.Variable, number: int) -> tf.Tensor:
         if self.penalty == "norm":
             v1.summary.scalar("norm", tf.nn.l2_loss(w))
+            return loss
+        if self.penalty == "displayed":
+            v1.summary.scalar("total", loss + 0.01 * tf.add_n([tf.nn.l2_loss(w), tf.nn.l2_loss(w)]))
             return loss
         if self.penalty == "none":
             return loss

@@ -1,4 +1,4 @@
-"""Hazards of a step's inputs: targets that no loss uses, dropout that keeps what it should drop, or all."""
+"""Hazards of inputs: targets that no loss uses, dropout that keeps the wrong share, or all, switches that are off."""
 
 from __future__ import annotations
 
@@ -220,3 +220,27 @@ def _placeholder(whole: WholeGraph, name: str) -> str | None:
     while whole.graph.type(name) == "Identity":
         name = whole.graph.inputs(name)[0].node
     return name if whole.graph.type(name).startswith("Placeholder") else None
+
+
+def switches_off_by_default(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds booleans such as is_training that are fixed as true, and that are false unless they are fed."""
+    for name, value in whole.settings.items():
+        if value is True and _switch_default(whole, name) is False:
+            yield Hazard(
+                "SWITCH_OFF_BY_DEFAULT",
+                name,
+                f"{name} is false unless it is fed, and is taken as true: a program that trains without it drops "
+                "nothing, and normalizes by moving statistics",
+                f"feed it in training; for what a program did that never feeds it, --feed={name}=false",
+            )
+
+
+def _switch_default(whole: WholeGraph, name: str) -> bool | None:
+    """The constant that a placeholder has where nothing is fed; None for anything else."""
+    node = whole.graph.nodes.get(name)
+    given = whole.graph.inputs(name) if node is not None and node.op == "PlaceholderWithDefault" else []
+    source = whole.graph.nodes[given[0].node] if given else None
+    if source is None or source.op != "Const":
+        return None
+    value = tf.make_ndarray(source.attr["value"].tensor)
+    return bool(value) if value.dtype == bool and value.size == 1 else None

@@ -15,7 +15,14 @@ from legacy.saved.analysis import losses
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards.hazard import Hazard
-from legacy.saved.hazards.linear_weights import COPIES, QUOTIENTS, constant_factor, linear_inputs, linear_weights
+from legacy.saved.hazards.linear_weights import (
+    COPIES,
+    QUOTIENTS,
+    SUMS,
+    constant_factor,
+    linear_inputs,
+    linear_weights,
+)
 from workloads.lifted.tensors.gradient_names import GRADIENTS, in_gradient_graphs, is_gradient_op
 from workloads.support.wording import counted, plural
 
@@ -52,7 +59,7 @@ def regularization(whole: WholeGraph, found: Analysis | None = None) -> Iterator
     if not penalties or not whole.applies:
         return
     weights = _weights_by_target(whole, _targets(whole, found))
-    towers = [_tower_of_target(whole, target) for target in weights]
+    towers = _towers_of_targets(whole, list(weights))
     reached = whole.graph.ancestors(list(weights), controls=False)
     groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[Penalty]] = collections.OrderedDict()
     for penalty in penalties:
@@ -126,14 +133,30 @@ def _users(whole: WholeGraph, name: str) -> set[str]:
 
 
 def _is_meant_for_a_loss(whole: WholeGraph, name: str) -> bool:
-    """Whether a term that no gradient contains was made for a loss: it is in a collection of losses, or has a scale."""
+    """Whether a term that no gradient contains was made for a loss.
+
+    It is in a collection of losses, has a scale, or is added to what depends on data, as in a total that is displayed.
+    """
     listed = {text.partition(":")[0] for key in LOSS_COLLECTIONS for text in whole.collections.get(key, [])}
     users = _users(whole, name)
     if ({name} | users) & listed:
         return True
     if whole.graph.type(name) == "L2Loss":
-        return False  # a norm without a scale is only displayed
+        return _is_added_to_data(whole, name)  # a norm without a scale is only displayed
     return bool(PENALTIES.search(name)) or not all(whole.graph.type(user) in SUMMARIES for user in users) or not users
+
+
+def _is_added_to_data(whole: WholeGraph, name: str) -> bool:
+    """Whether a term, by itself, scaled or in a sum of such, is added to what depends on data."""
+    seen, todo = {name}, [name]
+    while todo:
+        for user, _, _ in whole.graph.users(todo.pop()):
+            if user in whole.data and whole.graph.type(user) in SUMS:
+                return True
+            if user not in seen and any(linear_inputs(whole, user)):
+                seen.add(user)
+                todo.append(user)
+    return False
 
 
 def _targets(whole: WholeGraph, found: Analysis | None) -> list[str]:
@@ -143,10 +166,16 @@ def _targets(whole: WholeGraph, found: Analysis | None) -> list[str]:
     return losses.differentiated(whole.graph, {name for name in whole.reach if name in whole.members} or whole.reach)
 
 
-def _tower_of_target(whole: WholeGraph, target: str) -> int | None:
-    """The tower whose loss a target is; None for one that is made from all towers' losses."""
-    towers = whole.data_towers(target) if whole.count > 1 else {0}
-    return towers.pop() if len(towers) == 1 else None
+def _towers_of_targets(whole: WholeGraph, targets: list[str]) -> list[int | None]:
+    """The tower whose loss each target is; None for one that is made from all towers' losses.
+
+    A tower's loss may contain others' terms, as a sum does of a collection that all towers add to.
+    """
+    placed = [whole.labels.get(target) for target in targets]
+    if None not in placed and set(placed) == set(whole.towers()):
+        return placed
+    towers = [whole.data_towers(target) if whole.count > 1 else {0} for target in targets]
+    return [next(iter(found)) if len(found) == 1 else None for found in towers]
 
 
 def _weights_by_target(whole: WholeGraph, targets: list[str]) -> dict[str, dict[str, float]]:

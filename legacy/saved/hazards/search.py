@@ -11,7 +11,6 @@ from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.hazards import (
     broadcasts,
-    divided_losses,
     examples,
     inputs,
     logits,
@@ -20,10 +19,9 @@ from legacy.saved.hazards import (
     placement,
     reports,
     schedules,
-    softmax_axes,
     statistics,
-    switches,
     terms,
+    tower_losses,
     towers,
     training,
     untrained,
@@ -41,6 +39,7 @@ GRAPH_CHECKS = (
     reports.reports_of_one_tower,
     training.updates_never_run,
     terms.repeated_terms,
+    tower_losses.terms_of_other_towers,
     terms.logarithms_of_probabilities,
     untrained.variables_without_gradient,
     untrained.weights_of_zeros,
@@ -49,8 +48,8 @@ GRAPH_CHECKS = (
     inputs.inactive_dropout,
     logits.activated_logits,
     normalization.fixed_statistics,
-    softmax_axes.softmax_over_examples,
-    switches.switches_off_by_default,
+    logits.softmax_over_examples,
+    inputs.switches_off_by_default,
 )
 #: Checks that need an analysis.
 ANALYSIS_CHECKS = (
@@ -59,7 +58,7 @@ ANALYSIS_CHECKS = (
     examples.same_batch,
     examples.no_input,
     training.nothing_trained,
-    divided_losses.losses_divided_twice,
+    tower_losses.losses_divided_twice,
     training.mixed_combining,
     broadcasts.columns_against_vectors,
 )

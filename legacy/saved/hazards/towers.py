@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.hazard import Hazard, listed_towers
+from legacy.saved.hazards.missing_gradients import divided_text, stopped_text
 from legacy.saved.runs.accumulation import queued_gradients
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted, listed, plural
@@ -76,12 +77,13 @@ def _updates_of_some_towers(whole: WholeGraph, contributing: set[int]) -> Iterat
         )
         return
     for towers, applies in updates.items():
-        names = [whole.variable_of(apply) for apply in applies]
+        names = [name for name in map(whole.variable_of, applies) if name is not None]
         named = ", ".join(str(name) for name in names[:3])
         yield Hazard(
             "TOWERS_UPDATE_ALONE" if alone else "GRADIENTS_DROPPED",
             applies[0],
-            f"{counted(len(names), 'variable')} ({named}) get the gradients of {listed_towers(towers)} only",
+            f"{counted(len(names), 'variable')} ({named}) get the gradients of {listed_towers(towers)} only"
+            f"{divided_text(whole, applies)}{stopped_text(whole, names, contributing - set(towers))}",
             "reduce every replica's gradient of every variable",
         )
 

@@ -217,7 +217,7 @@ def match_same_reshape(op: OpView) -> Optional[Match]:
 
 def match_whole_slice(op: OpView) -> Optional[Match]:
     """Matches a slice that takes all of its tensor, where no gradient's parts are added in another order without it."""
-    return Match((), None, op.tensor(0)) if takes_all(op) and not orders_gradients(op.operation, 0) else None
+    return Match((), None, op.tensor(0)) if takes_all(op) and not op.orders_gradients(0) else None
 
 
 def match_opposite_transpositions(op: OpView) -> Optional[Match]:

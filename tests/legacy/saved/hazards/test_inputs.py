@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.inputs import unused_targets
-from tests.legacy.saved.graphs import graph_of, saved
+from legacy.saved.hazards.inputs import switches_off_by_default, unused_targets
+from tests.legacy.saved.graphs import graph_of, saved, traced
+
+v1 = tf.compat.v1
 
 QUEUE = """
     queue = FIFOQueueV2()
@@ -116,3 +119,20 @@ def test_texts_that_come_with_a_batch_are_no_targets(dtype, count):
 def test_unused_targets(text, expected):
     whole = WholeGraph(saved(graph_of(text), trainable_variables=["w"]))
     assert [hazard.description for hazard in unused_targets(whole)] == expected
+
+
+@pytest.mark.parametrize("default, is_off", [(False, True), (True, False), (None, False)])
+def test_a_switch_whose_default_is_false_is_named(default, is_off):
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        x = v1.placeholder(tf.float32, [2], "x")
+        name = "is_training"
+        switch = (
+            v1.placeholder(tf.bool, [], name) if default is None else v1.placeholder_with_default(default, [], name)
+        )
+        loss = v1.cond(switch, lambda: tf.reduce_sum(w * x), lambda: tf.reduce_sum(w))
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    found = [hazard[:2] for hazard in switches_off_by_default(WholeGraph(graph, analyse_graph(graph, "small")))]
+    assert found == ([("SWITCH_OFF_BY_DEFAULT", "is_training")] if is_off else [])

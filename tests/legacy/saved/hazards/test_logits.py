@@ -4,8 +4,9 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.logits import activated_logits
+from legacy.saved.hazards.logits import activated_logits, softmax_over_examples
 from tests.legacy.saved.graphs import saved, traced
+from tests.legacy.saved.hazards.two_towers import hazards
 
 v1 = tf.compat.v1
 
@@ -44,3 +45,38 @@ def test_logits_that_an_activation_made_are_named(activation, kind, cross_entrop
 @pytest.mark.parametrize("other", [tf.identity, lambda logits: tf.nn.relu(logits) - 1.0])
 def test_other_logits_are_not(other, cross_entropy):
     assert found(other, cross_entropy) == []
+
+
+#: A layer whose output is transposed before the softmax; what is trained depends on it.
+LAYER = """
+    x = Placeholder()
+    v = VariableV2()
+    w = VariableV2()
+    read = Identity(w)
+    layer = MatMul(x, read)
+    logits = Add(layer, v)
+    turned = Transpose(logits)
+    shares = Softmax(turned)
+    gradients/shares_grad/Mul = Mul(shares, x)
+    train = ApplyGradientDescent(w, gradients/shares_grad/Mul)
+    """
+
+
+def test_probabilities_that_add_up_over_the_examples_are_named():
+    (found,) = hazards(softmax_over_examples, LAYER)
+    assert found[:2] == ("SOFTMAX_OVER_EXAMPLES", "shares") and "over the rows of layer, the examples" in found[2]
+    flat = LAYER.replace("Softmax(turned)", "Softmax(flat)\n    flat = Reshape(turned)")  # as 1.x does for any rank
+    assert len(hazards(softmax_over_examples, flat)) == 1
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("Softmax(turned)", "Softmax(logits)"),
+        ("Transpose(logits)", "Transpose(other)\n    other = Reshape(logits)"),  # weights of a sequence's times
+        ("MatMul(x, read)", "MatMul(x, x)"),  # similarities of data
+        ("gradients/shares_grad/Mul = Mul(shares, x)", "gradients/shares_grad/Mul = Mul(logits, x)"),  # evaluation
+    ],
+)
+def test_other_softmaxes_are_not_accused(old, new):
+    assert hazards(softmax_over_examples, LAYER.replace(old, new)) == []

@@ -1,10 +1,11 @@
 """Hazards of what towers share, each with a program that does not have it."""
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards import placement, towers
+from legacy.saved.hazards import missing_gradients, placement, towers
 from tests.legacy.saved.graphs import graph_of, saved
 from tests.legacy.saved.hazards.two_towers import G0, G1, TOWERS, hazards
 
@@ -35,6 +36,20 @@ def test_a_tower_whose_gradients_are_dropped():
 def test_a_variable_that_one_towers_gradients_reach():
     (found,) = hazards(towers.unused_gradients, TOWERS.replace(f"sum_w = AddN({G0}, {G1})", f"sum_w = Neg({G1})"))
     assert found == ("GRADIENTS_DROPPED", "train_w", "1 variable (w) get the gradients of tower 1 only")
+
+
+@pytest.mark.parametrize("number, divided", [(2.0, ", divided by all 2 towers"), (3.0, "")])
+def test_a_gradient_of_one_tower_that_is_divided_by_all_and_that_the_other_stops(number, divided):
+    text = TOWERS.replace(f"sum_w = AddN({G0}, {G1})", f"sum_w = RealDiv({G1}, number)\nnumber = Const()")
+    text = text.replace("tower_0/y = Mul(v, w)", "stop = StopGradient(w)\ntower_0/y = Mul(v, stop)")
+    text = text.replace("MatMul(tower_0/y)", "MatMul(gradients/Fill, tower_0/y)\ngradients/Fill = Const()")
+    graph = graph_of(text, number={"value": np.array(number, np.float32)})
+    (found,) = towers.unused_gradients(WholeGraph(saved(graph, trainable_variables=["v", "w"])))
+    text = f"1 variable (w) get the gradients of tower 1 only{divided}; tower 0 stops those at stop"
+    assert found[:3] == ("GRADIENTS_DROPPED", "train_w", text)
+    whole = WholeGraph(saved(graph, trainable_variables=["v", "w"]))
+    assert missing_gradients.stopped_text(whole, ["v", "w"], {0}) == "; tower 0 stops those of 1 variable at stop"
+    assert missing_gradients.stopped_text(whole, ["v"], {0}) == missing_gradients.stopped_text(whole, ["w"], {1}) == ""
 
 
 def test_towers_that_each_train_variables_of_their_own():

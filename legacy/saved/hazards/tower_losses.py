@@ -1,0 +1,83 @@
+"""Hazards of the towers' losses: divided by their number twice, or with other towers' terms in them."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Iterator
+
+from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.analysis.losses import differentiated
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.hazard import Hazard, listed_towers
+from legacy.saved.hazards.linear_weights import linear_inputs, linear_weights
+from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.replication import is_averaged_twice
+
+#: Ops that half of a loss may be written for: 1/2 (y - p)^2.
+_SQUARES = ("Square", "SquaredDifference", "L2Loss", "Pow")
+#: Relative difference within which two towers' terms count alike.
+TOLERANCE = 1e-5
+
+
+def losses_divided_twice(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds train ops whose towers divide their losses by N, and whose gradients are averaged over N besides."""
+    count = found.plan.towers
+    for phase in found.plan.phases:
+        if phase.losses and is_averaged_twice(phase, count):
+            loss = parse_tensor_name(phase.losses[0]).node
+            if not _has_a_factor_of_its_own(found, loss, count):
+                yield Hazard(
+                    "LOSS_DIVIDED_TWICE",
+                    loss,
+                    f"each of the {count} towers divides its loss by {count}, and their gradients are averaged "
+                    f"besides: {phase.train_op} takes 1/{count} of the mean loss's gradient",
+                    f"divide once; for parity keep both, or give an optimizer that does not normalize 1/{count} of the "
+                    "learning rate",
+                )
+
+
+def _has_a_factor_of_its_own(found: Analysis, loss: str, count: int) -> bool:
+    """Whether a loss's factor of 1/N may have another meaning: a mean of N terms, or the half of a square."""
+    graph, data = found.cut.graph, found.context.data
+    sums = [tensor.node for tensor in graph.inputs(loss) if graph.type(tensor.node) in op_types.ADDITIONS]
+    terms = [tensor.node for name in sums for tensor in graph.inputs(name) if tensor.node in data]
+    if len(terms) == count:
+        return True
+    return count == 2 and any(graph.type(name) in _SQUARES and name in data for name in graph.ancestors([loss]))
+
+
+def terms_of_other_towers(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds towers' losses that contain other towers' terms, where these then count more often than the others."""
+    if whole.count < 2:
+        return
+    counts: collections.Counter[int] = collections.Counter()
+    leaks: list[tuple[str, int, set[int]]] = []
+    for target in differentiated(whole.graph, whole.reach & whole.members):
+        tower = whole.labels.get(target)
+        if tower is None:
+            return  # one loss of all towers
+        found = _weights_of_towers(whole, target)
+        counts.update(found)
+        if set(found) - {tower}:
+            leaks.append((target, tower, set(found) - {tower}))
+    if leaks and max(counts.values()) - min(counts.values()) > TOLERANCE * max(counts.values()):
+        target, tower, others = leaks[-1]
+        times = ", ".join(f"{counts[number]:g}" for number in whole.towers())
+        yield Hazard(
+            "TERMS_OF_OTHER_TOWERS",
+            target,
+            f"the loss of tower {tower} contains those of {listed_towers(others)}: in the sum of all towers' losses, "
+            f"what each tower makes of its examples counts {times} times",
+            "let each replica's loss be of its own examples; for parity, weight the replicas' losses so",
+        )
+
+
+def _weights_of_towers(whole: WholeGraph, target: str) -> dict[int, float]:
+    """{tower: weight, in what is differentiated, of what it makes of its data; of several terms the largest}."""
+    found: dict[int, float] = {}
+    for name, weight in linear_weights(whole, target).items():
+        if name in whole.data and name in whole.labels and weight and not list(linear_inputs(whole, name)):
+            tower = whole.labels[name]
+            found[tower] = max(found.get(tower, 0.0), abs(weight))
+    return found

@@ -1,0 +1,48 @@
+"""Towers' losses that contain other towers' terms, unequally and alike; whole programs are in test_hazard_twins.py."""
+
+import pytest
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.tower_losses import terms_of_other_towers
+from tests.legacy.saved.graphs import graph_of, saved
+
+#: Two towers, of which each minimizes its own loss.
+LOSSES = """
+    x0 = Placeholder()
+    x1 = Placeholder()
+    v = VariableV2()
+    w = VariableV2()
+    tower_0/own = Mul(x0, v)
+    tower_1/own = Mul(x1, v)
+    tower_0/loss = Identity(tower_0/own)
+    tower_1/loss = Identity(tower_1/own)
+    gradients/Fill = Const()
+    gradients/tower_0/loss_grad/Mul = Mul(gradients/Fill, x0)
+    gradients_1/Fill = Const()
+    gradients_1/tower_1/loss_grad/Mul = Mul(gradients_1/Fill, x1)
+    total = AddN(gradients/tower_0/loss_grad/Mul, gradients_1/tower_1/loss_grad/Mul)
+    train = ApplyGradientDescent(v, total)
+    """
+BOTH = "AddN(tower_0/own, tower_1/own)"
+
+
+def hazards(text):
+    """The hazards of a graph whose towers are known by their names; so few nodes do not tell them."""
+    whole = WholeGraph(saved(graph_of(text), trainable_variables=["v", "w"]))
+    whole.labels = {f"tower_{number}/{name}": number for number in range(2) for name in ("own", "loss")}
+    whole.count = 2
+    return list(terms_of_other_towers(whole))
+
+
+def test_a_sum_with_another_towers_loss_counts_it_twice():
+    (found,) = hazards(LOSSES.replace("Identity(tower_1/own)", BOTH))
+    assert found[:2] == ("TERMS_OF_OTHER_TOWERS", "tower_1/loss")
+    assert "the loss of tower 1 contains those of tower 0" in found[2] and found[2].endswith("counts 2, 1 times")
+
+
+@pytest.mark.parametrize("replaced", [(), ("Identity(tower_0/own)", "Identity(tower_1/own)")])
+def test_losses_of_their_own_and_one_sum_for_all_towers_are_not_accused(replaced):
+    text = LOSSES
+    for old in replaced:
+        text = text.replace(old, BOTH)
+    assert hazards(text) == []
