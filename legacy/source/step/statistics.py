@@ -102,7 +102,8 @@ def find_statistics(
             policies[name] = TOWERS_IN_TURN
         else:
             numbers = ", ".join(str(tower) for tower in towers)
-            raise Unwritten(f"statistics: {name!r} is changed by towers {numbers}, by {effects[0][1].op}")
+            who = "what no tower computes alone" if -1 in towers else f"towers {numbers}"
+            raise Unwritten(f"statistics: {name!r} is changed by {who}, by {effects[0][1].op}")
     if len(set(policies.values())) > 1:
         kinds = [f"{kind} {name!r}" for name, kind in policies.items()]
         raise Unwritten("statistics: of different towers: " + ", ".join([kinds[0], kinds[-1]]))
@@ -161,7 +162,7 @@ def _effects(plan: Plan, graph: Graph, phase: Phase, counters: Sequence[str]) ->
         if variable.role != "statistic":
             what = "state of one tower" if variable.role == "state" else f"{variable.role}, by {effect.op}"
             raise Unwritten(f"updates: {name!r} ({what}) is changed outside of the optimizer")
-        found.setdefault(name, []).append((_tower_of(graph, effect, cuts), effect))
+        found.setdefault(name, []).append((_tower_of(graph, phase, effect, cuts), effect))
     return found
 
 
@@ -174,11 +175,14 @@ def _sees_the_towers_before(graph: Graph, phase: Phase, name: str, effects: Sequ
     return versions == set(range(1, len(effects))) or adds and not versions
 
 
-def _tower_of(graph: Graph, effect: Effect, cuts: Sequence[set[str]]) -> int:
-    """Returns the tower whose data an update depends on; -1 if it is not one tower."""
+def _tower_of(graph: Graph, phase: Phase, effect: Effect, cuts: Sequence[set[str]]) -> int:
+    """Returns the tower whose data, or results of the same data, an update depends on; -1 if it is not one tower."""
     before = graph.ancestors([parse_tensor_name(value)[0] for value in effect.values], controls=False)
     towers = [n for n, own in enumerate(cuts) if any(parse_tensor_name(tensor)[0] in before for tensor in own)]
     if len(towers) > 1:  # a split of one placeholder is in all towers' past: tell by the tensors themselves
         used = {tensor.name for node in before for tensor in graph.inputs(node)}
         towers = [number for number, own in enumerate(cuts) if own & used]
+    if not towers:  # all towers have the same data
+        rows = [[parse_tensor_name(name).node if name else "" for name in row] for row in phase.crossings]
+        towers = [number for number in range(len(cuts)) if any(row[number] in before for row in rows)]
     return towers[0] if len(towers) == 1 else -1
