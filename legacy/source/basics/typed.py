@@ -40,14 +40,40 @@ class Typed:
         for node in shaped.node:
             if node.name in shapes:
                 node.attr["shape"].shape.CopyFrom(tf.TensorShape(shapes[node.name]).as_proto())
-        self.graph = tf.Graph()
-        with self.graph.as_default():
-            import_graph(shaped, subject="graph file")
-        self.constants = self._computed_constants()
+        self._import(shaped)
+        if self._fix_open_sizes(shaped):
+            self._import(shaped)
 
     def operations(self) -> list[tf.Operation]:
         """Returns the ops, in the order of the graph."""
         return self.graph.get_operations()
+
+    def _import(self, graph_def: Any) -> None:
+        self.graph = tf.Graph()
+        with self.graph.as_default():
+            import_graph(graph_def, subject="graph file")
+        self.constants = self._computed_constants()
+
+    def _fix_open_sizes(self, graph_def: Any) -> bool:
+        """Makes known integers without a static shape constants, as `setdiff1d` gives them; tells whether it did.
+
+        Shapes that are computed from them, such as those of `tf.tensordot` in 1.x, are static after another import.
+        """
+        open_ = {
+            tensor.op.name: value
+            for name, value in self.constants.items()
+            for tensor in [self.graph.get_tensor_by_name(name)]
+            if _is_open(tensor) and len(tensor.op.outputs) == 1
+        }
+        for node in graph_def.node:
+            if node.name in open_:
+                value = open_[node.name]
+                name = node.name
+                node.Clear()
+                node.name, node.op = name, "Const"
+                node.attr["dtype"].type = tf.as_dtype(value.dtype).as_datatype_enum
+                node.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(value))
+        return bool(open_)
 
     def _computed_constants(self) -> Dict[str, np.ndarray]:
         folding = v1.GraphDef()
@@ -69,7 +95,7 @@ class Typed:
             else:
                 continue
             library |= {out.name for out in operation.outputs}
-            small += [out.name for out in operation.outputs if _is_small(out)]
+            small += [out.name for out in operation.outputs if _is_small(out) or _is_open(out)]
         if not small:
             return {}
         with tf.Graph().as_default(), v1.Session() as session:
@@ -77,7 +103,7 @@ class Typed:
             sources = [_source(tensor) for tensor in known]
             fetches = [source if ":" in source else source + ":0" for source in sources]
             values = session.run(import_graph(folding, fetches=fetches, subject="graph file"))
-        return dict(zip(small, values))
+        return {name: value for name, value in zip(small, values) if value.size <= MOST_FOLDED}
 
 
 def _flat(tensor: str) -> str:
@@ -127,3 +153,8 @@ def _is_small(tensor: tf.Tensor) -> bool:
     shape = tensor.shape
     numbers = tensor.dtype.is_floating or tensor.dtype.is_integer or tensor.dtype.is_bool
     return bool(numbers and shape.is_fully_defined() and shape.num_elements() <= MOST_FOLDED)
+
+
+def _is_open(tensor: tf.Tensor) -> bool:
+    """Whether a tensor of whole numbers has no static shape, as those of set differences, which sizes are made of."""
+    return bool(tensor.dtype.is_integer and not tensor.shape.is_fully_defined())
