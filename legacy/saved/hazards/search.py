@@ -61,6 +61,7 @@ ANALYSIS_CHECKS = (
     tower_losses.losses_divided_twice,
     training.mixed_combining,
     broadcasts.columns_against_vectors,
+    training.unordered_changes,
 )
 
 

@@ -16,10 +16,12 @@ from legacy.saved.runs.accumulation import accumulating_writes
 from legacy.saved.runs.beside import is_moved_by_data
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Combine, Phase, is_indices_label, weight_of_label
-from workloads.support.wording import counted
+from workloads.support.wording import counted, listed
 
 #: Names of updates that batch normalization and moving averages make.
 MOVING = re.compile(r"AssignMovingAvg|moving_(mean|variance|average)|ExponentialMovingAverage")
+#: Of variables, so many are named.
+MOST_NAMED = 3
 #: Relative difference within which a scale is one, or one over the number of towers.
 TOLERANCE = 1e-5
 
@@ -121,6 +123,23 @@ def _listed(whole: WholeGraph, updates: list[str]) -> str:
     """The variables of some updates in words: "6 variables (a, b, c, ...)"."""
     still = list(dict.fromkeys(whole.writes[name] for name in updates))
     return f"{counted(len(still), 'variable')} ({', '.join(still[:3])}{', ...' if len(still) > 3 else ''})"
+
+
+def unordered_changes(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds weights that a step updates and assigns besides, such as clipped ones of a critic, in no order."""
+    rules = found.context.state.rules
+    for phase in found.plan.phases:
+        pairs = {race.variable: (race.first, race.second) for race in phase.races if race.reader is None}
+        mixed = {name: pair for name, pair in pairs.items() if len(rules & set(pair)) == 1}
+        if mixed:
+            variable, pair = next(iter(mixed.items()))
+            yield Hazard(
+                "WEIGHTS_RACE",
+                next(name for name in pair if name not in rules),
+                f"{counted(len(mixed), 'weight is', 'weights are')} updated and assigned in one run, in no order "
+                f"({listed(list(mixed), MOST_NAMED)}): {pair[0]} and {pair[1]} for {variable}",
+                "assign after the update, under tf.control_dependencies, or in a run of its own",
+            )
 
 
 def mixed_combining(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
