@@ -8,7 +8,7 @@ import numpy as np
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph, ancestors_of_tensors
-from legacy.saved.hazards.hazard import Hazard
+from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.tower_search.inputs import is_only_measured
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.plan import Input

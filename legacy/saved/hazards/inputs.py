@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph, is_scalar_placeholder
 from legacy.saved.graph import op_types
-from legacy.saved.hazards.hazard import Hazard
+from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.graph import TensorId
 
 #: Names of placeholders that hold targets; and of placeholders that serve another purpose than training.

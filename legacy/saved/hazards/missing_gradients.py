@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 
 from legacy.saved.analysis.losses import differentiated
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.hazard import listed_towers
-from legacy.saved.hazards.linear_weights import linear_weights
+from legacy.saved.hazards.basics.hazard import listed_towers
+from legacy.saved.hazards.basics.linear_weights import linear_weights
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph.flops import COMPUTE, count_flops
-from legacy.saved.hazards.hazard import Hazard, listed_towers
+from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 

@@ -6,7 +6,7 @@ import collections
 from collections.abc import Iterator
 
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.hazard import Hazard
+from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.support.wording import counted
 
 #: Op types of summaries of a number.

@@ -10,22 +10,18 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.hazards import (
-    broadcasts,
     examples,
     inputs,
-    logits,
     normalization,
-    penalties,
     placement,
     reports,
     schedules,
     statistics,
-    terms,
-    tower_losses,
     towers,
     training,
     untrained,
 )
+from legacy.saved.hazards.losses import broadcasts, logits, penalties, terms, tower_losses
 
 #: Checks of the graph alone, in the order of the page.
 GRAPH_CHECKS = (

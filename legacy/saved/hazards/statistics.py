@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.update_sources import UpdateSources
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.hazard import Hazard
+from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.support.wording import counted
 
 #: Stands for the towers that update a statistic where several update ops change it.

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
-from legacy.saved.hazards.hazard import Hazard, listed_towers
+from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from legacy.saved.hazards.missing_gradients import divided_text, stopped_text
 from legacy.saved.runs.accumulation import queued_gradients
 from workloads.lifted.tensors.gradient_names import is_gradient_op

@@ -10,8 +10,8 @@ import numpy as np
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
-from legacy.saved.hazards.hazard import Hazard
-from legacy.saved.hazards.linear_weights import linear_weights
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_weights import linear_weights
 from legacy.saved.runs.accumulation import accumulating_writes
 from legacy.saved.runs.beside import is_moved_by_data
 from workloads.lifted.graph import parse_tensor_name

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis.losses import differentiated
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.hazard import Hazard
+from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.support.wording import counted, listed
 
 #: Of variables, so many are named.

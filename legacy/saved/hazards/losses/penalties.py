@@ -14,8 +14,8 @@ from typing import NamedTuple
 from legacy.saved.analysis import losses
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.hazard import Hazard
-from legacy.saved.hazards.linear_weights import (
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_weights import (
     COPIES,
     QUOTIENTS,
     SUMS,

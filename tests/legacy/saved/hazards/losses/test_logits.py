@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.logits import activated_logits, softmax_over_examples
+from legacy.saved.hazards.losses.logits import activated_logits, softmax_over_examples
 from tests.legacy.saved.graphs import saved, traced
 from tests.legacy.saved.hazards.two_towers import hazards
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from legacy.saved.analysis.losses import differentiated
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
-from legacy.saved.hazards.hazard import Hazard
+from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.graph import Graph
 from workloads.support.wording import counted, listed
 

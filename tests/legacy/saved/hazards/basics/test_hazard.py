@@ -1,6 +1,6 @@
 """Rows of hazards."""
 
-from legacy.saved.hazards.hazard import Hazard
+from legacy.saved.hazards.basics.hazard import Hazard
 
 
 def test_a_row_has_the_keys_of_the_json_format_in_order():

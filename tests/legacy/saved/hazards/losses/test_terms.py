@@ -1,6 +1,6 @@
 """Terms that a loss contains more than once, and logarithms of probabilities."""
 
-from legacy.saved.hazards.terms import logarithms_of_probabilities, repeated_terms
+from legacy.saved.hazards.losses.terms import logarithms_of_probabilities, repeated_terms
 from tests.legacy.saved.hazards.two_towers import hazards
 
 #: A loss of two terms; what is minimized is `total`.

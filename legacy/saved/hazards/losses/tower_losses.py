@@ -9,8 +9,8 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.losses import differentiated
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
-from legacy.saved.hazards.hazard import Hazard, listed_towers
-from legacy.saved.hazards.linear_weights import linear_inputs, linear_weights
+from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
+from legacy.saved.hazards.basics.linear_weights import linear_inputs, linear_weights
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.replication import is_averaged_twice
 

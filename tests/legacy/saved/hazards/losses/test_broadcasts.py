@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.broadcasts import columns_against_vectors
+from legacy.saved.hazards.losses.broadcasts import columns_against_vectors
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
