@@ -14,6 +14,8 @@ v1 = tf.compat.v1
 
 #: The largest constant that is computed instead of written as the ops that make it.
 MOST_FOLDED = 64
+#: The largest constant of one number that is written where it is used.
+MOST_FILLED = 1 << 16
 #: Ops whose value follows from the static shape of their input.
 SHAPE_OPS = ("Shape", "ShapeN", "Size", "Rank")
 ONES = ("OnesLike", "ZerosLike")
@@ -30,7 +32,8 @@ class Typed:
 
     Attributes:
       graph: the `tf.Graph`.
-      constants: {tensor: its value} of the tensors that follow from shapes and constants alone, if they are small.
+      constants: {tensor: its value} of the tensors that follow from shapes and constants alone, if they are small or
+        constants of one number.
     """
 
     def __init__(self, graph_def: Any, shapes: Dict[str, Sequence[Optional[int]]], opaque: Sequence[str] = ()) -> None:
@@ -95,7 +98,8 @@ class Typed:
             else:
                 continue
             library |= {out.name for out in operation.outputs}
-            small += [out.name for out in operation.outputs if _is_small(out) or _is_open(out)]
+            kept = [out for out in operation.outputs if _is_small(out) or _is_open(out) or _is_filled(operation)]
+            small += [out.name for out in kept]
         if not small:
             return {}
         with tf.Graph().as_default(), v1.Session() as session:
@@ -147,6 +151,16 @@ def _is_foldable(operation: tf.Operation, known: Set[str]) -> bool:
     if operation.type in _CONTROL_FLOW or operation.op_def.is_stateful or not operation.inputs:
         return False
     return all(tensor.name in known for tensor in operation.inputs)
+
+
+def _is_filled(operation: tf.Operation) -> bool:
+    """Returns whether an op is a constant of one number, such as the scale that a batch norm without scale is given."""
+    if operation.type != "Const" or not operation.outputs[0].dtype.is_floating:
+        return False
+    if not MOST_FOLDED < operation.outputs[0].shape.num_elements() <= MOST_FILLED:
+        return False
+    value = tf.make_ndarray(operation.get_attr("value"))
+    return bool((value == value.flat[0]).all())
 
 
 def _is_small(tensor: tf.Tensor) -> bool:

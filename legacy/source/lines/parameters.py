@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple
 
-from legacy.source.basics.expressions import Channels, Literal, Name, Scoped, Value
+from legacy.source.basics.expressions import Channels, Listing, Literal, Name, Scoped, Value
 from legacy.source.lines.holes import Hole, skeleton
 from legacy.source.lines.naming import common_folder, numbered
 
@@ -121,6 +121,12 @@ class Parameters:
             return self._sized(contents, first.label)
         if first.kind == "initializer":
             return self._parameter("initializer", [Name(text) for text in contents]).text
+        place = _only_difference([content.value if isinstance(content, Literal) else None for content in contents])
+        if place is not None:
+            sizes = [content.value[place] for content in contents]
+            size = self._sized(sizes, "units" if place == len(first.content.value) - 1 else "size")
+            items = [size if n == place else Literal(item) for n, item in enumerate(first.content.value)]
+            return Listing(tuple(items))
         return self._parameter(first.label or "value", contents)
 
     def _named(self, contents: List[Any]) -> Any:
@@ -178,6 +184,20 @@ def _tensor_name(content: Any) -> str:
 
 def _text(content: Any) -> Optional[str]:
     return content.value if isinstance(content, Literal) and isinstance(content.value, str) else None
+
+
+def _only_difference(lists: Sequence[Any]) -> Optional[int]:
+    """Returns the place of the one size in which some lists of sizes differ, as in [-1, units]; None for others.
+
+    >>> _only_difference([[-1, 64], [-1, 32]]), _only_difference([[8, 64], [4, 32]]), _only_difference([1, 2])
+    (1, None, None)
+    """
+    if not all(isinstance(one, list) and all(type(item) is int for item in one) for one in lists):
+        return None
+    if len({len(one) for one in lists}) != 1:
+        return None
+    places = [n for n in range(len(lists[0])) if len({one[n] for one in lists}) > 1]
+    return places[0] if len(places) == 1 else None
 
 
 def _common_ends(texts: Sequence[str]) -> Tuple[str, str]:

@@ -60,7 +60,10 @@ def test_a_graph_of_one_batch_size_has_constants_only():
 def test_random_numbers_and_large_tables_are_not_folded():
     with tf.Graph().as_default() as graph:
         tf.raw_ops.RandomUniform(shape=[2], dtype=tf.float32, name="random")
-        tf.constant(np.zeros(1000, np.float32), name="table")
+        tf.constant(np.arange(1000, dtype=np.float32), name="table")
+        tf.constant(np.ones(1000, np.float32), name="scale")
+        tf.constant(np.ones([300, 300], np.float32), name="mask")
         tf.constant(np.zeros(10, np.float32), name="small")
     known = Typed(graph.as_graph_def(), {}).constants
     assert "small:0" in known and "random:0" not in known and "table:0" not in known
+    assert "scale:0" in known and "mask:0" not in known  # of one number, as what a batch norm without scale is given

@@ -30,6 +30,17 @@ def test_a_variable_is_asked_for_just_before_its_first_use():
     assert [statement.targets for statement in statements] == [("first:0",), ("m:0",), ("last:0",), ()]
 
 
+def test_the_lines_of_layers_end_at_the_same_places_whatever_their_names_and_sizes():
+    def lines(layer, units):
+        moving = Definition(("v:0",), Variable(f"{layer}/BatchNorm/moving_variance", (units,), initializer="ONES"))
+        gap = Definition(("g:0",), Infix("-", Value("v:0"), Value("x:0")))
+        step = Definition(("s:0",), Infix("*", Value("g:0"), Name("UPDATE_RATE")))
+        norm = call("tf.nn.batch_normalization", Value("x:0"), Value("v:0"), Value("s:0"), 0.001)
+        return [statement.targets for statement in build_statements([X, moving, gap, step, Definition((), norm)])]
+
+    assert len({tuple(lines(layer, units)) for layer in ("a", "group" * 10 + "/block") for units in (8, 1024)}) == 1
+
+
 def test_each_layer_has_a_line_of_its_own():
     one = Definition(("m:0",), call("tf.nn.relu", call("tf.matmul", Value("x:0"), Name("w"))))
     statements = build_statements([X, one, Definition((), call("tf.matmul", Value("m:0"), Name("v")))])
