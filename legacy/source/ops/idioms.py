@@ -202,7 +202,7 @@ def match_empty_reduction(op: OpView) -> Optional[Match]:
 
 
 def match_same_reshape(op: OpView) -> Optional[Match]:
-    """Matches a reshape or broadcast to the shape that the tensor has, and a transposition that changes nothing.
+    """Matches a reshape, broadcast, padding or tiling to the shape that the tensor has, and an idle transposition.
 
     Those stay without which the parts of a gradient would be added in another order.
     """
@@ -265,7 +265,10 @@ IDIOMS: Dict[str, List[Callable[[OpView], Optional[Match]]]] = {
     "Max": [match_empty_reduction],
     "Maximum": [match_clip],
     "Mean": [match_empty_reduction, match_moments],
+    "MirrorPad": [match_same_reshape],
     "Mul": [match_lstm_cell, match_dropout, match_neutral],
+    "Pad": [match_same_reshape],
+    "PadV2": [match_same_reshape],
     "PlaceholderWithDefault": [match_copy],
     "Print": [match_copy],
     "RealDiv": [match_neutral],
@@ -275,5 +278,6 @@ IDIOMS: Dict[str, List[Callable[[OpView], Optional[Match]]]] = {
     "StridedSlice": [match_whole_slice],
     "Sub": [match_neutral],
     "Sum": [match_empty_reduction],
+    "Tile": [match_same_reshape],
     "Transpose": [match_same_reshape, match_opposite_transpositions],
 }

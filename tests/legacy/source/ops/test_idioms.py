@@ -55,6 +55,13 @@ def test_ops_that_change_no_bit_are_left_out():
 LAST, FIRST = [0, 2, 3, 1], [0, 3, 1, 2]
 
 
+def test_paddings_and_tilings_that_change_nothing_are_left_out():
+    """A program of 2018 pads by hand before each convolution, also before those of 1x1."""
+    assert written(lambda x: tf.tile(tf.pad(x, [[0, 0], [0, 0]]), [1, 1]), X) == ['return batch["x"]']
+    assert "tf.pad" in written(lambda x: tf.pad(x, [[0, 0], [1, 0]]), X)[-1]
+    assert "tf.tile" in written(lambda x: tf.tile(x, [1, 2]), X)[-1]
+
+
 def test_transpositions_that_undo_each_other_are_left_out():
     images = {"x": [2, 3, 5]}
     assert written(lambda x: tf.transpose(tf.transpose(x, LAST), FIRST), images) == ['return batch["x"]']
