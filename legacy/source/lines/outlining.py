@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 from typing import TYPE_CHECKING, Any, Counter, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from legacy.source.basics.expressions import Call, Name, Value, replace
+from legacy.source.basics.expressions import Call, Name, Value, Variable, replace
 from legacy.source.basics.rendering import expression_text, layout
 from legacy.source.lines.abstraction import Function, make_function
 from legacy.source.lines.holes import skeleton
@@ -130,7 +130,7 @@ def _repeated(statements: Sequence[Statement], taken: Set[str]) -> List[_Repeate
             size = sum(lines[starts[0] : starts[0] + length])
             saved = (len(apart) - 1) * size - len(apart) - OVERHEAD
             is_call = length == 1 and _calls(statements[starts[0]], taken)
-            if saved > 0 and not is_call:
+            if saved > 0 and not is_call and not _only_asks(statements[starts[0] : starts[0] + length]):
                 found.append(_Repeated(saved, length, size, apart))
     return sorted(found, key=lambda one: (-one.saved, one.length))
 
@@ -170,6 +170,11 @@ def _lines_of_call(statement: Statement) -> int:
 def _calls(statement: Statement, functions: Set[str]) -> bool:
     """Returns whether a statement is nothing but the call of one of some functions."""
     return isinstance(statement.expression, Call) and statement.expression.function in functions
+
+
+def _only_asks(block: Sequence[Statement]) -> bool:
+    """Returns whether a block asks for variables and computes nothing."""
+    return all(isinstance(statement.expression, Variable) for statement in block)
 
 
 def _apart(starts: Sequence[int], length: int) -> List[int]:

@@ -59,6 +59,14 @@ def test_a_call_of_a_function_is_not_outlined_again():
     assert names and not any(expression.function in names for expression in alone)
 
 
+def test_variables_alone_are_no_function():
+    """The request of a variable takes two lines where its name is long, and a function of it says nothing."""
+    names = [f"net/{letter * 70}/moving_mean" for letter in string.ascii_letters[:12]]
+    asked = [Statement((f"v{n}:0",), Variable(name, (3,), "ZEROS", False)) for n, name in enumerate(names)]
+    last = Statement((), Listing(tuple(Value(f"v{n}:0") for n in range(len(names)))))
+    assert outline([*asked, last], lambda tensor: [3]).functions == []
+
+
 def test_short_blocks_are_found_beside_many_long_ones_that_are_no_functions():
     """A long block of this program has more results than a function may have, wherever it begins."""
 
