@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 import numpy as np
 import tensorflow as tf
 
+from legacy.saved.analysis.loss_terms import term_weights
 from legacy.saved.analysis.losses import differentiated
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.towers import Towers
@@ -52,7 +53,9 @@ def loss_scale(
         return 1.0
     for target in differentiated(graph, members):
         if towers.is_shared(target):
-            return _derivative(cutter, TensorId(target, 0), [tensor for row in (losses, *others) for tensor in row])
+            given = [tensor for row in (losses, *others) for tensor in row]
+            scale = _derivative(cutter, TensorId(target, 0), given)
+            return term_weights(graph, towers, target).get(losses[0], 1.0) if scale is None else scale
     for factor in _constant_factors(graph, imported, losses[0].node):
         if any(abs(factor * scale * towers.count - 1) < SCALE_TOLERANCE for scale in {1.0, *combined}):
             return factor
@@ -69,10 +72,10 @@ def _constant_factors(graph: Graph, imported: ImportedGraph, name: str) -> Itera
             yield float(value) if graph.type(name) == "Mul" else 1.0 / float(value)
 
 
-def _derivative(cutter: Cutter, target: TensorId, losses: Sequence[TensorId]) -> float:
+def _derivative(cutter: Cutter, target: TensorId, losses: Sequence[TensorId]) -> float | None:
     """Returns the change of `target` when all elements of the first loss change from 0 to 1, the others at 0.
 
-    If the function cannot be run, 1.
+    If the function cannot be run, as where it depends on data besides, None.
     """
     piece = cutter.piece([target.name], [loss.name for loss in losses])
     with tf.Graph().as_default(), v1.Session(config=v1.ConfigProto(device_count={"CPU": 1})) as session:
@@ -83,7 +86,7 @@ def _derivative(cutter: Cutter, target: TensorId, losses: Sequence[TensorId]) ->
             try:
                 results.append(float(np.sum(session.run(tensor, feed))))
             except (tf.errors.OpError, ValueError):
-                return 1.0
+                return None
     return results[1] - results[0]
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-import numpy as np
 import tensorflow as tf
 
+from legacy.saved.analysis.loss_terms import term_weights, without_zero
 from legacy.saved.tower_search.towers import Towers
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors import gradient_names
@@ -21,11 +21,8 @@ v1 = tf.compat.v1
 
 #: Ops that hand the derivative by their result on to an input as it is, where shapes are equal.
 PASSES_DERIVATIVE = ("Add", "AddV2", "AddN", "Sub", "Identity")
-#: Ops that add all elements of their first input up.
-_REDUCTIONS = ("Sum", "Mean")
-#: Ops that a sum of all towers' terms is made of, and ops that multiply all of it by a constant.
-_SUMS = ("Sum", "Add", "AddV2", "AddN", "Identity", "Pack", "ConcatV2", "ExpandDims")
-_FACTORS = ("Mean", "Mul", "RealDiv")
+#: Relative difference up to which the terms of a loss of all towers have one weight.
+WEIGHT_TOLERANCE = 1e-6
 
 
 class TowerLosses(NamedTuple):
@@ -61,7 +58,7 @@ def find_losses(graph: Graph, towers: Towers, members: Collection[str]) -> Tower
     for target in differentiated(graph, members):
         tower = towers.tower_of(target)
         if tower is not None:
-            found[tower].append(_without_zero(graph, TensorId(target, 0)))
+            found[tower].append(without_zero(graph, TensorId(target, 0)))
         elif towers.is_shared(target):
             terms = _terms_of_towers(graph, towers, target)
             terms = terms or {one: [tensor] for one, tensor in _nearest_of_towers(graph, towers, target).items()}
@@ -157,24 +154,17 @@ def _other_addends(graph: Graph, name: str, terms: Collection[str]) -> int:
 
 
 def _terms_of_towers(graph: Graph, towers: Towers, target: str) -> dict[int, list[TensorId]]:
-    """Returns {tower: its terms} of a multiple of a sum to which every tower adds as many; {} of anything else."""
+    """Returns {tower: its terms} of a sum to which every tower adds as many, all with one weight; else {}."""
     found: dict[int, list[TensorId]] = {tower: [] for tower in range(towers.count)}
-    todo, seen = [target], {target}
-    while todo:
-        name = todo.pop(0)
-        is_whole = not todo and not any(found.values())  # a factor on some of the terms would be their weight
-        if graph.type(name) not in (_SUMS + _FACTORS if is_whole else _SUMS):
-            return {}
-        terms = graph.inputs(name)[:1] if graph.type(name) in _REDUCTIONS else graph.inputs(name)
-        for tensor in [tensor for tensor in terms if graph.type(tensor.node) != "Const"]:
-            tower = towers.tower_of(tensor.node)
-            if tower is not None:
-                found[tower].append(_without_zero(graph, tensor))
-            elif tensor.node not in seen:
-                seen.add(tensor.node)
-                todo.append(tensor.node)
-    counts = {len(dict.fromkeys(own)) for own in found.values()}
-    return found if len(counts) == 1 and 0 not in counts else {}
+    weights = term_weights(graph, towers, target)
+    for tensor in weights:
+        tower = towers.tower_of(tensor.node)
+        if tower is not None:
+            found[tower].append(tensor)
+    counts = {len(own) for own in found.values()}
+    least, most = min(weights.values(), default=0.0), max(weights.values(), default=0.0)
+    alike = most - least <= WEIGHT_TOLERANCE * abs(most)
+    return found if len(counts) == 1 and 0 not in counts and alike else {}
 
 
 def _nearest_of_towers(graph: Graph, towers: Towers, target: str) -> dict[int, TensorId]:
@@ -186,24 +176,9 @@ def _nearest_of_towers(graph: Graph, towers: Towers, target: str) -> dict[int, T
         for tensor in [tensor for name in level for tensor in graph.inputs(name)]:
             tower = towers.tower_of(tensor.node)
             if tower is not None:
-                found.setdefault(tower, _without_zero(graph, tensor))
+                found.setdefault(tower, without_zero(graph, tensor))
             elif tensor.node not in seen:
                 seen.add(tensor.node)
                 behind.append(tensor.node)
         level = behind
     return found
-
-
-def _without_zero(graph: Graph, tensor: TensorId) -> TensorId:
-    """Returns the other term of a sum with a constant zero, with which programs begin to add losses up."""
-    while graph.type(tensor.node) in ("Add", "AddV2"):
-        others = [term for term in graph.inputs(tensor.node) if not _is_zero(graph, term.node)]
-        if len(others) != 1:
-            return tensor
-        tensor = others[0]
-    return tensor
-
-
-def _is_zero(graph: Graph, name: str) -> bool:
-    node = graph.nodes[name]
-    return node.op == "Const" and not np.any(tf.make_ndarray(node.attr["value"].tensor))

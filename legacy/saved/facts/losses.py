@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from legacy.saved.analysis.loss_terms import term_weights
 from legacy.saved.analysis.losses import differentiated
 from legacy.saved.facts.analysed_step import AnalysedStep
 from legacy.saved.graph import op_types
-from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.graph import parse_tensor_name, tensor_name
 from workloads.lifted.plan import Phase
 
 
@@ -19,7 +20,7 @@ def loss_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
                 text = "the first tower's part of one loss that all towers' results make"
             terms = [(term, _term_text(analysed, term)) for term in _terms(analysed, parse_tensor_name(tensor)[0])]
             others = [(row[0], "another loss of the first tower" + _factor_text(phase)) for row in phase.other_losses]
-            found = [(tensor, text), *terms, *others]
+            found = [(tensor, text), *terms, *others, *_terms_of_other_weights(analysed, phase)]
             rows += [{"train op": phase.train_op, "term": name, "is": is_} for name, is_ in found]
         rows += [
             {
@@ -39,6 +40,19 @@ def _factor_text(phase: Phase) -> str:
     return (
         f", counted {phase.loss_scale:g} times" if phase.shared_loss else f", with its factor of {phase.loss_scale:g}"
     )
+
+
+def _terms_of_other_weights(analysed: AnalysedStep, phase: Phase) -> list[tuple[str, str]]:
+    """(tensor, its weight in words) of the first tower's further terms of one loss of all, of another weight."""
+    graph, towers = analysed.graph, analysed.context.towers
+    targets = differentiated(graph, graph.ancestors([phase.train_op])) if phase.shared_loss else []
+    weights = [entry for target in targets for entry in term_weights(graph, towers, target).items()]
+    known = {name for row in [phase.losses, *phase.other_losses] for name in row}
+    return [
+        (tensor_name(*tensor), f"another term of the first tower, counted {weight:g} times")
+        for tensor, weight in weights
+        if towers.tower_of(tensor.node) == 0 and tensor_name(*tensor) not in known
+    ]
 
 
 def _shared_terms(analysed: AnalysedStep, phase: Phase) -> list[str]:

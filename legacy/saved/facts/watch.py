@@ -81,12 +81,7 @@ def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate
         unknown = "the gradient graph does not tell what is minimized"
         of_one = f"the loss of tower {trained[0]} alone is differentiated" if len(trained) == 1 < towers else unknown
         yield f"{phase.train_op}: {of_one}; losses are not compared"
-    if is_averaged_twice(phase, towers):
-        yield (
-            f"{phase.train_op}: each tower's loss has a factor of 1/{towers}, and the gradients are averaged besides: "
-            f"if it stands for the {towers} towers, the loss is divided twice"
-        )
-    elif abs(phase.loss_scale * towers - 1) < WEIGHT_TOLERANCE and towers > 1:
+    if not is_averaged_twice(phase, towers) and abs(phase.loss_scale * towers - 1) < WEIGHT_TOLERANCE and towers > 1:
         yield f"{phase.train_op}: each tower's loss counts 1/{towers}: its sum over towers is a mean"
     kept = [combine for combine in phase.combine if combine.kind == "kept as written"]
     alone = [combine.weight for combine in kept if sum(map(bool, combine.parts)) == 1 and towers > 1]

@@ -94,10 +94,13 @@ def test_a_loss_of_all_towers_is_followed_back_to_theirs_and_weighted_by_its_der
 @pytest.mark.parametrize(
     "total, has_rows",
     [
-        (lambda first, second: tf.reduce_sum([*first, *second]) / 8.0, True),
-        (lambda first, second: tf.reduce_mean([first[0], second[0], first[1], second[1]]), True),
-        (lambda first, second: tf.add_n(first) + tf.add_n(second) * 0.5, False),  # terms of different weights
-        (lambda first, second: tf.add_n(first) + second[1], False),  # one tower has more of them
+        (lambda first, second, w: tf.reduce_sum([*first, *second]) / 8.0, True),
+        (lambda first, second, w: tf.reduce_mean([first[0], second[0], first[1], second[1]]), True),
+        (lambda first, second, w: tf.add_n(first) / 2.0 + 0.5 * tf.add_n(second), True),
+        (lambda first, second, w: tf.add_n(first) / 2.0 + tf.reduce_mean(second) + tf.nn.l2_loss(w) * 0.1, True),
+        (lambda first, second, w: tf.add_n(first) / 2.0 + tf.square(first[0] * second[1]), False),  # not linear
+        (lambda first, second, w: tf.add_n(first) + tf.add_n(second) * 0.5, False),  # terms of different weights
+        (lambda first, second, w: tf.add_n(first) + second[1], False),  # one tower has more of them
     ],
 )
 def test_the_terms_of_a_sum_over_all_towers_are_losses_of_theirs(total, has_rows):
@@ -108,7 +111,7 @@ def test_the_terms_of_a_sum_over_all_towers_are_losses_of_theirs(total, has_rows
         return loss
 
     def gradient(first, w):
-        return tf.gradients(tf.identity(total(first, second), name="whole"), [w])[0]
+        return tf.gradients(tf.identity(total(first, second, w), name="whole"), [w])[0]
 
     context = Context(traced(towers_with(gradient, with_second)))
     found = losses.find_losses(context.graph, context.towers, context.graph.ancestors(["train"]))
@@ -125,6 +128,20 @@ def test_a_loss_of_all_towers_that_cannot_be_run_with_made_up_losses_counts_once
 
     tensors, scale = found(towers_with(gradient_of_checked_sum))
     assert (len(tensors), scale) == (2, 1.0)
+
+
+def test_where_other_terms_cannot_be_run_with_made_up_losses_the_factors_are_the_weight():
+    second = []
+
+    def with_second(loss):
+        sizes = v1.placeholder(tf.int32, [1], name="sizes") - 3
+        second.append(tf.reduce_sum(tf.reshape(tf.square(loss), sizes), name="second"))
+        return loss
+
+    def gradient(first, w):
+        return tf.gradients(tf.add_n(first) / 2.0 + 0.1 * tf.add_n(second), [w])[0]
+
+    assert found(towers_with(gradient, with_second)) == ([("tower_0/loss", 0), ("tower_1/loss", 0)], 0.5)
 
 
 def own_gradients(tensors, w):

@@ -46,20 +46,50 @@ def test_a_loss_and_its_terms():
     ]
 
 
-def test_the_page_has_all_losses_that_a_tower_adds_to_one_of_all_towers():
+@pytest.mark.parametrize(
+    "weigh, first, kind, second",
+    [
+        (
+            lambda first, second: tf.reduce_sum([*first, *second]) / 8.0,
+            "0.125",
+            "loss",
+            "0.125",
+        ),
+        (
+            lambda first, second: (tf.add_n(first) + tf.add_n(second)) / 2.0,
+            "0.5",
+            "loss",
+            "0.5",
+        ),
+        (
+            lambda first, second: tf.add_n(first) / 2.0 + tf.add_n(second) / 2.0,
+            "0.5",
+            "loss",
+            "0.5",
+        ),
+        (
+            lambda first, second: tf.add_n(first) / 2.0 + tf.add_n(second) * 0.05,
+            "0.5",
+            "term",
+            "0.05",
+        ),
+    ],
+)
+def test_the_page_has_all_losses_that_a_tower_adds_to_one_of_all_towers(weigh, first, kind, second):
     def build():
         w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
-        losses = []
+        losses = ([], [])
         for tower, x in enumerate(tf.split(v1.placeholder(tf.float32, [4, 2], "x"), 2)):
             with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
-                losses += [tf.nn.l2_loss(x * w, name="first"), tf.nn.l2_loss(x + w, name="second")]
-        whole = tf.divide(tf.reduce_sum(losses), 8.0, name="whole")
+                losses[0].append(tf.nn.l2_loss(x * w, name="first"))
+                losses[1].append(tf.nn.l2_loss(x + w, name="second"))
+        whole = tf.identity(weigh(*losses), name="whole")
         v1.train.GradientDescentOptimizer(0.5).minimize(whole, name="train")
 
     found = analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"])
     rows = {row["term"]: row["is"] for row in loss_rows(AnalysedStep(found))}
-    assert rows["tower_0/first:0"] == "the loss of the first tower, counted 0.125 times"
-    assert rows["tower_0/second:0"] == "another loss of the first tower, counted 0.125 times"
+    assert rows["tower_0/first:0"] == f"the loss of the first tower, counted {first} times"
+    assert rows["tower_0/second:0"] == f"another {kind} of the first tower, counted {second} times"
 
 
 @pytest.mark.parametrize("around", [lambda x: tf.expand_dims(x, 0), lambda x: tf.reshape(x, [1]), lambda x: 0.5 * x])

@@ -1,0 +1,85 @@
+"""The towers' terms of one loss of all towers, and the weight of each."""
+
+from __future__ import annotations
+
+import numpy as np
+import tensorflow as tf
+
+from legacy.saved.tower_search.towers import Towers
+from workloads.lifted.graph import Graph, TensorId
+
+#: Ops that add all elements of their first input up.
+_REDUCTIONS = ("Sum", "Mean")
+#: Ops that a sum of all towers' terms is made of, and ops that multiply all of it by a constant.
+_SUMS = ("Sum", "Add", "AddV2", "AddN", "Identity", "Pack", "ConcatV2", "ExpandDims")
+_FACTORS = ("Mean", "Mul", "RealDiv")
+
+
+def term_weights(graph: Graph, towers: Towers, target: str) -> dict[TensorId, float]:
+    """Finds the terms of a sum of towers' scalars.
+
+    What depends on no tower and no data, such as a penalty on weights, is left out.
+
+    Args:
+      graph: the subgraph that a step runs.
+      towers: its towers.
+      target: the node of the sum, which belongs to no tower.
+
+    Returns:
+      {tensor of a tower: its weight}, if all weights are constant; {} of anything else.
+    """
+    found: dict[TensorId, float] = {}
+    todo, seen = [(target, 1.0)], {target}
+    while todo:
+        name, weight = todo.pop(0)
+        factor = 1.0 if graph.type(name) in _SUMS else _constant_factor(graph, name)
+        is_whole = not todo and not found  # of all terms together the factor need not be known
+        factor = 1.0 if factor is None and is_whole and graph.type(name) in _FACTORS else factor
+        if factor is None:
+            if towers.masks.get(name, 0):
+                return {}
+            continue
+        terms = graph.inputs(name)[:1] if graph.type(name) in _REDUCTIONS else graph.inputs(name)
+        for tensor in [tensor for tensor in terms if graph.type(tensor.node) != "Const"]:
+            if towers.tower_of(tensor.node) is not None:
+                tensor = without_zero(graph, tensor)
+                found[tensor] = found.get(tensor, 0.0) + weight * factor
+            elif tensor.node not in seen:
+                seen.add(tensor.node)
+                todo.append((tensor.node, weight * factor))
+    return found
+
+
+def _constant_factor(graph: Graph, name: str) -> float | None:
+    """Returns the number that an op multiplies by: c for x * c, 1 / c for x / c or a mean of c; else None."""
+    inputs = [tensor.node for tensor in graph.inputs(name)]
+    if graph.type(name) == "Mean" and graph.type(inputs[0]) in ("Pack", "ConcatV2"):
+        return 1.0 / sum(graph.type(tensor.node) != "Const" for tensor in graph.inputs(inputs[0]))
+    is_product, is_quotient = graph.type(name) == "Mul", graph.type(name) in ("RealDiv", "Div")
+    for node in inputs if is_product else inputs[1:] if is_quotient else []:
+        value = (
+            tf.make_ndarray(graph.nodes[node].attr["value"].tensor) if graph.type(node) == "Const" else np.zeros([0])
+        )
+        if value.size == 1 and value.item():
+            return float(value.item()) if is_product else 1.0 / float(value.item())
+    return None
+
+
+def without_zero(graph: Graph, tensor: TensorId) -> TensorId:
+    """Returns the other term of a sum with a constant zero, with which programs begin to add losses up.
+
+    Args:
+      graph: the subgraph that a step runs.
+      tensor: a loss.
+    """
+    while graph.type(tensor.node) in ("Add", "AddV2"):
+        others = [term for term in graph.inputs(tensor.node) if not _is_zero(graph, term.node)]
+        if len(others) != 1:
+            return tensor
+        tensor = others[0]
+    return tensor
+
+
+def _is_zero(graph: Graph, name: str) -> bool:
+    node = graph.nodes[name]
+    return node.op == "Const" and not np.any(tf.make_ndarray(node.attr["value"].tensor))
