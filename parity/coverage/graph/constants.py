@@ -29,6 +29,9 @@ MOST_GIVEN = 1024
 #: The towers' name scopes in the graphs that this project builds.
 _TOWER = re.compile(r"^tower_(\d+)/")
 
+#: Types of ops that change a variable.
+_CHANGES = re.compile(r"(Resource)?(Sparse)?(Assign|Apply|Scatter(?!Nd$|NdNonAliasingAdd$))")
+
 
 class GraphConstant(NamedTuple):
     """A constant of the graph, or the same one of every tower.
@@ -206,8 +209,8 @@ class ConstantIndex:
 
 
 def _changing(graph: Graph, nodes: set[str]) -> set[str]:
-    """The nodes that change variables."""
-    return {name for name in nodes if re.search("Assign|Apply|Scatter", graph.type(name))}
+    """The nodes that change variables; ops that scatter into a tensor, or into a tensor array, change none."""
+    return {name for name in nodes if _CHANGES.match(graph.type(name))}
 
 
 def _changed(value: np.ndarray, factor: float) -> list[np.ndarray]:

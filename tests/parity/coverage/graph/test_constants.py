@@ -5,7 +5,8 @@ import pytest
 import tensorflow as tf
 
 from legacy.towers.graph_program import GraphProgram
-from parity.coverage.graph.constants import ConstantIndex, GraphConstant
+from parity.coverage.graph.constants import ConstantIndex, GraphConstant, _changing
+from tests.legacy.saved.graphs import graph_of
 
 v1 = tf.compat.v1
 
@@ -55,6 +56,22 @@ class TwoTowers(GraphProgram):
 
     def run_traced(self, options, metadata):
         raise NotImplementedError
+
+
+CHANGES = [
+    "AssignSub",
+    "AssignAddVariableOp",
+    "ResourceApplyAdam",
+    "SparseApplyAdagrad",
+    "ScatterNdUpdate",
+    "ResourceScatterAdd",
+]
+OTHERS = ["TensorArrayScatterV3", "ScatterNd", "ScatterNdNonAliasingAdd", "TensorScatterAdd", "Identity"]
+
+
+def test_ops_that_scatter_into_tensors_change_no_variable():
+    graph = graph_of("\n".join(f"{kind}_ = {kind}()" for kind in [*CHANGES, *OTHERS]))
+    assert _changing(graph, set(graph.nodes)) == {f"{kind}_" for kind in CHANGES}
 
 
 @pytest.fixture(scope="module")
