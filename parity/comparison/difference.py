@@ -26,7 +26,8 @@ class Difference:
       max_rel: `max_abs` over the largest |left|, or over a larger reference magnitude that `compare` was given;
         infinite where that is zero. Not an elementwise relative error, which means nothing where terms cancel.
       max_ulp: largest number of representable values between two elements.
-      index: of the worst element: an element that is finite on one side only, else the largest |right - left|.
+      index: of the worst element: an element that is finite on one side only, else the largest |right - left|, else a
+        zero of another sign.
       left, right: the values there.
       nonfinite: NaNs and infinities that both sides have in the same places.
       nonfinite_mismatch: elements where only one side has that NaN or infinity.
@@ -123,11 +124,12 @@ def _gap_of_finite(left: np.ndarray, right: np.ndarray, scale: float) -> tuple[n
 def _compare_finite(name: str, left: np.ndarray, right: np.ndarray, scale: float) -> Difference:
     """`compare` for floats without NaN and infinity, whose bits differ somewhere."""
     gap, max_abs, max_rel = _gap_of_finite(left, right, scale)
-    where = _worst_index(gap)
+    differing = bits(left) != bits(right)
+    where = _worst_index(gap if max_abs else differing)
     return Difference(
         name=name,
         size=left.size,
-        differing=int(np.count_nonzero(bits(left) != bits(right))),
+        differing=int(np.count_nonzero(differing)),
         max_abs=max_abs,
         max_rel=max_rel,
         max_ulp=int(np.max(ulps(left, right))),
@@ -141,7 +143,8 @@ def _compare_floats(name: str, left: np.ndarray, right: np.ndarray, scale: float
     """`compare` for any floats. NaN equals NaN, an infinity equals itself, and neither counts in the gaps."""
     finite, equal, differing, gap = _compare_elements(left, right)
     mismatch = ~finite & ~equal
-    where = _worst_index(np.where(mismatch, np.inf, gap)) if differing.any() else None
+    badness = np.where(mismatch, np.inf, gap)
+    where = _worst_index(badness if badness.any() else differing) if differing.any() else None
     largest = float(np.max(np.where(finite, np.abs(left), 0), initial=0.0))
     max_abs = float(np.max(gap, initial=0.0))
     return Difference(

@@ -58,6 +58,8 @@ def _failure_verdict(failure: Failure, tolerance_name: str) -> str:
         rule = "by the workload's rule and the side's own record"
         return f"NO PARITY: first at step {failure.step}, {rule}: {failure.fact}"
     reason = tolerance.reason(failure.stage) if tolerance_name == "auto" else "exact"
+    if not failure.difference.max_abs and not failure.difference.nonfinite_mismatch:
+        reason += f"; all values are equal, {counted(failure.difference.differing, 'zero')} of another sign"
     precision = f" (both sides in {failure.precision})" if failure.precision else ""
     return (
         f"NO PARITY: first at step {failure.step}, stage {failure.stage}{precision}: "

@@ -44,8 +44,10 @@ def test_arrays_without_nan_are_compared_as_any_others(seed, scale):
 
 
 def test_minus_zero_has_other_bits():
-    difference = compare("w", F([0.0]), F([-0.0]))
+    difference = compare("w", F([1.0, 0.0]), F([1.0, -0.0]))
     assert (difference.differing, difference.max_abs, difference.max_ulp) == (1, 0.0, 0)
+    assert difference.index == (1,) and np.signbit(difference.right) and not np.signbit(difference.left)
+    assert compare("w", F([np.nan, 0.0]), F([np.nan, -0.0])).index == (1,)
 
 
 def test_nan_and_infinity_in_the_same_places_are_equal_and_counted():

@@ -21,6 +21,13 @@ def test_a_failure_names_the_place():
     assert "first at step 3, stage weights: conv/weights[0,1] at step 3: 2.0 | 4.0" in line
 
 
+def test_a_failure_of_zeros_alone_says_so():
+    difference = compare("w", np.float32([1.0, -0.0]), np.float32([1.0, 0.0]))
+    line = verification_verdict(Verification("exact", "free", 5, False, first=Failure(3, "weights", difference, 0.0)))
+    assert "w[1] at step 3: -0.0 | 0.0; allowed 0" in line
+    assert line.endswith("found 0 (exact; all values are equal, 1 zero of another sign)")
+
+
 def test_a_scalar_has_no_index():
     assert describe_difference(FAILED, 7) == "w at step 7: 2.0 | 2.5"
     assert describe_difference(dataclasses.replace(FAILED, index=(0, 3)), 7) == "w[0,3] at step 7: 2.0 | 2.5"
