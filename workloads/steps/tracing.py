@@ -109,5 +109,6 @@ def first_state(workload: StepWorkload, specs: tuple[VariableSpec, ...], seed: i
             assert weight is not None
             for slot, start in starts.items():
                 made = averages if start is None else slots
-                made[f"{name}/{slot}"] = weight.copy() if start is None else np.full_like(weight, start)
+                variable = slot.format(name) if "{}" in slot else f"{name}/{slot}"
+                made[variable] = weight.copy() if start is None else np.full_like(weight, start)
     return State(0, weights, slots, others, averages)

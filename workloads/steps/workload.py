@@ -126,7 +126,11 @@ class StepWorkload(Workload):
         return {}
 
     def slots(self) -> Sequence[Slots]:
-        """Returns the optimizers' slots; the variable that holds a slot of a weight is called `weight/slot`."""
+        """Returns the optimizers' slots.
+
+        The variable that holds a slot of a weight is called `weight/slot`; or as the slot says that contains {}, with
+        the weight's name there: "train/{}/Adam".
+        """
         return []
 
     def owners(self) -> Mapping[str, int]:

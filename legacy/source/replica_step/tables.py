@@ -10,6 +10,7 @@ import numpy as np
 from legacy.source.basics.expressions import Item, Variable, leaves
 from legacy.source.basics.rendering import WIDTH, literal_text
 from legacy.source.replica_step.lines import dict_text, listed
+from legacy.source.replica_step.variable_names import split_name
 from legacy.source.step.model import all_statements
 from legacy.source.update.groups import free_name, text_of_group
 from legacy.source.update.wave_lines import SLOTS_OF, slots_by_weight
@@ -33,17 +34,24 @@ def update_variables(
       starts: {variable: the number that it starts from} of those that no model asks for.
 
     Returns:
-      {weight: {slot: first value}}, None for the weight's own; and {other variable: text of how it starts}.
+      {weight: {slot: first value}}, None for the weight's own; and {other variable: text of how it starts}. A slot is
+      what its name has behind the weight's; where one was made in a scope, it is the name with {} for the weight's.
     """
     asked = {name for model in models for name in _asked(model)}
+    shapes = {variable.name: variable.shape for variable in plan.variables}
+    like_weights = [v for v in plan.variables if v.of in asked and v.shape == shapes.get(v.of)]
+    named = {variable.name: split_name(variable.name, variable.of) for variable in like_weights}
+    scoped = any(name is not None and name.scope for name in named.values())
     slots: Dict[str, Dict[str, Any]] = {}
     others: Dict[str, str] = {}
     for variable in plan.variables:
         if variable.name in asked and variable.dtype.startswith("float"):
             continue
-        if variable.of in asked and variable.name.startswith(variable.of + "/"):
+        name = named.get(variable.name)
+        if name is not None:
             start = None if variable.role == "average" else starts[variable.name]
-            slots.setdefault(variable.of, {})[variable.name[len(variable.of) + 1 :]] = start
+            slot = f"{name.scope}{{}}{name.ending}" if scoped else name.ending[1:]
+            slots.setdefault(variable.of, {})[slot] = start
         else:
             others[variable.name] = _start_text(variable, starts[variable.name])
     return slots, others
@@ -78,7 +86,8 @@ def slot_lines(slots: Mapping[str, Mapping[str, Any]], groups: Mapping[str, Sequ
     for text, weights in alike.items():
         name = text_of_group(weights, groups)
         if not name:
-            name = free_name(re.sub(r"\W", "_", next(iter(slots[weights[0]]))).upper() + "_WEIGHTS", taken)
+            slot = next(iter(slots[weights[0]])).rpartition("{}/")[2]
+            name = free_name(re.sub(r"\W", "_", slot).upper() + "_WEIGHTS", taken)
             taken.add(name)
             lines += listed(name, weights)
         items.append(f"({name}, {text})")

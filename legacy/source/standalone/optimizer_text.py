@@ -10,7 +10,7 @@ import numpy as np
 from legacy.source.basics.rendering import WIDTH, literal_text
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.replica_step.lines import dict_text
-from legacy.source.standalone.variable_names import NamedAfter, named_after
+from legacy.source.replica_step.variable_names import NamedAfter, named_after
 from workloads import optimizers
 
 if TYPE_CHECKING:

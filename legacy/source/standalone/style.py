@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Sequence
 from legacy.source.basics.rendering import literal_text
 from legacy.source.lines.functions import function_lines
 from legacy.source.replica_step.lines import clip_lines, dict_text, has_rows, statistics_text
+from legacy.source.replica_step.variable_names import name_of_averages
 from legacy.source.standalone.optimizer_text import (
     accumulators_of,
     optimizer_of,
@@ -21,7 +22,6 @@ from legacy.source.standalone.parts import (
     scope_text,
 )
 from legacy.source.standalone.text import MAIN, trainer_text, with_first_pass_in_graph
-from legacy.source.standalone.variable_names import name_of_averages
 from legacy.source.styles.model_text import model_lines
 
 if TYPE_CHECKING:

@@ -72,19 +72,21 @@ def module_text(
     parts += [*([GATHER] if step.gathers else []), f"TRAIN_OPS = [{names}]"]
     parts += [
         scope_text(models, functions, any(loss.with_others for loss in step.losses)),
-        _trainer_text(step, bool(slots), owners),
+        _trainer_text(step, slots, owners),
     ]
     parts.append(_main_text(not step.any_number, any(model.inputs for model in models)))
     text += "".join("\n\n\n" + part.rstrip("\n") for part in parts) + "\n"
     return with_first_pass_in_graph(text, functions)
 
 
-def _trainer_text(step: WrittenStep, has_slots: bool, owners: Mapping[str, int]) -> str:
+def _trainer_text(step: WrittenStep, slots: Mapping[str, Mapping[str, Any]], owners: Mapping[str, int]) -> str:
     losses = ""
     for loss in {loss.function: loss for loss in step.losses}.values():
         make = MAKE_LOSS_OF_ALL if loss.model.statistics.policy == EACH_TOWER or loss.model.others else MAKE_LOSS
         losses += make.format(function=loss.function)
-    make = MAKE.format(losses=losses, slots=MAKE_SLOTS if has_slots else "")
+    whole = any("{}" in slot for own in slots.values() for slot in own)
+    make_slots = MAKE_SLOTS.format(name="slot.format(name)" if whole else 'f"{name}/{slot}"') if slots else ""
+    make = MAKE.format(losses=losses, slots=make_slots)
     owner = "OWNERS.get(n, 0)" if owners else "0"
     return trainer_text(make, RUN + ("" if step.counter else COUNT), bool(step.counter), in_turn=True, owner=owner)
 

@@ -18,7 +18,7 @@ MAKE_SLOTS = """\
                 for name, (slot, start) in itertools.product(weights, slots.items()):
                     weight = self.variables[name]
                     value = tf.identity(weight) if start is None else tf.fill(weight.shape, start)
-                    self.variables[f"{name}/{slot}"] = tf.Variable(value, trainable=False)
+                    self.variables[{name}] = tf.Variable(value, trainable=False)
 """
 RUN = "        loss = train_op(Scope(values, values[STEP], replica), batch, local, context)\n"
 COUNT = "        local[STEP].assign_add(1)\n"

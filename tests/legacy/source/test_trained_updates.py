@@ -45,6 +45,13 @@ def rows_of_adam():
     return v1.train.AdamOptimizer(0.125).apply_gradients(mean_gradients(losses))
 
 
+def rows_of_adam_in_a_scope():
+    ids = words()
+    gradients = mean_gradients(towers(lambda tower: embedded(ids[tower])))
+    with v1.variable_scope("train"):
+        return v1.train.AdamOptimizer(0.125).apply_gradients(gradients)
+
+
 def rows_clipped_and_made_dense():
     ids, variables = words(), [weight("emb", [5, 3]), weight("w", [3, 2])]
 
@@ -285,6 +292,7 @@ PROGRAMS = {
     rows_made_dense_scaled_and_clipped: "gradients[name][0] / 8.0",
     parts_of_a_gradient: "    return tf.add_n([y, z, x]) + 0.01 * ",
     rows_of_adam: '    rows = ["net/emb"]',
+    rows_of_adam_in_a_scope: 'SLOTS = [(WEIGHTS, {"train/{}/Adam": 0.0, "train/{}/Adam_1": 0.0})]',
     rows_clipped_and_made_dense: "tf.clip_by_value(gradients[",
     rate_in_a_variable: 'lr=values["rate"]',
     with_statistics(average_of_a_statistic): 'variables["mean"].read_value()',

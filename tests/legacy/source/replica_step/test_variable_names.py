@@ -5,7 +5,7 @@ import types
 import pytest
 
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.standalone.variable_names import name_of_averages, named_after
+from legacy.source.replica_step.variable_names import name_of_averages, named_after
 
 
 @pytest.mark.parametrize(

@@ -25,19 +25,26 @@ class NamedAfter(NamedTuple):
         return f'f"{self.scope}{{name}}{self.ending}"'
 
 
-def named_after(name: str, weight: str) -> NamedAfter:
-    """Splits the name of a slot or an average at that of its weight.
+def split_name(name: str, weight: str) -> NamedAfter | None:
+    """Splits the name of a slot or an average at that of its weight; None if it is not named after the weight.
 
-    >>> named_after("train/net/w/Adam", "net/w")
+    >>> split_name("train/net/w/Adam", "net/w")
     NamedAfter(scope='train/', ending='/Adam')
+    """
+    start = f"/{name}".rfind(f"/{weight}/")
+    return NamedAfter(name[:start], name[start + len(weight) :]) if start >= 0 else None
+
+
+def named_after(name: str, weight: str) -> NamedAfter:
+    """Returns `split_name`.
 
     Raises:
       Unwritten: it is not named after the weight.
     """
-    start = f"/{name}".rfind(f"/{weight}/")
-    if start < 0:
+    found = split_name(name, weight)
+    if found is None:
         raise Unwritten(f"variables: {name!r} is not named after its weight, {weight!r}")
-    return NamedAfter(name[:start], name[start + len(weight) :])
+    return found
 
 
 def name_of_averages(plan: Plan) -> NamedAfter:
