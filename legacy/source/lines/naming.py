@@ -88,7 +88,7 @@ def name_values(
     functions = {part.function for statement in statements for part in calls(statement.expression)}
     holder.update((name, _ALWAYS) for name in [*functions, *others])
     last[_ALWAYS] = len(statements) + 1
-    whole = common_folder(target for statement in statements for target in statement.targets)
+    whole = usual_folder([target for statement in statements for target in statement.targets])
     for position, statement in enumerate(statements):
         own: Set[str] = set()
         for number, target in enumerate(statement.targets):
@@ -233,13 +233,14 @@ def usual_folder(names: Sequence[str]) -> str:
 
 
 def folder_below(name: str, whole: str) -> str:
-    """Returns the folder that a name is in, as far as it lies below `whole`; "" if that is the same.
+    """Returns the folder that a name is in, without the folders that `whole` begins with, too.
 
-    >>> folder_below("net/conv1/Relu:0", "net"), folder_below("net/Relu:0", "net")
-    ('conv1', '')
+    >>> folder_below("net/conv1/Relu:0", "net"), folder_below("net/Relu:0", "net"), folder_below("a/x:0", "a/net")
+    ('conv1', '', '')
     """
-    folder = name.rpartition("/")[0]
-    return folder[len(whole) :].strip("/") if folder.startswith(whole) else folder
+    folders, others = name.split("/")[:-1], whole.split("/")
+    shared = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(folders, others)))
+    return "/".join(folders[shared:])
 
 
 def identifier(path: str, with_number: bool = False) -> str:

@@ -22,6 +22,12 @@ def test_a_value_that_is_used_much_later_has_the_name_of_its_layer():
     assert names_of(chain(LONG_LIVED - 2, first))[first] == "x"
 
 
+def test_no_value_has_the_name_of_the_scope_that_most_values_are_in():
+    """So a mask of a tower is not called after the tower, where penalties on weights lie outside of it."""
+    lines = [*chain(LONG_LIVED + 2, "net/mask:0"), Statement(("w/Regularizer:0",), call("tf.nn.l2_loss", Name("w")))]
+    assert names_of(lines)["net/mask:0"] == "x"
+
+
 def test_a_name_that_begins_with_a_number_is_one_that_python_takes():
     for scope, name in (("64_block1", "block1"), ("3x3", "x3x3"), ("class", "class_")):
         first = f"net/{scope}/Relu:0"
