@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Set, Tuple
 
 import numpy as np
 
@@ -123,12 +123,28 @@ def find_counters(phase: Phase, imported: ImportedGraph) -> List[str]:
 
 
 def find_counter(plan: Plan, imported: ImportedGraph) -> str:
-    """Returns the variable that counts the steps of a plan, of any dtype; "" if there is none, or several train ops."""
+    """Returns the variable that counts the steps of a plan, of any dtype; "" if there is none, or several train ops.
+
+    Of several, as where the average of a loss counts its own updates, it is one that a learning rate reads.
+    """
     if len(plan.phases) > 1:
         return ""
     counters = find_counters(plan.phases[0], imported)
     integers = {variable.name for variable in plan.variables if variable.dtype.startswith("int")}
-    return min(counters, key=lambda name: name not in integers, default="")
+    read = _read_by_rates(plan, imported) if len(counters) > 1 else set()
+    return min(counters, key=lambda name: (name not in read, name not in integers), default="")
+
+
+def _read_by_rates(plan: Plan, imported: ImportedGraph) -> Set[str]:
+    """Returns the variables that the learning rates of the only train op are made of."""
+    todo = [effect.learning_rate for effect in plan.phases[0].effects if effect.learning_rate]
+    seen: Set[str] = set()
+    while todo:
+        tensor = todo.pop()
+        if tensor not in seen:
+            seen.add(tensor)
+            todo += [given.name for given in imported.tf_graph.get_tensor_by_name(tensor).op.inputs]
+    return {plan.aliases[tensor] for tensor in seen if tensor in plan.aliases}
 
 
 def learning_rate_tensor(phase: Phase) -> Optional[str]:

@@ -14,7 +14,7 @@ from legacy.source.lines.functions import constant_line
 from legacy.source.step.averages import Average, find_average
 from legacy.source.step.clipping import measured_rule
 from legacy.source.step.initial import find_initializers
-from legacy.source.step.learning import Rule, combining
+from legacy.source.step.learning import Rule, combining, find_counter
 from legacy.source.step.schedules import STEP, exponential_decay, find_learning_rate
 from legacy.source.styles import workload_style
 from tests import old_programs
@@ -67,6 +67,20 @@ def test_towers_are_combined_by_mean_or_sum_and_by_nothing_else():
             combining(plan_of({}), GRAPH, phase_of(combine=[changed]))
     with pytest.raises(Unwritten, match="combining: mean and sum"):
         combining(plan_of({}), GRAPH, phase_of(combine=[mean, Combine("v", "sum", "d:0", 1.0, [])]))
+
+
+@pytest.mark.parametrize("read, expected", [("global_step", "global_step"), (None, "average/local_step")])
+def test_the_counter_is_one_that_the_learning_rate_reads(read, expected):
+    """The average of a loss of TensorFlow 0.12 counts its own updates, in floats as the program counts its steps."""
+    counters = ["average/local_step", "global_step"]
+    with tf.Graph().as_default() as graph:
+        steps = {name: v1.placeholder(tf.float32, [], name) for name in counters}
+        rate = tf.multiply(0.1, steps[read] / 800.0 if read else 1.0, name="rate")
+    adds = [mock.Mock(op="AssignAdd", writes=[name], values=["one:0"], condition=None) for name in counters]
+    for add in adds:
+        add.learning_rate = rate.name if add is adds[-1] else None
+    plan = mock.Mock(phases=[phase_of(effects=adds)], variables=[], aliases={f"{name}:0": name for name in counters})
+    assert find_counter(plan, mock.Mock(tf_graph=graph, constant=lambda *tensor: np.float32(1.0))) == expected
 
 
 def test_an_optimizer_has_its_constants():
