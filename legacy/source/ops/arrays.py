@@ -170,7 +170,7 @@ def write_fill(op: OpView) -> Expression | None:
     shape = op.output_sizes()
     value = op.constant(1)
     if shape is None:
-        return None
+        return call("tf.fill", *op.arguments())
     if value is not None and value.dtype == np.float32 and float(value) in (0.0, 1.0):
         return call("tf.ones" if float(value) else "tf.zeros", shape)
     return call("tf.fill", shape, op.argument(1))

@@ -34,6 +34,22 @@ def test_the_text_reads_as_one_would_write_it_and_computes_the_same(build, line)
     assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
 
 
+@pytest.mark.parametrize(
+    "build, line",
+    [
+        (lambda x: tf.raw_ops.MatrixDiag(diagonal=x), 'return tf.linalg.diag(batch["x"])'),
+        (lambda x: tf.raw_ops.Diag(diagonal=x), 'return tf.linalg.tensor_diag(batch["x"])'),
+        (lambda x: tf.raw_ops.MatrixDiagPart(input=x[:, tf.newaxis] * x), None),
+        (lambda x: tf.raw_ops.DiagPart(input=tf.matmul(x, x, transpose_b=True)), None),
+    ],
+)
+def test_diagonals_of_1x_are_those_of_linalg(build, line):
+    lines = written(build, X)
+    assert lines[-1] == (line or lines[-1]) and "raw_ops" not in "".join(lines)
+    x = np.random.RandomState(0).rand(3, 3).astype(np.float32)
+    assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
+
+
 def penalized(x, v, w):
     """1 and two penalties, each half a unit in its last place; a gradient has at most two parts."""
     return tf.add_n([tf.reduce_sum(x), tf.nn.l2_loss(v), tf.nn.l2_loss(w)])

@@ -41,6 +41,16 @@ def test_a_state_of_zeros_has_as_many_rows_as_the_batch():
     assert values_of(lines, {"x": np.ones((5, 2, 3), np.float32)}).shape == (5, 42, 3)
 
 
+def test_a_shape_that_the_graph_computes_is_filled():
+    def build(x, table):
+        return tf.fill(tf.cast(table, tf.int32), 2.5) + tf.reduce_sum(x)
+
+    lines = written(build, X, {"table": [2]})
+    assert 'tf.fill(tf.cast(scope.get("table", (2,)), tf.int32), 2.5)' in "".join(lines)
+    given = {"x": np.ones((5, 2, 3), np.float32), "table": np.float32([3, 4])}
+    assert np.array_equal(values_of(lines, given), np.full((3, 4), 32.5, np.float32))
+
+
 def test_a_split_has_a_name_for_each_part():
     lines = written(lambda x: tf.subtract(*tf.split(x, 2, axis=1)), X)
     assert lines[0].endswith('= tf.split(batch["x"], 2, axis=1)') and lines[0].count(",") == 3
