@@ -13,6 +13,7 @@ from legacy.source.ops.constants import is_counted
 from legacy.source.ops.dropout import match_dropout
 from legacy.source.ops.match import Match
 from legacy.source.ops.slices import takes_all
+from legacy.source.ops.softmax import match_softmax
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -272,7 +273,7 @@ IDIOMS: Dict[str, List[Callable[[OpView], Optional[Match]]]] = {
     "PlaceholderWithDefault": [match_copy],
     "Print": [match_copy],
     "RealDiv": [match_neutral],
-    "Reshape": [match_same_reshape, match_tensordot],
+    "Reshape": [match_same_reshape, match_softmax, match_tensordot],
     "Snapshot": [match_copy],
     "Squeeze": [match_moments, match_same_reshape],
     "StridedSlice": [match_whole_slice],

@@ -1,0 +1,51 @@
+"""The softmax of 1.x before 1.13, of rows between two reshapes, as one function; and reshapes that are none of it."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.legacy.source.tiny import values_of, written
+
+v1 = tf.compat.v1
+
+
+def of_rows(x, softmax=tf.nn.softmax):
+    """As 1.4 builds it: the size of the last dimension is cut out of the shape."""
+    shape, rank = tf.shape(x), len(x.shape)
+    rows = tf.reshape(x, tf.concat([[-1], tf.slice(shape, [rank - 1], [1])], 0))
+    return tf.reshape(softmax(rows), shape)
+
+
+def part(x, table):
+    """A vector whose length the graph computes."""
+    return tf.reshape(x, [-1])[: tf.cast(table[0], tf.int32)]
+
+
+@pytest.mark.parametrize("softmax, name", [(tf.nn.softmax, "softmax"), (tf.nn.log_softmax, "log_softmax")])
+def test_a_softmax_of_rows_between_reshapes_is_one_function(softmax, name):
+    lines = written(lambda x: of_rows(x, softmax), {"x": [2, 3]})
+    assert lines == [f'return tf.nn.{name}(batch["x"])']
+    x = np.random.RandomState(0).rand(5, 2, 3).astype(np.float32)
+    assert np.array_equal(values_of(lines, {"x": x}), of_rows(tf.constant(x), softmax).numpy())
+
+
+def test_a_vector_of_a_computed_length_has_one_too():
+    lines = written(lambda x, table: of_rows(part(x, table)), {"x": [3]}, {"table": [1]})
+    assert lines[-1].startswith("return tf.nn.softmax(") and not any("concat" in line for line in lines)
+    given = {"x": np.random.RandomState(0).rand(4, 3).astype(np.float32), "table": np.float32([7])}
+    assert np.array_equal(values_of(lines, given), tf.nn.softmax(given["x"].ravel()[:7]).numpy())
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda x: tf.reshape(tf.nn.softmax(tf.reshape(x, [-1, 6])), [-1, 2, 3]),  # along two dimensions
+        lambda x: tf.reshape(tf.nn.softmax(tf.reshape(x, [-1, 3])), [-1, 3, 2]),  # another shape
+        lambda x: tf.reshape(tf.exp(tf.reshape(x, [-1, 3])), tf.shape(x)),
+    ],
+)
+def test_other_reshapes_stay(build):
+    lines = written(build, {"x": [2, 3]})
+    assert "tf.reshape(" in "".join(lines)
+    x = np.random.RandomState(0).rand(5, 2, 3).astype(np.float32)
+    assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
