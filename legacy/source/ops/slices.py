@@ -53,7 +53,9 @@ class _Parts(NamedTuple):
 def write_strided_slice(op: OpView) -> Expression | None:
     """Writes a slice, `x[:, 0]`."""
     parts = _slice_parts(op)
-    return parts and Item(op.argument(0), ", ".join(_without_trailing(parts.texts)), tuple(parts.bounds))
+    if parts is None:
+        return None
+    return Item(op.argument(0), ", ".join(_without_trailing(parts.texts)), tuple(parts.bounds))
 
 
 def takes_all(op: OpView) -> bool:
