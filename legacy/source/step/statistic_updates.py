@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, List, Sequence
+from typing import TYPE_CHECKING, Dict, List, Sequence
 
 from legacy.saved.graph import op_types
 from legacy.source.basics.expressions import (
@@ -156,12 +156,16 @@ def _statistic(name: str, recovery: Recovery, plan: Plan) -> Expression:
 
 def _inlined(expression: Expression, recovery: Recovery) -> Expression:
     """Returns an expression with the definitions of what depends on the parameter of a function in their places."""
+    known: Dict[str, Expression | None] = {}  # each tensor of a network is on many paths
 
     def opened(part: Expression) -> Expression | None:
-        definition = recovery.definition(part.tensor) if isinstance(part, Value) else None
-        if definition is None or len(definition.targets) > 1:
+        if not isinstance(part, Value):
             return None
-        inside = _inlined(definition.expression, recovery)
-        return inside if NOW in leaves(inside) else None
+        if part.tensor not in known:
+            definition = recovery.definition(part.tensor)
+            whole = definition is not None and len(definition.targets) <= 1
+            inside = replace(definition.expression, opened) if definition is not None and whole else None
+            known[part.tensor] = inside if inside is not None and NOW in leaves(inside) else None
+        return known[part.tensor]
 
     return replace(expression, opened)

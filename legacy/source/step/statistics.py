@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence, Tuple
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.step.learning import find_counters, is_rule
-from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.graph import parse_tensor_name, tensor_name
 from workloads.numerics.statistics import FIRST_TOWER, LAST_TOWER, TOWERS_IN_TURN
 
 if TYPE_CHECKING:
@@ -152,7 +152,10 @@ def _effects(plan: Plan, graph: Graph, phase: Phase, counters: Sequence[str]) ->
     averages = {variable.name for variable in plan.variables if variable.role == "average"}
     accumulators = {v.name for v in plan.variables if v.role == "slot" and not v.of}
     dealt = [entry.tensors for entry in plan.inputs if len(set(entry.tensors)) > 1 or plan.towers == 1]
-    cuts = [{tensor for tensors in dealt for tensor in tensors[t : t + 1]} for t in range(plan.towers)]
+    drawn = [
+        [tensor_name(node or "", 0) for node in entry.nodes] for entry in plan.noise if plan.towers == len(entry.nodes)
+    ]
+    cuts = [{tensor for tensors in [*dealt, *drawn] for tensor in tensors[t : t + 1]} for t in range(plan.towers)]
     found: Dict[str, List[Tuple[int, Effect]]] = {}
     for effect in phase.effects:
         name = effect.writes[0]
@@ -176,7 +179,7 @@ def _sees_the_towers_before(graph: Graph, phase: Phase, name: str, effects: Sequ
 
 
 def _tower_of(graph: Graph, phase: Phase, effect: Effect, cuts: Sequence[set[str]]) -> int:
-    """Returns the tower whose data, or results of the same data, an update depends on; -1 if it is not one tower."""
+    """Returns the tower whose data, results or random numbers an update depends on; -1 if it is not one tower."""
     before = graph.ancestors([parse_tensor_name(value)[0] for value in effect.values], controls=False)
     towers = [n for n, own in enumerate(cuts) if any(parse_tensor_name(tensor)[0] in before for tensor in own)]
     if len(towers) > 1:  # a split of one placeholder is in all towers' past: tell by the tensors themselves

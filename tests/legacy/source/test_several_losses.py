@@ -30,12 +30,20 @@ def judged(x, updates=None):
     return tf.matmul(x, weight("disc", [3, 1]))
 
 
-def adversarial(updates=None):
-    """One train op for both: the critic's loss by its weights, the generator's by its own."""
+def noise(depth):
+    """Random numbers behind some steps, each of which uses the one before twice."""
+    x = tf.random.normal([BATCH // TOWERS, 3])
+    for _ in range(depth):
+        x = x * 0.5 + tf.tanh(x)
+    return x
+
+
+def adversarial(updates=None, depth=0):
+    """One train op for both: the critic's loss by its weights, the generator's by its own, of data or of noise."""
     xs = split_batch()
 
     def gradients(tower):
-        made = generated(xs[tower] * 0.5)
+        made = generated(noise(depth) if depth else xs[tower] * 0.5)
         real, fake = judged(xs[tower], updates), judged(made, updates)
         of_critic = tf.reduce_mean(tf.nn.softplus(-real)) + tf.reduce_mean(tf.nn.softplus(fake))
         of_generator = tf.reduce_mean(tf.nn.softplus(-fake))
@@ -54,14 +62,21 @@ def adversarial_with_statistics():
     return tf.group(step, *updates)
 
 
-@pytest.mark.parametrize("program", [adversarial, adversarial_with_statistics])
+def adversarial_of_noise():
+    """A tower changes the statistic by what follows from its random numbers alone, too."""
+    updates = []
+    step = adversarial(updates, depth=24)
+    return tf.group(step, *updates)
+
+
+@pytest.mark.parametrize("program", [adversarial, adversarial_with_statistics, adversarial_of_noise])
 def test_each_loss_is_differentiated_by_its_own_weights(program, tmp_path):
     setup = lifted(program, tmp_path)
     source = source_of(setup, "workload")
     assert "several are minimized; a workload has one" in source.text
     assert "    loss, loss2 = tower_loss(scope, batch)\n" in source.text
     assert "    gradients += scope.gradients(loss2, WEIGHTS_OF_LOSS2)\n" in source.text
-    again = program is adversarial_with_statistics
+    again = program is not adversarial
     assert ("later_updates" in source.text) == again
     assert source.text.count('scope.get("net/mean"') == again and source.text.count("scope.update(") == 2 * again
     assert_port_verified(setup, tmp_path, source)
