@@ -91,6 +91,11 @@ def test_what_is_right_is_not_accused(traits):
             "MIXED_COMBINING",
             "gradients of 1 variable (b) are summed over 2 towers, those",
         ),
+        (
+            {"combine": "sum / 4"},
+            "GRADIENTS_DIVIDED_BY_ANOTHER_COUNT",
+            "the sum of 2 towers' gradients of 2 variables is divided by 4: train takes 2/4 of their mean",
+        ),
         ({"embedding": "sum"}, "SPARSE_GRADIENTS_SUMMED", "sparse gradients of 1 variable (table) are summed"),
         (
             {"embedding": "sum times batch"},

@@ -41,7 +41,7 @@ class _Program:
     Args:
       optimizer: "sgd", "momentum by hand" (slots and assignments), "sgd by hand", "two" (one for the weights, one for
         the bias, each counts the step), "sgd and clip" or "sgd, then clip" (the weights' values), or "none".
-      combine: "mean", "sum", or "mean, but bias" whose gradients are summed.
+      combine: "mean", "sum", "sum / 4", or "mean, but bias" whose gradients are summed.
       embedding: None, "sum", "mean" or "sum times batch": a sparse gradient that is concatenated, and perhaps divided
         or multiplied; "scatter" updates the rows by hand.
       penalty: "none", "each", "first", "first, undivided", "each, undivided", "growing", "lost", "norm", "displayed".
@@ -213,7 +213,7 @@ class _Program:
             joined = joined / float(TOWERS) if self.embedding in ("mean", "scatter") else joined
             joined = joined * float(BATCH) if self.embedding == "sum times batch" else joined
             return tf.IndexedSlices(joined, tf.concat([g.indices for g in values], 0), values[0].dense_shape)
-        total = tf.add_n(values)
+        total = tf.add_n(values) / (4.0 if self.combine == "sum / 4" else 1.0)
         is_mean = self.combine == "mean" or (self.combine == "mean, but bias" and variable.op.name != "b")
         return total / float(TOWERS) if is_mean else total
 

@@ -45,6 +45,7 @@ GRAPH_CHECKS = (
     logits.activated_logits,
     normalization.fixed_statistics,
     logits.softmax_over_examples,
+    logits.labels_that_do_not_add_up,
     inputs.switches_off_by_default,
 )
 #: Checks that need an analysis.
@@ -55,6 +56,7 @@ ANALYSIS_CHECKS = (
     examples.no_input,
     training.nothing_trained,
     tower_losses.losses_divided_twice,
+    tower_losses.sums_divided_by_another_count,
     training.mixed_combining,
     broadcasts.columns_against_vectors,
     training.unordered_changes,

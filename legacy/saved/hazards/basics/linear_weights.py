@@ -71,3 +71,18 @@ def constant_factor(whole: WholeGraph, name: str) -> tuple[str, float] | None:
     if second is not None:
         return inputs[0], second
     return (inputs[1], first) if first is not None else None
+
+
+def linear_part(whole: WholeGraph, name: str) -> tuple[str, float, float] | None:
+    """(x, a, b) of a node that is a x + b with constants a and b; None for any other node."""
+    kind, inputs = whole.graph.type(name), [before for before, _ in whole.graph.inputs(name)]
+    if kind in COPIES and inputs:
+        return inputs[0], 1.0, 0.0
+    if kind in ("Mul", *QUOTIENTS):
+        found = constant_factor(whole, name)
+        return None if found is None else (*found, 0.0)
+    if kind in ("Add", "AddV2") and len(inputs) == 2:
+        for position, number in enumerate(map(whole.value, inputs)):
+            if number is not None:
+                return inputs[1 - position], 1.0, number
+    return None

@@ -1,4 +1,4 @@
-"""Hazards of logits: an activation made them, or their softmax adds up over the examples."""
+"""Hazards of cross entropies: logits that an activation made, softmax over the examples, labels that do not add up."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_weights import linear_part
 from workloads.lifted.graph import TensorId
 
 #: Ops that take logits and compute a cross entropy from them.
@@ -24,6 +25,9 @@ _ACTIVATIONS = {
 _SOFTMAXES = ("Softmax", "LogSoftmax")
 #: Ops on the way from a product of rows and weights to its elements.
 _ROW_PASSES = ("Identity", "BiasAdd", "Add", "AddV2", "Cast")
+
+#: Labels of an example that add up to one within this are probabilities.
+_SUM_TOLERANCE = 1e-3
 
 
 def activated_logits(whole: WholeGraph) -> Iterator[Hazard]:
@@ -84,3 +88,35 @@ def _transposed_layer(whole: WholeGraph, softmax: str) -> str | None:
     while graph.type(weights) in ("Identity", "ReadVariableOp", "Enter", "Cast") and graph.inputs(weights):
         weights = graph.inputs(weights)[0].node
     return name if graph.type(weights) in op_types.VARIABLES else None
+
+
+def labels_that_do_not_add_up(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds one-hot labels of a softmax that are smoothed so that an example's do not add up to one; each sum once."""
+    seen: set[float] = set()
+    for name in whole.graph.nodes:
+        if name in whole.reach and whole.graph.type(name) == "SoftmaxCrossEntropyWithLogits":
+            total = _sum_of_labels(whole, _source(whole, whole.graph.inputs(name)[1]))
+            if total is not None and abs(total - 1) > _SUM_TOLERANCE and round(total, 3) not in seen:
+                seen.add(round(total, 3))
+                yield Hazard(
+                    "LABELS_DO_NOT_ADD_UP",
+                    name,
+                    f"the labels of each example that {name} takes add up to {total:.4g}, and not to 1",
+                    "keep it for parity; smoothing by s gives 1 - s + s / K to the class, and s / K to each other",
+                )
+
+
+def _sum_of_labels(whole: WholeGraph, name: str) -> float | None:
+    """The sum of an example's labels, of a one-hot code times a constant plus a constant; None for anything else."""
+    factor, addend = 1.0, 0.0
+    while whole.graph.type(name) != "OneHot":
+        found = linear_part(whole, name)
+        if found is None:
+            return None
+        name, own_factor, own_addend = found
+        factor, addend = factor * own_factor, addend + factor * own_addend
+    numbers = [whole.value(tensor.node) for tensor in whole.graph.inputs(name)[1:4]]
+    if None in numbers:
+        return None
+    depth, on, off = (float(number or 0.0) for number in numbers)
+    return factor * (on + (depth - 1) * off) + addend * depth

@@ -1,4 +1,4 @@
-"""Hazards of the towers' losses: divided by their number twice, or with other towers' terms in them."""
+"""Hazards of the weights of towers' losses: divided twice or by another number, or with other towers' terms in them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from legacy.saved.hazards.basics.linear_weights import linear_inputs, linear_weights
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.replication import is_averaged_twice
+from workloads.support.wording import counted
 
 #: Ops that half of a loss may be written for: 1/2 (y - p)^2.
 _SQUARES = ("Square", "SquaredDifference", "L2Loss", "Pow")
@@ -35,6 +36,31 @@ def losses_divided_twice(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
                     f"divide once; for parity keep both, or give an optimizer that does not normalize 1/{count} of the "
                     "learning rate",
                 )
+
+
+def sums_divided_by_another_count(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds train ops that divide the sum of N towers' gradients by a whole number that is not N."""
+    count = found.plan.towers
+    for phase in found.plan.phases if count > 1 else []:
+        rules = {e.writes[0] for e in phase.effects if op_types.is_apply(e.op)}
+        sums = [one for one in phase.combine if one.kind == "sum" and one.weight in rules and not one.affine]
+        sums = [one for one in sums if sum(map(len, one.parts)) == count and 0 < one.scale * phase.loss_scale < 1]
+        divisors = {one.weight: round(1 / (one.scale * phase.loss_scale)) for one in sums}
+        wrong = [
+            one
+            for one in sums
+            if divisors[one.weight] != count
+            and abs(one.scale * phase.loss_scale * divisors[one.weight] - 1) < TOLERANCE
+        ]
+        if wrong:
+            number = divisors[wrong[0].weight]
+            yield Hazard(
+                "GRADIENTS_DIVIDED_BY_ANOTHER_COUNT",
+                parse_tensor_name(wrong[0].tensor).node,
+                f"the sum of {count} towers' gradients of {counted(len(wrong), 'variable')} is divided by {number}: "
+                f"{phase.train_op} takes {count}/{number} of their mean",
+                "divide by the number of replicas; for parity keep the factor, or give it to the learning rate",
+            )
 
 
 def _has_a_factor_of_its_own(found: Analysis, loss: str, count: int) -> bool:

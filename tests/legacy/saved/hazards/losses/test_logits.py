@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.losses.logits import activated_logits, softmax_over_examples
+from legacy.saved.hazards.losses.logits import activated_logits, labels_that_do_not_add_up, softmax_over_examples
 from tests.legacy.saved.graphs import saved, traced
 from tests.legacy.saved.hazards.two_towers import hazards
 
@@ -80,3 +80,26 @@ def test_probabilities_that_add_up_over_the_examples_are_named():
 )
 def test_other_softmaxes_are_not_accused(old, new):
     assert hazards(softmax_over_examples, LAYER.replace(old, new)) == []
+
+
+@pytest.mark.parametrize(
+    "smoothed, total",
+    [
+        (lambda one_hot: one_hot(0.9, 0.05), None),
+        (lambda one_hot: one_hot(0.9, 0.1), "1.1"),  # K = 3: 0.9 + 2 * 0.1
+        (lambda one_hot: 0.9 * one_hot(1.0, 0.0) + 0.1 / 3.0, None),
+        (lambda one_hot: one_hot(1.0, 0.0) * 0.9 + 0.1 / 2.0, "1.05"),  # by the number of examples
+        (lambda one_hot: one_hot(1.0, 0.0) / 2.0, "0.5"),
+    ],
+)
+def test_smoothed_labels_that_do_not_add_up_to_one_are_named(smoothed, total):
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        logits = tf.matmul(v1.placeholder(tf.float32, [2, 4], "x"), w)
+        labels = smoothed(lambda on, off: tf.one_hot(v1.placeholder(tf.int32, [2], "y"), 3, on, off))
+        loss = tf.reduce_mean(v1.nn.softmax_cross_entropy_with_logits_v2(labels=labels, logits=logits))
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
+    found = [hazard.description for hazard in labels_that_do_not_add_up(whole)]
+    assert len(found) == (total is not None) and all(f"add up to {total}, and not to 1" in text for text in found)
