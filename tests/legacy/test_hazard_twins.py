@@ -36,6 +36,7 @@ def hazards(**traits):
         {"loss": "sum / global", "combine": "sum"},
         {"loss": "mean / towers", "combine": "sum"},
         {"loss": "half of squares"},
+        {"loss": "0.5 of magnitudes"},
         {"loss": "mean of two"},
         {"summaries": "each"},
         {"summaries": "rate"},

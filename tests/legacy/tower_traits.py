@@ -48,7 +48,7 @@ class _Program:
       rate: "constant", "decay", "decay unused", "set by hand" or "fed".
       labels: "split", "same", "unused" or "first part".
       images: "split" or "same".
-      loss: "mean", "mean / towers" (of magnitudes), "half of squares", "mean of two",
+      loss: "mean", "mean / towers" (of magnitudes), "half of squares", "0.5 of magnitudes", "mean of two",
         "growing" (with all losses before), "sum / batch", "sum / global", "sum / elements", "pixels" or "zero".
       summaries: "none", "each", "last", "rate" or "mean and last".
       statistics: "none", "each", "each, ordered", "first", "never run" or "with the loss".
@@ -149,6 +149,7 @@ class _Program:
             "mean": lambda: tf.reduce_mean(square),
             "growing": lambda: tf.reduce_mean(square),
             "mean / towers": lambda: tf.reduce_mean(tf.abs(hidden - y)) / float(TOWERS),
+            "0.5 of magnitudes": lambda: 0.5 * tf.reduce_mean(tf.abs(hidden - y)),
             "half of squares": lambda: tf.reduce_mean(square) / 2.0,
             "mean of two": lambda: (tf.reduce_mean(tf.abs(hidden - y)) + tf.reduce_mean(tf.nn.relu(hidden))) / 2.0,
             "sum / batch": lambda: total / float(BATCH),

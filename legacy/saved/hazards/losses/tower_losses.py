@@ -64,11 +64,11 @@ def sums_divided_by_another_count(whole: WholeGraph, found: Analysis) -> Iterato
 
 
 def _has_a_factor_of_its_own(found: Analysis, loss: str, count: int) -> bool:
-    """Whether a loss's factor of 1/N may have another meaning: a mean of N terms, or the half of a square."""
+    """Whether a loss's factor of 1/N may have another meaning: a mean of N terms, half of a square, a weight."""
     graph, data = found.cut.graph, found.context.data
     sums = [tensor.node for tensor in graph.inputs(loss) if graph.type(tensor.node) in op_types.ADDITIONS]
     terms = [tensor.node for name in sums for tensor in graph.inputs(name) if tensor.node in data]
-    if len(terms) == count:
+    if len(terms) == count or (count == 2 and graph.type(loss) == "Mul"):
         return True
     return count == 2 and any(graph.type(name) in _SQUARES and name in data for name in graph.ancestors([loss]))
 
