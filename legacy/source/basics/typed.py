@@ -107,7 +107,8 @@ class Typed:
             sources = [_source(tensor) for tensor in known]
             fetches = [source if ":" in source else source + ":0" for source in sources]
             values = session.run(import_graph(folding, fetches=fetches, subject="graph file"))
-        return {name: value for name, value in zip(small, values) if value.size <= MOST_FOLDED}
+        kept = [value.size <= MOST_FOLDED or not _is_open(tensor) for tensor, value in zip(known, values)]
+        return {name: value for name, value, keep in zip(small, values, kept) if keep}
 
 
 def _flat(tensor: str) -> str:

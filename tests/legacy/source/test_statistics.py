@@ -27,6 +27,7 @@ def policy(update, value):
         towers=2,
         variables=[Variable("moving", [], "float32", "statistic")],
         inputs=[Input("x", "float32", [4], "same", 0, ["x:0", "x:0"], "")],
+        noise=[],
     )
     phase = types.SimpleNamespace(
         effects=[Effect(update, "AssignSub", ["moving"], [value])],
