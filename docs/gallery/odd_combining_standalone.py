@@ -32,8 +32,8 @@ def tower_loss(scope, batch):
     x = tf.matmul(batch["replica0/m/Placeholder"], scope.get("m/dense/kernel", (4, 6)))
     x = tf.nn.softplus(tf.nn.bias_add(x, scope.get("m/dense/bias", (6,), ZEROS)))
     x = tf.matmul(x, scope.get("m/dense_1/kernel", (6, 1)))
-    x = tf.nn.bias_add(x, scope.get("m/dense_1/bias", (1,), ZEROS)) - batch["replica0/m/Placeholder_1"]
-    return tf.reduce_mean(tf.abs(x))
+    x = tf.abs(tf.nn.bias_add(x, scope.get("m/dense_1/bias", (1,), ZEROS)) - batch["replica0/m/Placeholder_1"])
+    return tf.reduce_mean(x)
 
 
 def train_step(scope, batch, variables, context):
