@@ -273,3 +273,13 @@ def numbered(name: str, taken: Collection[str]) -> str:
     """
     others = (f"{name}{number}" for number in itertools.count(2))
     return next(one for one in itertools.chain([name], others) if one not in taken)
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """Returns a name that is not taken: the given one, or with the first free number from 2.
+
+    >>> free_name("ADAM_WEIGHTS", ["ADAM_WEIGHTS", "ADAM_WEIGHTS_2"])
+    'ADAM_WEIGHTS_3'
+    """
+    numbered = (f"{name}_{number}" for number in itertools.count(2))
+    return next(found for found in itertools.chain([name], numbered) if found not in taken)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence
 
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.lines.naming import identifier
+from legacy.source.lines.naming import free_name, identifier
 from legacy.source.step.input_names import names_of_lift
 from legacy.source.step.model import Model, recover_model
 from legacy.source.step.statistics import find_states
@@ -96,7 +96,7 @@ def loss_function(plan: Plan, phase: Phase, others: Sequence[WrittenLoss]) -> st
       The name, which none of the others has.
     """
     name = "tower_loss" if len(plan.phases) == 1 else identifier(phase.train_op) + "_loss"
-    return _unused(name, [loss.function for loss in others])
+    return free_name(name, [loss.function for loss in others])
 
 
 def keep_proven(step: ImportedStep, prove: Callable[[ImportedStep], str]) -> ImportedStep:
@@ -122,11 +122,3 @@ def keep_proven(step: ImportedStep, prove: Callable[[ImportedStep], str]) -> Imp
     if not kept:
         raise Unwritten("\n".join(reasons))
     return ImportedStep(kept, reasons)
-
-
-def _unused(name: str, taken: Sequence[str]) -> str:
-    number = 2
-    unused = name
-    while unused in taken:
-        unused, number = f"{name}_{number}", number + 1
-    return unused

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Dict, NamedTuple, Sequence
 
 from legacy.source.basics.cut import example_sizes
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.lines.naming import identifier
+from legacy.source.lines.naming import free_name, identifier
 from workloads.lifted.made_up_data import BatchSize, made_up_shape
 from workloads.lifted.plan.settings import fed_learning_rates
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection
 
     from workloads.lifted.plan import Input, Plan
 
@@ -75,7 +75,7 @@ def input_names(plan: Plan) -> InputNames:
     rates = fed_learning_rates(plan)
     for entry in plan.inputs + plan.common:
         if entry.kind == "setting" and entry.name not in settings.values():
-            settings[_unused(_setting_name(entry.name, rates), settings)] = entry.name
+            settings[free_name(_setting_name(entry.name, rates), settings)] = entry.name
     others = [entry.name for entry in plan.noise]
     copied = [name for name, entry in inputs.items() if entry.is_copied]
     return InputNames(inputs, settings, {name: stream_name(name, others) for name in others}, copied)
@@ -112,9 +112,3 @@ def _setting_name(name: str, rates: Collection[str]) -> str:
     """
     word = identifier(name).upper()
     return "LEARNING_RATE" if name in rates and re.fullmatch(r"PLACEHOLDER(_?\d+)?", word) else word
-
-
-def _unused(name: str, taken: Mapping[str, Any]) -> str:
-    while name in taken:
-        name += "_"
-    return name

@@ -185,7 +185,7 @@ def _tower_of(graph: Graph, phase: Phase, effect: Effect, cuts: Sequence[set[str
     if len(towers) > 1:  # a split of one placeholder is in all towers' past: tell by the tensors themselves
         used = {tensor.name for node in before for tensor in graph.inputs(node)}
         towers = [number for number, own in enumerate(cuts) if own & used]
-    if not towers:  # all towers have the same data
+    if not towers:  # all towers have the same data, or random numbers alone
         rows = [[parse_tensor_name(name).node if name else "" for name in row] for row in phase.crossings]
         towers = [number for number in range(len(cuts)) if any(row[number] in before for row in rows)]
     return towers[0] if len(towers) == 1 else -1

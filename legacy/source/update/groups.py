@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING, Sequence
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
 
 
 def text_of_group(weights: Sequence[str], groups: Mapping[str, Sequence[str]]) -> str:
@@ -20,13 +19,3 @@ def text_of_group(weights: Sequence[str], groups: Mapping[str, Sequence[str]]) -
             return name
     everything = [weight for group in groups.values() for weight in group]
     return " + ".join(groups) if sorted(everything) == sorted(weights) else ""
-
-
-def free_name(name: str, taken: Collection[str]) -> str:
-    """Returns a name that is not taken: the given one, or with the first free number from 2.
-
-    >>> free_name("ADAM_WEIGHTS", ["ADAM_WEIGHTS", "ADAM_WEIGHTS_2"])
-    'ADAM_WEIGHTS_3'
-    """
-    numbered = (f"{name}_{number}" for number in itertools.count(2))
-    return next(found for found in itertools.chain([name], numbered) if found not in taken)

@@ -11,7 +11,7 @@ from legacy.saved.graph.imported import ImportedGraph
 from legacy.source.basics.expressions import Name
 from legacy.source.basics.rendering import literal_text
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.lines.naming import identifier
+from legacy.source.lines.naming import free_name, identifier
 from legacy.source.step.imported_step import WrittenLoss, loss_function
 from legacy.source.step.input_names import input_names
 from legacy.source.step.known_statistics import find_known
@@ -19,7 +19,6 @@ from legacy.source.step.learning import find_counter, find_counters
 from legacy.source.step.model import has_own_variables, recover_model
 from legacy.source.step.statistics import EACH_TOWER
 from legacy.source.step.towers import Towers
-from legacy.source.update.groups import free_name
 from legacy.source.update.lines import update_lines
 from legacy.source.update.loss_of_all import loss_of_all_lines
 from legacy.source.update.losses_of_others import find_minimized, with_rows
