@@ -139,7 +139,7 @@ def test_benchmark_times_the_old_graph_against_the_port(lifted, tmp_path):
             (["legacy.lift", "GRAPH", "--out=x", "--train_op=nothing"], "--train_op: got 'nothing'"),
             (["legacy.lift", "GRAPH", "--out=x", "--feed=nothing=1"], "--feed: got 'nothing', no such placeholder"),
             (["legacy.lift", "GRAPH", "--out=x", "--feed=is_training"], "expected placeholder=value"),
-            (["legacy.lift", "GRAPH", "--out=x", "--carry=nothing=y:0"], "--carry: got 'nothing', no such placeholder"),
+            (["legacy.lift", "GRAPH", "--out=x", "--carry=nothing=y:0"], "--carry: got 'nothing', no such tensor"),
             (["legacy.lift", "GRAPH", "--out=x", "--checkpoint=/no/such"], "checkpoint: cannot read '/no/such'"),
             (["legacy.inspect"], "argument: got [], expected GRAPH"),
             (["legacy.convert", "/no/such", "--out=x"], "checkpoint: cannot read '/no/such'"),
