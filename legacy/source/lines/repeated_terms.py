@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, List, NamedTuple, Sequence, Tuple
 from legacy.source.basics.expressions import Listing, Literal, Name, calls, replace
 from legacy.source.basics.rendering import expression_text, literal_text
 from legacy.source.lines.holes import Hole, skeleton, with_holes
+from legacy.source.lines.naming import free_name
 
 if TYPE_CHECKING:
     from typing import Collection
@@ -105,8 +106,7 @@ def _table(run: _Run, taken: Sequence[str]) -> Table:
     if len(run.varied) == 2:
         content = dict(rows) if all(isinstance(key, str) for key in keys) and len(set(keys)) == len(keys) else rows
     wanted = ("weight_decay" if len(run.varied) == 2 else "decayed") if penalties else "terms"
-    names = itertools.chain([wanted], (f"{wanted}_{number}" for number in itertools.count(2)))
-    return Table(next(name for name in names if name not in taken), content)
+    return Table(free_name(wanted, taken), content)
 
 
 def _generator(run: _Run, table: Table, as_tables: bool, whole: bool) -> Expression:

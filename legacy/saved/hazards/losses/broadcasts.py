@@ -8,6 +8,7 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.losses import differentiated
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.graph import Graph, TensorId
 from workloads.support.wording import counted
@@ -26,8 +27,6 @@ _ELEMENTWISE = (
     "Sub",
     "SquaredDifference",
 )
-#: Ops that hand the elements of their first input on.
-_PASSES = ("Cast", "ExpandDims", "Identity", "Reshape", "Squeeze", "StopGradient", "Transpose")
 #: Ops whose results are sizes, and no examples.
 _SIZES = ("Range", "Rank", "Shape", "ShapeN", "Size")
 
@@ -63,16 +62,10 @@ def _vector_and_column(graph: Graph, found: Analysis, name: str) -> tuple[Tensor
         if one is None or two is None or len(one) != 1 or len(two) != 2 or two[1] != 1 or 1 in (one[0], two[0]):
             continue
         alike = one[0] == two[0] or None in (one[0], two[0])
-        if alike and _source(graph, vector) != _source(graph, column) and _hold_examples(graph, vector, column):
+        sources = [source_of_elements(graph, tensor) for tensor in (vector, column)]
+        if alike and sources[0] != sources[1] and _hold_examples(graph, vector, column):
             return vector, column
     return None
-
-
-def _source(graph: Graph, tensor: TensorId) -> TensorId:
-    """The tensor whose elements a tensor holds, perhaps in another shape."""
-    while graph.type(tensor.node) in _PASSES and graph.inputs(tensor.node):
-        tensor = graph.inputs(tensor.node)[0]
-    return tensor
 
 
 def _hold_examples(graph: Graph, *tensors: TensorId) -> bool:

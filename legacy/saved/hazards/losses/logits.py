@@ -6,14 +6,12 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_part
-from workloads.lifted.graph import TensorId
 
 #: Ops that take logits and compute a cross entropy from them.
 _CROSS_ENTROPIES = ("SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits")
-#: Ops that hand the elements of their first input on.
-_PASSES = ("Identity", "Reshape", "Squeeze", "ExpandDims", "Transpose", "Cast", "StopGradient")
 #: {activation: what it makes of logits}.
 _ACTIVATIONS = {
     "Relu": "no logit is below zero, and classes whose logit is zero get no gradient",
@@ -36,7 +34,7 @@ def activated_logits(whole: WholeGraph) -> Iterator[Hazard]:
     for name in whole.graph.nodes:
         if name not in whole.reach or whole.graph.type(name) not in _CROSS_ENTROPIES:
             continue
-        source = _source(whole, whole.graph.inputs(name)[0])
+        source = source_of_elements(whole.graph, whole.graph.inputs(name)[0]).node
         kind = whole.graph.type(source)
         if kind in _ACTIVATIONS and kind not in seen:
             seen.add(kind)
@@ -46,13 +44,6 @@ def activated_logits(whole: WholeGraph) -> Iterator[Hazard]:
                 f"{name} takes what {source} ({kind}) gives for logits: {_ACTIVATIONS[kind]}",
                 "keep it for parity; in new code, give the loss what the activation is given",
             )
-
-
-def _source(whole: WholeGraph, tensor: TensorId) -> str:
-    """Returns the node whose elements a tensor holds, perhaps in another shape."""
-    while whole.graph.type(tensor.node) in _PASSES and whole.graph.inputs(tensor.node):
-        tensor = whole.graph.inputs(tensor.node)[0]
-    return tensor.node
 
 
 def softmax_over_examples(whole: WholeGraph) -> Iterator[Hazard]:
@@ -95,7 +86,7 @@ def labels_that_do_not_add_up(whole: WholeGraph) -> Iterator[Hazard]:
     seen: set[float] = set()
     for name in whole.graph.nodes:
         if name in whole.reach and whole.graph.type(name) == "SoftmaxCrossEntropyWithLogits":
-            total = _sum_of_labels(whole, _source(whole, whole.graph.inputs(name)[1]))
+            total = _sum_of_labels(whole, source_of_elements(whole.graph, whole.graph.inputs(name)[1]).node)
             if total is not None and abs(total - 1) > _SUM_TOLERANCE and round(total, 3) not in seen:
                 seen.add(round(total, 3))
                 yield Hazard(
