@@ -48,8 +48,8 @@ def tower_loss(scope, batch):
 class Scope:
     """A replica as its model sees it: `get` gives a variable's value; the first pass makes the variables."""
 
-    def __init__(self, values, step=0, replica=0):
-        self.values, self.step, self.replica, self.updates = values, step, replica, {}
+    def __init__(self, values):
+        self.values, self.updates = values, {}
 
     def get(self, name, shape, initializer=GLOROT, trainable=True):
         if name not in self.values:
@@ -87,7 +87,7 @@ class Trainer:
         rate = tf.compat.v1.train.piecewise_constant(
             step, [tf.constant(6, tf.int64), tf.constant(12, tf.int64)], [0.1, 0.05, 0.01]
         )
-        scope = Scope(values, step, replica)
+        scope = Scope(values)
         loss = tower_loss(scope, batch)
         gradients = tf.gradients(loss, [values[name] for name in self.weights], unconnected_gradients="zero")
         gradients = context.all_reduce(tf.distribute.ReduceOp.MEAN, gradients)

@@ -5,8 +5,8 @@ Recognised: GradientDescent, mean of the towers' gradients, no clipping.
 Loss, gradients and statistics of each tower have the old graph's bits on made-up numbers.
 
 In the old program:
-  * reads of global_step have no order with the update; here they come before it
-  * reads of conv1/weights, conv1/biases, local/weights have no order with the update; here they come after it
+  * reads have no order with the update; here those of global_step come before it, those of conv1/weights, conv1/biases,
+    local/weights after it
   * the schedule counts updates (global_step), each of 2 x 8 examples, and no constant of it is 2: if its steps were
     planned for one tower's batch, it decays 2 times too late
 """

@@ -5,8 +5,8 @@ Recognised: GradientDescent, mean of the towers' gradients, no clipping.
 Loss, gradients and statistics of each tower have the old graph's bits on made-up numbers.
 
 In the old program:
-  * reads of global_step have no order with the update; here they come before it
-  * reads of conv1/weights, conv1/biases, local/weights have no order with the update; here they come after it
+  * reads have no order with the update; here those of global_step come before it, those of conv1/weights, conv1/biases,
+    local/weights after it
   * the schedule counts updates (global_step), each of 2 x 8 examples, and no constant of it is 2: if its steps were
     planned for one tower's batch, it decays 2 times too late
 """
@@ -38,8 +38,8 @@ def tower_loss(scope, batch):
 class Scope:
     """A replica as its model sees it: `get` gives a variable's value; the first pass makes the variables."""
 
-    def __init__(self, values, step=0, replica=0):
-        self.values, self.step, self.replica = values, step, replica
+    def __init__(self, values):
+        self.values = values
 
     def get(self, name, shape=None, initializer=None, trainable=True):
         if name not in self.values:
@@ -70,7 +70,7 @@ class Trainer:
         values = {name: variable.read_value() for name, variable in local.items()}
         step = values[STEP]
         rate = tf.compat.v1.train.exponential_decay(0.1, step, 6, 0.5, staircase=True)
-        loss = tower_loss(Scope(values, step, replica), batch)
+        loss = tower_loss(Scope(values), batch)
         gradients = tf.gradients(loss, [values[name] for name in self.weights], unconnected_gradients="zero")
         gradients = context.all_reduce(tf.distribute.ReduceOp.MEAN, gradients)
         for name, gradient in zip(self.weights, gradients):  # with the kernel of 1.x's optimizer

@@ -7,7 +7,6 @@ Loss, gradients and statistics of each tower have the old graph's bits on made-u
 
 In the old program:
   * reads of discriminator/d2/kernel, discriminator/d2/bias have no order with the update; here they come before it
-  * and 2 more races of d_train, of the same kinds (--json)
   * d_train: 4 weights are clipped by value, at -0.5 and 0.5 besides their update: discriminator/d1/kernel,
     discriminator/d1/bias, discriminator/d2/kernel, discriminator/d2/bias
 """

@@ -64,8 +64,8 @@ TRAIN_OPS = [train_step]
 class Scope:
     """A replica as its model sees it: `get` gives a variable's value; the first pass makes the variables."""
 
-    def __init__(self, values, step=0, replica=0):
-        self.values, self.step, self.replica = values, step, replica
+    def __init__(self, values):
+        self.values = values
 
     def get(self, name, shape, initializer=GLOROT, trainable=True):
         if name not in self.values:
@@ -93,7 +93,7 @@ class Trainer:
         replica = int(tf.get_static_value(context.replica_id_in_sync_group))
         local = {n: self.strategy.experimental_local_results(v)[replica] for n, v in self.variables.items()}
         values = {name: variable.read_value() for name, variable in local.items()}
-        loss = train_op(Scope(values, values[STEP], replica), batch, local, context)
+        loss = train_op(Scope(values), batch, local, context)
         local[STEP].assign_add(1)
         return loss
 

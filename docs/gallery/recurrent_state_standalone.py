@@ -90,8 +90,8 @@ TRAIN_OPS = [train_step]
 class Scope:
     """A replica as its model sees it: `get` gives a variable's value; the first pass makes the variables."""
 
-    def __init__(self, values, step=0, replica=0):
-        self.values, self.step, self.replica, self.updates = values, step, replica, {}
+    def __init__(self, values, replica=0):
+        self.values, self.replica, self.updates = values, replica, {}
 
     def get(self, name, shape, initializer=GLOROT, trainable=True):
         if name not in self.values:
@@ -112,7 +112,7 @@ class Trainer:
             for name, (shape, start, dtype) in OTHERS.items():
                 self.variables[name] = tf.Variable(tf.fill(shape, tf.constant(start, dtype)), trainable=False)
             for replica in range(TOWERS):
-                tower_loss(Scope(self.variables, 0, replica), example)
+                tower_loss(Scope(self.variables, replica=replica), example)
             for weights, slots in SLOTS:
                 for name, (slot, start) in itertools.product(weights, slots.items()):
                     weight = self.variables[name]
@@ -128,7 +128,7 @@ class Trainer:
         replica = int(tf.get_static_value(context.replica_id_in_sync_group))
         local = {n: self.strategy.experimental_local_results(v)[replica] for n, v in self.variables.items()}
         values = {name: variable.read_value() for name, variable in local.items()}
-        loss = train_op(Scope(values, values[STEP], replica), batch, local, context)
+        loss = train_op(Scope(values, replica=replica), batch, local, context)
         local[STEP].assign_add(1)
         return loss
 

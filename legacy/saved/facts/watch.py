@@ -74,8 +74,7 @@ def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate
     for race in phase.races[:MOST_LISTED]:
         yield "race: " + race.text
     if len(phase.races) > MOST_LISTED:
-        more = counted(len(phase.races) - MOST_LISTED, "more race", "more races")
-        yield f"and {more} of {phase.train_op}, of the same kinds (--json)"
+        yield f"race: {len(phase.races) - MOST_LISTED} more of {phase.train_op}, of the same kinds (--json)"
     if not phase.losses:
         trained = [tower for tower, gradients in enumerate(phase.gradients) if gradients]
         unknown = "the gradient graph does not tell what is minimized"

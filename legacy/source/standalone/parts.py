@@ -1,4 +1,4 @@
-"""Parts of standalone programs that follow from their models: constants, inputs, scope, update of statistics."""
+"""Parts of standalone programs that follow from their models: constants and inputs."""
 
 from __future__ import annotations
 
@@ -6,21 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any, List, Mapping, Sequence
 
 from legacy.source.basics.cut import example_sizes
-from legacy.source.basics.expressions import Variable, leaves
 from legacy.source.basics.rendering import WIDTH, literal_text
-from legacy.source.standalone.text import (
-    ASKED_BY_NAME,
-    DEFAULT_INITIALIZER,
-    NOISE,
-    OF_REPLICA,
-    OF_TURNS,
-    REPLICAS,
-    SCOPE,
-    SCOPE_WITH_LATER_UPDATES,
-    SCOPE_WITH_UPDATES,
-    SEED,
-)
-from legacy.source.step.model import all_statements
+from legacy.source.standalone.scope import leaves_initializers_out
 from legacy.source.styles.workload_style import constant_lines
 
 if TYPE_CHECKING:
@@ -42,8 +29,6 @@ _NAMED = {
     "ZEROS": "ZEROS = tf.compat.v1.zeros_initializer()",
     "ONES": "ONES = tf.compat.v1.ones_initializer()",
 }
-#: A variable that is asked for again, by its name alone.
-_BY_NAME = re.compile(r'scope\.get\((f?"[^"]*"|\w+)\)')
 _GLOROT = "GLOROT = tf.compat.v1.glorot_uniform_initializer()"
 
 
@@ -72,42 +57,11 @@ def constants_of(
     """
     lines = list(dict.fromkeys(line for model in models for line in constant_lines(model, settings)))
     lines += [line for name, line in _NAMED.items() if re.search(rf"(?<![\w.]){name}\b", text)]
-    lines += [_GLOROT] if any(map(_leaves_initializers_out, models)) else []
+    lines += [_GLOROT] if any(map(leaves_initializers_out, models)) else []
     comment = "examples of all replicas together; replicas"
     comment += ", unless --replicas says otherwise" if any_number else ""
     lines.append(f"GLOBAL_BATCH, TOWERS = {plan.global_batch}, {plan.towers}  # {comment}")
     return lines + _inputs_lines(models[0])
-
-
-def scope_text(models: Sequence[Model], text: str, of_others: bool = False) -> str:
-    """Returns the text of the scope, with the functions that the models' text calls.
-
-    Args:
-      models: of the losses.
-      text: of their functions.
-      of_others: whether a replica runs the loss of another one.
-
-    Returns:
-      The text.
-    """
-    drawn = [function for name, function in NOISE.items() if f"scope.{name}(" in text]
-    scope = SCOPE_WITH_UPDATES if any(any(model.statistics.proposals) for model in models) else SCOPE
-    scope = SCOPE_WITH_LATER_UPDATES if any(model.statistics.changes_again for model in models) else scope
-    scope = scope.replace(*DEFAULT_INITIALIZER) if any(map(_leaves_initializers_out, models)) else scope
-    for old, new in ASKED_BY_NAME if _BY_NAME.search(text) else ():
-        scope = scope.replace(old, new)
-    scope += REPLICAS if "scope.replicas" in text else ""
-    scope += OF_REPLICA if of_others and drawn else ""
-    drawing = "".join([*drawn, SEED]) if drawn else ""
-    for old, new in OF_TURNS if re.search(r"\bturn=", text) else ():
-        drawing = drawing.replace(old, new)
-    return scope + drawing
-
-
-def _leaves_initializers_out(model: Model) -> bool:
-    """Returns whether a model asks for a variable without saying how it starts."""
-    asked = [leaf for statement in all_statements(model) for leaf in leaves(statement.expression)]
-    return any(isinstance(leaf, Variable) and not leaf.initializer for leaf in asked)
 
 
 def _inputs_lines(model: Model) -> List[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Dict, List, Sequence
 
 from legacy.source.basics.rendering import literal_text
@@ -16,12 +17,9 @@ from legacy.source.standalone.optimizer_text import (
     update_text,
     with_scope_of_slots,
 )
-from legacy.source.standalone.parts import (
-    constants_of,
-    in_tensorflows_words,
-    scope_text,
-)
-from legacy.source.standalone.text import MAIN, trainer_text, with_first_pass_in_graph
+from legacy.source.standalone.parts import constants_of, in_tensorflows_words
+from legacy.source.standalone.scope import ScopeText, scope_of
+from legacy.source.standalone.text import MAIN, trainer_text
 from legacy.source.styles.model_text import model_lines
 
 if TYPE_CHECKING:
@@ -48,9 +46,9 @@ def module_text(plan: Plan, step: TrainingStep, docstring: Sequence[str], settin
     constants.append(f"STEP = {literal_text(step.counter or 'global_step')}")
     constants += [f"ACCUMULATORS = {dict_text(accumulators_of(plan, optimizer))}"] if optimizer.accumulators() else []
     text = '"""' + "\n".join([*docstring, '"""', "", "import argparse", "", *_IMPORTS, "", *constants])
-    parts = [model, *_learning_rate_function(step), scope_text([step.model], model), _trainer(plan, step, model), MAIN]
-    text += "".join("\n\n\n" + part.rstrip("\n") for part in parts) + "\n"
-    return with_first_pass_in_graph(text, model)
+    scope = scope_of([step.model], model)
+    parts = [model, *_learning_rate_function(step), scope.text, _trainer(plan, step, model, scope), MAIN]
+    return text + "".join("\n\n\n" + part.rstrip("\n") for part in parts) + "\n"
 
 
 def _learning_rate_function(step: TrainingStep) -> List[str]:
@@ -62,15 +60,15 @@ def _learning_rate_function(step: TrainingStep) -> List[str]:
     return ["\n".join(function_lines("learning_rate(step)", doc, rate.statements, rate.recovery.shape, {}))]
 
 
-def _trainer(plan: Plan, step: TrainingStep, model: str) -> str:
+def _trainer(plan: Plan, step: TrainingStep, model: str, scope: ScopeText) -> str:
     """Returns the text of the class that trains."""
     optimizer, statistics = optimizer_of(step), step.model.statistics
     makers = [with_scope_of_slots(_MAKE_SLOTS, plan, step)] if optimizer.slots() else []
     makers += [_MAKE_ACCUMULATORS] if optimizer.accumulators() else []
     makers += [_MAKE_AVERAGES.format(name_of_averages(plan).text)] if step.average is not None else []
-    loss = ["loss = tower_loss(Scope(values, step, replica), batch)"]
+    loss = [f"loss = tower_loss({scope.of_values('step')}, batch)"]
     if any(statistics.proposals):
-        loss = ["scope = Scope(values, step, replica)", "loss = tower_loss(scope, batch)"]
+        loss = [f"scope = {scope.of_values('step')}", "loss = tower_loss(scope, batch)"]
     gradients = ["gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]"] if has_rows(model) else []
     gradients += _clip(step, "tower")
     gradients.append(f"gradients = context.all_reduce(tf.distribute.ReduceOp.{step.combine.upper()}, gradients)")
@@ -78,15 +76,20 @@ def _trainer(plan: Plan, step: TrainingStep, model: str) -> str:
     after = _ACCUMULATE if optimizer.accumulators() else ""
     after += statistics_text(step.model)
     dtype = next((variable.dtype for variable in plan.variables if variable.name == step.counter), "int64")
+    average = _average(plan, step)
+    uses_step = any(re.search(r"\bstep\b", line) for line in [rate_text(step), *loss, *average])
     update = _UPDATE.format(
-        step="values[STEP]" if dtype == "int64" else "tf.cast(values[STEP], tf.int64)",
+        step=_STEP.format("values[STEP]" if dtype == "int64" else "tf.cast(values[STEP], tf.int64)")
+        if uses_step
+        else "",
         rate=rate_text(step),
         loss="\n".join(_INSIDE + line for line in loss),
         gradients="\n".join(_INSIDE + line for line in gradients),
         update=with_scope_of_slots(update_text(plan, optimizer), plan, step),
-        after=after + "".join(_INSIDE + line + "\n" for line in _average(plan, step)),
+        after=after + "".join(_INSIDE + line + "\n" for line in average),
     )
-    return trainer_text(_MAKE.format(others="".join(makers), dtype=dtype), update, bool(step.counter))
+    make = _MAKE.format(first_pass=scope.first_pass("tower_loss"), others="".join(makers), dtype=dtype)
+    return trainer_text(make, update, bool(step.counter))
 
 
 def _clip(step: TrainingStep, where: str) -> List[str]:
@@ -114,13 +117,13 @@ def _average(plan: Plan, step: TrainingStep) -> List[str]:
 #: Begins a line of the step.
 _INSIDE = " " * 8
 _MAKE = """\
-            tower_loss(Scope(self.variables), example)
+            {first_pass}
             self.weights = [name for name, variable in self.variables.items() if variable.trainable]
 {others}            self.variables[STEP] = tf.Variable(0, dtype=tf.{dtype}, trainable=False)
 """
+_STEP = "        step = {}\n"
 _UPDATE = """\
-        step = {step}
-        rate = {rate}
+{step}        rate = {rate}
 {loss}
         gradients = tf.gradients(loss, [values[name] for name in self.weights], unconnected_gradients="zero")
 {gradients}

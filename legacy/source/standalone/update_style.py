@@ -16,12 +16,9 @@ from legacy.source.replica_step.tables import (
     update_variables,
 )
 from legacy.source.replica_step.train_op import train_op_text
-from legacy.source.standalone.parts import (
-    constants_of,
-    in_tensorflows_words,
-    scope_text,
-)
-from legacy.source.standalone.text import MAIN, trainer_text, with_first_pass_in_graph
+from legacy.source.standalone.parts import constants_of, in_tensorflows_words
+from legacy.source.standalone.scope import ScopeText, scope_of
+from legacy.source.standalone.text import MAIN, trainer_text
 from legacy.source.standalone.update_text import COUNT, GATHER, MAKE, MAKE_LOSS, MAKE_LOSS_OF_ALL, MAKE_SLOTS, RUN
 from legacy.source.step.imported_step import ImportedStep
 from legacy.source.step.statistics import EACH_TOWER
@@ -70,25 +67,27 @@ def module_text(
     parts = [functions, *updates]
     names = ", ".join(update.function for update in step.updates)
     parts += [*([GATHER] if step.gathers else []), f"TRAIN_OPS = [{names}]"]
-    parts += [
-        scope_text(models, functions, any(loss.with_others for loss in step.losses)),
-        _trainer_text(step, slots, owners),
-    ]
+    of_others = any(loss.with_others for loss in step.losses)
+    scope = scope_of(models, functions, "".join(updates), of_others)
+    parts += [scope.text, _trainer_text(step, scope, slots, owners)]
     parts.append(_main_text(not step.any_number, any(model.inputs for model in models)))
-    text += "".join("\n\n\n" + part.rstrip("\n") for part in parts) + "\n"
-    return with_first_pass_in_graph(text, functions)
+    return text + "".join("\n\n\n" + part.rstrip("\n") for part in parts) + "\n"
 
 
-def _trainer_text(step: WrittenStep, slots: Mapping[str, Mapping[str, Any]], owners: Mapping[str, int]) -> str:
+def _trainer_text(
+    step: WrittenStep, scope: ScopeText, slots: Mapping[str, Mapping[str, Any]], owners: Mapping[str, int]
+) -> str:
     losses = ""
     for loss in {loss.function: loss for loss in step.losses}.values():
-        make = MAKE_LOSS_OF_ALL if loss.model.statistics.policy == EACH_TOWER or loss.model.others else MAKE_LOSS
-        losses += make.format(function=loss.function)
+        of_all = loss.model.statistics.policy == EACH_TOWER or bool(loss.model.others)
+        make = MAKE_LOSS_OF_ALL if of_all else MAKE_LOSS
+        losses += make.format(first_pass=scope.first_pass(loss.function, "replica" if of_all else ""))
     whole = any("{}" in slot for own in slots.values() for slot in own)
     make_slots = MAKE_SLOTS.format(name="slot.format(name)" if whole else 'f"{name}/{slot}"') if slots else ""
     make = MAKE.format(losses=losses, slots=make_slots)
     owner = "OWNERS.get(n, 0)" if owners else "0"
-    return trainer_text(make, RUN + ("" if step.counter else COUNT), bool(step.counter), in_turn=True, owner=owner)
+    run = RUN.format(scope=scope.of_values("values[STEP]")) + ("" if step.counter else COUNT)
+    return trainer_text(make, run, bool(step.counter), in_turn=True, owner=owner)
 
 
 def _main_text(fixed: bool, has_inputs: bool) -> str:

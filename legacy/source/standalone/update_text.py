@@ -8,10 +8,10 @@ MAKE = """\
                 self.variables[name] = tf.Variable(tf.fill(shape, tf.constant(start, dtype)), trainable=False)
 {losses}{slots}"""
 #: The variables of a loss; of states that each replica has, those of all replicas.
-MAKE_LOSS = "            {function}(Scope(self.variables), example)\n"
+MAKE_LOSS = "            {first_pass}\n"
 MAKE_LOSS_OF_ALL = """\
             for replica in range(TOWERS):
-                {function}(Scope(self.variables, 0, replica), example)
+                {first_pass}
 """
 MAKE_SLOTS = """\
             for weights, slots in SLOTS:
@@ -20,7 +20,7 @@ MAKE_SLOTS = """\
                     value = tf.identity(weight) if start is None else tf.fill(weight.shape, start)
                     self.variables[{name}] = tf.Variable(value, trainable=False)
 """
-RUN = "        loss = train_op(Scope(values, values[STEP], replica), batch, local, context)\n"
+RUN = "        loss = train_op({scope}, batch, local, context)\n"
 COUNT = "        local[STEP].assign_add(1)\n"
 
 GATHER = '''def gather(context, value):

@@ -134,21 +134,27 @@ def _hazards(plan: Plan) -> List[str]:
 
 
 def _races(races: Sequence[Race]) -> List[str]:
-    """Returns lines about the races of a plan: one for all reads before an update, and one for all reads after one.
+    """Returns lines about the races of a plan: one for all reads, and one for each pair of updates.
 
     >>> from workloads.lifted.plan import Race
     >>> _races([Race("w", "update", "read", reader="read"), Race("v", "update", "read", reader="read")])
     ['reads of w, v have no order with the update; here they come after it']
+    >>> _races([Race("w", "update", "read", reader="read"), Race("step", "read", "add", reader="read")])
+    ['reads have no order with the update; here those of w come after it, those of step before it']
     """
     variables: Dict[str, Dict[str, None]] = {}
     for race in races:
         if race.reader is not None:
             variables.setdefault(race.read_is, {})[race.variable] = None
-    reads = [
-        f"reads of {_few(list(names))} have no order with the update; here they come {place} it"
-        for place, names in variables.items()
-    ]
-    return reads + [race.text for race in races if race.reader is None]
+    lines = []
+    if len(variables) == 1:
+        ((place, names),) = variables.items()
+        lines.append(f"reads of {_few(list(names))} have no order with the update; here they come {place} it")
+    elif variables:
+        (place, names), (other, others) = variables.items()
+        first, second = f"those of {_few(list(names))} come {place} it", f"those of {_few(list(others))} {other} it"
+        lines.append(f"reads have no order with the update; here {first}, {second}")
+    return lines + [race.text for race in races if race.reader is None]
 
 
 def _few(names: Sequence[str]) -> str:

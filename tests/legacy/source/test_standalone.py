@@ -12,6 +12,7 @@ from legacy.saved.lifting import LiftOptions, lift_graph
 from legacy.source.source import SourceOptions, source_of_analysis, write_source
 from legacy.source.standalone import text as standalone_text
 from legacy.source.standalone.optimizer_text import schedule_text
+from legacy.source.standalone.scope import scope_of
 from tests import old_programs
 from tests.legacy.gallery import SOURCES, source, source_path
 from tests.legacy.source import old_towers
@@ -133,9 +134,23 @@ def test_schedules_are_written_in_tensorflows_own_words():
 
 
 def test_the_text_that_all_programs_share_is_python():
-    scope, main = ast.parse(standalone_text.SCOPE), ast.parse(standalone_text.MAIN)
-    assert {node.name for node in scope.body if isinstance(node, ast.ClassDef)} >= {"Scope"}
+    main = ast.parse(standalone_text.MAIN)
     assert "main" in {node.name for node in main.body if isinstance(node, ast.FunctionDef)}
+
+
+@pytest.mark.parametrize(
+    "functions, update, attributes",
+    [
+        ("scope.get('w', (), ZEROS)", "", "self.values = values"),
+        ("scope.get('w', (), ZEROS)", "results[scope.replica]", "self.values, self.replica = values, replica"),
+        ("scope.normal('noise', [2])", "", "self.values, self.step, self.replica = values, step, replica"),
+    ],
+)
+def test_a_scope_has_the_attributes_that_its_program_uses(functions, update, attributes):
+    scope = scope_of([], functions, update)
+    ast.parse(scope.text)
+    assert f"        {attributes}\n" in scope.text
+    assert ("step" in scope.of_values("step")) == ("self.step" in attributes)
 
 
 def test_constants_of_the_optimizer_are_as_short_as_their_float32():

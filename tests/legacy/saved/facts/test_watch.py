@@ -120,7 +120,7 @@ def test_a_tower_that_applies_its_own_gradients_uncombined(towers, alone):
     assert found == (expected if alone else "combining not recognised, kept as written: w")
 
 
-@pytest.mark.parametrize("count, more", [(6, []), (7, ["and 1 more race of train, of the same kinds (--json)"])])
+@pytest.mark.parametrize("count, more", [(6, []), (7, ["race: 1 more of train, of the same kinds (--json)"])])
 def test_races_are_listed_up_to_a_number(count, more):
     races = [Race(f"v{number}", "read", "update", "read") for number in range(count)]
     assert warnings(races=races) == ["race: " + race.text for race in races[:6]] + more
