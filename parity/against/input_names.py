@@ -77,7 +77,7 @@ def _fits(entry: Input, spec: InputSpec) -> bool:
 
 def _difference(entry: Input, name: str, spec: InputSpec) -> str:
     """Returns how an input of the old graph cannot be the port's, or ""."""
-    if entry.kind != "batch" and not entry.is_copied:
+    if not entry.has_examples and not entry.is_copied:
         return f"{entry.name!r} is no batch of examples ({entry.kind}), which a workload's inputs are"
     if not _fits(entry, spec):
         return f"{name!r} is {spec.kind} {list(spec.shape)} and in the old graph {entry.dtype} {entry.shape}"

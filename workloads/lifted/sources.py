@@ -52,7 +52,7 @@ class LiftedSynthetic(Source):
         lift = as_lifted(job.workload)
         self._inputs: Dict[str, Input] = lift.inputs()
         self._rates = fed_learning_rates(lift.plan, lift.graph)
-        self.shared = [name for name, entry in self._inputs.items() if entry.kind == "same"]
+        self.shared = [name for name, entry in self._inputs.items() if entry.is_shared]
 
     def shards(self, step: int) -> list[Arrays]:
         shards = [self._shard(step, replica) for replica in range(self._job.replicas)]
@@ -68,7 +68,7 @@ class LiftedSynthetic(Source):
             if entry.name in self._settings:
                 shard[name] = np.array(self._settings[name]).astype(entry.dtype)
             elif not entry.sparse:
-                shared = entry.kind in ("same", "setting")
+                shared = entry.is_shared or entry.kind == "setting"
                 value = made_up_values(entry, size, self._generator(step, name, 0 if shared else replica))
                 shard[name] = np.asarray(value * LARGEST_RATE, value.dtype) if name in self._rates else value
         for name, parts in sparse_groups(list(self._inputs.values())).items():
@@ -233,4 +233,4 @@ class LiftedOwnData(LiftedData):
 
 def _rank_of_example(entry: Input) -> Optional[int]:
     """Returns the number of dimensions of one example of an input; None if it has no row for each example."""
-    return len(entry.shape) - 1 if entry.kind == "batch" and entry.shape and not entry.sparse else None
+    return len(entry.shape) - 1 if entry.has_examples and entry.shape and not entry.sparse else None

@@ -113,7 +113,8 @@ def _plan(context: Context, cut: cone.Cone, name: str, analysed: list[PhaseParts
     graph, imported, towers = context.graph, context.imported, context.towers
     matched = correspondence.find_correspondence(context, analysed)
     batch = inputs.batch_size(graph, imported, matched.rows)
-    describer = inputs.InputDescriber(graph, imported, cut.origins, batch)
+    shared = towers.count > 1 and not inputs.own_rows(imported, matched.rows)
+    describer = inputs.InputDescriber(graph, imported, cut.origins, batch, shared)
     own = describer.describe(matched.rows)
     common_rows = [[tensor] for tensor in matched.common]
     common = describer.describe(common_rows, common=True)

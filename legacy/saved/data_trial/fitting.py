@@ -203,7 +203,7 @@ class _Search:
 
 def _has_open_rows(entries: Sequence[Input]) -> bool:
     """Whether a batch has another open dimension: the first may be that of time, which other inputs have elsewhere."""
-    return any(entry.kind == "batch" and None in (entry.shape or [])[1:] for entry in entries)
+    return any(entry.has_examples and None in (entry.shape or [])[1:] for entry in entries)
 
 
 def _of_full_length(entries: Sequence[Input]) -> list[Input]:
@@ -213,7 +213,7 @@ def _of_full_length(entries: Sequence[Input]) -> list[Input]:
     """
     found = []
     for entry in _all_alike(entries):
-        is_number_of_example = len(entry.shape or []) == 1 and entry.kind == "batch" and not entry.sparse
+        is_number_of_example = len(entry.shape or []) == 1 and entry.has_examples and not entry.sparse
         if is_number_of_example:
             entry = _with_range(entry, OPEN, OPEN + 1)
         elif None in (entry.shape or [])[1:] and not entry.sparse:

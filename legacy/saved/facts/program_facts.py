@@ -156,7 +156,7 @@ class _ProgramFacts:
         """Returns the number of a tower's examples, or "any", with the number that the graph's own slices take."""
         if self._plan.batch is not None:
             return str(self._plan.batch)
-        if not any(entry.kind == "batch" for entry in self._plan.inputs):
+        if not any(entry.has_examples for entry in self._plan.inputs):
             return "-"  # examples that are constants, or inputs that no tower has a part of
         rows = [[parse_tensor_name(name) for name in entry.tensors] for entry in self._plan.inputs]
         imported = self._analysed.context.imported

@@ -41,7 +41,7 @@ def sentences(
         yield from _of_phase(analysed, phase, rates)
     if plan.differences:
         yield "the towers are not equal: see above; replicas run their own tower's graph"
-    same = [entry for entry in plan.inputs if entry.kind == "same" and plan.towers > 1]
+    same = [entry for entry in plan.inputs if entry.is_shared and plan.towers > 1]
     measured = [e for e in same if e.tensors and is_only_measured(analysed.graph, parse_tensor_name(e.tensors[0]))]
     if len(same) > len(measured):
         yield "every tower gets the same data: " + ", ".join(entry.name for entry in same if entry not in measured)
@@ -118,6 +118,8 @@ def _of_schedules(analysed: AnalysedStep, phase: Phase, rates: Sequence[Learning
     towers, batch = analysed.plan.towers, analysed.plan.batch
     if phase.combine and all(combine.kind == "kept as written" for combine in phase.combine):
         return  # towers that update alone: an update is not of all their examples
+    if any(entry.kind == "same batch" for entry in analysed.plan.inputs):
+        return  # an update is of one batch, as of one tower
     reported: set[str] = set()
     for rate in rates if towers > 1 else []:
         read = [v.name for v in analysed.plan.variables if v.name in rate.reads and analysed.is_counter(v.name)]

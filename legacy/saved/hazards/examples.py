@@ -84,7 +84,7 @@ def _divisor_of_sum(whole: WholeGraph, graph: Graph, name: str) -> tuple[int, st
 def same_batch(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     """Finds towers that all get the same examples, or the same of one input beside different ones of another."""
     towers, inputs = found.plan.towers, found.plan.inputs
-    same = [entry for entry in inputs if entry.kind == "same" and _holds_examples(found, entry)]
+    same = [entry for entry in inputs if entry.is_shared and _holds_examples(found, entry)]
     own = [entry for entry in inputs if entry.kind == "batch" and len(set(entry.tensors)) == len(entry.tensors)]
     if towers < 2 or not same:
         return
@@ -107,7 +107,7 @@ def _holds_examples(found: Analysis, entry: Input) -> bool:
     rows = entry.shape[0] if entry.shape else 0
     own = [other for other in found.plan.inputs if other.kind == "batch"]
     if not own:
-        return bool(entry.shape)
+        return entry.kind == "same batch" or bool(entry.sparse)
     batch = found.plan.batch
     return rows == batch if batch is None else rows in (batch, batch * found.plan.towers)
 

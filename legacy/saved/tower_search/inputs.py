@@ -23,12 +23,19 @@ class InputDescriber:
       imported: the same graph in TensorFlow.
       origins: {placeholder: (tensor that it replaces, op type)}; see `cone.Cone`.
       batch: number of a tower's examples, or None if it is open.
+      shared: whether all towers get the same batch, since none has an input of its own.
     """
 
     def __init__(
-        self, graph: Graph, imported: ImportedGraph, origins: Mapping[str, tuple[str, str]], batch: int | None
+        self,
+        graph: Graph,
+        imported: ImportedGraph,
+        origins: Mapping[str, tuple[str, str]],
+        batch: int | None,
+        shared: bool = False,
     ) -> None:
         self._graph, self._imported, self._origins, self._batch = graph, imported, origins, batch
+        self._shared = shared
         self._taken: set[str] = set()
 
     def describe(self, rows: Sequence[Sequence[TensorId]], common: bool = False) -> list[Input]:
@@ -58,7 +65,7 @@ class InputDescriber:
             name=source,
             dtype=dtype,
             shape=None if shape is None else list(shape),
-            kind=_kind(graph, imported, row, self._batch, common, bool(sparse)),
+            kind=self._kind(row, common, bool(sparse)),
             limit=bound(graph, imported, row[0]),
             tensors=[tensor_name(*tensor) for tensor in row],
             origin=origin,
@@ -66,9 +73,26 @@ class InputDescriber:
             low=int(is_integer and are_lengths(graph, imported, row[0])),
         )
 
+    def _kind(self, row: Sequence[TensorId], common: bool, is_sparse: bool) -> str:
+        """Returns `Input.kind`."""
+        graph, imported, tensor = self._graph, self._imported, row[0]
+        shape = imported.shape(*tensor)
+        if shape == () or (shape is None and not is_sparse and not is_array(graph, imported, tensor)):
+            return "setting"  # a placeholder without any shape is more likely a learning rate than a batch
+        has_rows_of_batch = shape is None or shape[0] in (None, self._batch)
+        if common or (len(row) > 1 and len(set(row)) == 1):
+            is_batch = self._shared and has_rows_of_batch and not common and not is_sparse
+            no_examples = is_batch and (is_only_measured(graph, tensor) or is_table(graph, imported, tensor))
+            return "same batch" if is_batch and not no_examples else "same"
+        if shape is not None and len(set(row)) == len(row) and is_table(graph, imported, tensor):
+            return "whole"
+        return "batch" if has_rows_of_batch else "whole"
+
 
 def batch_size(graph: Graph, imported: ImportedGraph, rows: Sequence[Sequence[TensorId]]) -> int | None:
     """Returns the first dimension that most inputs of a tower share; None if that is open, or if there is no input.
+
+    Where towers have no inputs of their own, those that all of them get tell it: their batch is the same.
 
     Args:
       graph: the subgraph that a step runs.
@@ -81,14 +105,26 @@ def batch_size(graph: Graph, imported: ImportedGraph, rows: Sequence[Sequence[Te
     sizes: collections.Counter[int | None] = collections.Counter()
     time_major: collections.Counter[int | None] = collections.Counter()
     sparse = sparse_parts(graph, imported, [row[0] for row in rows])
-    for row in rows:
+    for row in own_rows(imported, rows) or [row for row in rows if not is_only_measured(graph, row[0])]:
         shape = imported.shape(*row[0])
-        is_own = len(set(row)) == len(row)
-        if shape and is_own and row[0] not in sparse and not is_table(graph, imported, row[0]):
+        if shape and row[0] not in sparse and not is_table(graph, imported, row[0]):
             is_time = len(shape) > 1 and shape[0] is not None and shape[1] is None
             (time_major if is_time else sizes)[shape[0]] += 1
     sizes = sizes or time_major
     return sizes.most_common(1)[0][0] if sizes else None
+
+
+def own_rows(imported: ImportedGraph, rows: Sequence[Sequence[TensorId]]) -> list[Sequence[TensorId]]:
+    """Returns the inputs of which each tower has an array of its own.
+
+    Args:
+      imported: the graph in TensorFlow.
+      rows: for each input, its tensors, one a tower.
+
+    Returns:
+      Some of the rows.
+    """
+    return [row for row in rows if len(set(row)) == len(row) and imported.shape(*row[0]) != ()]
 
 
 def constant_part(graph: Graph, imported: ImportedGraph, row: Sequence[TensorId]) -> int | None:
@@ -151,22 +187,6 @@ def is_only_measured(graph: Graph, tensor: TensorId) -> bool:
     """Returns whether a tensor is used for its shape alone, as for the number of rows: its values do not matter."""
     uses = [graph.type(use.node) for use in graph.users(tensor.node) if use.output == tensor.output]
     return bool(uses) and set(uses) <= set(op_types.SHAPE_OPS)
-
-
-def _kind(
-    graph: Graph, imported: ImportedGraph, row: Sequence[TensorId], batch: int | None, common: bool, is_sparse: bool
-) -> str:
-    """Returns `Input.kind`: "setting", "same" (one tensor for all towers), "batch", or "whole"."""
-    shape = imported.shape(*row[0])
-    if shape == () or (shape is None and not is_sparse and not is_array(graph, imported, row[0])):
-        return "setting"  # a placeholder without any shape is more likely a learning rate than a batch
-    if common or (len(row) > 1 and len(set(row)) == 1):
-        return "same"
-    if shape is None:
-        return "batch"
-    if len(set(row)) == len(row) and is_table(graph, imported, row[0]):
-        return "whole"
-    return "batch" if shape[0] in (None, batch) else "whole"
 
 
 def _origin(

@@ -110,7 +110,7 @@ class Forward:
         shapes: Dict[str, Sequence[Optional[int]]] = {}
         for name, feed in self.cut.feeds.items():
             entry = self._inputs.get(str(feed.key)) if feed.kind == "cut" else None
-            if entry is not None and entry.kind == "batch" and (entry.shape or entry.example):
+            if entry is not None and entry.has_examples and (entry.shape or entry.example):
                 shapes[name] = [batch, *example_sizes(entry)]
             elif entry is not None and entry.is_copied:
                 shapes[name] = example_sizes(entry)

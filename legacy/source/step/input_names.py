@@ -61,7 +61,7 @@ def input_names(plan: Plan) -> InputNames:
             raise Unwritten(f"inputs: towers use all of {entry.origin!r}, or its size, and not only their parts of it")
         if entry.is_copied and _is_batch_of_all(plan, entry):
             raise Unwritten(f"inputs: {entry.name!r} is as long as a batch, and used whole, not shared out to towers")
-        if not (entry.kind == "batch" or entry.is_copied) or entry in plan.common:
+        if not (entry.has_examples or entry.is_copied) or entry in plan.common:
             raise Unwritten(f"inputs: {entry.name!r} is no batch of examples, which towers share out ({entry.kind})")
         if not entry.shape and not entry.example:
             raise Unwritten(f"inputs: the rank of {entry.name!r} is not known")

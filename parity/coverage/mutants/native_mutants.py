@@ -45,7 +45,9 @@ def native_mutants(
     yield from schedule_mutants(job, rate, boundaries)
     yield from update_mutants.optimizer_mutants(job)
     yield from update_mutants.left_out_mutants(trainable, _reason_of_unused(job, gradients))
-    yield from state_mutants.statistic_mutants(job, statistics, _reason_of_constant(job))
+    batch = source.shards(0)[0] if statistics else {}
+    same_batch = bool(batch) and state_mutants.is_same_batch(batch, source.shared)
+    yield from state_mutants.statistic_mutants(job, statistics, _reason_of_constant(job), same_batch)
     yield from state_mutants.average_mutants(job)
 
 

@@ -73,13 +73,16 @@ def _average_before(rule: MovingAverage) -> Effects:
     return effects
 
 
-def statistic_mutants(job: Job, names: Sequence[str], why_constant: Callable[[str], str]) -> Iterator[Mutant]:
+def statistic_mutants(
+    job: Job, names: Sequence[str], why_constant: Callable[[str], str], same_batch: bool = False
+) -> Iterator[Mutant]:
     """Makes the mutants of statistics: another replica's value, and another share of the batch in it.
 
     Args:
       job: the job.
       names: of the statistics.
       why_constant: returns the reason why a statistic keeps its value, or "".
+      same_batch: whether the source gives all replicas the same batch in every step.
 
     Yields:
       the mutants.
@@ -92,6 +95,8 @@ def statistic_mutants(job: Job, names: Sequence[str], why_constant: Callable[[st
     def why_any() -> str:
         if job.replicas == 1:
             return "one replica's proposal is the mean of all"
+        if same_batch:
+            return "all replicas get the same batch, as the old program's towers do"
         return why_constant(names[0]) if all(map(why_constant, names)) else ""
 
     hint = "all replicas propose the same values in every compared step"
@@ -145,8 +150,7 @@ def batch_mutants(
     Yields:
       the mutants.
     """
-    own = [value for name, value in shards(0)[0].items() if name not in shared]
-    if job.replicas > 1 and any(map(np.ndim, own)):  # all replicas get the same scalars
+    if job.replicas > 1 and not is_same_batch(shards(0)[0], shared):
         hint = "all replicas get the same batch"
         effects = _other_replicas(shards)
         yield Mutant(Choice.INPUT, "input of the replicas", "in another order", effects, lambda: hint)
@@ -156,6 +160,15 @@ def batch_mutants(
         if axis is not None:
             effects = _other_rows(name, shards, axis)
             yield Mutant(Choice.INPUT, f"input {name}", "rows in another order", effects, lambda: "all rows are equal")
+
+
+def is_same_batch(batch: Arrays, shared: Collection[str]) -> bool:
+    """Returns whether all replicas get the same batch: no array of it is a replica's own.
+
+    >>> is_same_batch({"x": np.ones(2), "rate": np.ones(())}, ["x"]), is_same_batch({"x": np.ones(2)}, [])
+    (True, False)
+    """
+    return not any(np.ndim(value) for name, value in batch.items() if name not in shared)
 
 
 def _other_replicas(shards: Callable[[int], Sequence[Arrays]]) -> Effects:

@@ -238,7 +238,7 @@ def test_the_same_batch_to_every_tower(tmp_path):
         return apply(tf.add_n(grads) / TOWERS)
 
     setup = lifted(build, tmp_path)
-    assert setup.job.workload.plan.inputs[0].kind == "same"
+    assert setup.job.workload.plan.inputs[0].kind == "same batch"
     assert setup.job.workload.plan.differences  # the second tower's loss counts twice
     assert_same(setup)
 

@@ -30,6 +30,7 @@ def entry(name="x", dtype="float32", shape=(None,), kind="batch", limit=0, **mor
         (entry(shape=(None, None)), (3, 6)),
         (entry(shape=(None, None, None, 3)), (3, 64, 64, 3)),
         (entry(shape=(None, 2), kind="same"), (6, 2)),
+        (entry(shape=(None, 2), kind="same batch"), (3, 2)),
         (entry(shape=None, kind="setting"), ()),
         (entry(shape=None, example=[None, 4]), (3, 4)),
         (entry(shape=(None, None), example=[None, 7]), (3, 7)),

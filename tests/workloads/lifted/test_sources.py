@@ -117,11 +117,14 @@ def test_the_first_batch_at_every_step(tmp_path):
     assert not new.fixed and new.shards(5)[1]["x"].tolist() != new.shards(0)[1]["x"].tolist()
 
 
-@pytest.mark.parametrize("kind, shape, expected", [("batch", [None, None], (2, 6)), ("same", [None, 3], (4, 3))])
+@pytest.mark.parametrize(
+    "kind, shape, expected",
+    [("batch", [None, None], (2, 6)), ("same", [None, 3], (4, 3)), ("same batch", [None, 3], (2, 3))],
+)
 def test_open_dimensions_are_the_batch_or_a_few(kind, shape, expected, tmp_path):
     shards = small_source(sources.LiftedSynthetic, tmp_path, kind=kind, shape=shape).shards(0)
     assert shards[0]["x"].shape == expected
-    assert np.array_equal(shards[0]["x"], shards[1]["x"]) is (kind == "same")
+    assert np.array_equal(shards[0]["x"], shards[1]["x"]) is (kind != "batch")
 
 
 def test_images_are_larger_where_the_graph_leaves_their_size_open(tmp_path):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from workloads.lifted.plan import Input
 
 SPARSE_PARTS = ("indices", "values", "shape")
-KINDS = ("batch", "whole", "same", "setting")
+KINDS = ("batch", "whole", "same batch", "same", "setting")
 ROLES = ("weight", "slot", "average", "statistic", "state")
 HOW = ("keyed", "seeded")
 COMBINES = ("mean", "sum", "concat", "kept as written")

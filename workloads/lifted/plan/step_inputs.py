@@ -20,8 +20,8 @@ class Input:
       name: key of these data in a batch.
       dtype: its name.
       shape: of one replica's share; None for dimensions that the graph leaves open, or if the rank is not known.
-      kind: "batch" or "whole" (cut along the first dimension; only a "batch" has as many rows as examples), "same"
-        (every tower gets all of it) or "setting" (a scalar).
+      kind: "batch" or "whole" (cut along the first dimension; only a "batch" has as many rows as examples),
+        "same batch" (all towers get the same examples), "same" (all towers get the same array) or "setting" (a scalar).
       limit: for integers, and floats that the graph takes as integers, the number that all must be below; 0 if the
         graph sets none.
       tensors: the tensors that it replaces, one for each tower; a single one if it is not a tower's.
@@ -44,6 +44,16 @@ class Input:
     low: int = dataclasses.field(default=0, metadata={OMIT_EMPTY: True})
     sparse: str = dataclasses.field(default="", metadata={OMIT_EMPTY: True})
     value: str = dataclasses.field(default="", metadata={OMIT_EMPTY: True})
+
+    @property
+    def has_examples(self) -> bool:
+        """Whether its rows are one replica's examples."""
+        return self.kind in ("batch", "same batch")
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether all replicas get the same array."""
+        return self.kind in ("same", "same batch")
 
     @property
     def is_copied(self) -> bool:

@@ -19,6 +19,7 @@ def entry(name, kind, *tensors, rows=4):
 
 
 IMAGES, OWN = entry("images", "same", "x:0"), entry("images", "batch", "x:0", "x:1")
+ALL = entry("images", "same batch", "x:0", "x:0")
 LABELS, TABLE = entry("labels", "batch", "y:0", "y:1"), entry("table", "same", "t:0", rows=100)
 
 
@@ -29,13 +30,13 @@ def analysis(*inputs, towers=2, use="Tanh", noise=()):
 
 
 def test_towers_that_get_the_same_batch():
-    (found,) = examples.same_batch(None, analysis(IMAGES))
+    (found,) = examples.same_batch(None, analysis(ALL, TABLE))
     assert (found.id, found.op) == ("SAME_BATCH", "images")
     assert found.description == "all 2 towers get the same batch: 2 times the work for one batch's gradient"
 
 
 def test_towers_that_distort_the_same_batch_at_random_do_no_work_twice():
-    (found,) = examples.same_batch(None, analysis(IMAGES, noise=["flip"]))
+    (found,) = examples.same_batch(None, analysis(ALL, noise=["flip"]))
     assert found.description == "all 2 towers get the same batch, for which each draws random numbers of its own"
 
 

@@ -23,9 +23,9 @@ IMPORTED = ImportedGraph(GRAPH)
 ORIGINS = {name: (f"queue/{name}:0", "QueueDequeue") for name in ("images", "labels", "table", "shift")}
 
 
-def described(*rows, batch=2, common=False):
+def described(*rows, batch=2, shared=False, common=False):
     rows = [[TensorId(*tensor) for tensor in row] for row in rows]
-    return InputDescriber(GRAPH, IMPORTED, ORIGINS, batch).describe(rows, common)
+    return InputDescriber(GRAPH, IMPORTED, ORIGINS, batch, shared).describe(rows, common)
 
 
 def test_an_input_is_named_after_its_only_placeholder():
@@ -55,6 +55,13 @@ def test_kinds_of_inputs():
 
     assert kind(("rate", 0)) == kind(("any_rank", 0)) == "setting"
     assert kind(("halves", 0), ("halves", 0)) == "same" and kind(("halves", 0), common=True) == "same"
+    assert (
+        kind(("halves", 0), ("halves", 0), shared=True)
+        == kind(("labels", 0), ("labels", 0), shared=True)
+        == "same batch"
+    )
+    assert kind(("halves", 0), ("halves", 0), shared=True, batch=4) == "same"
+    assert kind(("halves", 0), shared=True, common=True) == "same"
     assert kind(("halves", 0), batch=2) == "batch" and kind(("halves", 0), batch=4) == "whole"
 
 
@@ -65,7 +72,8 @@ def test_the_batch_size_is_the_first_dimension_that_most_own_inputs_share():
     halves, table = [("halves", 0), ("halves", 1)], [("table", 0)]
     assert size(halves, table, [("halves", 1)]) == 2
     assert size(table, table, halves) == 7
-    assert size([("halves", 0), ("halves", 0)], table) == 7  # one tensor for both towers is not their batch
+    assert size([("halves", 0), ("halves", 0)], table) == 7  # one tensor for both towers, and another for each
+    assert size([("halves", 0), ("halves", 0)], [("rate", 0)]) == 2
     assert size([("labels", 0)]) is None and size([("rate", 0)]) is None and size() is None
 
 

@@ -79,6 +79,14 @@ def test_a_statistic_that_the_model_only_reads_cannot_matter():
     assert all(harmless(state_mutants.statistic_mutants(dyadic_job(), ["scale"], constant.get)).values())
 
 
+def test_a_policy_cannot_matter_where_all_replicas_get_the_same_batch():
+    def why(same_batch):
+        mutants = state_mutants.statistic_mutants(dyadic_job(), ["mean"], changes_all, same_batch)
+        return harmless(mutants)["statistics"]
+
+    assert why(True) == "all replicas get the same batch, as the old program's towers do" and why(False) == ""
+
+
 def test_the_model_tells_which_statistics_it_changes():
     @dataclasses.dataclass(frozen=True)
     class Scaled(Dyadic):
