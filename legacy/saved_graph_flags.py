@@ -27,7 +27,8 @@ def define_graph_flags(flag_values: flags.FlagValues) -> None:
     flags.DEFINE_list(
         "feed",
         [],
-        "Constant values of placeholders, as placeholder=value,placeholder=value.",
+        "Constant values of placeholders, as placeholder=value,placeholder=value. Default of booleans: as in the "
+        "recording beside the graph.",
         flag_values=flag_values,
     )
     flags.DEFINE_enum(

@@ -15,6 +15,7 @@ from legacy.saved.facts.program_facts import description_fields, program_facts
 from legacy.saved.graph import graph_file
 from legacy.saved.graph.layout import as_requested
 from legacy.saved.runs.recorded_runs import ran_in_recording
+from legacy.saved.runs.recorded_switches import recorded_switches
 from workloads.lifted.folder import write_lift
 from workloads.lifted.plan.settings import keep_settings
 from workloads.support.errors import InputError
@@ -34,7 +35,8 @@ class LiftOptions:
     Attributes:
       train_op: names of the train ops, or empty for those of the recording beside the graph, or to find the one.
       beside: names of ops that each step ran beside the train op.
-      feed: {placeholder: text of its value} of settings that are the same in every step.
+      feed: {placeholder: text of its value} of settings that are the same in every step; booleans that it lacks are
+        those of the recording beside the graph, if there is one.
       carry: {fed tensor: tensor} of state that the program fetched and fed into the next step.
       allow_ops: types of unsafe ops that may stay in the graph.
       layout: "NHWC" to rewrite what is computed in NCHW; None leaves the graph as it is.
@@ -85,6 +87,7 @@ def lift_graph(
     report("reading " + path)
     saved = as_requested(graph_file.read_graph_file(path), options.layout)
     name = options.name or os.path.basename(path).partition(".")[0]
+    options = dataclasses.replace(options, feed={**recorded_switches(saved), **options.feed})
     if not options.train_op and not options.beside:
         ran = ran_in_recording(saved, options.feed)
         if ran.train_op:

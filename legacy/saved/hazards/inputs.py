@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph, is_scalar_placeholder
 from legacy.saved.graph import op_types
+from legacy.saved.graph.folding import TRAINING
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.graph import TensorId
 
@@ -232,6 +233,18 @@ def switches_off_by_default(whole: WholeGraph) -> Iterator[Hazard]:
                 f"{name} is false unless it is fed, and is taken as true: a program that trains without it drops "
                 "nothing, and normalizes by moving statistics",
                 f"feed it in training; for what a program did that never feeds it, --feed={name}=false",
+            )
+
+
+def switched_off(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds booleans such as is_training that are false, as they were fed or recorded, in a step that trains."""
+    for name, value in whole.settings.items():
+        if value is False and TRAINING.search(name):
+            yield Hazard(
+                "TRAINS_AS_IN_EVALUATION",
+                name,
+                f"{name} is false in the training step: dropout and normalization by it run as in evaluation",
+                "for parity leave it as it is; if it was forgotten, feed true in training",
             )
 
 

@@ -47,6 +47,7 @@ GRAPH_CHECKS = (
     logits.softmax_over_examples,
     logits.labels_that_do_not_add_up,
     inputs.switches_off_by_default,
+    inputs.switched_off,
 )
 #: Checks that need an analysis.
 ANALYSIS_CHECKS = (

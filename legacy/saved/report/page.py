@@ -20,6 +20,7 @@ from legacy.saved.graph.layout import as_requested
 from legacy.saved.hazards.search import find_hazards
 from legacy.saved.report.next_step import next_rows
 from legacy.saved.runs.recorded_runs import Ran, ran_in_recording
+from legacy.saved.runs.recorded_switches import recorded_switches
 from legacy.saved.runs.train_ops import TrainOpError
 from workloads.support.errors import InputError
 from workloads.support.wording import listed
@@ -64,7 +65,8 @@ def inspect_graph(
       path: the graph file.
       train_op: names of the train ops, or empty for those of the recording beside the graph, or to find the one; of
         several, the page assumes that they take turns.
-      feed: {placeholder: text of its value} of settings that are the same in every step.
+      feed: {placeholder: text of its value} of settings that are the same in every step; booleans that it lacks are
+        those of the recording beside the graph, if there is one.
       beside: names of ops that each step ran beside the train op.
       layout: "NHWC" to rewrite what is computed in NCHW; None leaves the graph as it is.
 
@@ -77,6 +79,8 @@ def inspect_graph(
       InputError: the file holds no graph, or one that cannot be analysed, has no hazards and trains nothing.
     """
     saved = as_requested(graph_file.read_graph_file(path), layout)
+    recorded = recorded_switches(saved)
+    feed = {**recorded, **(feed or {})}
 
     def analysed(ran: Ran) -> Analysis:
         return analyse.analyse_graph(saved, os.path.basename(path), ran.train_op, feed, beside=ran.beside)
@@ -89,7 +93,15 @@ def inspect_graph(
             found, ran, assumed = _with_likely_runs(analysed, ran_in_recording(saved, feed))
     except InputError as error:
         return _sections_without_analysis(saved, error)
-    sections: Sections = collections.OrderedDict([(ASSUMED, [{"what": assumed}])] if assumed else [])
+    assumptions = [assumed] if assumed else []
+    assumptions += [
+        f"{name} is {value}, as in the recording beside the graph; --feed={name}=... overrides that"
+        for name, value in recorded.items()
+        if feed[name] == value
+    ]
+    sections: Sections = collections.OrderedDict()
+    if assumptions:
+        sections[ASSUMED] = [{"what": text} for text in assumptions]
     sections.update(program_facts(saved, found))
     sections["hazards"] = find_hazards(saved, found)
     flags = [f"--train_op={','.join(ran.train_op)}"] if ran.train_op else []

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.inputs import switches_off_by_default, unused_targets
+from legacy.saved.hazards.inputs import switched_off, switches_off_by_default, unused_targets
 from tests.legacy.saved.graphs import graph_of, saved, traced
 
 v1 = tf.compat.v1
@@ -121,18 +121,36 @@ def test_unused_targets(text, expected):
     assert [hazard.description for hazard in unused_targets(whole)] == expected
 
 
-@pytest.mark.parametrize("default, is_off", [(False, True), (True, False), (None, False)])
-def test_a_switch_whose_default_is_false_is_named(default, is_off):
+def switched(name, default=None):
+    """A program whose loss depends on x if a boolean placeholder is true."""
+
     def build():
         w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
         x = v1.placeholder(tf.float32, [2], "x")
-        name = "is_training"
         switch = (
             v1.placeholder(tf.bool, [], name) if default is None else v1.placeholder_with_default(default, [], name)
         )
         loss = v1.cond(switch, lambda: tf.reduce_sum(w * x), lambda: tf.reduce_sum(w))
-        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+        return v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
 
-    graph = saved(traced(build), trainable_variables=["w"])
+    return build
+
+
+@pytest.mark.parametrize("default, is_off", [(False, True), (True, False), (None, False)])
+def test_a_switch_whose_default_is_false_is_named(default, is_off):
+    graph = saved(traced(switched("is_training", default)), trainable_variables=["w"])
     found = [hazard[:2] for hazard in switches_off_by_default(WholeGraph(graph, analyse_graph(graph, "small")))]
     assert found == ([("SWITCH_OFF_BY_DEFAULT", "is_training")] if is_off else [])
+
+
+@pytest.mark.parametrize("fed, hazards", [("false", [("TRAINS_AS_IN_EVALUATION", "is_training")]), ("true", [])])
+def test_a_training_step_whose_switch_is_off_is_named(fed, hazards):
+    graph = saved(traced(switched("is_training")), trainable_variables=["w"])
+    found = analyse_graph(graph, "small", feed={"is_training": fed})
+    assert [hazard[:2] for hazard in switched_off(WholeGraph(graph, found))] == hazards
+
+
+def test_a_switch_of_another_name_that_is_off_says_nothing_of_training():
+    graph = saved(traced(switched("use_x")), trainable_variables=["w"])
+    found = analyse_graph(graph, "small", feed={"use_x": "false"})
+    assert list(switched_off(WholeGraph(graph, found))) == []
