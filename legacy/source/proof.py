@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 import tensorflow as tf
@@ -16,7 +16,7 @@ from legacy.source.made_up_tower import ROWS, Tower, tower_data, value_of
 from legacy.source.old_tower import FACTOR, old_results
 from legacy.source.step.derivatives import SUM_OF_ROWS, weight_gradients
 from legacy.source.step.learning import find_counters
-from legacy.source.step.losses_of_weights import losses_of_weights
+from legacy.source.step.losses_of_weights import loss_scales, losses_of_weights
 from legacy.source.step.towers import parts_of_tower
 from legacy.towers.program import session_config
 from workloads.lifted.plan import indices_label
@@ -122,7 +122,8 @@ def compare_tower(
     parts = parts_of_tower(phase, tower.number)
     expected.update(zip(parts, old[len(old) - len(parts) :]))
     found.update(zip(parts, new[len(new) - len(parts) :]))
-    scale = phase.loss_scale if phase.shared_loss and not loss_of_all and not with_others else 1.0
+    scales = loss_scales(phase)
+    scale = scales[0] if len(set(scales)) == 1 and not loss_of_all and not with_others else 1.0
     found.update((name, np.asarray(found[name] * scale, np.float32)) for name in weights if scale != 1.0)
     of_statistics = old[1 + len(weights) :]
     rows = iter(of_statistics[len(tower.proposals) :])
@@ -205,11 +206,13 @@ def _new_results(
             (factor,) = v1.gradients(loss_of_all(*map(list, rows[:count])), [result])
         else:  # a loss may be a vector, whose sum is minimized
             factor = tf.fill(tf.shape(result), FACTOR if any(tower.phase.returns) else 1.0)
+        scales = loss_scales(tower.phase)
+        seeds = list(map(tf.constant, scales)) if len(set(scales)) > 1 else [factor, *([None] * len(parts))]
         if with_others is not None:
             whole = with_others(scopes[tower.number], [results[number] for number in sorted(results)])
-            shown = _gradients([whole], wanted, tensors, None)
+            shown = _gradients([whole], wanted, tensors, [None])
         else:
-            shown = _gradients([result, *parts], wanted, tensors, factor)
+            shown = _gradients([result, *parts], wanted, tensors, seeds)
         in_any_order, rows_in_loops = _adds_three_parts(session.graph), _adds_rows_in_loops(session.graph)
         computed = [result, *shown, *parts]
         changes = scopes[tower.number].changes
@@ -231,7 +234,10 @@ def _adds_rows_in_loops(graph: tf.Graph) -> bool:
 
 
 def _gradients(
-    results: Sequence[tf.Tensor], wanted: Mapping[str, WantedGradient], values: Mapping[str, tf.Tensor], factor: Any
+    results: Sequence[tf.Tensor],
+    wanted: Mapping[str, WantedGradient],
+    values: Mapping[str, tf.Tensor],
+    seeds: Sequence[Optional[tf.Tensor]],
 ) -> List[tf.Tensor]:
     """Returns gradients as a source has them: those of one loss are made together.
 
@@ -239,7 +245,7 @@ def _gradients(
       results: of the written function, the losses first.
       wanted: {weight: its gradient}.
       values: {weight: tensor}.
-      factor: derivative of what is minimized by the first loss.
+      seeds: for each result, the derivative of what is minimized by it; None is one.
 
     Returns:
       The gradients, in the order of `wanted`.
@@ -248,10 +254,9 @@ def _gradients(
     for numbers in sorted({one.losses for one in wanted.values()}):
         names = [name for name, one in wanted.items() if one.losses == numbers]
         given = [values[name] for name in names]
-        seeds = [None if number else factor for number in numbers]
-        ends = [results[number] for number in numbers]
+        ends, begun = [results[number] for number in numbers], [seeds[number] for number in numbers]
         with gradient_sums.added_in_order():
-            made = v1.gradients(ends, given, seeds, unconnected_gradients="zero")
+            made = v1.gradients(ends, given, begun, unconnected_gradients="zero")
         for name, gradient in zip(names, made):
             by_rows = wanted[name].rows and isinstance(gradient, tf.IndexedSlices)
             found[name] = gradient.values if by_rows else tf.convert_to_tensor(gradient)

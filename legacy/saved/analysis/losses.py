@@ -7,7 +7,7 @@ there the constant goes to the terms' gradient ops, and the loss is the node tha
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -31,10 +31,12 @@ class TowerLosses(NamedTuple):
     Attributes:
       main: one tensor a tower, in the towers' order; empty if the gradient graph does not tell every tower's.
       others: further rows of losses that are differentiated too, for some of the variables or besides.
+      weights: of terms of one loss of all towers, the weight of each row, the main one first; empty if all are equal.
     """
 
     main: list[TensorId]
     others: list[list[TensorId]]
+    weights: Sequence[float] = ()
 
     def nodes(self) -> set[str]:
         """Returns the names of all losses' nodes."""
@@ -55,17 +57,23 @@ def find_losses(graph: Graph, towers: Towers, members: Collection[str]) -> Tower
       The `TowerLosses`.
     """
     found: dict[int, list[TensorId]] = {tower: [] for tower in range(towers.count)}
+    weights: dict[TensorId, float] = {}
     for target in differentiated(graph, members):
         tower = towers.tower_of(target)
         if tower is not None:
             found[tower].append(without_zero(graph, TensorId(target, 0)))
         elif towers.is_shared(target):
-            terms = _terms_of_towers(graph, towers, target)
+            weights.update(term_weights(graph, towers, target))
+            terms = _terms_of_towers(towers, weights)
             terms = terms or {one: [tensor] for one, tensor in _nearest_of_towers(graph, towers, target).items()}
             for one, tensors in terms.items():
                 found[one] = found[one] or tensors
     rows = list(zip(*(list(dict.fromkeys(found[tower])) for tower in range(towers.count))))
-    return TowerLosses(list(rows[0]), [list(row) for row in rows[1:]]) if rows else TowerLosses([], [])
+    if not rows:
+        return TowerLosses([], [])
+    of_rows = [weights.get(row[0], 1.0) for row in rows]
+    is_alike = all(abs(weight - of_rows[0]) <= WEIGHT_TOLERANCE * abs(of_rows[0]) for weight in of_rows)
+    return TowerLosses(list(rows[0]), [list(row) for row in rows[1:]], [] if is_alike else of_rows)
 
 
 def differentiated(graph: Graph, members: Collection[str]) -> list[str]:
@@ -153,18 +161,18 @@ def _other_addends(graph: Graph, name: str, terms: Collection[str]) -> int:
     return others
 
 
-def _terms_of_towers(graph: Graph, towers: Towers, target: str) -> dict[int, list[TensorId]]:
-    """Returns {tower: its terms} of a sum to which every tower adds as many, all with one weight; else {}."""
+def _terms_of_towers(towers: Towers, weights: Mapping[TensorId, float]) -> dict[int, list[TensorId]]:
+    """Returns {tower: its terms} of a sum to which every tower adds as many, of the same weights in turn; else {}."""
     found: dict[int, list[TensorId]] = {tower: [] for tower in range(towers.count)}
-    weights = term_weights(graph, towers, target)
     for tensor in weights:
         tower = towers.tower_of(tensor.node)
         if tower is not None:
             found[tower].append(tensor)
-    counts = {len(own) for own in found.values()}
-    least, most = min(weights.values(), default=0.0), max(weights.values(), default=0.0)
-    alike = most - least <= WEIGHT_TOLERANCE * abs(most)
-    return found if len(counts) == 1 and 0 not in counts and alike else {}
+    rows = list(zip(*found.values()))
+    is_complete = bool(rows) and all(len(own) == len(rows) for own in found.values())
+    spreads = [[abs(weights[tensor] - weights[row[0]]) for tensor in row] for row in rows]
+    is_alike = all(max(spread) <= WEIGHT_TOLERANCE * abs(weights[row[0]]) for spread, row in zip(spreads, rows))
+    return found if is_complete and is_alike else {}
 
 
 def _nearest_of_towers(graph: Graph, towers: Towers, target: str) -> dict[int, TensorId]:

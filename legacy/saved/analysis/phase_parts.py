@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from legacy.saved.analysis.division.parts import StepParts
@@ -22,6 +23,7 @@ class PhaseParts(NamedTuple):
       divided: its towers, and what is computed once.
       effects: its update ops, in order.
       other_losses: further rows of the towers' losses.
+      loss_weights: see `TowerLosses.weights`.
       computed: nodes of the step's computation: those that depend on its data, and those of its losses.
       flow: paths from and to the update ops.
       elsewhere: for each other train op, the nodes that it runs.
@@ -34,6 +36,7 @@ class PhaseParts(NamedTuple):
     divided: StepParts
     effects: list[Effect]
     other_losses: list[list[TensorId]]
+    loss_weights: Sequence[float]
     computed: set[str]
     flow: StepFlow
     elsewhere: list[set[str]]

@@ -51,7 +51,9 @@ def analyse_phase(context: Context, target: str, others: Sequence[str] = ()) -> 
     step = LabelledStep(graph, imported, state, context.towers, members, order, found.main)
     divided = parts.divide_step(step)
     effects = describe_effects(graph, imported, state, order.effects)
-    return PhaseParts(target, members, order, found.main, divided, effects, found.others, computed, flow, elsewhere)
+    return PhaseParts(
+        target, members, order, found.main, divided, effects, found.others, found.weights, computed, flow, elsewhere
+    )
 
 
 def analyse_phases(context: Context, targets: Sequence[str]) -> list[PhaseParts]:
@@ -78,10 +80,11 @@ def phase_plan(context: Context, phase: PhaseParts, aliases: dict[str, str], var
     for entry in combine:
         context.record_signature(entry.tensor)
     shared = any(context.towers.is_shared(target) for target in losses.differentiated(graph, phase.members))
+    scale = _loss_scale(context, phase, cutter, combine)
     return Phase(
         train_op=phase.target,
         losses=context.names(phase.losses),
-        loss_scale=_loss_scale(context, phase, cutter, combine),
+        loss_scale=scale,
         shared_loss=shared,
         gradients=towers_gradients,
         raw=gradients.raw_gradients(context, towers_gradients),
@@ -99,6 +102,7 @@ def phase_plan(context: Context, phase: PhaseParts, aliases: dict[str, str], var
         races=order.races,
         members=len(phase.members),
         other_losses=[[tensor.name for tensor in row] for row in phase.other_losses],
+        other_scales=[scale * weight / phase.loss_weights[0] for weight in phase.loss_weights[1:]],
         sizes_alone=depend_on_sizes_alone(graph, set().union(*divided.returns), divided.early_crossings),
     )
 

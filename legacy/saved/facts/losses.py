@@ -15,11 +15,14 @@ def loss_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
     rows = []
     for phase in analysed.phases:
         for tensor in phase.losses[:1]:
-            text = "the loss of the first tower" + _factor_text(phase)
+            text = "the loss of the first tower" + _factor_text(phase, phase.loss_scale)
             if phase.shared_loss and analysed.imported.shape(*parse_tensor_name(tensor)) != ():
                 text = "the first tower's part of one loss that all towers' results make"
             terms = [(term, _term_text(analysed, term)) for term in _terms(analysed, parse_tensor_name(tensor)[0])]
-            others = [(row[0], "another loss of the first tower" + _factor_text(phase)) for row in phase.other_losses]
+            others = [
+                (row[0], "another loss of the first tower" + _factor_text(phase, scale))
+                for row, scale in zip(phase.other_losses, phase.scales_of_others)
+            ]
             found = [(tensor, text), *terms, *others, *_terms_of_other_weights(analysed, phase)]
             rows += [{"train op": phase.train_op, "term": name, "is": is_} for name, is_ in found]
         rows += [
@@ -33,13 +36,11 @@ def loss_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
     return rows
 
 
-def _factor_text(phase: Phase) -> str:
+def _factor_text(phase: Phase, scale: float) -> str:
     """The weight of a tower's loss in one loss of all towers, or the constant factor that the loss contains."""
-    if phase.loss_scale == 1:
+    if scale == 1:
         return ""
-    return (
-        f", counted {phase.loss_scale:g} times" if phase.shared_loss else f", with its factor of {phase.loss_scale:g}"
-    )
+    return f", counted {scale:g} times" if phase.shared_loss else f", with its factor of {scale:g}"
 
 
 def _terms_of_other_weights(analysed: AnalysedStep, phase: Phase) -> list[tuple[str, str]]:

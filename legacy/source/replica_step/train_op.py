@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, List
 
 import numpy as np
 
@@ -33,6 +33,32 @@ def _minimized(numbers: Sequence[int]) -> str:
     """
     names = ", ".join(map(loss_name, numbers))
     return f"[{names}]" if len(numbers) > 1 else names
+
+
+def _seed_lines(scales: Sequence[float]) -> List[str]:
+    """Returns the line that makes the derivatives which differentiation starts with: one for all losses, or a list.
+
+    >>> _seed_lines([0.5, 0.5]), _seed_lines([0.5, 0.25])
+    (['seed = tf.constant(0.5)'], ['seeds = [tf.constant(0.5), tf.constant(0.25)]'])
+    """
+    texts = [f"tf.constant({literal_text(np.float32(scale))})" for scale in scales]
+    if len(set(texts)) > 1:
+        return [f"seeds = [{', '.join(texts)}]"]
+    return [f"seed = {texts[0]}"] if texts else []
+
+
+def _seed(scales: Sequence[float], numbers: Sequence[int]) -> str:
+    """Returns the text of the argument that gives the seeds of some losses.
+
+    >>> _seed([0.5, 0.5], [0, 1]), _seed([0.5, 0.25], [0, 1]), _seed([0.5, 0.25], [1])
+    (', [seed] * 2', ', seeds', ', seeds[1]')
+    """
+    if len(set(map(np.float32, scales))) == 1:
+        return f", [seed] * {len(numbers)}" if len(numbers) > 1 else ", seed"
+    if len(numbers) == 1:
+        return f", seeds[{numbers[0]}]"
+    is_all = list(numbers) == list(range(len(scales)))
+    return ", seeds" if is_all else f", [{', '.join(f'seeds[{number}]' for number in numbers)}]"
 
 
 def train_op_text(update: WrittenUpdate, functions: str, style: str = "standalone") -> str:
@@ -67,11 +93,9 @@ def train_op_text(update: WrittenUpdate, functions: str, style: str = "standalon
         body.append(f"{', '.join([*losses, *update.factor.parts])} = {loss.function}(scope, batch)")
     body += [f"{part}s = gather(context, {part})" for part in update.factor.parts]
     body += textwrap.dedent("\n".join(update.factor.lines)).splitlines()
-    if path.scale != 1.0:
-        body.append(f"seed = tf.constant({literal_text(np.float32(path.scale))})")
+    body += _seed_lines(path.scales)
     for name, group, numbers in zip(minimized, update.groups, path.weights_of_losses()):
-        seed = ", seed" if path.scale != 1.0 else ", factor" if update.factor.lines else ""
-        seed = f", [seed] * {len(numbers)}" if path.scale != 1.0 and len(numbers) > 1 else seed
+        seed = _seed(path.scales, numbers) if path.scales else ", factor" if update.factor.lines else ""
         assign = "gradients += " if group != update.groups[0] else "gradients = "
         body.append(assign + DIFFERENTIATE[style].format(loss=name, group=group, seed=seed))
     if has_rows(functions) and path.rows:

@@ -15,10 +15,21 @@ if TYPE_CHECKING:
     from workloads.lifted.graph import Graph
     from workloads.lifted.plan import Phase, Plan
 
+#: Part of one by which a factor on the losses may differ from one.
+_NEAR_ONE = 1e-6
+
 
 def losses_of_tower(phase: Phase, tower: int) -> List[str]:
     """Returns the tensors of a tower's losses: the one that is reported, then the others."""
     return [row[tower] for row in [phase.losses, *phase.other_losses]]
+
+
+def loss_scales(phase: Phase) -> List[float]:
+    """Returns the factor on each of a tower's losses in one loss of all towers; empty if all are one."""
+    if not phase.shared_loss:
+        return []
+    scales = [phase.loss_scale, *phase.scales_of_others]
+    return scales if any(abs(scale - 1.0) > _NEAR_ONE for scale in scales) else []
 
 
 def with_minimized_losses(plan: Plan, graph: Graph) -> Plan:
@@ -39,7 +50,8 @@ def _with_minimized(plan: Plan, graph: Graph, phase: Phase) -> Phase:
         return phase
     used = {number for numbers in losses_of_weights(plan, graph, phase, 0).values() for number in numbers}
     others = [row for number, row in enumerate(phase.other_losses, 1) if number in used]
-    return dataclasses.replace(phase, other_losses=others)
+    scales = [scale for number, scale in enumerate(phase.other_scales, 1) if number in used]
+    return dataclasses.replace(phase, other_losses=others, other_scales=scales)
 
 
 def require_losses(phase: Phase) -> None:

@@ -11,16 +11,13 @@ from legacy.source.basics.unwritten import Unwritten
 from legacy.source.step.clipping import clipping_after, clipping_of_towers
 from legacy.source.step.derivatives import weight_gradients
 from legacy.source.step.learning import combining
-from legacy.source.step.losses_of_weights import losses_of_weights, require_losses
+from legacy.source.step.losses_of_weights import loss_scales, losses_of_weights, require_losses
 from workloads.lifted.plan import indices_label, is_indices_label, weight_of_label
 
 if TYPE_CHECKING:
     from workloads.lifted.graph import Graph
     from workloads.lifted.plan import Phase, Plan
     from workloads.numerics.clip_rule import Clip
-
-#: Part of one by which a factor on the losses may differ from one.
-_NEAR_ONE = 1e-6
 
 
 class GradientPath(NamedTuple):
@@ -32,7 +29,7 @@ class GradientPath(NamedTuple):
       combine: "mean" or "sum"; "" where the update gets the gradients of all towers.
       clip: what each tower does to its gradients, or None.
       clip_after: what is done to the combined gradients, or None.
-      scale: factor on the towers' losses before they are differentiated.
+      scales: factor on each of a tower's losses before it is differentiated; empty if all are one.
       tensors: {tensor of the old graph: expression} of what the update is given.
       losses: for each of `weights`, the numbers of the losses that its gradient is of; these rise.
     """
@@ -42,7 +39,7 @@ class GradientPath(NamedTuple):
     combine: str
     clip: Optional[Clip]
     clip_after: Optional[Clip]
-    scale: float
+    scales: Sequence[float]
     tensors: Dict[str, Name]
     losses: Sequence[Tuple[int, ...]] = ()
 
@@ -66,11 +63,11 @@ def find_path(plan: Plan, graph: Graph, phase: Phase) -> GradientPath:
       The way; where combining and clipping are not known, all towers' gradients before any clipping reach the update.
     """
     if not any(phase.gradients):
-        return GradientPath([], [], "sum", None, None, 1.0, {})  # it only changes variables
+        return GradientPath([], [], "sum", None, None, [], {})  # it only changes variables
     of_towers = [losses_of_weights(plan, graph, phase, tower) for tower in range(plan.towers)]
     numbers = {name: number for own in reversed(of_towers) for name, number in own.items()}
     path = _path(plan, graph, phase, numbers)
-    if phase.other_losses and path.scale != 1.0 and len(differentiated(graph, graph.ancestors([phase.train_op]))) > 1:
+    if phase.other_losses and path.scales and len(differentiated(graph, graph.ancestors([phase.train_op]))) > 1:
         raise Unwritten("loss: several are minimized, each made of all towers' losses")
     return path._replace(losses=[numbers[name] for name in path.weights])
 
@@ -80,14 +77,14 @@ def _path(plan: Plan, graph: Graph, phase: Phase, numbers: Mapping[str, Tuple[in
     weights = [variable.name for variable in plan.variables if variable.name in names]
     weights.sort(key=numbers.__getitem__)
     rows = [name for name in weights if indices_label(name) in names]
-    scale = phase.loss_scale if phase.shared_loss and abs(phase.loss_scale - 1.0) > _NEAR_ONE else 1.0
+    scales = loss_scales(phase)
     combined = {combine.weight: combine.tensor for combine in phase.combine}
     try:
         combine, clip = combining(plan, graph, phase), clipping_of_towers(plan, graph, phase)
         if rows or not set(weights) <= set(combined):
             raise Unwritten("gradients: not all are combined in a known way")
     except Unwritten:
-        return GradientPath(weights, rows, "", None, None, scale, _of_all_towers(plan, graph, phase))
+        return GradientPath(weights, rows, "", None, None, scales, _of_all_towers(plan, graph, phase))
     try:
         clip_after = clipping_after(plan, graph, phase)
     except Unwritten:
@@ -96,7 +93,7 @@ def _path(plan: Plan, graph: Graph, phase: Phase, numbers: Mapping[str, Tuple[in
     ends = {name: str(used.get(name) if clip_after else combined[name]) for name in weights}
     tensors = {tensor: Name(f"losses[{tower}]") for tower, tensor in enumerate(phase.losses)}
     tensors.update((ends[name], Name(f"gradients[{literal_text(name)}]")) for name in weights)
-    return GradientPath(weights, [], combine, clip, clip_after, scale, tensors)
+    return GradientPath(weights, [], combine, clip, clip_after, scales, tensors)
 
 
 def _of_all_towers(plan: Plan, graph: Graph, phase: Phase) -> Dict[str, Name]:

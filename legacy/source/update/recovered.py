@@ -189,7 +189,7 @@ def _update(
             raise
         towers = Towers(plan, graph, phase, known, initializers, counters, input_names(plan))
         phase, factor = _with_others(typed, graph, phase, effects, path, towers, name + "_with_others", reason)
-    path = path._replace(scale=1.0) if factor.of_all or factor.with_others else path
+    path = path._replace(scales=[]) if factor.of_all or factor.with_others else path
     model = recover_model(plan, graph, phase, known, initializers, counters, apart=True)
     loss = WrittenLoss(name, phase, model, factor.of_all, factor.with_others)
     given = {**factor.tensors, **path.tensors}

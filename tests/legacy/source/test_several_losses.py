@@ -1,5 +1,6 @@
 """Train ops that minimize several losses, each by weights of its own, as generator and discriminator have them."""
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -194,23 +195,50 @@ def test_a_loss_that_does_not_depend_on_a_weight_is_differentiated_with_the_othe
     assert differentiated_together(graph, ["data:0", "penalty:0"], apart) == apart
 
 
-def stages():
-    """One loss of all towers' stages, as pose networks have it: sums over what each stage of each tower is off."""
-    xs, w, w2 = split_batch(), weight("w", [3, 3]), weight("w2", [3, 3])
-    losses = []
+def stages(total):
+    """One loss of all towers' stages, as pose networks have it: `total` of what each stage of each tower is off."""
 
-    def tower(number):
-        first = tf.tanh(tf.matmul(xs[number], w))
-        second = tf.matmul(first, w2)
-        losses.extend(tf.nn.l2_loss(stage - xs[number]) for stage in (first, second))
+    def build():
+        xs, w, w2 = split_batch(), weight("w", [3, 3]), weight("w2", [3, 3])
+        losses = []
 
-    towers(tower)
-    return v1.train.AdamOptimizer(0.125).minimize(tf.reduce_sum(losses) / (TOWERS * BATCH), var_list=[w, w2])
+        def tower(number):
+            first = tf.tanh(tf.matmul(xs[number], w))
+            second = tf.matmul(first, w2)
+            losses.append([tf.nn.l2_loss(stage - xs[number]) for stage in (first, second)])
+
+        towers(tower)
+        return v1.train.AdamOptimizer(0.125).minimize(total(*zip(*losses)), var_list=[w, w2])
+
+    return build
+
+
+def mean_of_stages(first, second):
+    return tf.reduce_sum([first, second]) / (TOWERS * BATCH)
+
+
+def weighted_stages(first, second):
+    return tf.add_n(first) / 8.0 + 0.3 * (tf.add_n(second) / 8.0)
+
+
+@pytest.mark.parametrize("style", ["workload", "standalone"])
+def test_terms_of_different_weights_are_differentiated_with_their_weights(style, tmp_path):
+    setup = lifted(stages(weighted_stages), tmp_path)
+    (phase,) = setup.job.workload.plan.phases
+    assert phase.loss_scale == 0.125 and np.allclose(phase.other_scales, [0.0375])
+    source = source_of(setup, style)
+    assert "    seeds = [tf.constant(0.125), tf.constant(0.0375)]\n" in source.text
+    if style == "workload":
+        assert_port_verified(setup, tmp_path, source)
+        other = assert_port_verified(setup, tmp_path, source, changed=lambda text: text.replace("0.0375", "0.0376"))
+        assert not other.passed
+    else:
+        assert_trains_alike(setup, tmp_path, source)
 
 
 @pytest.mark.parametrize("style", ["workload", "standalone"])
 def test_the_terms_of_one_loss_of_all_towers_are_each_towers_losses(style, tmp_path):
-    setup = lifted(stages, tmp_path)
+    setup = lifted(stages(mean_of_stages), tmp_path)
     (phase,) = setup.job.workload.plan.phases
     assert [phase.losses, *phase.other_losses] == [
         [f"tower_{t}/{loss}:0" for t in (0, 1)] for loss in ("L2Loss", "L2Loss_1")

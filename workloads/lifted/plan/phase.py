@@ -105,6 +105,7 @@ class Phase:
       kept: for each tower, what the part after the return takes from the part before.
       members: number of nodes that the step runs.
       other_losses: further rows of losses that are differentiated too, one tensor for each tower.
+      other_scales: `loss_scale` of each row of `other_losses`; empty if it is that of `losses`.
       sizes_alone: whether `returns` depend on the sizes of the towers' results, and not on their values.
     """
 
@@ -130,7 +131,13 @@ class Phase:
     kept: List[List[str]] = dataclasses.field(default_factory=list)
     members: int = 0
     other_losses: List[List[str]] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
+    other_scales: List[float] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
     sizes_alone: bool = dataclasses.field(default=False, metadata={OMIT_EMPTY: True})
+
+    @property
+    def scales_of_others(self) -> List[float]:
+        """Factors on each row of `other_losses`."""
+        return self.other_scales or [self.loss_scale] * len(self.other_losses)
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> Phase:

@@ -126,6 +126,8 @@ class _Checks:
         named = [tensor for row in rows for tensor in row if tensor is not None]
         named += [tensor for tower in phase.gradients + phase.raw for tensor in tower.values()]
         yield from self._rows(where, phase.other_losses)
+        if len(phase.other_scales) not in (0, len(phase.other_losses)):
+            yield f"{where}: other_scales has {len(phase.other_scales)} numbers for {len(phase.other_losses)} losses"
         named += [tensor for row in phase.other_losses for tensor in row]
         named += phase.losses + list(phase.twins) + list(phase.twins.values()) + list(phase.state_crossings)
         yield from self._tensors(where, named)

@@ -92,18 +92,22 @@ def test_a_loss_of_all_towers_is_followed_back_to_theirs_and_weighted_by_its_der
 
 
 @pytest.mark.parametrize(
-    "total, has_rows",
+    "total, weights",
     [
-        (lambda first, second, w: tf.reduce_sum([*first, *second]) / 8.0, True),
-        (lambda first, second, w: tf.reduce_mean([first[0], second[0], first[1], second[1]]), True),
-        (lambda first, second, w: tf.add_n(first) / 2.0 + 0.5 * tf.add_n(second), True),
-        (lambda first, second, w: tf.add_n(first) / 2.0 + tf.reduce_mean(second) + tf.nn.l2_loss(w) * 0.1, True),
-        (lambda first, second, w: tf.add_n(first) / 2.0 + tf.square(first[0] * second[1]), False),  # not linear
-        (lambda first, second, w: tf.add_n(first) + tf.add_n(second) * 0.5, False),  # terms of different weights
-        (lambda first, second, w: tf.add_n(first) + second[1], False),  # one tower has more of them
+        (lambda first, second, w: tf.reduce_sum([*first, *second]) / 8.0, []),
+        (lambda first, second, w: tf.reduce_mean([first[0], second[0], first[1], second[1]]), []),
+        (lambda first, second, w: tf.add_n(first) / 2.0 + 0.5 * tf.add_n(second), []),
+        (lambda first, second, w: tf.add_n(first) / 2.0 + tf.reduce_mean(second) + tf.nn.l2_loss(w) * 0.1, []),
+        (lambda first, second, w: tf.add_n(first) / 2.0 + tf.add_n(second) * 0.25, [0.5, 0.25]),
+        (lambda first, second, w: tf.add_n(first) / 2.0 + tf.square(first[0] * second[1]), None),  # not linear
+        (
+            lambda first, second, w: tf.add_n([first[0], *first]) / 2.0 + tf.add_n(second) / 2.0,
+            None,
+        ),  # one counts twice
+        (lambda first, second, w: tf.add_n(first) + second[1], None),  # one tower has more of them
     ],
 )
-def test_the_terms_of_a_sum_over_all_towers_are_losses_of_theirs(total, has_rows):
+def test_the_terms_of_a_sum_over_all_towers_are_losses_of_theirs(total, weights):
     second = []
 
     def with_second(loss):
@@ -115,9 +119,9 @@ def test_the_terms_of_a_sum_over_all_towers_are_losses_of_theirs(total, has_rows
 
     context = Context(traced(towers_with(gradient, with_second)))
     found = losses.find_losses(context.graph, context.towers, context.graph.ancestors(["train"]))
-    if has_rows:
-        assert found.main == [("tower_0/loss", 0), ("tower_1/loss", 0)]
-    assert found.others == ([[("tower_0/second", 0), ("tower_1/second", 0)]] if has_rows else [])
+    if weights is not None:
+        assert found.main == [("tower_0/loss", 0), ("tower_1/loss", 0)] and list(found.weights) == weights
+    assert found.others == ([] if weights is None else [[("tower_0/second", 0), ("tower_1/second", 0)]])
 
 
 def test_a_loss_of_all_towers_that_cannot_be_run_with_made_up_losses_counts_once():

@@ -70,7 +70,7 @@ def test_a_loss_and_its_terms():
         (
             lambda first, second: tf.add_n(first) / 2.0 + tf.add_n(second) * 0.05,
             "0.5",
-            "term",
+            "loss",
             "0.05",
         ),
     ],

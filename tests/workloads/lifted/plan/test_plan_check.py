@@ -68,6 +68,7 @@ def changed(path, value):
         ("phases.0.losses", ["loss0:0", "x:x"], "names 'x:x', which is no tensor"),
         ("phases.0.gradients", [{"w": "g0:0"}], "has a row of 1"),
         ("phases.0.crossings", [["g0:0"]], "has a row of 1"),
+        ("phases.0.other_scales", [0.5], "other_scales has 1 numbers for 0 losses"),
         ("phases.0.combine.0.kind", "median", "is 'median', allowed: mean"),
         ("phases.0.combine.0.parts", [["g0:0"]], "has a row of 1"),
         ("phases.0.combine.0.tensor", "gone:0", "names 'gone:0'"),
