@@ -7,16 +7,18 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.copies import (
+    are_copies,
+    are_trained_by_all_towers,
+    readers_of_variable,
+    variables_of_some_towers,
+)
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from legacy.saved.hazards.missing_gradients import divided_text, stopped_text
 from legacy.saved.runs.accumulation import queued_gradients
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted, listed, plural
 
-#: Ops that hand on the value of a variable.
-READS = ("Identity", "ReadVariableOp", "Enter", "RefEnter", "Cast")
-#: Ops that use a variable, but do not compute with it.
-BOOKKEEPING = ("Assign", "AssignVariableOp", "SaveV2")
 #: Most variables that are listed: a program that leaves out one often leaves out many.
 MOST_VARIABLES = 8
 
@@ -117,20 +119,15 @@ def unshared_variables(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds variables that not all towers read, or that each tower has for itself."""
     if whole.count < 2:
         return
-    readers = {}
-    for variable in sorted(whole.trainable & set(whole.graph.nodes)):
-        forward = {name for name in _readers(whole, variable) if not is_gradient_op(name)}
-        readers[variable] = whole.towers_of(forward)
-    some = {name: towers for name, towers in readers.items() if towers and len(towers) < whole.count}
-    alone = collections.Counter(next(iter(towers)) for towers in some.values() if len(towers) == 1)
-    if len(alone) == whole.count and len(set(alone.values())) == 1 and len(some) == sum(alone.values()):
-        if _are_trained_by_all_towers(whole, some):
+    some = variables_of_some_towers(whole)
+    if are_copies(whole, some):
+        if are_trained_by_all_towers(whole, some):
             return  # copies of one model, each updated with all towers' gradients
         consequence = _stale_copies_text(whole, some) or ": the towers train separate models"
         yield Hazard(
             "VARIABLES_NOT_SHARED",
             next(iter(some)),
-            f"every tower has {counted(next(iter(alone.values())), 'variable')} of its own{consequence}",
+            f"every tower has {counted(len(some) // whole.count, 'variable')} of its own{consequence}",
             "one set of mirrored variables made in strategy.scope(); decide which tower's values to keep",
         )
         return
@@ -158,7 +155,9 @@ def unshared_values(whole: WholeGraph) -> Iterator[Hazard]:
     read: dict[int, list[str]] = collections.defaultdict(list)
     for name in sorted(whole.members - whole.trainable - changed):
         if whole.graph.type(name) in op_types.VARIABLES and whole.is_scalar(name):
-            readers = {user for user in _readers(whole, name) if user in whole.members and not is_gradient_op(user)}
+            readers = {
+                user for user in readers_of_variable(whole, name) if user in whole.members and not is_gradient_op(user)
+            }
             towers = whole.towers_of(readers)
             if len(towers) == 1:
                 read[towers.pop()].append(name)
@@ -174,15 +173,6 @@ def unshared_values(whole: WholeGraph) -> Iterator[Hazard]:
         )
 
 
-def _are_trained_by_all_towers(whole: WholeGraph, variables: Collection[str]) -> bool:
-    """Whether each of some variables is updated, with the gradients of every tower."""
-    labels = {name: 1 << tower for name, tower in whole.labels.items() if is_gradient_op(name)}
-    arriving = whole.graph.flow(whole.graph.order(whole.reach), labels, controls=False)
-    updates = [apply for apply in whole.applies if whole.variable_of(apply) in variables]
-    complete = all(arriving.get(apply, 0) == (1 << whole.count) - 1 for apply in updates)
-    return complete and {whole.variable_of(apply) for apply in updates} == set(variables)
-
-
 def _stale_copies_text(whole: WholeGraph, owners: Mapping[str, Collection[int]]) -> str:
     """The rest of a sentence on copies of one model of which the step trains one tower's, with all towers' gradients.
 
@@ -196,7 +186,7 @@ def _stale_copies_text(whole: WholeGraph, owners: Mapping[str, Collection[int]])
     changed = {variable for name, variable in whole.writes.items() if name in whole.members}
     trained, idle = [name for name in owners if name in changed], [name for name in owners if name not in changed]
     trainers = {tower for name in trained for tower in owners[name]}
-    if not idle or len(trainers) != 1 or not _are_trained_by_all_towers(whole, trained):
+    if not idle or len(trainers) != 1 or not are_trained_by_all_towers(whole, trained):
         return ""
     others = {tower for name in idle for tower in owners[name]}
     setters = [name for name, variable in whole.writes.items() if variable in idle]
@@ -207,14 +197,3 @@ def _stale_copies_text(whole: WholeGraph, owners: Mapping[str, Collection[int]])
         f", and the step trains those of {listed_towers(trainers)} alone, with all towers' gradients: "
         f"{listed_towers(others)} {plural(len(others), 'computes', 'compute')} gradients from copies that {who}"
     )
-
-
-def _readers(whole: WholeGraph, variable: str) -> set[str]:
-    """Nodes that compute with a variable, found through what only hands its value on."""
-    todo = [variable]
-    seen: set[str] = set()
-    while todo:
-        users = {user for user, _, _ in whole.graph.users(todo.pop())} - seen
-        seen |= users
-        todo += [user for user in users if whole.graph.type(user) in READS]
-    return {name for name in seen if whole.graph.type(name) not in BOOKKEEPING}

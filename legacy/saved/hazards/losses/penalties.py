@@ -14,6 +14,7 @@ from typing import NamedTuple
 from legacy.saved.analysis import losses
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.copies import copies_of_one_model
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import (
     COPIES,
@@ -61,10 +62,8 @@ def regularization(whole: WholeGraph, found: Analysis | None = None) -> Iterator
     weights = _weights_by_target(whole, _targets(whole, found))
     towers = _towers_of_targets(whole, list(weights))
     reached = whole.graph.ancestors(list(weights), controls=False)
-    groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[Penalty]] = collections.OrderedDict()
-    for penalty in penalties:
-        groups.setdefault((penalty.variables, penalty.kind), []).append(penalty)
-    lost = [entries for entries in groups.values() if not any(entry.op in reached for entry in entries)]
+    groups = _corresponding(whole, penalties)
+    lost = [entries for entries in groups if not any(entry.op in reached for entry in entries)]
     lost = [entries for entries in lost if any(_is_meant_for_a_loss(whole, entry.op) for entry in entries)]
     if lost and not any(penalty.op in reached for penalty in penalties):
         count = sum(len(entries) for entries in lost)
@@ -75,7 +74,23 @@ def regularization(whole: WholeGraph, found: Analysis | None = None) -> Iterator
             f"contains {plural(count, 'it', 'them')}",
             "leave them out for parity, or add them and say so",
         )
-    yield from _miscounted(whole, found, list(groups.values()), list(zip(towers, weights.values())))
+    yield from _miscounted(whole, found, groups, list(zip(towers, weights.values())))
+
+
+def _corresponding(whole: WholeGraph, penalties: list[Penalty]) -> list[list[Penalty]]:
+    """The terms of the same variables and kind together; so are those of the towers' copies of one model, in order."""
+    owners = copies_of_one_model(whole)
+    numbers: collections.Counter[tuple[int | None, tuple[str, ...]]] = collections.Counter()
+    groups: dict[object, list[Penalty]] = collections.OrderedDict()
+    for penalty in penalties:
+        key: object = (penalty.variables, penalty.kind)
+        towers = {owners.get(name) for name in penalty.variables}
+        if len(towers) == 1 and None not in towers:
+            copy = (next(iter(towers)), penalty.kind)
+            key = (numbers[copy], penalty.kind)
+            numbers[copy] += 1
+        groups.setdefault(key, []).append(penalty)
+    return list(groups.values())
 
 
 def _penalties(whole: WholeGraph) -> list[Penalty]:

@@ -36,8 +36,9 @@ PENALTY = """
     """
 
 
-def found(text):
-    whole = WholeGraph(saved(graph_of(text, scale={"value": np.array(0.5, np.float32)}), trainable_variables=["w"]))
+def found(text, trainable=("w",)):
+    graph = graph_of(text, scale={"value": np.array(0.5, np.float32)})
+    whole = WholeGraph(saved(graph, trainable_variables=list(trainable)))
     return [(hazard.id, hazard.op, hazard.description) for hazard in regularization(whole)]
 
 
@@ -55,6 +56,23 @@ def test_a_penalty_of_one_tower():
     ((name, op, text),) = found(PENALTY.replace("AddN(tower_0/l2, tower_0/data)", "AddN(tower_0/data, tower_0/data)"))
     assert (name, op) == ("REGULARIZATION_ONCE", "tower_0/l2")
     assert "1 variable (w): terms in each tower's loss: 0, 1; averaged over 2 towers it counts 0.5 times" in text
+
+
+def test_penalties_of_the_towers_copies_of_a_model_are_one_term():
+    """Each tower has weights of its own, which all towers' gradients update: together the copies have one penalty."""
+    first, second = PENALTY.index("    tower_0/l2"), PENALTY.index("    tower_1/l2")
+    text = PENALTY[:first].replace("w = ", "w0 = VariableV2()\n    w1 = ")
+    text += PENALTY[first:second].replace("w)", "w0)") + PENALTY[second:].replace("w)", "w1)")
+    text = text.replace("tower_0/l2_grad/mul = Mul(w,", "tower_0/l2_grad/mul = Mul(w0,")
+    text = text.replace("tower_1/l2_grad/mul = Mul(w,", "tower_1/l2_grad/mul = Mul(w1,")
+    text = text.replace(
+        "train = ApplyGradientDescent(w,",
+        "other = ApplyGradientDescent(w0, scale, sum)\n    train = ApplyGradientDescent(w1,",
+    )
+    assert found(text, ["w0", "w1"]) == []
+    alone = text.replace("AddN(tower_1/l2, tower_1/data)", "AddN(tower_1/data, tower_1/data)")
+    ((_, _, description),) = found(alone, ["w0", "w1"])
+    assert "1 variable (w0): terms in each tower's loss: 1, 0; averaged over 2 towers" in description
 
 
 def test_penalties_that_are_repeated_in_each_tower_are_counted_in_terms():

@@ -1,0 +1,57 @@
+"""Copies of one model: the variables that each tower has for itself, and the towers that read a variable."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Collection, Mapping
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+#: Ops that hand on the value of a variable.
+READS = ("Identity", "ReadVariableOp", "Enter", "RefEnter", "Cast")
+#: Ops that use a variable, but do not compute with it.
+BOOKKEEPING = ("Assign", "AssignVariableOp", "SaveV2")
+
+
+def copies_of_one_model(whole: WholeGraph) -> dict[str, int]:
+    """Returns {variable: its tower} where each tower trains a copy of the model, with all towers' gradients."""
+    some = variables_of_some_towers(whole) if whole.count > 1 else {}
+    if not some or not are_copies(whole, some) or not are_trained_by_all_towers(whole, some):
+        return {}
+    return {name: next(iter(towers)) for name, towers in some.items()}
+
+
+def variables_of_some_towers(whole: WholeGraph) -> dict[str, set[int]]:
+    """{trainable variable: the towers whose forward passes read it}, for those that not all towers read."""
+    readers = {}
+    for variable in sorted(whole.trainable & set(whole.graph.nodes)):
+        forward = {name for name in readers_of_variable(whole, variable) if not is_gradient_op(name)}
+        readers[variable] = whole.towers_of(forward)
+    return {name: towers for name, towers in readers.items() if towers and len(towers) < whole.count}
+
+
+def are_copies(whole: WholeGraph, owners: Mapping[str, Collection[int]]) -> bool:
+    """Whether some variables belong to one tower each, and equally many to each tower."""
+    alone = collections.Counter(next(iter(towers)) for towers in owners.values() if len(towers) == 1)
+    return len(alone) == whole.count and len(set(alone.values())) == 1 and len(owners) == sum(alone.values())
+
+
+def are_trained_by_all_towers(whole: WholeGraph, variables: Collection[str]) -> bool:
+    """Whether each of some variables is updated, with the gradients of every tower."""
+    labels = {name: 1 << tower for name, tower in whole.labels.items() if is_gradient_op(name)}
+    arriving = whole.graph.flow(whole.graph.order(whole.reach), labels, controls=False)
+    updates = [apply for apply in whole.applies if whole.variable_of(apply) in variables]
+    complete = all(arriving.get(apply, 0) == (1 << whole.count) - 1 for apply in updates)
+    return complete and {whole.variable_of(apply) for apply in updates} == set(variables)
+
+
+def readers_of_variable(whole: WholeGraph, variable: str) -> set[str]:
+    """Nodes that compute with a variable, found through what only hands its value on."""
+    todo = [variable]
+    seen: set[str] = set()
+    while todo:
+        users = {user for user, _, _ in whole.graph.users(todo.pop())} - seen
+        seen |= users
+        todo += [user for user in users if whole.graph.type(user) in READS]
+    return {name for name in seen if whole.graph.type(name) not in BOOKKEEPING}
