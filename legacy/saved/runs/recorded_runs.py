@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from legacy.saved.graph import folding
+from legacy.saved.graph.assignments import variable_of
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.graph.trained import trained_variables
 from legacy.saved.runs.beside import assigns_from_itself, never_run
@@ -49,8 +50,8 @@ def ran_in_recording(saved: SavedGraph, feed: Mapping[str, str] | None = None) -
       feed: {placeholder: text of its value} of settings that are the same in every step.
 
     Returns:
-      The runs; empty without a recording of this graph, or if its few runs leave updates out, as where a program trains
-      a critic alone at first.
+      The runs; empty without a recording of this graph, or if its few runs leave out variables that other train ops
+      change, as where a program trains a critic alone at first. Further train ops of the same variables do not matter.
     """
     runs = _fetched(os.path.join(os.path.dirname(saved.path), ABOUT))
     if not runs or any(name not in saved.graph.nodes for run in runs for name in run):
@@ -59,7 +60,8 @@ def ran_in_recording(saved: SavedGraph, feed: Mapping[str, str] | None = None) -
     trainable = trained_variables(graph, saved.collections.get("trainable_variables", []))
     train_ops = _train_ops(graph, runs, trainable)
     members = graph.ancestors({name for names in train_ops for name in names})
-    if not all(train_ops) or not members.issuperset(training_updates(graph, trainable)):
+    trained = {name: variable_of(graph, name) for name in training_updates(graph, trainable)}
+    if not all(train_ops) or not {trained[name] for name in members & trained.keys()}.issuperset(trained.values()):
         return Ran()
     period = _period(["+".join(names) for names in train_ops])
     beside = _beside(saved, graph, runs, period, trainable)

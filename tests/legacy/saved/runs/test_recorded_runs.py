@@ -31,9 +31,17 @@ PROGRAM = """
 """
 
 
-def ran(tmp_path, steps, update_ops=("moved",)):
+#: Further updates of the same variables.
+AGAIN = """
+    again_w = ApplyGradientDescent(w)
+    again_v = ApplyGradientDescent(v)
+    again = NoOp(^again_w, ^again_v)
+"""
+
+
+def ran(tmp_path, steps, update_ops=("moved",), more=""):
     """What is read from a graph file with a recording of `steps` beside it; of a text, with that text."""
-    graph = graph_of(PROGRAM)
+    graph = graph_of(PROGRAM + more)
     saved = graph_file.SavedGraph(
         graph, {"update_ops": list(update_ops), "trainable_variables": ["w", "v"]}, "1.15", str(tmp_path / "graph.meta")
     )
@@ -56,6 +64,12 @@ def ran(tmp_path, steps, update_ops=("moved",)):
 )
 def test_the_train_ops_that_were_run(tmp_path, steps, expected):
     assert ran(tmp_path, steps) == Ran(expected, [])
+
+
+def test_a_train_op_that_was_run_alone_beside_others_of_the_same_variables(tmp_path):
+    """A program may make train ops that it never runs, such as one for each tower before the one of their mean."""
+    assert ran(tmp_path, [["again"]] * 2, more=AGAIN) == Ran(["again"], [])
+    assert ran(tmp_path, [["again_w"]] * 2, more=AGAIN) == Ran()
 
 
 def test_updates_that_every_run_fetched_beside_the_train_op(tmp_path):
