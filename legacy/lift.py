@@ -78,7 +78,8 @@ def main(graph: str) -> int:
 
 def _lift(graph: str, feed: dict[str, str], carry: dict[str, str], settings: dict[str, str]) -> int:
     """Writes lift and source; runs in a child process, since a damaged graph or checkpoint can crash TensorFlow."""
-    environment.prepare(exact=bool(FLAGS.source))  # a source is compared with the old towers bit by bit
+    # A source is compared with the old towers bit by bit; and where made-up data have a wrong rank, oneDNN aborts.
+    environment.prepare(exact=True)
     from legacy.lift_examples import keep_sizes, read_examples
     from legacy.saved.lifting import lift_graph
     from legacy.source.source import SourceOptions, source_of_analysis, write_source

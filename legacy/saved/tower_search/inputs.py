@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.integer_bounds import are_lengths, class_limit, upper_bound
+from legacy.saved.tower_search.open_shapes import known_shape
 from legacy.saved.tower_search.settings import is_array, is_scalar_setting
 from legacy.saved.tower_search.sparse_inputs import sparse_parts
 from legacy.saved.tower_search.tables import is_table
@@ -58,7 +59,7 @@ class InputDescriber:
         if source in self._taken:
             source = name if name not in self._taken else tensor_name(name, output)
         self._taken.add(source)
-        dtype, shape = imported.dtype(name, output), imported.shape(name, output)
+        dtype, shape = imported.dtype(name, output), known_shape(graph, imported, row[0])
         is_integer = dtype.startswith(("int", "uint"))
         bound = upper_bound if is_integer else class_limit
         return Input(
@@ -76,7 +77,7 @@ class InputDescriber:
     def _kind(self, row: Sequence[TensorId], common: bool, is_sparse: bool) -> str:
         """Returns `Input.kind`."""
         graph, imported, tensor = self._graph, self._imported, row[0]
-        shape = imported.shape(*tensor)
+        shape = known_shape(graph, imported, tensor)
         if shape == () or (shape is None and not is_sparse and not is_array(graph, imported, tensor)):
             return "setting"  # a placeholder without any shape is more likely a learning rate than a batch
         has_rows_of_batch = shape is None or shape[0] in (None, self._batch)

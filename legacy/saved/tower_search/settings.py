@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.tower_search.open_shapes import is_slice
 from workloads.lifted.graph import Graph, TensorId
 
 #: Ops that take a scalar setting in a model.
@@ -63,8 +64,11 @@ def is_array(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
       tensor: the tensor.
 
     Returns:
-      True if an op that needs an array takes it, as it is or after elementwise ops with constants, (x - 128) / 255.
+      True if it is a slice, or if an op that needs an array takes it, as it is or after elementwise ops with constants,
+      (x - 128) / 255.
     """
+    if is_slice(graph, imported, tensor):
+        return True
     seen, todo = {tensor}, [tensor]
     while todo:
         node, output = todo.pop()

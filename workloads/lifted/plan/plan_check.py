@@ -166,9 +166,10 @@ class _Checks:
     def _typed(self, where: str, entry: Input) -> Iterator[str]:
         """Yields tensors of an input whose types the plan does not have, or has otherwise."""
         for name in entry.tensors:
-            if name not in self._plan.tensors:
+            known = self._plan.tensors.get(name)
+            if known is None:
                 yield f"{where} names {name[:80]!r}, whose type is not in the plan"
-            elif self._plan.tensors[name].dtype != entry.dtype or self._plan.tensors[name].shape != entry.shape:
+            elif known.dtype != entry.dtype or known.shape not in (None, entry.shape):  # ops may tell a rank
                 yield f"{where} is not of the type of {name[:80]!r}"
 
     def _nodes(self, where: str, names: Iterable[str]) -> Iterator[str]:

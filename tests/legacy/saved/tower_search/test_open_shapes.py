@@ -1,0 +1,67 @@
+"""Shapes of arrays whose rank TensorFlow does not know."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.tower_search.inputs import InputDescriber
+from legacy.saved.tower_search.open_shapes import is_slice, known_shape
+from tests.legacy.saved.graphs import traced
+from workloads.lifted.graph import TensorId
+
+v1 = tf.compat.v1
+
+
+def build():
+    x = v1.placeholder(tf.float32, name="x")  # of an iterator over what Python returns
+    tf.identity(x[0:2, :, :, :], name="image")
+    tf.nn.conv2d(x[2:4, :, :, :], tf.zeros([3, 3, 5, 8]), 1, "SAME")
+    tf.identity(x[0:2], name="rows")
+    tf.identity(x[0:2, 3], name="column")
+    tf.identity(x[0:2, ..., None], name="other")
+    tf.identity(x[3], name="number")
+    tf.raw_ops.MatMul(a=v1.placeholder(tf.float32, name="matrix"), b=tf.zeros([3, 3]))
+    v1.placeholder(tf.float32, [2, None], name="open")
+    tf.nn.conv2d(v1.placeholder(tf.float32, name="nchw"), tf.zeros([1, 1, 7, 8]), 1, "SAME", data_format="NCHW")
+
+
+GRAPH = traced(build)
+IMPORTED = ImportedGraph(GRAPH)
+
+
+def before(name):
+    """The tensor that a node takes."""
+    return GRAPH.inputs(name)[0]
+
+
+@pytest.mark.parametrize(
+    "tensor, shape",
+    [
+        (before("image"), (None, None, None, None)),
+        (before("Conv2D"), (None, None, None, 5)),  # the channels of the filter
+        (before("Conv2D_1"), (None, 7, None, None)),
+        (before("column"), (None,)),
+        (TensorId("matrix", 0), (None, None)),
+        (TensorId("open", 0), (2, None)),
+        (before("rows"), None),  # any number of dimensions may follow
+        (before("other"), None),
+        (TensorId("x", 0), None),
+    ],
+)
+def test_a_slice_and_the_ops_that_take_a_tensor_tell_its_rank(tensor, shape):
+    assert known_shape(GRAPH, IMPORTED, tensor) == shape
+
+
+def test_rows_of_an_array_are_a_slice_and_a_number_is_none():
+    assert is_slice(GRAPH, IMPORTED, before("rows")) and is_slice(GRAPH, IMPORTED, before("column"))
+    assert not is_slice(GRAPH, IMPORTED, before("number")) and not is_slice(GRAPH, IMPORTED, TensorId("x", 0))
+
+
+def test_what_towers_slice_is_a_batch_and_no_setting():
+    describer = InputDescriber(GRAPH, IMPORTED, {}, None)
+    images, rows, number = describer.describe(
+        [[before("image"), before("Conv2D")], [before("rows")], [before("number")]]
+    )
+    assert (images.kind, images.shape) == ("batch", [None] * 4)
+    assert (rows.kind, rows.shape) == ("batch", None)
+    assert number.kind == "setting"
