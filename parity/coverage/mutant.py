@@ -67,6 +67,7 @@ class Mutant:
       every_step: whether it is cheap enough to be tried in every compared step.
       exposure: the kind of state that shows it; None where the job's own steps do.
       first: the first step that it changes; None where that is not known.
+      still: the weight that it leaves where it is; "" for other mutants.
     """
 
     choice: Choice
@@ -78,6 +79,7 @@ class Mutant:
     every_step: bool = False
     exposure: Exposure | None = None
     first: int | None = None
+    still: str = ""
 
 
 #: The reason why a mutant was not seen that does change what was compared.

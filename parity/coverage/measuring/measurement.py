@@ -85,7 +85,14 @@ class Measurement(Tour):
         is_finite = lambda: self._last_is_finite  # noqa: E731
         if not self._last_is_finite and self._finite_state is not None:  # from NaN, every step is NaN
             last = self._finite_state
-        coverage = CoverageState(self._any_missing, self._needs, self._steps.__contains__, is_finite, self._first_steps)
+        coverage = CoverageState(
+            self._any_missing,
+            self._needs,
+            self._steps.__contains__,
+            is_finite,
+            self._first_steps,
+            self._still_weights,
+        )
         yield from self._choose_visits(last, coverage)
 
     def reasons(self) -> list[str]:
@@ -133,6 +140,9 @@ class Measurement(Tour):
 
     def _first_steps(self) -> list[int]:
         return sorted({o.mutant.first for o in self.outcomes if o.mutant.first is not None and o.is_missing})
+
+    def _still_weights(self) -> list[str]:
+        return [outcome.mutant.still for outcome in self.outcomes if outcome.mutant.still and outcome.is_missing]
 
     def _needs(self, exposure: Exposure) -> bool:
         return any(outcome.mutant.exposure is exposure and outcome.is_missing for outcome in self.outcomes)

@@ -71,9 +71,13 @@ def left_out_mutants(names: list[str], reason: Reason) -> Iterator[Mutant]:
             f"update of {name}",
             "left out",
             _left_out(name),
-            lambda: "the weight moves in no compared step: its gradient is zero, or its learning rate",
+            lambda: (
+                "the weight moves in no compared step: its gradient or its learning rate is zero, or too small "
+                "beside it"
+            ),
             functools.partial(reason, name),
             exposure=Exposure.RANDOM_WEIGHTS,
+            still=name,
         )
 
 

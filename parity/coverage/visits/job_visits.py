@@ -12,7 +12,7 @@ from parity.comparison.tour import Visit
 from parity.coverage.mutant import Exposure
 from parity.coverage.mutants.state_mutants import end_of_warm_up
 from parity.coverage.schedules import LARGEST
-from parity.coverage.visits.changed_states import all_times, for_each_phase, weights_times
+from parity.coverage.visits.changed_states import all_times, for_each_phase, times, weights_times
 from parity.coverage.visits.steep_weights import find_steep_weights
 from workloads.job import Job
 from workloads.numerics import random_keys
@@ -28,6 +28,9 @@ STEEP_FACTORS = (1.2, 4.0, 32.0)
 
 #: Slots near zero, where an optimizer's epsilon shows.
 SMALL_SLOTS = 2.0**-40
+
+#: Weights so near zero that a gradient of rounding alone moves them.
+SMALL_WEIGHTS = 2.0**-60
 
 #: Multiples of the weights that two forward passes of different code are compared at.
 FAR = (8.0, 0.125)
@@ -45,6 +48,7 @@ class CoverageState(NamedTuple):
       taken: tells whether a step of that number was compared.
       is_finite: tells whether the last compared step was free of NaN and infinity.
       first_steps: returns the first steps that mutants change which have not been detected.
+      still_weights: returns the weights that have moved in no compared step.
     """
 
     any_missing: Callable[[], bool]
@@ -52,6 +56,7 @@ class CoverageState(NamedTuple):
     taken: Callable[[int], bool]
     is_finite: Callable[[], bool]
     first_steps: Callable[[], Sequence[int]] = tuple
+    still_weights: Callable[[], Sequence[str]] = tuple
 
 
 #: A function from the state after the ordinary steps, and the coverage so far, to the visits.
@@ -117,6 +122,7 @@ def _states(job: Job, source: Source, last: State, coverage: CoverageState) -> I
     if job.workload.clip is not None:
         yield from _clipped(job, source, last, coverage)
         yield from _scaled_weights(last, coverage, 0.5, lambda: coverage.needs(Exposure.SMALL_GRADIENTS))
+    yield from small_weights(last, coverage.still_weights())
     for number in range(1, MOST_RANDOM + 1):
         if coverage.needs(Exposure.RANDOM_WEIGHTS):
             yield random_visit(last, number)
@@ -153,6 +159,25 @@ def _scaled_weights(
         yield weights_times(last, factor**power)
         if not coverage.is_finite():
             return
+
+
+def small_weights(state: State, names: Sequence[str]) -> Iterator[Visit]:
+    """Makes weights so small that they move by gradients that are rounded off beside them.
+
+    The bias of a layer before batch normalization has such a gradient, which is rounding alone.
+
+    Args:
+      state: the state to change.
+      names: of the weights.
+
+    Yields:
+      the visit of the state with those weights near zero; nothing without any.
+    """
+    found = {name: times(state.weights[name], SMALL_WEIGHTS) for name in names if name in state.weights}
+    if found:
+        yield Visit(
+            "weights near zero that have not moved", dataclasses.replace(state, weights={**state.weights, **found})
+        )
 
 
 def random_visit(state: State, number: int) -> Visit:

@@ -12,7 +12,7 @@ from parity.comparison.tour import Visit
 from parity.coverage.visits.branch_visits import find_deciders, in_other_branches, overflowing
 from parity.coverage.visits.changed_states import all_times, for_each_phase, times, weights_times
 from parity.coverage.visits.counted_numbers import is_counted, numbers_beside
-from parity.coverage.visits.job_visits import MOST_RANDOM, SMALL_SLOTS, CoverageState, random_visit
+from parity.coverage.visits.job_visits import MOST_RANDOM, SMALL_SLOTS, CoverageState, random_visit, small_weights
 from parity.coverage.visits.staircases import stairs_of
 from workloads.lifted.plan import Variable
 from workloads.lifted.workload import KINDS, LiftedWorkload
@@ -65,17 +65,23 @@ def _visits_of_branches(
     """Yields the visits; of a program that changes variables in branches also those that take other branches."""
     deciders = find_deciders(workload) if coverage.any_missing() else None
     if deciders is None:
-        yield from _visits(workload, numbers, last)
+        yield from _visits(workload, numbers, last, coverage)
         return
     if with_overflow:
         yield from overflowing(last, deciders)
     yield from in_other_branches(Visit("the last state", last), deciders)
-    for visit in _visits(workload, numbers, last, deciders.numbers):
+    for visit in _visits(workload, numbers, last, coverage, deciders.numbers):
         yield visit
         yield from in_other_branches(visit, deciders)
 
 
-def _visits(workload: LiftedWorkload, numbers: Sequence[int], last: State, more: Sequence[int] = ()) -> Iterator[Visit]:
+def _visits(
+    workload: LiftedWorkload,
+    numbers: Sequence[int],
+    last: State,
+    coverage: CoverageState,
+    more: Sequence[int] = (),
+) -> Iterator[Visit]:
     counters = [v for v in workload.plan.variables if is_counted(workload.plan, workload.graph, v)]
     if counters and not numbers:  # an optimizer that was written by hand has no tensor of the learning rate
         numbers = numbers_beside(workload.plan, workload.graph, {v.name for v in counters})
@@ -86,6 +92,7 @@ def _visits(workload: LiftedWorkload, numbers: Sequence[int], last: State, more:
     yield Visit("slots near zero", dataclasses.replace(last, slots=all_times(last.slots, SMALL_SLOTS)))
     averages, statistics = all_times(last.averages, 0.5), _halved_statistics(workload, last)
     yield Visit("averages and statistics halved", dataclasses.replace(last, averages=averages, statistics=statistics))
+    yield from small_weights(last, coverage.still_weights())
     for number in range(1, MOST_RANDOM + 1):
         yield random_visit(last, number)
     for scale in SCALES:

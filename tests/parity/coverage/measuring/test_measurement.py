@@ -69,6 +69,22 @@ def test_visits_show_what_the_first_steps_hide():
     assert all(not outcome.is_missing for outcome in outcomes.values())
 
 
+def test_a_weight_that_its_gradient_is_rounded_off_beside_moves_near_zero():
+    """As the bias of a layer before batch normalization."""
+
+    @dataclasses.dataclass(frozen=True)
+    class Large(Dyadic):
+        def loss(self, scope, batch):
+            return super().loss(scope, batch) + 2.0**-30 * scope.get("large", (), initializers.Constant(1.0))
+
+    verification, outcomes = compared(Large())
+    assert verification.verdict is Verdict.PARITY
+    assert outcomes["update of large", "left out"].place == "weights near zero that have not moved"
+    verification, _ = compared(Large(), with_visits=False)
+    (reason,) = verification.not_shown
+    assert reason.endswith("its gradient or its learning rate is zero, or too small beside it)")
+
+
 def test_visits_start_from_the_last_state_without_overflow():
     overflows = schedules.PiecewiseConstant((2, 4, 350000), (0.125, 3e38, 0.125, 0.0625))
     _, outcomes = compared(dataclasses.replace(FAR, learning_rate=overflows), steps=5)

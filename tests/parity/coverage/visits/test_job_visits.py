@@ -5,7 +5,13 @@ import pytest
 
 from parity.comparison.tour import Visit
 from parity.coverage.mutant import Exposure
-from parity.coverage.visits.job_visits import CoverageState, random_visit, visits_of_job, with_far_weights
+from parity.coverage.visits.job_visits import (
+    CoverageState,
+    random_visit,
+    small_weights,
+    visits_of_job,
+    with_far_weights,
+)
 from tests.parity.coverage.cases import dyadic_job
 from workloads import sources
 from workloads.program import State
@@ -92,3 +98,11 @@ def test_random_weights_are_as_large_as_the_weights_or_far_from_zero_on_either_s
     state = State(0, {"w": np.full(10000, 0.25, np.float32)}, {}, {}, {})
     drawn = random_visit(state, number).state.weights["w"]
     assert abs(np.mean(drawn) - mean) < 0.1 and abs(np.std(drawn) - deviation) < 0.1
+
+
+def test_weights_that_have_not_moved_are_brought_near_zero():
+    """There a gradient moves them that is rounded off beside them; the other weights stay."""
+    last = State(20, {"a": np.float32(1), "b": np.float32(2)}, {}, {}, {})
+    (found,) = small_weights(last, ["b"])
+    assert found.state.weights == {"a": 1, "b": np.float32(2.0**-59)}
+    assert list(small_weights(last, [])) == list(small_weights(last, ["of another kind"])) == []
