@@ -46,20 +46,40 @@ def clip_lines(rule: Clip | None) -> List[str]:
 def statistics_text(model: Model) -> str:
     """Returns the text of the update of a model's statistics, or "" if it has none."""
     if model.statistics.changes_again:
-        return _AGAIN
+        return _AGAIN[model.statistics.policy]
     return _STATISTICS[model.statistics.policy] if any(model.statistics.proposals) else ""
 
 
-#: Update of statistics that each tower changes in turn, then again.
-_AGAIN = """\
+#: Beginning of the update of statistics that are changed more than once.
+_CHANGES = """\
         changes = [*scope.updates.items(), *scope.later_updates]  # the last ones of what the loss changes again
+"""
+#: {policy: the update of statistics that are changed more than once}.
+_AGAIN: Dict[str, str] = {
+    FIRST_TOWER: _CHANGES
+    + """\
+        for name, change in changes:  # the first replica's, as in the old program
+            value = local[name].read_value()
+            first = change(value) if replica == 0 else tf.zeros_like(value)
+            local[name].assign(context.all_reduce(tf.distribute.ReduceOp.SUM, first))
+""",
+    LAST_TOWER: _CHANGES
+    + """\
+        for name, change in changes:  # the last replica's, as in the old program
+            value = local[name].read_value()
+            last = change(value) if replica == context.num_replicas_in_sync - 1 else tf.zeros_like(value)
+            local[name].assign(context.all_reduce(tf.distribute.ReduceOp.SUM, last))
+""",
+    TOWERS_IN_TURN: _CHANGES
+    + """\
         for name, change in changes:  # each replica changes it in turn, as in the old program
             value = local[name].read_value()
             for turn in range(context.num_replicas_in_sync):
                 own = change(value) if replica == turn else tf.zeros_like(value)
                 value = context.all_reduce(tf.distribute.ReduceOp.SUM, own)
             local[name].assign(value)
-"""
+""",
+}
 #: {policy: the update of statistics}.
 _STATISTICS: Dict[str, str] = {
     FIRST_TOWER: """\

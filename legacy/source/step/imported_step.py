@@ -74,6 +74,8 @@ def recover_losses(plan: Plan, graph: Graph, reasons: Sequence[str]) -> Imported
         try:
             if phase.returns and any(phase.returns):
                 raise Unwritten("towers: a tower's loss depends on all towers' results")
+            if phase.other_losses:
+                raise Unwritten("loss: several are minimized; a lift takes one of its towers' place")
             model = recover_model(plan, graph, phase, find_states(plan, phase), {}, names=names_of_lift(plan))
         except Unwritten as reason:
             more[str(reason) if len(plan.phases) == 1 else f"{phase.train_op}: {reason}"] = None

@@ -76,7 +76,7 @@ def find_statistics(
       graph: of the lift.
       phase: the train op.
       counters: names of the variables that count steps; None to find them.
-      again: whether all towers may change a statistic in turn more than once.
+      again: whether all towers in turn, or the one that changes it, may change a statistic more than once.
 
     Returns:
       The updates.
@@ -92,12 +92,14 @@ def find_statistics(
     policies = {}
     for name, effects in found.items():
         towers = [tower for tower, _ in effects]
-        if towers == [0]:
+        changes = [effect for _, effect in effects]
+        once = len(towers) == 1 or again and _sees_the_changes_before(graph, phase, name, changes)
+        if set(towers) == {0} and once:
             policies[name] = FIRST_TOWER
-        elif towers == everywhere[-1:]:
+        elif set(towers) == {everywhere[-1]} and once:
             policies[name] = LAST_TOWER
-        elif towers in _turns(plan.towers, len(towers), again) and _sees_the_towers_before(
-            graph, phase, name, [effect for _, effect in effects]
+        elif towers in _turns(plan.towers, len(towers), again) and _sees_the_changes_before(
+            graph, phase, name, changes
         ):
             policies[name] = TOWERS_IN_TURN
         else:
@@ -169,8 +171,8 @@ def _effects(plan: Plan, graph: Graph, phase: Phase, counters: Sequence[str]) ->
     return found
 
 
-def _sees_the_towers_before(graph: Graph, phase: Phase, name: str, effects: Sequence[Effect]) -> bool:
-    """Returns whether each tower's change is made to what the towers before it left, of which it may know."""
+def _sees_the_changes_before(graph: Graph, phase: Phase, name: str, effects: Sequence[Effect]) -> bool:
+    """Returns whether each change is made to what those before it left, of which it may know."""
     values = [parse_tensor_name(value).node for effect in effects for value in effect.values]
     before = graph.ancestors(values, controls=False)
     versions = {read.version for read in phase.versions if read.variable == name and read.node in before}

@@ -58,7 +58,7 @@ class Towers:
       own_statistics: whether each tower changes statistics of its own.
       changes_statistics: whether a tower changes any.
       own_variables: whether towers read different variables, such as data that was loaded into a variable of each.
-      changed: {statistic: parameter of the function that changes it}, where towers change statistics in turn.
+      changed: {statistic: parameter of the function that changes it}, where statistics are changed in turn.
     """
 
     def __init__(
@@ -79,8 +79,8 @@ class Towers:
         self.changes_statistics = any(statistics.proposals)
         self.own_variables = len({frozenset(_variables_read(plan, graph, loss)) for loss in phase.losses}) > 1
         self.changed: Dict[str, Expression] = {}
-        if statistics.policy == TOWERS_IN_TURN:
-            self.changed = {proposal.variable: NOW for proposal in statistics.proposals[0]}
+        if statistics.policy == TOWERS_IN_TURN or statistics.changes_again:
+            self.changed = {proposal.variable: NOW for proposal in statistics.proposals[statistics.tower]}
 
     def recover(self, tower: int) -> Tuple[Recovery, List[Expression]]:
         """Returns one tower's recovery, and its results: the loss, then the values of the statistics that it

@@ -97,3 +97,13 @@ def test_a_loss_that_is_not_proven_is_left_to_the_lift():
     assert [loss.function for loss in kept.losses] == ["g_train_loss"]
     assert kept.reasons == ["reason", "d_train: it differs"]
     assert keep_proven(kept, prove) == kept
+
+
+def test_several_losses_of_one_train_op_are_left_to_the_lift():
+    """A function that returns several cannot take the place of a tower's loss."""
+    lift = load_lift(old_programs.lifted("l_gan"))
+    first = lift.plan.phases[0]
+    first.other_losses = [list(first.losses)]
+    step = recover_losses(lift.plan, lift.graph, [])
+    assert [loss.function for loss in step.losses] == ["g_train_loss"]
+    assert step.reasons == ["d_train: loss: several are minimized; a lift takes one of its towers' place"]

@@ -63,6 +63,13 @@ def adversarial_with_statistics():
     return tf.group(step, *updates)
 
 
+def adversarial_with_the_last_towers_statistics():
+    """Of all towers' changes, the update runs those of the last tower, one of real and one of generated examples."""
+    updates = []
+    step = adversarial(updates)
+    return tf.group(step, *updates[-2:])
+
+
 def adversarial_of_noise():
     """A tower changes the statistic by what follows from its random numbers alone, too."""
     updates = []
@@ -70,7 +77,15 @@ def adversarial_of_noise():
     return tf.group(step, *updates)
 
 
-@pytest.mark.parametrize("program", [adversarial, adversarial_with_statistics, adversarial_of_noise])
+@pytest.mark.parametrize(
+    "program",
+    [
+        adversarial,
+        adversarial_with_statistics,
+        adversarial_with_the_last_towers_statistics,
+        adversarial_of_noise,
+    ],
+)
 def test_each_loss_is_differentiated_by_its_own_weights(program, tmp_path):
     setup = lifted(program, tmp_path)
     source = source_of(setup, "workload")
@@ -79,7 +94,8 @@ def test_each_loss_is_differentiated_by_its_own_weights(program, tmp_path):
     assert "    gradients += scope.gradients(loss2, WEIGHTS_OF_LOSS2)\n" in source.text
     again = program is not adversarial
     assert ("later_updates" in source.text) == again
-    assert source.text.count('scope.get("net/mean"') == again and source.text.count("scope.update(") == 2 * again
+    asked = 2 if program is adversarial_with_the_last_towers_statistics else again  # its first change knows the value
+    assert source.text.count('scope.get("net/mean"') == asked and source.text.count("scope.update(") == 2 * again
     assert_port_verified(setup, tmp_path, source)
     assert_trains_alike(setup, tmp_path, source_of(setup))
 
