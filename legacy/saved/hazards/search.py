@@ -22,6 +22,7 @@ from legacy.saved.hazards import (
     untrained,
 )
 from legacy.saved.hazards.losses import broadcasts, logits, penalties, terms, tower_losses
+from legacy.saved.hazards.losses.zero_penalties import zero_regularization
 
 #: Checks of the graph alone, in the order of the page.
 GRAPH_CHECKS = (
@@ -37,6 +38,7 @@ GRAPH_CHECKS = (
     terms.repeated_terms,
     tower_losses.terms_of_other_towers,
     terms.logarithms_of_probabilities,
+    zero_regularization,
     untrained.variables_without_gradient,
     untrained.weights_of_zeros,
     inputs.unused_targets,

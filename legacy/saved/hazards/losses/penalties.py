@@ -56,7 +56,7 @@ def regularization(whole: WholeGraph, found: Analysis | None = None) -> Iterator
       whole: the graph.
       found: its analysis; without one, gradients are taken to be averaged.
     """
-    penalties = _penalties(whole)
+    penalties = find_penalties(whole)
     if not penalties or not whole.applies:
         return
     weights = _weights_by_target(whole, _targets(whole, found))
@@ -93,8 +93,8 @@ def _corresponding(whole: WholeGraph, penalties: list[Penalty]) -> list[list[Pen
     return list(groups.values())
 
 
-def _penalties(whole: WholeGraph) -> list[Penalty]:
-    """The regularization terms of a graph: functions of trainable variables alone that end in a penalty's op.
+def find_penalties(whole: WholeGraph) -> list[Penalty]:
+    """Returns the regularization terms of a graph: functions of trainable variables alone that end in a penalty's op.
 
     A global norm of gradients is made of the same ops, but of gradients; so is a norm of weights, by which they are
     clipped, but it ends in a root.

@@ -1,0 +1,40 @@
+"""Regularization terms that are all zero."""
+
+import numpy as np
+import pytest
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.losses.zero_penalties import zero_regularization
+from tests.legacy.saved.graphs import graph_of, saved
+
+TERMS = """
+    w = VariableV2()
+    v = VariableV2()
+    rate = Const()
+    zero = Const()
+    l2 = L2Loss(w)
+    weight_loss = Mul(l2, zero)
+    l2_1 = L2Loss(v)
+    weight_loss_1 = Mul(l2_1, zero)
+    x = Placeholder()
+    data = Mul(x, w)
+    loss = AddN(data, weight_loss, weight_loss_1)
+    """
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        (TERMS, ["every regularization term of 2 variables is multiplied by 0: no weight decays"]),
+        (TERMS.replace("Mul(l2, zero)", "Mul(l2, rate)"), []),  # layers without a decay beside one with it
+        (TERMS.replace("Mul(l2, zero)", "Square(l2)"), []),
+        ("x = Placeholder()", []),
+    ],
+)
+def test_a_program_whose_penalties_are_all_zero(text, expected):
+    numbers = {"rate": 0.5, "zero": 0.0} if "zero" in text else {}
+    values = {name: {"value": np.array(value, np.float32)} for name, value in numbers.items()}
+    whole = WholeGraph(saved(graph_of(text, **values), trainable_variables=["w", "v"]))
+    found = list(zero_regularization(whole))
+    assert [hazard.description for hazard in found] == expected
+    assert [(hazard.id, hazard.op) for hazard in found] == [("REGULARIZATION_ZERO", "weight_loss")] * len(expected)
