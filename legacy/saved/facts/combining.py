@@ -81,6 +81,8 @@ def _combining_text(analysed: AnalysedStep, phase: Phase, combine: Combine) -> s
         meaning = _mean_of_parts(combine) or ("a mean" if is_mean else without if unscaled else "")
         return f"{combine.kind}, scaled by {combine.scale:g}" + (f": {meaning}" if meaning else "")
     towers = analysed.plan.towers
+    if towers == 1 and combine.kind != "kept as written":
+        return f"one tower alone; in a port of several replicas: {combine.kind}"
     is_mean = combine.kind == "sum" and towers > 1 and abs(phase.loss_scale * towers - 1) < SCALE_TOLERANCE
     return combine.kind + (" of losses that are divided by the towers: a mean" if is_mean else "")
 

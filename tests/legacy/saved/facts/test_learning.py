@@ -448,7 +448,7 @@ def test_one_towers_loss_is_no_part_of_a_mean():
 
     found = analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"])
     (row,) = combining_rows(AnalysedStep(found))
-    assert found.plan.towers == 1 and row["are"] == "sum"
+    assert found.plan.towers == 1 and row["are"] == "one tower alone; in a port of several replicas: sum"
 
 
 def summed(weigh, scale=None):
