@@ -2,6 +2,7 @@
 
 A tensor that is not chosen gets a gradient of zeros, which changes no bit of the sum that it is added to; only where a
 branch keeps its ops from numbers for which they are not finite, zero times infinity would be left: those are guarded.
+So are random ops that draw by their seed: what they draw depends on how often they ran.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import Any, Dict, Set, Tuple
 
 import tensorflow as tf
 
+from legacy.saved.graph.op_types import SEEDED
 from legacy.source.basics.unwritten import Unwritten
 from workloads.lifted.graph import parse_tensor_name
 from workloads.support.wording import counted
@@ -20,6 +22,8 @@ v1 = tf.compat.v1
 GUARDED = "_guarded"
 #: Ops that fail for some numbers, such as an index beyond the end.
 _FAILS = ("TensorArrayReadV3",)
+#: Random ops without a stateless twin: their numbers follow from their seed and from how often they ran.
+DRAWS = tuple(SEEDED)
 #: Ops that are not finite, or whose gradient is not, for some numbers; the second kind by a constant always is.
 _NOT_FINITE = ("Log", "Sqrt", "Rsqrt", "Reciprocal", "Inv", "Acos", "Asin", "Norm")
 _FINITE_BY_CONSTANTS = ("RealDiv", "Div", "Pow", "FloorDiv", "Mod", "FloorMod")
@@ -28,7 +32,7 @@ _FINITE_BY_CONSTANTS = ("RealDiv", "Div", "Pow", "FloorDiv", "Mod", "FloorMod")
 def merge_branches(graph_def: Any) -> Any:
     """Replaces the branches of a graph by choices.
 
-    Ops that fail for some numbers, or are not finite, are named in `GUARDED`.
+    Ops that fail for some numbers, are not finite, or draw by their seed, are named in `GUARDED`.
 
     Args:
       graph_def: the GraphDef, without loops.
@@ -80,7 +84,7 @@ def _predicate(nodes: Dict[str, Any], merge: str) -> Tuple[str, Set[str]]:
             if nodes[name].op == "Switch" and not inner:
                 found.add(_source(nodes, nodes[name].input[1]))
                 continue
-            guarded |= {name} if nodes[name].op in _FAILS or not _is_finite(nodes, name) else set()
+            guarded |= {name} if nodes[name].op in _FAILS + DRAWS or not _is_finite(nodes, name) else set()
             depth = inner + {"Switch": -1, "Merge": 1}.get(nodes[name].op, 0)
             if (name, depth) not in seen:
                 seen.add((name, depth))

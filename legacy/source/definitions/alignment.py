@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from legacy.source.definitions.recovery import Recovery
 
 
-def align_towers(towers: Sequence[Recovery], ends: Sequence[Sequence[Expression]]) -> bool:
+def align_towers(towers: Sequence[Recovery], ends: Sequence[Sequence[Expression]]) -> Optional[List[Dict[str, str]]]:
     """Changes the first tower's definitions so that they stand for all towers.
 
     Args:
@@ -32,17 +32,18 @@ def align_towers(towers: Sequence[Recovery], ends: Sequence[Sequence[Expression]
       ends: for each tower, the expressions that are wanted of it; corresponding ones at the same place.
 
     Returns:
-      Whether they do now; False where towers differ by more than constants, and nothing was changed.
+      For each tower, {its tensor: tensor of the first tower that stands for it} where the two are not computed alike;
+      None where towers differ by more than constants, and nothing was changed.
     """
     alignment = _Alignment(towers)
     if not all(alignment.aligned(row) is not None for row in zip(*ends)):
-        return False
+        return None
     equal = towers[0].ordered(alignment.equal)
     if any(target in alignment.changed for definition in equal for target in definition.targets):
-        return False
+        return None
     for tensor, definition in alignment.changed.items():
         towers[0].redefine(tensor, definition)
-    return True
+    return [alignment.partners(tower) for tower in range(len(towers))]
 
 
 def by_replica(values: Sequence[Any]) -> Item:
@@ -63,6 +64,11 @@ class _Alignment:
         self._partners: Dict[str, Tuple[Expression, ...]] = {}
         self.changed: Dict[str, Definition] = {}
         self.equal: List[Expression] = []
+
+    def partners(self, tower: int) -> Dict[str, str]:
+        """Returns {tensor of a tower: tensor of the first tower that stands for it}."""
+        rows = [(first, row[tower]) for first, row in self._partners.items()]
+        return {own.tensor: first for first, own in rows if isinstance(own, Value)}
 
     def aligned(self, row: Sequence[Expression]) -> Optional[Expression]:
         """Returns one expression for all towers; None if they differ by more than constants."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Dict, Set
 
-from legacy.source.basics.branches import GUARDED
+from legacy.source.basics.branches import DRAWS, GUARDED
 from legacy.source.basics.expressions import Expression, Lambda, Value, call, replace
 from legacy.source.basics.unwritten import Unwritten
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from legacy.source.basics.expressions import Definition
     from legacy.source.basics.forward import Forward
     from legacy.source.definitions.recovery import Recovery
@@ -31,7 +33,7 @@ class Conditionals:
         """Returns a choice that computes the ops which may fail only where their branch is taken; None without such.
 
         Raises:
-          Unwritten: such an op is part of a function, or computed with others at once.
+          Unwritten: such an op is part of a function, computed with others at once, or drawn for several choices.
         """
         names = [name.decode() for name in op.operation.node_def.attr[GUARDED].list.s]
         names = [name for name in names if self._forward.constant(f"{name}:0") is None]
@@ -41,6 +43,7 @@ class Conditionals:
         needed = {target.partition(":")[0] for one in both for target in one.targets}
         inner = {name for name, own in self._computed.items() if name in needed and own <= set(names)}
         guarded = {name for name in names if self._recovery.definition(f"{name}:0") is not None} | inner
+        self._require_drawn_once(names, inner)
         left = set(names) - needed - {name for one in inner for name in self._computed[one]}
 
         def inside(definition: Definition) -> bool:
@@ -49,7 +52,7 @@ class Conditionals:
 
         left |= {one.targets[0].partition(":")[0] for one in both if len(one.targets) > 1 and inside(one)}
         if left:
-            kind = self._forward.typed.graph.get_operation_by_name(min(left)).type
+            kind = self._kind(min(left))
             raise Unwritten(f"model: a branch of {op.operation.name!r} keeps {min(left)!r} ({kind}) from some numbers")
 
         def opened(part: Expression) -> Expression | None:
@@ -61,3 +64,15 @@ class Conditionals:
         self._computed[op.operation.name] = set(names)
         taken, other = (Lambda("", replace(op.argument(position), opened)) for position in (1, 2))
         return call("tf.cond", op.argument(0), taken, other)
+
+    def _require_drawn_once(self, names: Sequence[str], inner: Set[str]) -> None:
+        """Raises `Unwritten` if another choice than those in this one's branches computes a random op of some ops."""
+        drawn = {name for name in names if self._kind(name) in DRAWS}
+        again = {name for choice, own in self._computed.items() if choice not in inner for name in drawn & own}
+        if again:
+            first = min(again)
+            raise Unwritten(f"random numbers: {first!r} ({self._kind(first)}) is drawn once for several choices")
+
+    def _kind(self, name: str) -> str:
+        """Returns the type of an op."""
+        return str(self._forward.typed.graph.get_operation_by_name(name).type)

@@ -19,7 +19,7 @@ from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.numbering import Numbering
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from legacy.source.definitions.recovery import Recovery
 
@@ -61,18 +61,21 @@ def _tower_that_differs(towers: Sequence[Recovery], losses: Sequence[Expression]
     return next((tower for tower, key in enumerate(keys) if key != keys[0]), 1)
 
 
-def adopt_values(first: Recovery, second: Recovery, ends: Sequence[Expression]) -> List[Expression]:
+def adopt_values(
+    first: Recovery, second: Recovery, ends: Sequence[Expression], same: Mapping[str, str]
+) -> List[Expression]:
     """Writes what one tower computes in terms of another tower's values, which adopts the rest.
 
     Args:
       first: the tower that adopts.
       second: the other one.
       ends: expressions of `second`.
+      same: {tensor of `second`: tensor of `first` that stands for both} where the two are not computed alike.
 
     Returns:
       The same expressions in terms of `first`.
     """
-    merge = _Merge(first, second)
+    merge = _Merge(first, second, same=same)
     return [merge.adopted(end) for end in ends]
 
 
@@ -83,11 +86,14 @@ class _Merge:
       first: the first tower.
       second: the other one.
       second_only: operator of "this where the replica is the second one, else that".
+      same: see `adopt_values`.
     """
 
-    def __init__(self, first: Recovery, second: Recovery, second_only: str = LAST_ONLY) -> None:
+    def __init__(
+        self, first: Recovery, second: Recovery, second_only: str = LAST_ONLY, same: Mapping[str, str] | None = None
+    ) -> None:
         self._sides = (first, second)
-        self._second_only = second_only
+        self._second_only, self._same = second_only, dict(same or {})
         numbering = Numbering(self._sides)
         self._numbers, self._key, self._head = numbering.numbers, numbering.key, numbering.head
         #: {number of a computation: the first tower's tensor that it gives}.
@@ -145,7 +151,8 @@ class _Merge:
         def moved(part: Expression) -> Expression | None:
             if not isinstance(part, Value):
                 return None
-            same = self._first_tensors.get(self._numbers[1].get(part.tensor, -1))
+            numbered = self._first_tensors.get(self._numbers[1].get(part.tensor, -1))
+            same = self._same.get(part.tensor, numbered)
             if same is not None:
                 return Value(same)
             definition = self._sides[1].definition(part.tensor)

@@ -112,7 +112,7 @@ def recover_model(
             return _models_apart(plan, phase, statistics, towers, names)
     if statistics.tower > 0 and not towers.own_statistics:
         last, (_, *ends_of_last) = towers.recover(statistics.tower)
-        updates = adopt_values(recovery, last, ends_of_last)
+        updates = adopt_values(recovery, last, ends_of_last, towers.partners)
     written = update_lines(statistics, updates, recovery, plan, towers.changed)
     if scalar and plan.tensors[phase.losses[0]].shape:
         loss = call("tf.squeeze", loss)

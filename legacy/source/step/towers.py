@@ -59,6 +59,8 @@ class Towers:
       changes_statistics: whether a tower changes any.
       own_variables: whether towers read different variables, such as data that was loaded into a variable of each.
       changed: {statistic: parameter of the function that changes it}, where statistics are changed in turn.
+      partners: {tensor of the tower whose statistics are written: tensor of the first tower that stands for it}, once
+        towers were merged that differ by constants.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class Towers:
         self.changes_statistics = any(statistics.proposals)
         self.own_variables = len({frozenset(_variables_read(plan, graph, loss)) for loss in phase.losses}) > 1
         self.changed: Dict[str, Expression] = {}
+        self.partners: Dict[str, str] = {}
         if statistics.policy == TOWERS_IN_TURN or statistics.changes_again:
             self.changed = {proposal.variable: NOW for proposal in statistics.proposals[statistics.tower]}
 
@@ -154,7 +157,9 @@ class Towers:
         ends = [[loss, *updates], *(own for _, own in others)]
         parts = len(parts_of_tower(self._phase, 0))
         losses = [[own[0], *own[len(own) - parts :]] for own in ends]
-        if align_towers(recoveries, ends if self.own_statistics else losses):
+        partners = align_towers(recoveries, ends if self.own_statistics else losses)
+        if partners is not None:
+            self.partners = partners[self._statistics.tower]
             return loss
         if self._phase.other_losses:
             raise Unwritten("towers: they differ, and each has several losses")

@@ -68,9 +68,10 @@ def test_a_graph_without_branches_stays():
         (lambda x: tf.math.log(x), [b"cond/Log"]),
         (lambda x: 1.0 / x, [b"cond/truediv"]),
         (lambda x: x / 4.0, []),
+        (lambda x: v1.random_shuffle(x, seed=3), [b"cond/RandomShuffle"]),  # as often as the branch was taken
     ],
 )
-def test_what_is_not_finite_for_all_numbers_is_guarded(branch, guarded):
+def test_what_only_a_taken_branch_may_compute_is_guarded(branch, guarded):
     merged = merge_branches(graph_of(lambda x: v1.cond(x[0] > 0.0, lambda: branch(x), lambda: x / 2.0)))
     (choice,) = [node for node in merged.node if node.op == "SelectV2"]
     assert list(choice.attr[GUARDED].list.s) == guarded

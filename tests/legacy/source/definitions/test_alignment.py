@@ -4,6 +4,7 @@ import tensorflow as tf
 
 from legacy.source.basics.rendering import expression_text
 from legacy.source.definitions.alignment import align_towers
+from legacy.source.definitions.differences import adopt_values
 from legacy.source.definitions.numbering import Numbering
 from tests.legacy.source.tiny import recovered
 
@@ -16,7 +17,7 @@ def aligned(*builds):
     made = [recovered(build, X) for build in builds]
     done = align_towers([recovery for recovery, _ in made], [ends for _, ends in made])
     recovery, (end,) = made[0]
-    return done, expression_text(recovery.definition(end.tensor).expression)
+    return done is not None, expression_text(recovery.definition(end.tensor).expression)
 
 
 def test_a_number_of_each_tower_is_chosen_by_the_replica():
@@ -27,6 +28,22 @@ def test_a_number_of_each_tower_is_chosen_by_the_replica():
 def test_equal_towers_stay():
     done, text = aligned(lambda x: x * 2.0, lambda x: x * 2.0)
     assert done and "replica" not in text
+
+
+def test_what_follows_from_a_number_of_each_tower_is_computed_once_for_all():
+    def tower(number):
+        def build(x):
+            product = x * number
+            return [product, tf.sqrt(product)]
+
+        return recovered(build, X)
+
+    (first, (one, _)), (last, (other, root)) = tower(2.0), tower(3.0)
+    partners = align_towers([first, last], [[one], [other]])
+    assert partners is not None
+    (moved,) = adopt_values(first, last, [root], partners[1])
+    texts = [expression_text(item.expression) for item in first.ordered([moved])]
+    assert texts[1:] == ["<x:0> * (2.0, 3.0)[scope.replica % 2]", "tf.sqrt(<mul:0>)"]
 
 
 def test_another_term_is_no_constant_and_changes_nothing():

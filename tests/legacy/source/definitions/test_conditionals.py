@@ -45,3 +45,17 @@ def test_a_guarded_op_that_neither_branch_computes_is_not_written():
 
     with pytest.raises(Unwritten, match="a branch of .* keeps 'unused' .Sqrt. from some numbers"):
         choice(taken, ["root", "unused"])
+
+
+def test_numbers_that_two_choices_use_are_not_drawn_twice():
+    def build(x, w):
+        drawn = tf.raw_ops.RandomShuffle(value=w, seed=1, seed2=2, name="drawn")
+        ends = []
+        for made in (drawn, drawn * 2.0):
+            chosen = tf.raw_ops.SelectV2(condition=tf.reduce_sum(x) > 0.0, t=made, e=x)
+            chosen.op._set_attr(GUARDED, v1.AttrValue(list=v1.AttrValue.ListValue(s=[b"drawn"])))
+            ends.append(chosen)
+        return ends
+
+    with pytest.raises(Unwritten, match="'drawn' .RandomShuffle. is drawn once for several choices"):
+        recovered(build, {"x": [3]}, {"w": [4, 3]}, batch=4)

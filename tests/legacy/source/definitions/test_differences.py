@@ -59,7 +59,7 @@ def test_other_differences_are_refused():
 def test_values_of_another_tower_are_found_again_or_adopted():
     first, (_, _) = recovered(lambda x, w: [data(x, w), tf.sqrt(w)], {"x": []}, {"w": [2]})
     second, (_, end) = recovered(lambda x, w: [data(x, w), tf.sin(tf.sqrt(w)) * x[0]], {"x": []}, {"w": [2]})
-    (moved,) = adopt_values(first, second, [end])
+    (moved,) = adopt_values(first, second, [end], {})
     names = [target for item in first.ordered([moved]) for target in item.targets]
     assert "Sqrt:0" in names and "Sin:0" in names and names.count("w:0") == 1
     assert first.shape("Sin:0") == [2]
