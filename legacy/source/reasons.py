@@ -7,7 +7,7 @@ import re
 import tensorflow as tf
 
 from legacy.source.basics.unwritten import Unwritten
-from workloads.support.errors import InputError
+from workloads.support.errors import InputError, is_about_sizes
 from workloads.support.user.user_code import error_line
 
 #: What TensorFlow says of an op whose gradient a package outside of it has registered.
@@ -35,4 +35,7 @@ def reason_text(error: Exception) -> str:
     missing = _NO_GRADIENT.search(str(error))
     if missing:
         return f"loss: this TensorFlow has no gradient of {missing.group(1)}, which old add-ons brought along"
+    if isinstance(error, InputError) and is_about_sizes(str(error)):
+        sizes = "--data takes the sizes from the program's own data, such as the folder of a recording"
+        return f"proof: made-up sizes of the inputs do not fit each other: {str(error).splitlines()[0]}; {sizes}"
     return f"the graph has a form that is not known here ({type(error).__name__}: {str(error).splitlines()[:1]})"

@@ -18,7 +18,7 @@ from workloads.lifted.pieces.noise import loop_counters
 from workloads.lifted.plan import TensorType
 from workloads.program import State
 from workloads.scope import Scope, Tensors
-from workloads.support.errors import OpFailed, require
+from workloads.support.errors import OpFailed, is_about_sizes, require
 from workloads.support.user import user_code
 from workloads.variable_spec import VariableSpec
 from workloads.workload import Workload
@@ -270,4 +270,8 @@ class _OpErrors(ContextManager[None]):
         reason = user_code.message_line(str(error.message))
         if "NHWC" in reason:
             reason += "; lift the graph with --layout=NHWC"
+        elif is_about_sizes(reason):
+            reason += (
+                "; where made-up inputs do not fit each other, lift with --data, which takes their sizes from yours"
+            )
         raise OpFailed(f"--workload: {self._program} does not run here with these data: {reason}") from error

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+#: What TensorFlow says of sizes that do not fit each other.
+_SIZES = re.compile(r"Dimensions? (size )?must be|Shapes? must be|Incompatible shapes|reshape")
 #: Characters of a value that a message shows at most.
 LONGEST = 300
 
@@ -53,3 +57,12 @@ def require(condition: object, argument: str, value: object, allowed: str) -> No
         got = " ".join(repr(value).split())
         got = got if len(got) <= LONGEST else got[: LONGEST - 1] + "…"
         raise InputError(f"{argument}: got {got}, {allowed}")
+
+
+def is_about_sizes(message: str) -> bool:
+    """Returns whether TensorFlow reports sizes that do not fit each other, as of inputs that were made up.
+
+    >>> is_about_sizes("Input to reshape is a tensor with 48 values, but 64 are required"), is_about_sizes("not found")
+    (True, False)
+    """
+    return bool(_SIZES.search(message))

@@ -4,6 +4,7 @@ import tensorflow as tf
 
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.reasons import reason_text, refusal, with_both
+from workloads.support.errors import InputError
 
 
 def test_an_op_that_made_up_numbers_stop_is_reported_in_tensorflows_words():
@@ -24,3 +25,9 @@ def test_reasons_of_two_attempts_stand_there_once():
     both = with_both(Unwritten("optimizer: none\nmodel: a loop"), Unwritten("model: a loop"))
     assert str(both) == "optimizer: none\nmodel: a loop"
     assert str(refusal("old", both)) == "--source: old cannot be written: optimizer: none; model: a loop"
+
+
+def test_made_up_sizes_that_do_not_fit_are_no_unknown_form():
+    reason = reason_text(InputError("Dimension size must be evenly divisible by 112 but is 84"))
+    assert reason.startswith("proof: made-up sizes of the inputs do not fit") and "--data takes the sizes" in reason
+    assert "form that is not known" in reason_text(InputError("another thing"))

@@ -100,5 +100,8 @@ def test_an_error_of_an_op_becomes_one_line():
         raise tf.errors.InvalidArgumentError(None, None, message)
     with pytest.raises(InputError, match="these data: $"), op_errors_as_input_errors("the port"):
         raise tf.errors.AbortedError(None, None, "")
+    hint = "multiple of 64; where made-up inputs .*, lift with --data"
+    with pytest.raises(InputError, match=hint), op_errors_as_input_errors("the port"):
+        raise tf.errors.InvalidArgumentError(None, None, "Input to reshape has 48 values, not a multiple of 64")
     with pytest.raises(ZeroDivisionError), op_errors_as_input_errors("the port"):
         raise ZeroDivisionError

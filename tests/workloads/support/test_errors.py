@@ -15,4 +15,4 @@ def test_the_message_names_argument_value_and_what_is_allowed():
 
 def test_examples():
     found = doctest.testmod(errors)
-    assert found.attempted == 2 and found.failed == 0
+    assert found.attempted == 3 and found.failed == 0
