@@ -69,7 +69,7 @@ def test_what_no_field_describes_is_named(name):
 def test_a_source_says_what_was_recognised_and_what_was_a_race():
     text = source("c_queue_ema").text
     assert "2 towers, recognised by" in text and "GradientDescent, mean of the towers' gradients" in text
-    assert "reads of global_step have no order with the update; here they come before it" in text
+    assert "reads have no order with the update; here those of global_step come before it" in text
     assert "learning_rate: Any = schedules.ExponentialDecay(0.1, 6, 0.5, staircase=True)" in text
 
 
