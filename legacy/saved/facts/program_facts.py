@@ -30,7 +30,7 @@ from legacy.saved.facts.whole_facts import device_rows
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.runs import train_ops
-from legacy.saved.tower_search.inputs import constant_part
+from legacy.saved.tower_search.inputs import constant_part, split_dimension
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Variable
 from workloads.lifted.replication import replica_counts
@@ -154,6 +154,9 @@ class _ProgramFacts:
 
     def _batch(self) -> str:
         """Returns the number of a tower's examples, or "any", with the number that the graph's own slices take."""
+        divided = self._divided_behind_the_first()
+        if divided is not None:
+            return divided
         if self._plan.batch is not None:
             return str(self._plan.batch)
         if not any(entry.has_examples for entry in self._plan.inputs):
@@ -162,6 +165,17 @@ class _ProgramFacts:
         imported = self._analysed.context.imported
         parts = {part for part in (constant_part(self._graph, imported, row) for row in rows) if part}
         return f"any; the old graph's slices take {parts.pop()}" if len(parts) == 1 else "any"
+
+    def _divided_behind_the_first(self) -> str | None:
+        """Returns the number of a tower's examples where a split of another dimension than the first deals them."""
+        imported = self._analysed.context.imported
+        for entry in self._plan.inputs:
+            node = parse_tensor_name(entry.tensors[0]).node
+            dimension = split_dimension(self._graph, imported, node) if len(set(entry.tensors)) > 1 else 0
+            if dimension:
+                size = (entry.shape or [])[dimension]
+                return f"{'any' if size is None else size}, along dimension {dimension} of {entry.name}"
+        return None
 
     def _inputs(self) -> list[Row]:
         return [

@@ -143,6 +143,23 @@ def constant_part(graph: Graph, imported: ImportedGraph, row: Sequence[TensorId]
     return sizes.pop() if len(sizes) == 1 else None
 
 
+def split_dimension(graph: Graph, imported: ImportedGraph, name: str) -> int:
+    """Returns the dimension that a Split or SplitV divides, which is 1 for sequences with the time first; else 0.
+
+    Args:
+      graph: the subgraph that a step runs.
+      imported: the same graph in TensorFlow.
+      name: name of an op.
+
+    Returns:
+      The number of the dimension; 0 for any other op, and where it is not constant.
+    """
+    place = {"Split": 0, "SplitV": 2}.get(graph.type(name))
+    axis = None if place is None else imported.constant(*graph.inputs(name)[place])
+    shape = imported.shape(name)
+    return 0 if axis is None or not shape else int(axis) % len(shape)
+
+
 def rows_taken(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int | None:
     """Returns the number of rows that a tower takes of an input by a constant, as `tf.slice(x, [0, 0], [4, 1])` does.
 

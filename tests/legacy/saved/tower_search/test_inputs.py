@@ -1,7 +1,7 @@
 import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.tower_search.inputs import InputDescriber, batch_size, constant_part
+from legacy.saved.tower_search.inputs import InputDescriber, batch_size, constant_part, split_dimension
 from tests.legacy.saved.graphs import traced
 from workloads.lifted.graph import TensorId
 
@@ -109,6 +109,18 @@ def test_constant_slices_tell_how_many_rows_a_tower_takes():
     assert part("part") == 4 and part("slice") == 3 and part("uneven") is None and part("fed") is None
     assert part("batch") is None
     assert "shrink_axis_mask" not in graph.nodes["slice_0"].attr  # to ask a node for an attribute adds none
+
+
+def test_the_dimension_that_a_split_divides_is_known():
+    def parts():
+        x = tf.compat.v1.placeholder(tf.float32, [4, 6, 2], "x")
+        tf.split(x, 2, axis=1, name="halves")
+        tf.split(x, [2, 4], axis=-2, name="unequal")
+        tf.split(x, 2, name="rows")
+
+    graph = traced(parts)
+    dimensions = [split_dimension(graph, ImportedGraph(graph), name) for name in ("halves", "unequal", "rows", "x")]
+    assert dimensions == [1, 1, 0, 0]
 
 
 def test_an_array_of_unknown_rank_is_a_batch_and_a_scalar_is_none():
