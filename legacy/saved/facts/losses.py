@@ -47,6 +47,8 @@ def _terms_of_other_weights(analysed: AnalysedStep, phase: Phase) -> list[tuple[
     """(tensor, its weight in words) of the first tower's further terms of one loss of all, of another weight."""
     graph, towers = analysed.graph, analysed.context.towers
     targets = differentiated(graph, graph.ancestors([phase.train_op])) if phase.shared_loss else []
+    if not all(map(towers.is_shared, targets)):  # a tower's own loss, which another tower's may contain
+        return []
     weights = [entry for target in targets for entry in term_weights(graph, towers, target).items()]
     known = {name for row in [phase.losses, *phase.other_losses] for name in row}
     return [

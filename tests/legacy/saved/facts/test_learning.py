@@ -1,9 +1,12 @@
 """How small programs learn: losses, combining, update rules, learning rates."""
 
+import types
+
 import pytest
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.facts import losses
 from legacy.saved.facts.analysed_step import AnalysedStep
 from legacy.saved.facts.combining import combining_rows, sum_text
 from legacy.saved.facts.learning_rates import find_learning_rates
@@ -308,6 +311,21 @@ def test_a_term_of_a_loss_that_contains_another_towers_is_not_in_all():
     found = analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"])
     rows = {row["term"]: row["is"] for row in loss_rows(AnalysedStep(found))}
     assert rows["tower_0/l2"] == "depends on weights only: a regularizer" and "tower_1/l2" not in rows
+
+
+@pytest.mark.parametrize("is_shared, terms", [(True, ["data:0", "penalty:0"]), (False, [])])
+def test_terms_of_other_weights_are_of_a_loss_of_all_towers(monkeypatch, is_shared, terms):
+    """The loss of one tower, which another tower's contains, is no such sum: its terms are listed as its own."""
+
+    def build():
+        data, penalty = (v1.placeholder(tf.float32, [], name) for name in ("data", "penalty"))
+        tf.add(data, penalty, name="loss")
+
+    monkeypatch.setattr(losses, "differentiated", lambda graph, members: ["loss"])
+    towers = types.SimpleNamespace(is_shared=lambda name: is_shared, masks={}, tower_of=lambda name: 0)
+    step = types.SimpleNamespace(graph=traced(build), context=types.SimpleNamespace(towers=towers))
+    phase = types.SimpleNamespace(train_op="loss", shared_loss=True, losses=["loss:0"], other_losses=[])
+    assert [tensor for tensor, _ in losses._terms_of_other_weights(step, phase)] == terms
 
 
 def test_a_term_of_random_numbers_is_named_so():
