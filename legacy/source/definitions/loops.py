@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence, Set
 
 from legacy.source.basics.expressions import (
     OMIT,
@@ -102,7 +102,8 @@ def write_loop(
     given = [number for number, name in enumerate(loop.given) if name + ":0" in used]
     starts, invariants = list(outside[: len(loop.starts)]), list(outside[len(loop.starts) :])
     parameters = _parameters(loop, inside, given, variables[len(starts) :], list(seeds))
-    function = _function(inside, statements, parameters, made)
+    weights = {loop.given[number] + ":0" for number in given if variables[len(starts) + number]}
+    function = _function(inside, statements, parameters, weights, made)
     names = [parameters[state + ":0"] for state in loop.states]
     again: Expression = Name(function.name)
     if given or seeds:
@@ -256,12 +257,30 @@ def _copies(operation: tf.Operation) -> List[tf.Operation]:
 
 
 def _function(
-    inside: Recovery, statements: List[Statement], parameters: Dict[str, str], made: Dict[str, LoopFunction]
+    inside: Recovery,
+    statements: List[Statement],
+    parameters: Dict[str, str],
+    weights: Set[str],
+    made: Dict[str, LoopFunction],
 ) -> LoopFunction:
-    """Returns the function with these statements: one that is there, or a new one."""
+    """Returns the function with these statements: one that is there, or a new one.
+
+    Args:
+      inside: the definitions of the loop's inside.
+      statements: of one iteration.
+      parameters: {tensor of the inside: parameter}.
+      weights: those of these tensors that are values of variables.
+      made: the functions that are there; gets a new one.
+
+    Returns:
+      The function.
+
+    Raises:
+      Unwritten: the statements use the number of examples, which no parameter tells.
+    """
     batch_of = ""
     if any(leaf == BATCH_SIZE for statement in statements for leaf in leaves(statement.expression)):
-        rows = [name for tensor, name in parameters.items() if (inside.shape(tensor) or [0])[0] == inside.batch]
+        rows = [name for tensor, name in parameters.items() if tensor not in weights and inside.has_rows(tensor)]
         if not rows:
             raise Unwritten("model: a loop uses the number of examples, which none of its values tells")
         batch_of = rows[0]

@@ -116,6 +116,11 @@ class Recovery:
             return self._adopted[tensor].shape(tensor)
         return None if tensor.startswith("!") else self._forward.shape(tensor)
 
+    def has_rows(self, tensor: str) -> bool:
+        """Returns whether a tensor's first dimension is the number of examples."""
+        sizes = None if tensor.startswith("!") else self._forward.shape_per_example(tensor)
+        return sizes is not None and sizes[:1] == [(1, True)]
+
     def operations(self) -> list[tf.Operation]:
         """Returns the ops."""
         return self._forward.typed.operations()

@@ -142,3 +142,24 @@ def test_what_a_branch_alone_may_read_is_read_in_the_branch():
     always = [line.replace("tf.cond(", "tf.where(").replace("lambda: ", "") for line in lines]
     with pytest.raises(tf.errors.OpError, match="[Ii]ndex 5|size: 5"):
         value_of(always, x, kernel)
+
+
+def test_the_number_of_examples_in_an_iteration_is_not_the_size_of_a_weight():
+    """The weight comes before the state among the parameters, and its first size is that of the batch at hand."""
+
+    def build(x, kernel):
+        def body(turn, state):
+            zeros = tf.zeros([tf.shape(state)[0], UNITS])
+            return turn + 1, tf.concat([state, zeros], 1) @ kernel
+
+        return tf.reduce_sum(v1.while_loop(lambda turn, _: turn < TIME, body, [0, x])[1])
+
+    rows = 2 * UNITS
+    assert rows == 6
+    lines = written(build, {"x": [UNITS]}, {"kernel": [rows, UNITS]})
+    assert "    batch_size = int(state.shape[0])" in lines
+    rng = np.random.RandomState(0)
+    x, kernel = rng.rand(5, UNITS).astype(np.float32), rng.rand(rows, UNITS).astype(np.float32)
+    with tf.Graph().as_default(), v1.Session() as session:
+        expected = session.run(build(tf.constant(x), tf.constant(kernel)))
+    assert np.array_equal(value_of(lines, x, kernel), expected)
