@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Dict, List, NamedTuple
 import tensorflow as tf
 
 from legacy.source.basics.inner_targets import with_inner_targets
+from legacy.source.basics.old_derivatives import with_old_derivatives
 from legacy.source.basics.stopped_labels import with_stopped_labels
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.loss_proof import prove_losses, setting_values
@@ -109,7 +110,7 @@ def source_text(program: OldProgram, options: SourceOptions = DEFAULTS) -> Sourc
       InputError: a part of the program cannot be written, and not be imported either; the message names it.
     """
     graph = with_inner_targets(program.graph, program.whole, tensors_of_towers(program.plan))
-    program = program._replace(graph=with_stopped_labels(graph))
+    program = program._replace(graph=with_old_derivatives(with_stopped_labels(graph)))
     try:
         plan = with_minimized_losses(with_derivatives(program.plan, program.graph), program.graph)
         program = program._replace(plan=plan)

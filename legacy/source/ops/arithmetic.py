@@ -70,7 +70,6 @@ FUNCTIONS = {
     "Sign": "tf.sign",
     "Sin": "tf.sin",
     "Softmax": "tf.nn.softmax",
-    "Softplus": "tf.nn.softplus",
     "Softsign": "tf.nn.softsign",
     "Sqrt": "tf.sqrt",
     "Square": "tf.square",

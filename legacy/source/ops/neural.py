@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 #: `tf.compat.v1.nn.fused_batch_norm` takes this in place of a smaller epsilon; the kernel takes any.
 LEAST_EPSILON = np.float32(1.001e-5)
-#: {function: its text} of what is written for a smaller one.
+#: {function: its text}: for a smaller epsilon, and for a derivative that is computed in another way today.
 FUNCTIONS = {
     "fused_batch_norm": [
         "def fused_batch_norm(x, scale, offset, epsilon):",
@@ -27,7 +27,13 @@ FUNCTIONS = {
         "    none = tf.constant([], tf.float32)  # tf.compat.v1.nn.fused_batch_norm has no epsilon below 1.001e-5",
         "    kernel = tf.raw_ops.FusedBatchNormV3",
         "    return kernel(x=x, scale=scale, offset=offset, mean=none, variance=none, epsilon=epsilon)[:3]",
-    ]
+    ],
+    "softplus": [
+        "@tf.custom_gradient",
+        "def softplus(x):",
+        '    """Softplus with the derivative of TensorFlow before 1.5, which rounds in another way."""',
+        "    return tf.nn.softplus(x), lambda gradient: tf.raw_ops.SoftplusGrad(gradients=gradient, features=x)",
+    ],
 }
 _POOLS = {"MaxPool": "tf.nn.max_pool2d", "AvgPool": "tf.nn.avg_pool2d"}
 _POOLS.update({"MaxPool3D": "tf.nn.max_pool3d", "AvgPool3D": "tf.nn.avg_pool3d"})
@@ -89,13 +95,11 @@ def write_transposed_convolution(op: OpView) -> Expression | None:
     if not _plain(op) or set(op.attribute("dilations")) != {1}:
         return None
     shape = op.output_sizes()
-    if shape is None:
-        return None
     return call(
         "tf.nn.conv2d_transpose" if op.type == "Conv2DBackpropInput" else "tf.nn.conv3d_transpose",
         op.argument(2),
         op.argument(1),
-        shape,
+        op.argument(0) if shape is None else shape,
         strides=_sides(op.attribute("strides")),
         padding=op.attribute("padding"),
     )
@@ -129,6 +133,11 @@ def write_fused_batch_norm(op: OpView) -> Expression | None:
     if small:
         return call("fused_batch_norm", *op.arguments(0, 3), epsilon)
     return call("tf.compat.v1.nn.fused_batch_norm", *op.arguments(0, 3), epsilon=epsilon)
+
+
+def write_softplus(op: OpView) -> Expression | None:
+    """Writes the softplus, with the derivative that the old gradients have."""
+    return call("softplus" if op.has_old_derivative else "tf.nn.softplus", op.argument(0))
 
 
 def write_sparse_cross_entropy(op: OpView) -> Expression | None:
@@ -266,6 +275,7 @@ WRITERS: Dict[str, Callable[[OpView], Expression | None]] = {
     "MaxPool3D": write_pool,
     **dict.fromkeys(_RESIZES, write_resize),
     "SoftmaxCrossEntropyWithLogits": write_cross_entropy,
+    "Softplus": write_softplus,
     "SpaceToDepth": write_blocks,
     "SparseSoftmaxCrossEntropyWithLogits": write_sparse_cross_entropy,
 }

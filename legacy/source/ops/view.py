@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from legacy.source.basics.expressions import Infix, Listing, Literal, Name, Value, as_expression
+from legacy.source.basics.old_derivatives import OLD_DERIVATIVE
 from legacy.source.ops.constants import constant_expression
 from legacy.source.ops.gradient_order import orders_gradients
 
@@ -109,6 +110,11 @@ class OpView:
         """Returns an attribute; texts as `str`."""
         value = self.operation.get_attr(name)
         return value.decode() if isinstance(value, bytes) else value
+
+    @property
+    def has_old_derivative(self) -> bool:
+        """Whether the old gradients differentiate the op by another formula than today's."""
+        return OLD_DERIVATIVE in self.operation.node_def.attr
 
     def producer(self, position: int) -> OpView:
         """Returns the op that computes input number `position`, behind copies."""

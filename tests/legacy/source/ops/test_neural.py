@@ -81,6 +81,19 @@ def test_a_transposed_convolution_gives_as_many_examples_as_it_gets(sides):
     assert np.array_equal(values_of(lines, {"x": x, "kernel": weights}), grown(x, weights))
 
 
+def test_a_transposed_convolution_to_sizes_that_the_graph_computes_is_no_raw_op():
+    def grown(x, kernel, side):
+        size = tf.cast(tf.reduce_max(side), tf.int32)
+        return tf.nn.conv2d_transpose(x, kernel, [tf.shape(x)[0], size, size, 3], 2, "SAME")
+
+    lines = written(grown, {**X, "side": [1]}, {"kernel": [3, 3, 3, 2]})
+    assert lines[-1].endswith('strides=2, padding="SAME")') and "raw_ops" not in "".join(lines)
+    rng = np.random.RandomState(0)
+    x, kernel = (rng.rand(*sizes).astype(np.float32) for sizes in ((BATCH, 4, 4, 2), (3, 3, 3, 2)))
+    side = np.full((BATCH, 1), 7, np.float32)
+    assert np.array_equal(values_of(lines, {"x": x, "kernel": kernel, "side": side}), grown(x, kernel, side))
+
+
 def test_the_other_layout_is_kept_as_a_raw_op():
     lines = written(
         lambda x: tf.raw_ops.MaxPool(

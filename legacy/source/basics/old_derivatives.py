@@ -1,0 +1,43 @@
+"""Ops that the old gradients differentiate by another formula than today's, of which the results have other bits."""
+
+from __future__ import annotations
+
+from workloads.lifted.graph import Graph
+from workloads.lifted.tensors.gradient_names import forward_name, in_gradient_graphs
+
+#: Attribute of an op whose derivative is the old one.
+OLD_DERIVATIVE = "_old_derivative"
+#: {op type: type of the op of its old derivative, which today's derivative has none of}.
+_OF_DERIVATIVES = {"Softplus": "SoftplusGrad"}  # today gradient * sigmoid(x); the other way until TensorFlow 1.4
+
+
+def with_old_derivatives(graph: Graph) -> Graph:
+    """Returns a lift's graph whose ops with an old derivative have the attribute `OLD_DERIVATIVE`.
+
+    What is written is differentiated again, and such an op is written as a function with a derivative of its own.
+
+    Args:
+      graph: of the lift.
+
+    Returns:
+      The graph; the same one if there are no such ops.
+    """
+    marked = sorted(_with_old_derivative(graph))
+    if not marked:
+        return graph
+    graph_def = type(graph.graph_def)()
+    graph_def.CopyFrom(graph.graph_def)
+    for node in graph_def.node:
+        if node.name in marked:
+            node.attr[OLD_DERIVATIVE].b = True
+    return Graph(graph_def)
+
+
+def _with_old_derivative(graph: Graph) -> set[str]:
+    """Returns the names of the ops whose derivative is computed by the op of `_OF_DERIVATIVES`."""
+    forward = {name: forward_name(name, graph.nodes) for name in in_gradient_graphs(graph.nodes)}
+    return {
+        op
+        for name, op in forward.items()
+        if op in graph.nodes and _OF_DERIVATIVES.get(graph.type(op)) == graph.type(name)
+    }

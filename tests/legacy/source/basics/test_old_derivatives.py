@@ -1,0 +1,60 @@
+"""Ops that old gradients differentiate by another formula than today's: what is written has the old derivative."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from legacy.source.basics.old_derivatives import OLD_DERIVATIVE, with_old_derivatives
+from legacy.source.ops.neural import FUNCTIONS
+from tests.legacy.saved.graphs import graph_of
+from tests.legacy.source import tiny
+
+v1 = tf.compat.v1
+#: A softplus and the gradient that TensorFlow 1.4 makes of it; its derivative has the name that is asked for.
+SOFTPLUS = """
+    x = Placeholder()
+    h = Softplus(x)
+    loss = Mean(h)
+    gradients/Fill = Const()
+    gradients/loss_grad/truediv = RealDiv(gradients/Fill)
+    """
+
+
+@pytest.mark.parametrize(
+    "derivative, is_old",
+    [
+        ("gradients/h_grad/SoftplusGrad = SoftplusGrad(gradients/loss_grad/truediv, x)", True),
+        ("gradients/h_grad/mul = Mul(gradients/loss_grad/truediv, x)", False),
+        ("other = SoftplusGrad(gradients/loss_grad/truediv, x)", False),
+    ],
+)
+def test_an_op_is_marked_if_the_old_derivative_is_computed_of_it(derivative, is_old):
+    old = graph_of(SOFTPLUS + derivative)
+    graph = with_old_derivatives(old)
+    assert (OLD_DERIVATIVE in graph.nodes["h"].attr) == is_old and (graph is old) != is_old
+    assert not any(OLD_DERIVATIVE in node.attr for name, node in graph.nodes.items() if name != "h")
+
+
+def test_a_marked_softplus_is_a_function_with_the_derivative_of_its_time():
+    def marked(x):
+        h = tf.nn.softplus(x)
+        h.op._set_attr(OLD_DERIVATIVE, v1.AttrValue(b=True))
+        return h
+
+    assert tiny.written(marked, {"x": [3]}) == ['return softplus(batch["x"])']
+    assert tiny.written(lambda x: tf.nn.softplus(x), {"x": [3]}) == ['return tf.nn.softplus(batch["x"])']
+    space = {"tf": tf}
+    exec("\n".join(FUNCTIONS["softplus"]), space)
+    x = np.random.RandomState(0).randn(500).astype(np.float32)
+    with tf.Graph().as_default(), v1.Session() as session:
+        value = tf.constant(x)
+        h = space["softplus"](value)
+        new, old, today = session.run(
+            [
+                tf.gradients(h, value)[0],
+                tf.raw_ops.SoftplusGrad(gradients=tf.ones(500), features=value),
+                tf.gradients(tf.nn.softplus(value), value)[0],
+            ]
+        )
+        assert np.array_equal(session.run(h), session.run(tf.nn.softplus(value)))
+    assert np.array_equal(new, old) and not np.array_equal(today, old)
