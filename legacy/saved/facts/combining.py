@@ -113,7 +113,8 @@ def _clipping(analysed: AnalysedStep, phase: Phase, combine: Combine) -> str:
     effect = next((e for e in effects if combine.tensor in (e.gradient, *e.values)), effects[0])
     # A global norm is made of all gradients: between it and the towers are the other combined gradients.
     combined = [entry.tensor for entry in phase.combine]
-    after = analysed.clippings.text(analysed.between([effect.gradient or effect.values[0]], combined))
+    between = analysed.between([effect.gradient or effect.values[0]], combined)
+    after = analysed.clippings.text(between & analysed.context.of_gradients)  # others compute a learning rate
     near = {n for tensor in combine.parts[0] for n in _near(analysed, parse_tensor_name(tensor)[0], CLIP_DEPTH)}
     before = analysed.clippings.text(near)
     texts = ["in each tower, " + before] if before else []
