@@ -9,7 +9,7 @@ from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.reduction.meeting_tensors import nearest_tensors
 from legacy.saved.analysis.reduction.reduction_probe import ReductionProbe
 from legacy.saved.graph import op_types
-from workloads.lifted.graph import Graph, TensorId, parse_tensor_name, tensor_name
+from workloads.lifted.graph import SWITCHES, Graph, TensorId, parse_tensor_name, tensor_name
 from workloads.lifted.pieces.cutter import Cutter
 from workloads.lifted.plan import Combine, Effect, indices_label, part_label
 from workloads.lifted.tensors.gradient_names import GRADIENTS
@@ -37,7 +37,7 @@ def probe_gradients(context: Context, phase: PhaseParts, cutter: Cutter) -> tupl
     gradients: list[dict[str, str]] = [{} for _ in range(count)]
     for effect in phase.effects:
         shape = context.state.variables[effect.writes[0]].shape
-        inputs = _update_inputs(context, effect)
+        inputs = _update_inputs(context, effect, nodes)
         for label, value in inputs:
             target = parse_tensor_name(value)
             parts = nearest_tensors(context.graph, target, nodes, _similar_to(context, target), count)
@@ -182,13 +182,22 @@ def _similar_to(context: Context, target: TensorId) -> Callable[[str, int], bool
     return is_similar
 
 
-def _update_inputs(context: Context, effect: Effect) -> list[tuple[str, str]]:
+def _update_inputs(context: Context, effect: Effect, tower_nodes: dict[str, int]) -> list[tuple[str, str]]:
     """Returns (label, tensor name) of an update's gradient, and of the rows of a sparse one.
 
     An optimizer that was written by hand has no gradient input, nor has a sum of gradients that are kept between runs:
-    the value that is assigned counts instead.
+    the value that is assigned counts instead. Of a gradient that is made in a branch of a `cond`, it is what enters
+    the branch, such as the mean that a weight decay is added to there.
+
+    Args:
+      context: of the subgraph that a step runs.
+      effect: the update.
+      tower_nodes: {node: tower}.
     """
     weight = effect.writes[0]
+    if effect.gradient is None and op_types.is_apply(effect.op) and not op_types.is_sparse(effect.op):
+        entering = _entering_gradients(context, parse_tensor_name(effect.values[effect.gradient_at]), tower_nodes)
+        return [(weight, entering[0].name)] if len(entering) == 1 else []
     if effect.gradient is None:
         taken = effect.node in context.state.rules or effect.node in context.accumulators.get(weight, ())
         by_hand = taken and effect.gradient_at < 0
@@ -200,3 +209,18 @@ def _update_inputs(context: Context, effect: Effect) -> list[tuple[str, str]]:
         position = effect.gradient_at + 1 if op_types.is_apply(effect.op) else 0  # Scatter* take the indices first
         inputs.append((indices_label(weight), effect.values[position]))
     return inputs
+
+
+def _entering_gradients(context: Context, made: TensorId, tower_nodes: dict[str, int]) -> list[TensorId]:
+    """Returns the nearest tensors like a gradient made in a branch that enter the branch and that all towers make."""
+    graph, is_like, count = context.graph, _similar_to(context, made), context.towers.count
+    level, seen = [made], {made}
+    while level:
+        outside = {graph.before_branches(tensor) for tensor in level if graph.type(tensor.node) in SWITCHES}
+        of_all = [t for t in outside if is_like(*t) and all(nearest_tensors(graph, t, tower_nodes, is_like, count))]
+        if of_all:
+            return of_all
+        inside = [tensor.node for tensor in level if graph.type(tensor.node) not in SWITCHES]
+        level = [before for name in inside for before in graph.inputs(name) if before not in seen]
+        seen.update(level)
+    return []

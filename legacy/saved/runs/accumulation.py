@@ -36,7 +36,7 @@ def accumulating_writes(
       {variable: assignments to it of what depends on gradients}; where an update takes gradients directly, too, only
       those that add.
     """
-    dependent = dependent_on_gradients(graph)
+    dependent, gradients = dependent_on_gradients(graph), in_gradient_graphs(graph.nodes)
     own = {variable_of(graph, name) for name in updates}
     read = graph.ancestors(set(updates) - dependent, controls=False) - own
     beside = graph.ancestors(set(updates) & dependent, controls=False) - own
@@ -45,9 +45,28 @@ def accumulating_writes(
         if name in dependent and graph.type(name).startswith(ASSIGNMENTS):
             variable = variable_of(graph, name)
             adds = graph.type(name).endswith(ADDITIONS)
-            if variable not in (None, *trainable) and (variable in read or adds and variable in beside):
+            is_taken = variable in read or adds and variable in beside
+            if variable not in (None, *trainable) and is_taken and _brings(graph, name, gradients):
                 writes.setdefault(str(variable), []).append(name)
     return writes
+
+
+def _brings(graph: Graph, assignment: str, gradients: Collection[str]) -> bool:
+    """Returns whether the value of an assignment is computed from gradients.
+
+    An assignment in a branch, such as that of a step counter, is none by its predicate, that all gradients are finite.
+    """
+    todo = [before.node for before in graph.inputs(assignment)[1:]]
+    seen: set[str] = set()
+    while todo:
+        name = todo.pop()
+        if name in gradients:
+            return True
+        if name not in seen:
+            seen.add(name)
+            before = graph.inputs(name)
+            todo += [one.node for one in (before[:1] if graph.type(name) in ("Switch", "RefSwitch") else before)]
+    return False
 
 
 def accumulators(graph: Graph, updates: Collection[str], trainable: Collection[str] = ()) -> dict[str, list[str]]:

@@ -116,6 +116,20 @@ def scaled_loss():
 
 
 @with_old_cond
+def decayed_in_the_branch():
+    """Weight decay that a branch adds to the mean of the gradients, at a learning rate that its counter gives."""
+    gradient, count = mean_gradient(), counter("count")
+
+    def update():
+        rate = 0.25 / tf.cast(count + 1, tf.float32)
+        train = momentum(gradient + 0.25 * weights(), rate)
+        with tf.control_dependencies([train]):
+            return v1.group(v1.assign_add(count, 1))
+
+    return v1.cond(all_finite(gradient), update, lambda: v1.no_op()).op
+
+
+@with_old_cond
 def average_every_other_step():
     """An average of the weights that every second step moves towards them, after their update."""
     steps, average = counter("global_step"), plain("net/w/average", [3, 2])

@@ -24,6 +24,10 @@ PROGRAMS = {
         ("apply_gradients, apply_gradients_2)", "apply_gradients_2, apply_gradients)"),
     ),
     conditional.adam_every_other_step: ("        tf.raw_ops.ResourceApplyAdam(", ("% 2, 1)", "% 2, 0)")),
+    conditional.decayed_in_the_branch: (
+        '        gradient = gradients["net/w"] + 0.25 * values["net/w"]\n',
+        ("0.25 * values", "0.125 * values"),
+    ),
     conditional.average_every_other_step: (
         '        x = (values["net/w/average"] - variables["net/w"].read_value()) * 0.5',
         ('variables["net/w"].read_value()', 'values["net/w"]'),

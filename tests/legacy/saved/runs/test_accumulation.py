@@ -103,6 +103,23 @@ def test_weights_that_another_optimizer_trains_are_no_sums():
     assert accumulating_writes(graph_of(runs), ["apply"], ["w", "sum"]) == {}
 
 
+def test_a_count_in_a_branch_that_gradients_decide_on_is_no_sum():
+    """A learning rate reads it; the count itself is made of numbers."""
+    graph = graph_of("""
+        w = VariableV2()
+        step = VariableV2()
+        one = Const()
+        gradients/Mul = Mul(w)
+        finite = IsFinite(gradients/Mul)
+        count = Switch(step, finite)
+        added = Switch(one, finite)
+        raise = AssignAdd(count:1, added:1)
+        rate = Mul(step)
+        apply = ApplyGradientDescent(w, rate, gradients/Mul)
+        """)
+    assert accumulating_writes(graph, ["apply"]) == {}
+
+
 def test_the_variable_of_an_update():
     graph = graph_of("v = VarHandleOp()\n passed = Identity(v)\n x = Const()\n set = AssignVariableOp(passed, x)")
     assert variable_of(graph, "set") == "v"
