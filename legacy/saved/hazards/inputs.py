@@ -129,7 +129,7 @@ def _source(whole: WholeGraph, name: str) -> str:
 def kept_for_dropped(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds dropout that keeps very little, or whose placeholder is named after the other probability."""
     seen: set[float | str] = set()
-    for name, tensor, is_rate in _dropouts(whole):
+    for name, tensor, is_rate in dropouts(whole):
         kept, label = whole.value(tensor.node), _placeholder(whole, tensor.node)
         if kept is not None:
             kept = 1 - kept if is_rate else kept
@@ -149,7 +149,7 @@ def kept_for_dropped(whole: WholeGraph) -> Iterator[Hazard]:
 def inactive_dropout(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds dropout that drops nothing, always, as it is fed or unless it is fed; one hazard for all of it."""
     advice = "a port without this dropout trains alike; if it was meant to drop, feed or set its probability"
-    for name, tensor, is_rate in _dropouts(whole):
+    for name, tensor, is_rate in dropouts(whole):
         constant, label = whole.value(tensor.node), _placeholder(whole, tensor.node)
         is_fed = constant is None and label in whole.settings
         share = whole.settings.get(label or "") if is_fed else constant
@@ -174,8 +174,15 @@ def _is_layer_without_training(whole: WholeGraph, name: str) -> bool:
     return not whole.graph.inputs(name)[0].node.startswith(layer.group(1))
 
 
-def _dropouts(whole: WholeGraph) -> Iterator[tuple[str, TensorId, bool]]:
-    """Yields (node by which dropout decides, tensor of its share, whether that is a rate) of the step's dropout."""
+def dropouts(whole: WholeGraph) -> Iterator[tuple[str, TensorId, bool]]:
+    """Yields the dropout of the step.
+
+    Args:
+      whole: the graph.
+
+    Yields:
+      (node by which it decides, tensor of its share, whether that is a rate).
+    """
     for name in whole.graph.nodes:
         share = _kept_share(whole, name) if name in whole.reach and "drop" in name.lower() else None
         if share is not None:

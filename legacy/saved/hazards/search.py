@@ -12,8 +12,10 @@ from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.hazards import (
     examples,
     inputs,
+    labels,
     normalization,
     placement,
+    random_numbers,
     reports,
     schedules,
     statistics,
@@ -48,6 +50,10 @@ GRAPH_CHECKS = (
     normalization.fixed_statistics,
     logits.softmax_over_examples,
     logits.labels_that_do_not_add_up,
+    labels.exchanged_labels,
+    labels.dropped_logits,
+    labels.labels_of_one_class,
+    random_numbers.same_random_numbers,
     inputs.switches_off_by_default,
     inputs.switched_off,
 )

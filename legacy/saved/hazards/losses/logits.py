@@ -6,18 +6,24 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.cross_entropies import cross_entropies
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_part
 
-#: Ops that take logits and compute a cross entropy from them.
-_CROSS_ENTROPIES = ("SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits")
-#: {activation: what it makes of logits}.
+#: {activation: what it makes of the logits of a softmax}.
 _ACTIVATIONS = {
     "Relu": "no logit is below zero, and classes whose logit is zero get no gradient",
     "Relu6": "no logit is below zero or above six, and classes at these get no gradient",
     "Softmax": "they are probabilities already, and no class gets nearly all of the probability",
     "Sigmoid": "all are between zero and one, and no class gets nearly all of the probability",
+}
+#: {activation: what it makes of the logits of a sigmoid}.
+_ACTIVATIONS_OF_SIGMOID = {
+    "Relu": "no probability is below one half, and logits of zero get no gradient",
+    "Relu6": "no probability is below one half, and logits of zero get no gradient",
+    "Softmax": "they are probabilities already, and all that follow are between 0.5 and 0.73",
+    "Sigmoid": "they are probabilities already, and all that follow are between 0.5 and 0.73",
 }
 #: Softmax ops, which add up over the last axis.
 _SOFTMAXES = ("Softmax", "LogSoftmax")
@@ -31,17 +37,15 @@ _SUM_TOLERANCE = 1e-3
 def activated_logits(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds losses of the step whose logits an activation made, each once for all towers."""
     seen: set[str] = set()
-    for name in whole.graph.nodes:
-        if name not in whole.reach or whole.graph.type(name) not in _CROSS_ENTROPIES:
-            continue
-        source = source_of_elements(whole.graph, whole.graph.inputs(name)[0]).node
-        kind = whole.graph.type(source)
-        if kind in _ACTIVATIONS and kind not in seen:
+    for entropy in cross_entropies(whole):
+        source = source_of_elements(whole.graph, entropy.logits).node
+        kind, effects = whole.graph.type(source), _ACTIVATIONS_OF_SIGMOID if entropy.is_sigmoid else _ACTIVATIONS
+        if kind in effects and kind not in seen:
             seen.add(kind)
             yield Hazard(
                 "LOGITS_ACTIVATED",
-                name,
-                f"{name} takes what {source} ({kind}) gives for logits: {_ACTIVATIONS[kind]}",
+                entropy.op,
+                f"{entropy.op} takes what {source} ({kind}) gives for logits: {effects[kind]}",
                 "keep it for parity; in new code, give the loss what the activation is given",
             )
 

@@ -1,0 +1,67 @@
+"""Cross entropies of a loss, from logits and labels: ops of softmax, and what 1.x computes for a sigmoid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from legacy.saved.analysis.losses import differentiated
+from legacy.saved.facts.whole_graph import WholeGraph
+from workloads.lifted.graph import Graph, TensorId
+
+#: Ops that take logits and labels, and compute a softmax and its cross entropy.
+_SOFTMAX = ("SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits")
+_SUMS = ("Add", "AddV2")
+_SELECTS = ("Select", "SelectV2")
+
+
+class CrossEntropy(NamedTuple):
+    """A cross entropy of the step.
+
+    Attributes:
+      op: its last node.
+      logits: what it takes for logits.
+      labels: what it takes for labels.
+      is_sigmoid: whether each logit is of a class of its own.
+    """
+
+    op: str
+    logits: TensorId
+    labels: TensorId
+    is_sigmoid: bool
+
+
+def cross_entropies(whole: WholeGraph) -> Iterator[CrossEntropy]:
+    """Yields the cross entropies of the losses that are minimized, in the order of the graph."""
+    graph = whole.graph
+    minimized = graph.ancestors(differentiated(graph, whole.reach), controls=False)
+    for name in [name for name in graph.nodes if name in minimized]:
+        if graph.type(name) in _SOFTMAX:
+            logits, labels = graph.inputs(name)[:2]
+            yield CrossEntropy(name, logits, labels, False)
+        elif graph.type(name) == "Exp":
+            found = _of_sigmoid(graph, name)
+            if found is not None:
+                yield found
+
+
+def _of_sigmoid(graph: Graph, exp: str) -> CrossEntropy | None:
+    """max(x, 0) - x * z + log(1 + exp(-|x|)), as `tf.nn.sigmoid_cross_entropy_with_logits` writes it, of its Exp."""
+    smaller = graph.inputs(exp)[0].node
+    if graph.type(smaller) not in _SELECTS or graph.type(graph.inputs(smaller)[0].node) != "GreaterEqual":
+        return None
+    logits = graph.inputs(graph.inputs(smaller)[0].node)[0]
+    for log in [user for use in graph.users(exp) for user in _logarithms(graph, use.node)]:
+        for total in [use.node for use in graph.users(log) if graph.type(use.node) in _SUMS]:
+            for other in [tensor.node for tensor in graph.inputs(total) if graph.type(tensor.node) == "Sub"]:
+                product = graph.inputs(graph.inputs(other)[1].node)
+                if len(product) == 2 and logits in product:
+                    return CrossEntropy(total, logits, product[1 - product.index(logits)], True)
+    return None
+
+
+def _logarithms(graph: Graph, name: str) -> list[str]:
+    """A node if it is log(1 + exp), or its users of which that is true."""
+    if graph.type(name) == "Log1p":
+        return [name]
+    return [use.node for use in graph.users(name) if graph.type(name) in _SUMS and graph.type(use.node) == "Log"]

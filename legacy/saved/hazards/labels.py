@@ -1,0 +1,119 @@
+"""Hazards of labels: logits and labels exchanged, labels of one class only, logits that dropout made."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Iterator
+
+import numpy as np
+import tensorflow as tf
+
+from legacy.saved.analysis.losses import differentiations
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.cross_entropies import CrossEntropy, cross_entropies
+from legacy.saved.hazards.basics.elements import source_of_elements
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.inputs import dropouts
+from workloads.lifted.graph import TensorId
+from workloads.lifted.tensors.gradient_names import gradient_scope
+
+#: Products of rows and weights.
+_LAYERS = ("MatMul", "Conv2D", "Conv3D", "Conv2DBackpropInput")
+
+
+def exchanged_labels(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds cross entropies whose labels weights make, and whose logits none make; one hazard for all."""
+    for entropy in cross_entropies(whole):
+        given = source_of_elements(whole.graph, entropy.logits)
+        if _trained_before(whole, entropy.labels) and not _trained_before(whole, given):
+            yield Hazard(
+                "LABELS_FOR_LOGITS",
+                entropy.op,
+                f"{entropy.op} takes what the model computes for labels, and {given.name}, which no trained "
+                "variable makes, for logits",
+                "give each by its name, logits=, labels=; for parity keep them exchanged",
+            )
+            return
+
+
+def _trained_before(whole: WholeGraph, tensor: TensorId) -> set[str]:
+    """Trained variables that a tensor is computed from, also where no gradient passes."""
+    return whole.graph.ancestors([tensor.node], controls=False) & whole.trainable
+
+
+def dropped_logits(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds cross entropies whose logits are what dropout leaves; one hazard for all."""
+    decisions = {name for name, _, _ in dropouts(whole)}
+    for entropy in cross_entropies(whole):
+        product = source_of_elements(whole.graph, entropy.logits).node
+        if whole.graph.type(product) != "Mul":
+            continue
+        factors = [source_of_elements(whole.graph, tensor).node for tensor in whole.graph.inputs(product)]
+        if decisions & set(factors):
+            yield Hazard(
+                "LOGITS_DROPPED",
+                entropy.op,
+                f"{entropy.op} takes for logits what dropout leaves ({product}): those of some classes are 0",
+                "keep it for parity; in new code, drop before the last layer",
+            )
+            return
+
+
+def labels_of_one_class(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds losses whose cross entropies all have one constant label, of several outputs of a layer that they train."""
+    graph = whole.graph
+    entropies = [found for found in cross_entropies(whole) if found.is_sigmoid]
+    for root, targets in differentiations(graph, whole.reach).items():
+        needed = graph.ancestors(targets, controls=False)
+        own = [entropy for entropy in entropies if entropy.op in needed]
+        labels = {_constant_label(whole, entropy.labels) for entropy in own}
+        layers: dict[str, set[str]] = collections.defaultdict(set)
+        for entropy in own:
+            layers[_last_weight(whole, entropy)].add(entropy.logits.node)
+        trained = _trained_by(whole, gradient_scope(root) or "")
+        learns = any(len(logits) > 1 and weight in trained for weight, logits in layers.items())
+        label = labels.pop() if len(labels) == 1 else None
+        if learns and label is not None:
+            yield Hazard(
+                "LABELS_OF_ONE_CLASS",
+                own[0].op,
+                f"{len(own)} cross entropies of {targets[0]}, of one layer's outputs, all have the label {label:g}: "
+                "the layer learns to say this of everything",
+                "a discriminator's real and generated examples have the labels 1 and 0; for parity keep them",
+            )
+            return
+
+
+def _constant_label(whole: WholeGraph, tensor: TensorId) -> float | None:
+    """The number that all labels are; None if they are not constant."""
+    name = source_of_elements(whole.graph, tensor).node
+    kind = whole.graph.type(name)
+    if kind in ("OnesLike", "ZerosLike"):
+        return float(kind == "OnesLike")
+    if kind == "Fill":
+        return whole.value(whole.graph.inputs(name)[1].node)
+    if kind != "Const":
+        return None
+    numbers = np.unique(tf.make_ndarray(whole.graph.nodes[name].attr["value"].tensor))
+    return float(numbers[0]) if len(numbers) == 1 else None
+
+
+def _last_weight(whole: WholeGraph, entropy: CrossEntropy) -> str:
+    """The variable by which the last layer before some logits multiplies; "" if there is none."""
+    level, seen = [entropy.logits.node], {entropy.logits.node}
+    while level:
+        for name in level:
+            if whole.graph.type(name) in _LAYERS:
+                before = whole.graph.ancestors([t.node for t in whole.graph.inputs(name)[1:2]], controls=False)
+                variables = sorted(node for node in before if whole.graph.type(node) in op_types.VARIABLES)
+                return variables[0] if variables else ""
+        level = [t.node for name in level for t in whole.graph.inputs(name) if t.node not in seen]
+        seen.update(level)
+    return ""
+
+
+def _trained_by(whole: WholeGraph, scope: str) -> set[str]:
+    """Variables whose updates take gradients of one gradient graph."""
+    reached = whole.graph.descendants([name for name in whole.graph.nodes if name.startswith(scope)], controls=False)
+    return {whole.variable_of(apply) or "" for apply in whole.applies if apply in reached}

@@ -1,0 +1,74 @@
+"""Labels that a model makes, or that are all of one class, and logits that dropout makes, each beside clean twins."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.labels import dropped_logits, exchanged_labels, labels_of_one_class
+from legacy.saved.hazards.losses.logits import activated_logits
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def whole_of(loss, names=("w",)):
+    """A program of one tower that minimizes loss(x, y, w)."""
+
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        x, y = v1.placeholder(tf.float32, [2, 4], "x"), v1.placeholder(tf.float32, [2, 3], "y")
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss(x, y, w), name="train")
+
+    return WholeGraph(saved(traced(build), trainable_variables=list(names)))
+
+
+def softmax(labels, logits):
+    return tf.reduce_mean(v1.nn.softmax_cross_entropy_with_logits_v2(labels=labels, logits=logits))
+
+
+def sigmoid(labels, logits):
+    return tf.reduce_mean(v1.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits))
+
+
+def dropout(x):
+    """As `tf.nn.dropout` of 1.x writes it."""
+    return tf.multiply(x / 0.5, tf.floor(0.5 + v1.random_uniform(x.shape), name="dropout/Floor"), name="dropout/mul")
+
+
+@pytest.mark.parametrize("entropy", [softmax, sigmoid])
+def test_labels_that_the_model_makes_are_named(entropy):
+    assert not list(exchanged_labels(whole_of(lambda x, y, w: entropy(y, x @ w))))
+    (hazard,) = exchanged_labels(whole_of(lambda x, y, w: entropy(x @ w, y)))
+    assert hazard.id == "LABELS_FOR_LOGITS" and "y:0, which no trained" in hazard.description
+
+
+def test_labels_of_a_model_for_its_own_logits_are_not():
+    assert not list(exchanged_labels(whole_of(lambda x, y, w: softmax(tf.nn.softmax(x @ w), x @ w))))
+
+
+@pytest.mark.parametrize("drop_last", [True, False])
+def test_logits_that_dropout_makes_are_named(drop_last):
+    def loss(x, y, w):
+        return softmax(y, dropout(x @ w) if drop_last else dropout(x) @ w)
+
+    assert [hazard.id for hazard in dropped_logits(whole_of(loss))] == ["LOGITS_DROPPED"] * drop_last
+
+
+@pytest.mark.parametrize("activation, count", [(tf.sigmoid, 1), (tf.identity, 0), (tf.nn.relu, 1)])
+def test_logits_of_a_sigmoid_that_an_activation_made_are_named(activation, count):
+    found = list(activated_logits(whole_of(lambda x, y, w: sigmoid(y, activation(x @ w)))))
+    assert [hazard.id for hazard in found] == ["LOGITS_ACTIVATED"] * count
+
+
+@pytest.mark.parametrize("fake, trained, count", [("ones", "w", 1), ("zeros", "w", 0), ("ones", "g", 0)])
+def test_a_discriminator_that_is_taught_one_class_is_named(fake, trained, count):
+    def build():
+        w = v1.get_variable("w", [4, 1], use_resource=False)
+        g = v1.get_variable("g", [4, 4], use_resource=False)
+        x = v1.placeholder(tf.float32, [2, 4], "x")
+        real, made = x @ w, (x @ g) @ w
+        loss = sigmoid(tf.ones_like(real), real) + sigmoid(getattr(tf, fake + "_like")(made), made)
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, var_list=[w if trained == "w" else g], name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w", "g"]))
+    assert [hazard.id for hazard in labels_of_one_class(whole)] == ["LABELS_OF_ONE_CLASS"] * count

@@ -1,0 +1,20 @@
+"""Random ops of two towers with equal seeds, and with others."""
+
+import pytest
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.random_numbers import same_random_numbers
+from tests.legacy.saved.graphs import graph_of, saved
+from tests.legacy.saved.hazards.two_towers import TOWERS
+
+NOISY = TOWERS.replace("tower_0/y = Mul(v, w)", "tower_0/n = RandomUniform() @ /gpu:0\n tower_0/y = Mul(v, tower_0/n)")
+NOISY = NOISY.replace("tower_1/y = Mul(v, w)", "tower_1/n = RandomUniform() @ /gpu:1\n tower_1/y = Mul(v, tower_1/n)")
+
+
+@pytest.mark.parametrize("first, second, count", [((1, 7), (1, 7), 1), ((1, 7), (1, 8), 0), ((0, 0), (0, 0), 0)])
+def test_towers_that_draw_the_same_numbers_are_named(first, second, count):
+    seeds = {f"tower_{tower}/n": {"seed": seed, "seed2": seed2} for tower, (seed, seed2) in enumerate([first, second])}
+    whole = WholeGraph(saved(graph_of(NOISY, **seeds), trainable_variables=["v", "w"]))
+    found = list(same_random_numbers(whole))
+    assert [hazard.id for hazard in found] == ["SAME_RANDOM_NUMBERS"] * count
+    assert all("towers 0, 1 draw the same numbers" in hazard.description for hazard in found)
