@@ -22,6 +22,7 @@ from legacy.saved.hazards import (
     towers,
     training,
     untrained,
+    weights,
 )
 from legacy.saved.hazards.losses import broadcasts, logits, penalties, terms, tower_losses
 from legacy.saved.hazards.losses.zero_penalties import zero_regularization
@@ -54,6 +55,10 @@ GRAPH_CHECKS = (
     labels.dropped_logits,
     labels.labels_of_one_class,
     random_numbers.same_random_numbers,
+    weights.layers_of_zeros,
+    weights.weights_drawn_anew,
+    weights.trained_loss_weights,
+    weights.weights_in_half_precision,
     inputs.switches_off_by_default,
     inputs.switched_off,
 )

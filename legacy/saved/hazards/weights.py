@@ -1,0 +1,160 @@
+"""Hazards of weights: layers that begin with zeros, weights drawn anew in each step, or trained in half precision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import tensorflow as tf
+
+from legacy.saved.analysis.initializers import find_initializer
+from legacy.saved.analysis.losses import differentiated
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_weights import linear_weights
+from workloads.lifted.plan.initializers import CONSTANT
+from workloads.support.wording import counted, listed
+
+#: Of variables, so many are named.
+MOST_NAMED = 3
+#: Products whose second input is a layer's weight.
+LAYERS = ("MatMul", "Conv2D", "Conv3D", "DepthwiseConv2dNative")
+#: Ops that hand on the value of a variable.
+READS = ("Identity", "ReadVariableOp", "Enter", "RefEnter", "Cast")
+#: Ops on the way from one layer to the next that keep all units equal if they are.
+BETWEEN = (
+    *READS,
+    "Add",
+    "AddV2",
+    "BiasAdd",
+    "Relu",
+    "Relu6",
+    "Elu",
+    "Tanh",
+    "Sigmoid",
+    "Reshape",
+    "MaxPool",
+    "AvgPool",
+)
+#: Floating-point types of few bits.
+HALF = {tf.float16.as_datatype_enum: "float16", tf.bfloat16.as_datatype_enum: "bfloat16"}
+
+
+def layers_of_zeros(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds two layers, one after the other, whose trained weights both begin with zeros; one hazard for all."""
+    graph = whole.graph
+    minimized = graph.ancestors(differentiated(graph, whole.reach), controls=False)
+    layers = {name: _weight_of(whole, name) for name in graph.nodes if name in minimized}
+    zeros = {
+        name: weight for name, weight in layers.items() if weight in whole.trainable and _begins_zero(whole, weight)
+    }
+    pairs = {name: before for name in zeros for before in [_layer_before(whole, name)] if before in zeros}
+    if pairs:
+        name, before = next(iter(pairs.items()))
+        weights = list(dict.fromkeys([zeros[before], *[zeros[other] for other in pairs]]))
+        yield Hazard(
+            "LAYERS_OF_ZEROS",
+            name,
+            f"the weights of {counted(len(weights), 'layer')} one after the other begin with zeros "
+            f"({listed(weights, MOST_NAMED)}): all units of a layer stay equal, and unless a checkpoint is loaded, "
+            "gradients of both are 0",
+            "give them random values; for parity, begin with the old checkpoint's",
+        )
+
+
+def _weight_of(whole: WholeGraph, layer: str) -> str:
+    """The variable that a layer multiplies by; "" for any other node."""
+    if whole.graph.type(layer) not in LAYERS:
+        return ""
+    name = whole.graph.inputs(layer)[1].node
+    while whole.graph.type(name) in READS and whole.graph.inputs(name):
+        name = whole.graph.inputs(name)[0].node
+    return name if whole.graph.type(name) in op_types.VARIABLES else ""
+
+
+def _begins_zero(whole: WholeGraph, variable: str) -> bool:
+    """Whether a variable's own initializer sets it to zeros."""
+    shape = [size.size for size in whole.graph.nodes[variable].attr["shape"].shape.dim]
+    found = find_initializer(whole.graph, variable, shape)
+    return found is not None and found.kind == CONSTANT and not np.any(found.numbers[0])
+
+
+def _layer_before(whole: WholeGraph, layer: str) -> str:
+    """The layer whose output a layer takes, by way of biases and activations alone; "" if there is none."""
+    graph, name = whole.graph, whole.graph.inputs(layer)[0].node
+    while graph.type(name) in BETWEEN and graph.inputs(name):
+        computed = [tensor.node for tensor in graph.inputs(name) if tensor.node in whole.data]
+        if len(computed) != 1:
+            return ""
+        name = computed[0]
+    return name if graph.type(name) in LAYERS else ""
+
+
+def weights_drawn_anew(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds layers whose weight is drawn anew in every step, since it is no variable; one hazard for all."""
+    graph = whole.graph
+    minimized = graph.ancestors(differentiated(graph, whole.reach), controls=False)
+    drawn = [name for name in graph.nodes if name in minimized and _is_drawn(whole, name)]
+    if drawn:
+        yield Hazard(
+            "WEIGHT_DRAWN_ANEW",
+            drawn[0],
+            f"{drawn[0]} ({graph.type(drawn[0])}) multiplies by {graph.inputs(drawn[0])[1].node}, random numbers that "
+            "are drawn in every step: no variable keeps them, and nothing trains them",
+            "make a variable of it; for parity, draw the same numbers in each step",
+        )
+
+
+def _is_drawn(whole: WholeGraph, layer: str) -> bool:
+    """Whether a layer multiplies data by random numbers that are made of no data and no variable."""
+    if whole.graph.type(layer) not in LAYERS:
+        return False
+    entered, weight = (tensor.node for tensor in whole.graph.inputs(layer)[:2])
+    kinds = {whole.graph.type(name) for name in whole.graph.ancestors([weight], controls=False)}
+    fixed = kinds.isdisjoint(op_types.VARIABLES) and not any(map(op_types.is_source, kinds))
+    before = {whole.graph.type(name) for name in whole.graph.ancestors([entered], controls=False)}
+    return any(map(op_types.is_random, kinds)) and fixed and any(map(op_types.is_source, before))
+
+
+def trained_loss_weights(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds terms of a loss that a trained number multiplies, as it is; one hazard for all of them."""
+    found: dict[str, str] = {}
+    for target in differentiated(whole.graph, whole.reach):
+        for name in linear_weights(whole, target):
+            if whole.graph.type(name) == "Mul" and name in whole.data:
+                found.update((variable, name) for variable in _numbers(whole, name))
+    for variable, name in found.items():
+        yield Hazard(
+            "LOSS_WEIGHT_TRAINED",
+            name,
+            f"{counted(len(found), 'trained number multiplies a term', 'trained numbers multiply terms')} of the loss "
+            f"({listed(list(found), MOST_NAMED)}): the loss falls without end where {variable} does",
+            "weigh the terms by constants, or by exp(-s) with s added to the loss; for parity keep it",
+        )
+        return
+
+
+def _numbers(whole: WholeGraph, product: str) -> Iterator[str]:
+    """The trained scalar variables that are a factor of a product, unchanged."""
+    for tensor in whole.graph.inputs(product):
+        name = tensor.node
+        while whole.graph.type(name) in READS and whole.graph.inputs(name):
+            name = whole.graph.inputs(name)[0].node
+        if name in whole.trainable and whole.is_scalar(name):
+            yield name
+
+
+def weights_in_half_precision(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds variables of 16 bits that updates change: small changes of large weights are lost; one hazard for all."""
+    updated = list(dict.fromkeys(whole.variable_of(name) or "" for name in whole.applies))
+    dtypes = {name: whole.graph.nodes[name].attr["dtype"].type for name in updated if name in whole.graph.nodes}
+    half = [name for name, dtype in dtypes.items() if dtype in HALF]
+    if half:
+        yield Hazard(
+            "WEIGHTS_IN_HALF_PRECISION",
+            half[0],
+            f"{counted(len(half), 'trained variable is', 'trained variables are')} {HALF[dtypes[half[0]]]} "
+            f"({listed(half, MOST_NAMED)}): a change of less than 1/2000 of a weight is lost in the update",
+            "keep weights in float32 and cast them where they are used; for parity keep the type",
+        )

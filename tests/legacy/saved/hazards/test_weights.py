@@ -1,0 +1,75 @@
+"""Weights that begin with zeros, are drawn anew, weigh a loss, or have 16 bits, each beside clean twins."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards import weights
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def variable(name, shape, zero=False, dtype=tf.float32):
+    first = v1.zeros_initializer() if zero else v1.truncated_normal_initializer(stddev=0.1)
+    return v1.get_variable(name, shape, dtype, initializer=first, use_resource=False)
+
+
+def whole_of(loss):
+    def build():
+        x = v1.placeholder(tf.float32, [2, 4], "x")
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss(x), name="train")
+        names.extend(v.op.name for v in v1.trainable_variables())
+
+    names = []
+    return WholeGraph(saved(traced(build), trainable_variables=names))
+
+
+@pytest.mark.parametrize("first, second, count", [(True, True, 1), (True, False, 0), (False, True, 0)])
+def test_layers_that_both_begin_with_zeros_are_named(first, second, count):
+    def loss(x):
+        hidden = tf.nn.relu(x @ variable("u", [4, 3], first) + variable("b", [3], True))
+        return tf.reduce_mean(tf.square(hidden @ variable("v", [3, 1], second)))
+
+    found = list(weights.layers_of_zeros(whole_of(loss)))
+    assert [hazard.id for hazard in found] == ["LAYERS_OF_ZEROS"] * count
+
+
+def test_layers_of_zeros_beside_each_other_are_not():
+    def loss(x):
+        shared = x @ variable("w", [4, 3])
+        heads = [shared @ variable(name, [3, 1], True) for name in "uv"]
+        return tf.reduce_mean(tf.square(heads[0] - heads[1]))
+
+    assert not list(weights.layers_of_zeros(whole_of(loss)))
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_weight_that_is_no_variable_is_named(kept):
+    def loss(x):
+        weight = variable("u", [4, 3]) if kept else v1.random_normal([4, 3])
+        return tf.reduce_mean(tf.square(x @ weight @ variable("v", [3, 1])))
+
+    found = [hazard.id for hazard in weights.weights_drawn_anew(whole_of(loss))]
+    assert found == [] if kept else found == ["WEIGHT_DRAWN_ANEW"]
+
+
+@pytest.mark.parametrize("bounded", [True, False])
+def test_a_trained_weight_of_a_term_is_named(bounded):
+    def loss(x):
+        factor = variable("s", [], True)
+        term = tf.reduce_mean(tf.square(x @ variable("v", [4, 1])))
+        return (tf.exp(-factor) * term + factor) if bounded else factor * term
+
+    found = [hazard.id for hazard in weights.trained_loss_weights(whole_of(loss))]
+    assert found == ([] if bounded else ["LOSS_WEIGHT_TRAINED"])
+
+
+@pytest.mark.parametrize("dtype", [tf.float16, tf.float32])
+def test_weights_of_16_bits_are_named(dtype):
+    def loss(x):
+        half = tf.cast(x, tf.float16) @ tf.cast(variable("v", [4, 1], dtype=dtype), tf.float16)
+        return tf.reduce_mean(tf.square(half))
+
+    found = list(weights.weights_in_half_precision(whole_of(loss)))
+    assert [hazard.op for hazard in found] == (["v"] if dtype == tf.float16 else [])
