@@ -10,14 +10,17 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.hazards import (
+    accumulators,
     examples,
     inputs,
     labels,
+    metrics,
     normalization,
     placement,
     random_numbers,
     reports,
     schedules,
+    states,
     statistics,
     towers,
     training,
@@ -26,6 +29,7 @@ from legacy.saved.hazards import (
 )
 from legacy.saved.hazards.losses import broadcasts, logits, penalties, terms, tower_losses
 from legacy.saved.hazards.losses.zero_penalties import zero_regularization
+from legacy.saved.hazards.losses import broadcasts, differences, logits, penalties, terms, tower_losses
 
 #: Checks of the graph alone, in the order of the page.
 GRAPH_CHECKS = (
@@ -59,6 +63,12 @@ GRAPH_CHECKS = (
     weights.weights_drawn_anew,
     weights.trained_loss_weights,
     weights.weights_in_half_precision,
+    accumulators.kept_gradients,
+    differences.differences_of_one,
+    metrics.classes_over_examples,
+    metrics.reported_losses,
+    states.state_never_read,
+    states.variance_that_follows_the_mean,
     inputs.switches_off_by_default,
     inputs.switched_off,
 )

@@ -1,0 +1,71 @@
+"""Hazards of what a program reports: classes taken over the examples, sums of losses divided by another number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.analysis.losses import differentiated
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_weights import linear_weights
+from legacy.saved.hazards.reports import SUMMARIES
+
+#: Ops on the way from a product of rows and weights to its elements.
+_ROW_PASSES = ("Identity", "BiasAdd", "Add", "AddV2", "Cast", "Softmax", "LogSoftmax", "Sigmoid")
+#: Relative difference within which a weight is one, or one over the number of towers.
+TOLERANCE = 1e-5
+
+
+def classes_over_examples(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds an ArgMax along the first axis of a layer's output, which is that of the examples; one hazard for all."""
+    graph = whole.graph
+    for name in graph.nodes:
+        if graph.type(name) == "ArgMax" and whole.value(graph.inputs(name)[1].node) == 0:
+            layer = _layer(whole, graph.inputs(name)[0].node)
+            if layer:
+                yield Hazard(
+                    "CLASS_OVER_EXAMPLES",
+                    name,
+                    f"{name} takes the largest along axis 0 of {layer}, whose rows are examples: it finds an "
+                    "example for each class, and not a class for each example",
+                    "tf.argmax(logits, 1): in 1.x the axis is 0 unless it is given",
+                )
+                return
+
+
+def _layer(whole: WholeGraph, name: str) -> str:
+    """The product of rows and a variable that a node's rows come from; "" for any other node."""
+    while whole.graph.type(name) in _ROW_PASSES and whole.graph.inputs(name):
+        before = [tensor.node for tensor in whole.graph.inputs(name)]
+        name = next((node for node in before if node in whole.data), before[0])
+    if whole.graph.type(name) != "MatMul" or name not in whole.data or whole.graph.nodes[name].attr["transpose_a"].b:
+        return ""
+    weights = whole.graph.inputs(name)[1].node
+    while whole.graph.type(weights) in ("Identity", "ReadVariableOp", "Cast") and whole.graph.inputs(weights):
+        weights = whole.graph.inputs(weights)[0].node
+    return name if whole.graph.type(weights) in op_types.VARIABLES else ""
+
+
+def reported_losses(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds summaries of all towers' losses whose weight is neither 1 nor one over the number of towers."""
+    if whole.count < 2:
+        return
+    losses = {name: whole.labels.get(name) for name in differentiated(whole.graph, whole.reach)}
+    if {tower for tower in losses.values() if tower is not None} != set(whole.towers()):
+        return
+    for name in [name for name in whole.graph.nodes if whole.graph.type(name) in SUMMARIES]:
+        weights = linear_weights(whole, whole.graph.inputs(name)[1].node)
+        found = {losses[node]: weight for node, weight in weights.items() if node in losses}
+        shares = list(found.values())
+        if len(found) != whole.count or max(shares) - min(shares) > TOLERANCE * abs(max(shares)):
+            continue
+        times = shares[0] * whole.count
+        if all(abs(times - right) > TOLERANCE for right in (1, whole.count)):
+            yield Hazard(
+                "REPORTED_LOSS_SCALED",
+                name,
+                f"{name} shows the sum of {whole.count} towers' losses times {shares[0]:g}: {times:g} times their mean",
+                "strategy.reduce(MEAN) gives the mean; curves of old and new runs differ by this factor",
+            )
+            return

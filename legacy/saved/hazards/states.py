@@ -1,0 +1,86 @@
+"""Hazards of what a step keeps: state that nothing reads, and two statistics that follow one value."""
+
+from __future__ import annotations
+
+import collections
+import re
+from collections.abc import Iterator
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.hazard import Hazard
+from workloads.lifted.graph import TensorId
+from workloads.support.wording import counted, listed
+
+#: Of variables, so many are named.
+MOST_NAMED = 3
+#: Ops that use a variable, but do not compute with it.
+_BOOKKEEPING = re.compile("Assign|Save|IsVariableInitialized|VarIsInitializedOp|HistogramSummary")
+_READS = ("Identity", "ReadVariableOp")
+#: Ops that scale, and ops that add.
+_SCALES, _SUMS = ("Mul", "RealDiv", "Div"), ("Add", "AddV2", "Sub")
+
+
+def state_never_read(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds arrays that a step assigns what it makes of its data, and that nothing reads; one hazard for all."""
+    graph = whole.graph
+    kept: dict[str, str] = {}
+    for name, variable in whole.writes.items():
+        runs = name in whole.members and name in whole.data and graph.type(name) in ("Assign", "AssignVariableOp")
+        if runs and variable not in whole.trainable and not whole.is_scalar(variable):
+            kept.setdefault(variable, name)
+    unread = [variable for variable in kept if not _is_read(whole, variable)]
+    if unread:
+        yield Hazard(
+            "STATE_NEVER_READ",
+            kept[unread[0]],
+            f"each step sets {counted(len(unread), 'variable')} ({listed(unread, MOST_NAMED)}), and no op of the graph "
+            "reads them: if they were to carry a state to the next step, it begins anew",
+            "give the next step what was kept; for parity, leave them out",
+        )
+
+
+def _is_read(whole: WholeGraph, variable: str) -> bool:
+    """Whether an op computes with a variable's value."""
+    todo = [variable]
+    while todo:
+        for user, _, _ in whole.graph.users(todo.pop()):
+            kind = whole.graph.type(user)
+            if kind in _READS:
+                todo.append(user)
+            elif not _BOOKKEEPING.search(kind):
+                return True
+    return False
+
+
+def variance_that_follows_the_mean(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds a moving variance that is moved towards the same value as another statistic; one hazard for all."""
+    followed: dict[TensorId, list[str]] = collections.defaultdict(list)
+    for name, variable in whole.writes.items():
+        if name in whole.data and variable not in whole.trainable and not whole.is_scalar(variable):
+            value = _followed(whole, whole.graph.inputs(name)[1], variable)
+            if value is not None:
+                followed[value].append(variable)
+    for value, variables in followed.items():
+        spreads = [name for name in dict.fromkeys(variables) if re.search("(?i)var", name.rpartition("/")[2])]
+        others = [name for name in dict.fromkeys(variables) if name not in spreads]
+        if spreads and others:
+            yield Hazard(
+                "VARIANCE_FOLLOWS_MEAN",
+                value.node,
+                f"{spreads[0]} follows {value.node}, as {others[0]} does: one of both is not what its name says",
+                "check the update; for parity, keep it: evaluation normalizes by what was kept",
+            )
+            return
+
+
+def _followed(whole: WholeGraph, change: TensorId, variable: str) -> TensorId | None:
+    """The tensor of data that a change of a variable scales and adds to it; None if that is not one tensor."""
+    graph, todo, leaves = whole.graph, [change], set()
+    while todo:
+        tensor = graph.origin(todo.pop())
+        kind = graph.type(tensor.node)
+        if kind in _SCALES + _SUMS:
+            todo += [before for before in graph.inputs(tensor.node) if before.node in whole.data]
+        elif tensor.node in whole.data:
+            leaves.add(tensor)
+    return leaves.pop() if len(leaves) == 1 else None

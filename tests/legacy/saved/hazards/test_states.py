@@ -1,0 +1,44 @@
+"""State that nothing reads, and a variance that follows the mean, beside clean twins."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.states import state_never_read, variance_that_follows_the_mean
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def whole_of(update):
+    """A program that runs what `update` makes of its hidden layer [2, 3] with its train op; `update` may change it."""
+
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        hidden, updates = update(v1.placeholder(tf.float32, [2, 4], "x") @ w)
+        with tf.control_dependencies(updates):
+            v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(tf.square(hidden)), name="train")
+
+    return WholeGraph(saved(traced(build), trainable_variables=["w"]))
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_state_that_nothing_reads_is_named(reads):
+    def update(hidden):
+        state = v1.get_variable("state", [2, 3], use_resource=False, trainable=False)
+        return (hidden + state if reads else hidden), [v1.assign(state, hidden, name="keep")]
+
+    found = [hazard.id for hazard in state_never_read(whole_of(update))]
+    assert found == ([] if reads else ["STATE_NEVER_READ"])
+
+
+@pytest.mark.parametrize("swapped", [True, False])
+def test_a_variance_that_follows_the_mean_is_named(swapped):
+    def update(hidden):
+        moments = tf.nn.moments(hidden, [0])
+        kept = [v1.get_variable(n, [3], use_resource=False, trainable=False) for n in ("bn/mean", "bn/variance")]
+        values = (moments[0], moments[0]) if swapped else moments
+        return hidden, [v1.assign(k, k * 0.9 + value * 0.1) for k, value in zip(kept, values)]
+
+    found = [hazard.description for hazard in variance_that_follows_the_mean(whole_of(update))]
+    assert len(found) == swapped and all(text.startswith("bn/variance follows") for text in found)
