@@ -10,26 +10,25 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.hazards import (
-    accumulators,
     examples,
     inputs,
     labels,
     metrics,
     normalization,
     placement,
-    random_numbers,
     reports,
     schedules,
-    states,
     statistics,
     towers,
     training,
     untrained,
-    weights,
 )
 from legacy.saved.hazards.losses import broadcasts, logits, penalties, terms, tower_losses
 from legacy.saved.hazards.losses.zero_penalties import zero_regularization
 from legacy.saved.hazards.losses import broadcasts, differences, logits, penalties, terms, tower_losses
+from legacy.saved.hazards.data import batches, pairs, random_numbers
+from legacy.saved.hazards.losses import broadcasts, differences, logits, masks, penalties, terms, tower_losses
+from legacy.saved.hazards.updates import accumulators, gradients, states, weights
 
 #: Checks of the graph alone, in the order of the page.
 GRAPH_CHECKS = (
@@ -69,6 +68,10 @@ GRAPH_CHECKS = (
     metrics.reported_losses,
     states.state_never_read,
     states.variance_that_follows_the_mean,
+    pairs.unpaired_inputs,
+    masks.masked_means,
+    gradients.gradients_of_others,
+    gradients.towers_of_unequal_weight,
     inputs.switches_off_by_default,
     inputs.switched_off,
 )
@@ -84,6 +87,8 @@ ANALYSIS_CHECKS = (
     training.mixed_combining,
     broadcasts.columns_against_vectors,
     training.unordered_changes,
+    batches.dealt_rows,
+    gradients.gradients_without_data,
 )
 
 

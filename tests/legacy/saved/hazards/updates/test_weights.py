@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards import weights
+from legacy.saved.hazards.updates import weights
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1

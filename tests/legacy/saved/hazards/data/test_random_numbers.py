@@ -3,7 +3,7 @@
 import pytest
 
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.random_numbers import same_random_numbers
+from legacy.saved.hazards.data.random_numbers import same_random_numbers
 from tests.legacy.saved.graphs import graph_of, saved
 from tests.legacy.saved.hazards.two_towers import TOWERS
 

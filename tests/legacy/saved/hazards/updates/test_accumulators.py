@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.accumulators import kept_gradients
+from legacy.saved.hazards.updates.accumulators import kept_gradients
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1

@@ -1,0 +1,90 @@
+"""Hazards of inputs that belong together, such as images and labels, and come from different examples."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from legacy.saved.analysis.losses import differentiated
+from legacy.saved.facts.whole_graph import WholeGraph, is_scalar_placeholder
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.hazard import Hazard
+
+#: Queues that hand out their elements in random order.
+_SHUFFLING_QUEUES = ("RandomShuffleQueue", "RandomShuffleQueueV2")
+
+
+def unpaired_inputs(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds losses that join parts of different examples; of towers, in the first such loss."""
+    for target in differentiated(whole.graph, whole.reach):
+        before = whole.graph.ancestors([target], controls=False)
+        found = _taken_twice(whole, before) or _two_queues(whole, before) or _shuffled_alone(whole, before)
+        if found is not None:
+            op, text = found
+            yield Hazard(
+                "INPUTS_NOT_PAIRED",
+                op,
+                f"the loss {target} joins parts of different examples: {text}",
+                "take all parts of an example from one dataset, and shuffle them together; parity needs the same pairs",
+            )
+            return
+
+
+def _taken_twice(whole: WholeGraph, before: Collection[str]) -> tuple[str, str] | None:
+    """Two ops that take examples from one queue or iterator, each for another part of them."""
+    takers: dict[str, list[tuple[str, set[int]]]] = {}
+    for name in whole.graph.nodes:
+        if name in before and op_types.is_source(whole.graph.type(name)) and whole.graph.inputs(name):
+            parts = {output for user, _, output in whole.graph.users(name) if user in before}
+            takers.setdefault(whole.graph.origin(whole.graph.inputs(name)[0]).node, []).append((name, parts))
+    for source, ops in takers.items():
+        for (one, parts), (other, others) in zip(ops, ops[1:]):
+            if parts and others and parts.isdisjoint(others):
+                kind = whole.graph.type(one)
+                text = f"{one} and {other} ({kind}) each take from {source}"
+                return other, f"{text}, one for part {min(parts)}, the other for part {min(others)}"
+    return None
+
+
+def _two_queues(whole: WholeGraph, before: Collection[str]) -> tuple[str, str] | None:
+    """Two queues that shuffle, each for itself, what one op before them takes."""
+    graph = whole.graph
+    queues: list[tuple[str, set[str]]] = []
+    for name in graph.nodes:
+        if name in before and graph.type(name).startswith("QueueDequeue"):
+            queue = graph.origin(graph.inputs(name)[0]).node
+            if graph.type(queue) in _SHUFFLING_QUEUES and queue not in [other for other, _ in queues]:
+                queues.append((queue, _taken_for(whole, queue)))
+    for (one, first), (other, second) in zip(queues, queues[1:]):
+        if first & second:
+            return other, f"{one} and {other} shuffle, each for itself, what {sorted(first & second)[0]} takes"
+    return None
+
+
+def _taken_for(whole: WholeGraph, queue: str) -> set[str]:
+    """The sources of data from which a queue is filled."""
+    fillers = [name for name in whole.graph.descendants([queue]) if whole.graph.type(name).startswith("QueueEnqueue")]
+    fillers = [name for name in fillers if whole.graph.origin(whole.graph.inputs(name)[0]).node == queue]
+    before = whole.graph.ancestors(fillers, controls=False)
+    return {name for name in before if op_types.is_source(whole.graph.type(name))}
+
+
+def _shuffled_alone(whole: WholeGraph, before: Collection[str]) -> tuple[str, str] | None:
+    """A shuffle of one input alone, beside others; one that enters unshuffled, too, as for a mixture, is no such."""
+    graph = whole.graph
+    sources = [name for name in graph.nodes if name in before and op_types.is_source(graph.type(name))]
+    sources = [name for name in sources if not is_scalar_placeholder(graph, name)]
+    for name in [name for name in graph.nodes if name in before and graph.type(name) == "RandomShuffle"]:
+        above = graph.ancestors([name], controls=False)
+        own = [source for source in sources if source in above and _enters_by(whole, source, name, before)]
+        others = [source for source in sources if source not in above]
+        if own and others and not above & whole.trainable:
+            return name, f"{name} shuffles {own[0]}, and not {others[0]}"
+    return None
+
+
+def _enters_by(whole: WholeGraph, source: str, shuffle: str, before: Collection[str]) -> bool:
+    """Whether the elements of an input enter a loss by way of a shuffle alone; its sizes may enter otherwise."""
+    graph = whole.graph
+    sizes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS}
+    entering = graph.descendants([source], controls=False, stop=sizes | {shuffle}) - sizes
+    return not (entering & set(before)) - graph.ancestors([shuffle], controls=False)

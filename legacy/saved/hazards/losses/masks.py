@@ -1,0 +1,71 @@
+"""Hazard of a masked loss that is a mean over all positions, those that the mask leaves out included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.analysis.losses import differentiated
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.elements import source_of_elements
+from legacy.saved.hazards.basics.hazard import Hazard
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+#: Ops that answer a question about data.
+_ANSWERS = (
+    "Less",
+    "LessEqual",
+    "Greater",
+    "GreaterEqual",
+    "Equal",
+    "NotEqual",
+    "LogicalAnd",
+    "LogicalOr",
+    "LogicalNot",
+)
+_QUOTIENTS = ("RealDiv", "Div", "DivNoNan")
+
+
+def masked_means(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds means of a product of the model's results and a mask of data; one hazard for all.
+
+    Such a mean that is divided by another, of the mask, is one over the positions that the mask keeps.
+    """
+    graph = whole.graph
+    minimized = graph.ancestors(differentiated(graph, whole.reach), controls=False)
+    for name in [name for name in graph.nodes if name in minimized and graph.type(name) == "Mean"]:
+        mask = "" if is_gradient_op(name) else _mask(whole, name)
+        if mask and not _is_divided_by(whole, name, mask):
+            yield Hazard(
+                "MASKED_MEAN",
+                name,
+                f"{name} is a mean over all positions, also over those that {mask} sets to 0: a batch with more of "
+                "them has a smaller loss, and smaller gradients",
+                "divide the sum by the sum of the mask, of all replicas; for parity keep the mean",
+            )
+            return
+
+
+def _mask(whole: WholeGraph, mean: str) -> str:
+    """The answer about data, as 0 and 1, that is a factor of what a mean takes; "" if there is none."""
+    graph = whole.graph
+    product = source_of_elements(graph, graph.inputs(mean)[0]).node
+    if graph.type(product) != "Mul":
+        return ""
+    for one, other in (graph.inputs(product), graph.inputs(product)[::-1]):
+        answer = source_of_elements(graph, one).node
+        made = graph.ancestors([answer], controls=False)
+        if graph.type(answer) in _ANSWERS and answer in whole.data and not made & whole.trainable:
+            return answer if graph.ancestors([other.node], controls=False) & whole.trainable else ""
+    return ""
+
+
+def _is_divided_by(whole: WholeGraph, mean: str, mask: str) -> bool:
+    """Whether what follows from a mean is divided, or scaled, by what follows from a mask."""
+    after = whole.graph.descendants([mask], controls=False)
+    for name in whole.graph.descendants([mean], controls=False):
+        if whole.graph.type(name) in (*_QUOTIENTS, "Mul") and not is_gradient_op(name):
+            inputs = [tensor.node for tensor in whole.graph.inputs(name)]
+            own = whole.graph.ancestors(inputs[1:], controls=False)
+            if inputs[1:] and inputs[1] in after and mean not in own:
+                return True
+    return False

@@ -1,0 +1,147 @@
+"""Hazards of gradients: applied to other variables, without any of the data, or of towers with unequal weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.analysis.effects import GRADIENTS
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
+from legacy.saved.hazards.basics.linear_weights import linear_weights
+from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.graph.old_ops import registered_op
+from workloads.lifted.tensors.gradient_names import forward_name, is_gradient_op
+from workloads.support.wording import counted, listed
+
+#: Of variables, so many are named.
+MOST_NAMED = 3
+#: Relative difference within which two towers' gradients count alike.
+TOLERANCE = 1e-4
+#: Ops that hand a variable's value on.
+_READS = ("Identity", "ReadVariableOp", "Enter", "RefEnter", "Cast", "Switch", "RefSwitch")
+
+
+def gradients_of_others(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds updates that take the gradient of another variable, as lists in different orders give; one for all."""
+    wrong = {}
+    for apply in whole.applies:
+        variable = whole.variable_of(apply)
+        if variable in whole.trainable and op_types.is_apply(whole.graph.type(apply)):
+            others = _variables_of_gradient(whole, _gradient(whole, apply))
+            if set(others) - {variable} and _is_given_others_alone(whole, apply, str(variable)):
+                wrong[variable] = (apply, next(other for other in others if other != variable))
+    if wrong:
+        variable, (apply, other) = next(iter(wrong.items()))
+        yield Hazard(
+            "GRADIENT_OF_ANOTHER",
+            apply,
+            f"the updates of {counted(len(wrong), 'variable')} ({listed(list(wrong), MOST_NAMED)}) take gradients of "
+            f"others: that of {variable} takes the one of {other}",
+            "pair each gradient with its variable; for parity, exchange them as the old program did",
+        )
+
+
+def _gradient(whole: WholeGraph, apply: str) -> str:
+    """The node whose result an update op takes for the gradient; "" if its op definition names none."""
+    definition = registered_op(whole.graph.type(apply))
+    arguments = [argument.name for argument in definition.input_arg] if definition is not None else []
+    places = [place for place, argument in enumerate(arguments) if argument in GRADIENTS]
+    return whole.graph.inputs(apply)[places[0]].node if places else ""
+
+
+def _variables_of_gradient(whole: WholeGraph, name: str) -> list[str]:
+    """The variables that the forward ops use whose gradient ops give a gradient; [] if one of them does not tell."""
+    found: list[str] = []
+    for leaf in _leaves(whole, name):
+        forward = forward_name(leaf, whole.graph.nodes)
+        used = _variables_used(whole, forward) if forward in whole.graph.nodes else set()
+        if len(used) != 1:
+            return []
+        found += used
+    return found
+
+
+def _leaves(whole: WholeGraph, name: str) -> list[str]:
+    """The gradient ops that a gradient is a linear function of."""
+    weights = linear_weights(whole, name) if name else {}
+    return [node for node in weights if is_gradient_op(node) and whole.graph.type(node) not in ("Identity", "AddN")]
+
+
+def _variables_used(whole: WholeGraph, name: str | None) -> set[str]:
+    """The variables that a node takes as they are."""
+    found = set()
+    for tensor in whole.graph.inputs(name or ""):
+        before = tensor.node
+        while whole.graph.type(before) in _READS and whole.graph.inputs(before):
+            before = whole.graph.inputs(before)[0].node
+        if whole.graph.type(before) in op_types.VARIABLES:
+            found.add(before)
+    return found
+
+
+def _is_given_others_alone(whole: WholeGraph, apply: str, variable: str) -> bool:
+    """Whether some tower gives an update gradients of other variables alone."""
+    by_tower: dict[int, set[str]] = {}
+    for leaf in _leaves(whole, _gradient(whole, apply)):
+        used = _variables_used(whole, forward_name(leaf, whole.graph.nodes))
+        by_tower.setdefault(whole.labels.get(leaf, 0), set()).update(used)
+    return any(variable not in used for used in by_tower.values())
+
+
+def gradients_without_data(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds train ops with a loss of data that train some weights by gradients of penalties alone."""
+    for phase in found.plan.phases:
+        if not phase.losses or parse_tensor_name(phase.losses[0]).node not in whole.data:
+            continue
+        rules = found.context.state.rules
+        updates = [effect for effect in phase.effects if effect.node in rules and effect.gradient is not None]
+        trained = {effect.writes[0]: parse_tensor_name(str(effect.gradient)).node for effect in updates}
+        idle = [name for name, node in trained.items() if node in whole.graph.nodes and node not in whole.data]
+        idle = [name for name in idle if name in whole.trainable and _penalized(whole, trained[name])]
+        if idle:
+            which = "all its variables" if len(idle) == len(trained) else counted(len(idle), "variable")
+            yield Hazard(
+                "GRADIENT_WITHOUT_DATA",
+                phase.train_op,
+                f"the gradients of {which} ({listed(idle, MOST_NAMED)}) depend on no data: {phase.train_op} trains "
+                f"{'them' if len(idle) > 1 else 'it'} by penalties alone",
+                "look for what stops the gradient: argmax, rounding, stop_gradient; parity with it proves little",
+            )
+
+
+def _penalized(whole: WholeGraph, gradient: str) -> bool:
+    """Whether a gradient is computed from a variable, as that of a penalty is."""
+    before = whole.graph.ancestors([gradient], controls=False)
+    return any(whole.graph.type(name) in op_types.VARIABLES for name in before)
+
+
+def towers_of_unequal_weight(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds updates in which towers' gradients have different weights; one hazard for all."""
+    if whole.count < 2:
+        return
+    for apply in whole.applies:
+        weights = _weights_by_tower(whole, _gradient(whole, apply))
+        least, most = min(weights.values(), default=0.0), max(weights.values(), default=0.0)
+        if len(weights) == whole.count and most - least > TOLERANCE * most:
+            shares = ", ".join(f"{weights[tower]:.4g}" for tower in whole.towers())
+            yield Hazard(
+                "TOWERS_WEIGHTED",
+                apply,
+                f"the gradients of {listed_towers(list(whole.towers()))} count {shares} times in {apply}",
+                "a gradient that was appended to the list twice counts twice; for parity, weight the replicas so",
+            )
+            return
+
+
+def _weights_by_tower(whole: WholeGraph, gradient: str) -> Mapping[int, float]:
+    """{tower: weight of its gradients in one that is applied}; empty where that is not known."""
+    found: dict[int, float] = {}
+    weights = linear_weights(whole, gradient) if gradient else {}
+    for leaf in [leaf for leaf in _leaves(whole, gradient) if leaf in whole.labels]:
+        tower, weight = whole.labels[leaf], weights[leaf]
+        if tower in found and abs(found[tower] - weight) > TOLERANCE * weight:
+            return {}
+        found[tower] = abs(weight)
+    return found

@@ -1,0 +1,43 @@
+"""Rows that several towers take, or none, beside a batch that is dealt out whole."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.data.batches import dealt_rows
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def found(bounds, size=8):
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        x = v1.placeholder(tf.float32, [size, 4], "x")
+        gradients = []
+        for tower, (first, last) in enumerate(bounds):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                gradients.append(tf.gradients(tf.reduce_mean(tf.square(x[first:last] @ w)), [w])[0])
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / 2.0, w)], name="train")
+
+    whole = saved(traced(build), trainable_variables=["w"])
+    analysis = analyse_graph(whole, "made-for-a-test")
+    return list(dealt_rows(WholeGraph(whole, analysis), analysis))
+
+
+def test_rows_of_several_towers_are_named():
+    (hazard,) = found([(0, 4), (1, 5)])
+    assert hazard.id == "ROWS_OVERLAP" and "none takes 3 of its 8" in hazard.description
+
+
+def test_rows_of_no_tower_are_named():
+    (hazard,) = found([(0, 4), (4, 8)], size=10)
+    assert hazard.id == "ROWS_LEFT_OUT" and "rows 0 to 3, 4 to 7 of x, and none takes 2 of its 10" in hazard.description
+
+
+@pytest.mark.parametrize(
+    "bounds, size", [([(0, 4), (4, 8)], 8), ([(None, 4), (4, None)], 8), ([(0, 4), (-4, None)], 8)]
+)
+def test_rows_that_are_dealt_out_are_not(bounds, size):
+    assert found(bounds, size) == []

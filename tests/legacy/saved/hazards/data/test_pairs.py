@@ -1,0 +1,91 @@
+"""Parts of different examples in one loss, beside clean twins."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.data.pairs import unpaired_inputs
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def found(inputs):
+    def build():
+        x, y = inputs()
+        w = v1.get_variable("w", [4, 1], use_resource=False)
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(tf.square(x @ w - y)), name="train")
+
+    return [
+        hazard.description for hazard in unpaired_inputs(WholeGraph(saved(traced(build), trainable_variables=["w"])))
+    ]
+
+
+def placeholders():
+    return v1.placeholder(tf.float32, [8, 4], "x"), v1.placeholder(tf.float32, [8, 1], "y")
+
+
+def iterator():
+    data = tf.data.Dataset.from_tensors((np.ones([4], np.float32), np.ones([1], np.float32))).repeat().batch(8)
+    return v1.data.make_one_shot_iterator(data)
+
+
+def shuffled_alone():
+    x, y = placeholders()
+    return v1.random_shuffle(x, name="shuffled"), y
+
+
+def shuffled_together():
+    x, y = placeholders()
+    rows = v1.random_shuffle(tf.range(tf.shape(x)[0]))
+    return tf.gather(x, rows), tf.gather(y, rows)
+
+
+def mixed():
+    x, y = placeholders()
+    return 0.9 * x + 0.1 * v1.random_shuffle(x), y
+
+
+def taken_twice():
+    source = iterator()
+    return source.get_next()[0], source.get_next()[1]
+
+
+def two_batches():
+    source = iterator()
+    (one, label), (other, other_label) = source.get_next(), source.get_next()
+    return one + other, label + other_label
+
+
+def queues(shuffles_itself):
+    elements = v1.FIFOQueue(40, [tf.float32, tf.float32], [[4], [1]], name="examples")
+    parts = elements.dequeue(name="example")
+    if not shuffles_itself:
+        queue = v1.RandomShuffleQueue(40, 8, [tf.float32, tf.float32], [[4], [1]], name="batches")
+        queue.enqueue(parts)
+        return queue.dequeue_many(8)
+    batches = []
+    for name, part in zip("xy", parts):
+        queue = v1.RandomShuffleQueue(40, 8, [tf.float32], [part.shape], name="batches_" + name)
+        queue.enqueue([part])
+        batches.append(queue.dequeue_many(8))
+    return batches
+
+
+@pytest.mark.parametrize(
+    "inputs, text",
+    [
+        (shuffled_alone, "shuffled shuffles x, and not y"),
+        (taken_twice, "one for part 0, the other for part 1"),
+        (lambda: queues(True), "batches_x and batches_y shuffle, each for itself, what example takes"),
+    ],
+)
+def test_parts_of_different_examples_are_named(inputs, text):
+    (description,) = found(inputs)
+    assert text in description
+
+
+@pytest.mark.parametrize("inputs", [placeholders, shuffled_together, mixed, two_batches, lambda: queues(False)])
+def test_parts_of_the_same_examples_are_not(inputs):
+    assert found(inputs) == []

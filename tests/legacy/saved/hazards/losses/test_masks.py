@@ -1,0 +1,31 @@
+"""Means over positions that a mask leaves out, beside clean twins."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.losses.masks import masked_means
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+@pytest.mark.parametrize(
+    "mean, count",
+    [
+        (lambda values, mask: tf.reduce_mean(values * mask), 1),
+        (lambda values, mask: tf.reduce_sum(values * mask) / tf.reduce_sum(mask), 0),
+        (lambda values, mask: tf.reduce_mean(values * mask) / tf.reduce_mean(mask), 0),
+        (lambda values, mask: tf.reduce_mean(values * tf.cast(values > 0.5, tf.float32)), 0),  # the hard examples
+        (lambda values, mask: tf.reduce_mean(values * v1.placeholder(tf.float32, [2, 3], "weights")), 0),
+    ],
+)
+def test_means_of_masked_values_are_named(mean, count):
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        mask = tf.cast(v1.placeholder(tf.int32, [2, 3], "ids") > 0, tf.float32)
+        loss = mean(tf.square(v1.placeholder(tf.float32, [2, 4], "x") @ w), mask)
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    found = masked_means(WholeGraph(saved(traced(build), trainable_variables=["w"])))
+    assert [hazard.id for hazard in found] == ["MASKED_MEAN"] * count

@@ -1,0 +1,52 @@
+"""Gradients of other variables, of no data, and of towers with unequal weights, beside clean twins."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.updates.gradients import gradients_of_others, gradients_without_data, towers_of_unequal_weight
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def program(pairs=lambda tower, gradients: gradients, listed=(0, 1), stop=False):
+    """A program of two towers with weights u and v of one shape, and its analysis."""
+
+    def build():
+        weights = [v1.get_variable(name, [4, 4], use_resource=False) for name in "uv"]
+        halves = tf.split(v1.placeholder(tf.float32, [4, 4], "x"), 2)
+        towers = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                hidden = tf.tanh(halves[tower] @ weights[0])
+                loss = tf.reduce_mean(tf.square((tf.stop_gradient(hidden) if stop else hidden) @ weights[1]))
+                loss += 0.1 * tf.add_n([tf.nn.l2_loss(weight) for weight in weights])
+                towers.append(pairs(tower, tf.gradients(loss, weights)))
+        sums = [tf.add_n([towers[tower][i] for tower in listed]) / len(listed) for i in range(2)]
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients(zip(sums, weights), name="train")
+
+    whole = saved(traced(build), trainable_variables=["u", "v"])
+    found = analyse_graph(whole, "made-for-a-test")
+    return WholeGraph(whole, found), found
+
+
+@pytest.mark.parametrize("swapped", [(), (0, 1), (1,)])
+def test_gradients_of_other_variables_are_named(swapped):
+    whole, _ = program(lambda tower, gradients: gradients[::-1] if tower in swapped else gradients)
+    found = list(gradients_of_others(whole))
+    assert [hazard.id for hazard in found] == ["GRADIENT_OF_ANOTHER"] * bool(swapped)
+    assert all("of 2 variables (u, v) take gradients of others" in hazard.description for hazard in found)
+
+
+@pytest.mark.parametrize("stop", [True, False])
+def test_weights_that_penalties_alone_train_are_named(stop):
+    found = [hazard.description for hazard in gradients_without_data(*program(stop=stop))]
+    assert len(found) == stop and all("the gradients of 1 variable (u) depend on no data" in text for text in found)
+
+
+@pytest.mark.parametrize("listed, count", [((0, 1), 0), ((0, 1, 1), 1)])
+def test_towers_that_count_more_than_others_are_named(listed, count):
+    found = [hazard.description for hazard in towers_of_unequal_weight(program(listed=listed)[0])]
+    assert len(found) == count and all("count 0.3333, 0.6667 times" in text for text in found)
