@@ -23,12 +23,20 @@ from legacy.saved.hazards import (
     training,
     untrained,
 )
-from legacy.saved.hazards.losses import broadcasts, logits, penalties, terms, tower_losses
-from legacy.saved.hazards.losses.zero_penalties import zero_regularization
-from legacy.saved.hazards.losses import broadcasts, differences, logits, penalties, terms, tower_losses
 from legacy.saved.hazards.data import batches, pairs, random_numbers
-from legacy.saved.hazards.losses import broadcasts, differences, logits, masks, penalties, terms, tower_losses
-from legacy.saved.hazards.updates import accumulators, gradients, states, weights
+from legacy.saved.hazards.losses import (
+    broadcasts,
+    differences,
+    logits,
+    masks,
+    penalties,
+    penalty_signs,
+    scales,
+    terms,
+    tower_losses,
+)
+from legacy.saved.hazards.losses.zero_penalties import zero_regularization
+from legacy.saved.hazards.updates import accumulators, gradients, states, unused, weights
 
 #: Checks of the graph alone, in the order of the page.
 GRAPH_CHECKS = (
@@ -72,6 +80,12 @@ GRAPH_CHECKS = (
     masks.masked_means,
     gradients.gradients_of_others,
     gradients.towers_of_unequal_weight,
+    gradients.clipped_to_one_sign,
+    penalty_signs.subtracted_penalties,
+    penalty_signs.penalties_of_untrained,
+    unused.unused_clipping,
+    unused.unused_gradient_penalty,
+    unused.losses_of_other_towers,
     inputs.switches_off_by_default,
     inputs.switched_off,
 )
@@ -88,6 +102,8 @@ ANALYSIS_CHECKS = (
     broadcasts.columns_against_vectors,
     training.unordered_changes,
     batches.dealt_rows,
+    scales.scaled_losses,
+    scales.clipped_while_scaled,
     gradients.gradients_without_data,
 )
 

@@ -15,15 +15,17 @@ QUOTIENTS = ("RealDiv", "Div", "DivNoNan")
 
 def linear_weights(whole: WholeGraph, target: str) -> dict[str, float]:
     """Returns {node: d target / d node} of the nodes that a node is a linear function of, with constant weights."""
-    graph = whole.graph
-    members = graph.ancestors([target], controls=False)
+    found: dict[str, list[tuple[str, float]]] = {}
+    todo = [target]
+    while todo:  # a walk of these nodes alone: a graph may have a hundred thousand others before them
+        name = todo.pop()
+        if name not in found:
+            found[name] = list(linear_inputs(whole, name))
+            todo += [before for before, _ in found[name]]
     weights = {target: 1.0}
-    for name in reversed(graph.order(members)):
-        weight = weights.get(name)
-        if weight is None:
-            continue
-        for before, factor in linear_inputs(whole, name):
-            weights[before] = weights.get(before, 0.0) + weight * factor
+    for name in reversed(whole.graph.order(set(found))):
+        for before, factor in found[name]:
+            weights[before] = weights.get(before, 0.0) + weights[name] * factor
     return weights
 
 

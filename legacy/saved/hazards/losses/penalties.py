@@ -245,7 +245,7 @@ def _times_counted(
       least: number of such terms in the tower that has the fewest.
     """
     terms = [sum(abs(weights.get(entry.op, 0.0)) for entry in entries) for _, weights in own]
-    data = [_data_weight(whole, weights) for _, weights in own]
+    data = [data_weight(whole, weights) for _, weights in own]
     single = max(abs(weights.get(entry.op, 0.0)) for _, weights in own for entry in entries)
     shares = [term / weight for term, weight in zip(terms, data)]
     alike = max(shares) - min(shares) <= TOLERANCE * max(shares)
@@ -290,7 +290,12 @@ def _combining_factor(found: Analysis | None, variable: str, count: int) -> floa
     return collections.Counter(factors).most_common(1)[0][0]
 
 
-def _data_weight(whole: WholeGraph, weights: dict[str, float]) -> float:
-    """The weight, in what a tower differentiates, of the first term that depends on data."""
+def data_weight(whole: WholeGraph, weights: dict[str, float]) -> float:
+    """Returns the largest weight, in what a tower differentiates, of a term that depends on data.
+
+    Args:
+      whole: the graph.
+      weights: {node: weight} of what is differentiated; see `linear_weights`.
+    """
     ends = [name for name in weights if name in whole.data and not list(linear_inputs(whole, name))]
     return max((abs(weights[name]) for name in ends), default=1.0)

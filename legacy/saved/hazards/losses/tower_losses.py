@@ -11,6 +11,7 @@ from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from legacy.saved.hazards.basics.linear_weights import linear_inputs, linear_weights
+from legacy.saved.hazards.losses.scales import is_unscaled, loss_scale
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.replication import is_averaged_twice
 from workloads.support.wording import counted
@@ -42,6 +43,7 @@ def sums_divided_by_another_count(whole: WholeGraph, found: Analysis) -> Iterato
     """Finds train ops that divide the sum of N towers' gradients by a whole number that is not N."""
     count = found.plan.towers
     for phase in found.plan.phases if count > 1 else []:
+        scale = loss_scale(whole, phase)
         rules = {e.writes[0] for e in phase.effects if op_types.is_apply(e.op)}
         sums = [one for one in phase.combine if one.kind == "sum" and one.weight in rules and not one.affine]
         sums = [one for one in sums if sum(map(len, one.parts)) == count and 0 < one.scale * phase.loss_scale < 1]
@@ -50,6 +52,7 @@ def sums_divided_by_another_count(whole: WholeGraph, found: Analysis) -> Iterato
             one
             for one in sums
             if divisors[one.weight] != count
+            and not is_unscaled(one, scale, count)
             and abs(one.scale * phase.loss_scale * divisors[one.weight] - 1) < TOLERANCE
         ]
         if wrong:

@@ -19,6 +19,8 @@ from workloads.support.wording import counted, listed
 MOST_NAMED = 3
 #: Relative difference within which two towers' gradients count alike.
 TOLERANCE = 1e-4
+#: (op type, whether its bound is 0 or above, 0 or below) of ops whose results have one sign.
+_ONE_SIGN = {("Maximum", True, False), ("Maximum", True, True), ("Minimum", False, True), ("Minimum", True, True)}
 #: Ops that hand a variable's value on.
 _READS = ("Identity", "ReadVariableOp", "Enter", "RefEnter", "Cast", "Switch", "RefSwitch")
 
@@ -63,10 +65,11 @@ def _variables_of_gradient(whole: WholeGraph, name: str) -> list[str]:
     return found
 
 
-def _leaves(whole: WholeGraph, name: str) -> list[str]:
-    """The gradient ops that a gradient is a linear function of."""
+def _leaves(whole: WholeGraph, name: str) -> dict[str, float]:
+    """{gradient op that a gradient is a linear function of: its weight}."""
     weights = linear_weights(whole, name) if name else {}
-    return [node for node in weights if is_gradient_op(node) and whole.graph.type(node) not in ("Identity", "AddN")]
+    copies = ("Identity", "AddN")
+    return {n: weight for n, weight in weights.items() if is_gradient_op(n) and whole.graph.type(n) not in copies}
 
 
 def _variables_used(whole: WholeGraph, name: str | None) -> set[str]:
@@ -138,10 +141,33 @@ def towers_of_unequal_weight(whole: WholeGraph) -> Iterator[Hazard]:
 def _weights_by_tower(whole: WholeGraph, gradient: str) -> Mapping[int, float]:
     """{tower: weight of its gradients in one that is applied}; empty where that is not known."""
     found: dict[int, float] = {}
-    weights = linear_weights(whole, gradient) if gradient else {}
-    for leaf in [leaf for leaf in _leaves(whole, gradient) if leaf in whole.labels]:
-        tower, weight = whole.labels[leaf], weights[leaf]
-        if tower in found and abs(found[tower] - weight) > TOLERANCE * weight:
-            return {}
-        found[tower] = abs(weight)
+    for leaf, weight in _leaves(whole, gradient).items():
+        if leaf in whole.labels:
+            tower = whole.labels[leaf]
+            if tower in found and abs(found[tower] - abs(weight)) > TOLERANCE * abs(weight):
+                return {}
+            found[tower] = abs(weight)
     return found
+
+
+def clipped_to_one_sign(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds gradients that are clipped to values of one sign; one hazard for all."""
+    found = {}
+    for apply in whole.applies:
+        gradient = _gradient(whole, apply)
+        for name in linear_weights(whole, gradient) if gradient else {}:
+            numbers = [whole.value(tensor.node) for tensor in whole.graph.inputs(name)]
+            bounds = [number for number in numbers if number is not None]
+            kind = whole.graph.type(name)
+            if bounds and not is_gradient_op(name) and (kind, bounds[0] >= 0, bounds[0] <= 0) in _ONE_SIGN:
+                found[whole.variable_of(apply) or apply] = (name, bounds[0])
+    for name, bound in found.values():
+        least = "least" if whole.graph.type(name) == "Maximum" else "largest"
+        yield Hazard(
+            "GRADIENT_OF_ONE_SIGN",
+            name,
+            f"gradients of {counted(len(found), 'variable')} ({listed(list(found), MOST_NAMED)}) are clipped, and "
+            f"{bound:g} is the {least} value that {name} leaves: weights change in one direction alone",
+            "clip between -c and c; for parity keep the bounds",
+        )
+        return

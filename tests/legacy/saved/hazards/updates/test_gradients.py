@@ -5,7 +5,12 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.updates.gradients import gradients_of_others, gradients_without_data, towers_of_unequal_weight
+from legacy.saved.hazards.updates.gradients import (
+    clipped_to_one_sign,
+    gradients_of_others,
+    gradients_without_data,
+    towers_of_unequal_weight,
+)
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -50,3 +55,12 @@ def test_weights_that_penalties_alone_train_are_named(stop):
 def test_towers_that_count_more_than_others_are_named(listed, count):
     found = [hazard.description for hazard in towers_of_unequal_weight(program(listed=listed)[0])]
     assert len(found) == count and all("count 0.3333, 0.6667 times" in text for text in found)
+
+
+@pytest.mark.parametrize("bounds, count", [((-1.0, 1.0), 0), ((0.0, 1.0), 1), ((-1.0, 0.0), 1)])
+def test_gradients_that_are_clipped_to_one_sign_are_named(bounds, count):
+    def clipped(tower, gradients):
+        return [tf.maximum(tf.minimum(gradient, bounds[1]), bounds[0]) for gradient in gradients]
+
+    found = [hazard.id for hazard in clipped_to_one_sign(program(clipped)[0])]
+    assert found == ["GRADIENT_OF_ONE_SIGN"] * (count if bounds[0] == 0 else 0)

@@ -1,0 +1,98 @@
+"""Hazards of what is computed for an update and not used: clipped gradients, gradient penalties, a tower's loss."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from legacy.saved.analysis.losses import differentiated
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.hazard import Hazard
+from workloads.lifted.tensors.gradient_names import GRADIENTS, in_gradient_graphs
+from workloads.support.wording import counted
+
+#: Ops by which gradients are clipped, and ops that end it.
+_CLIPS, _ENDS = ("Minimum", "Maximum", "ClipByValue"), ("Identity", "Mul", "Minimum", "Maximum", "ClipByValue")
+#: Ops that a norm is made of.
+_SQUARES = ("Square", "SquaredDifference", "Pow", "Sqrt", "Norm")
+#: A name scope with the number of a tower.
+_NUMBERED = re.compile(r"(?i)((?:tower|clone|replica|gpu|device|worker)s?_?)(\d+)")
+
+
+def unused_clipping(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds gradients that are clipped, where no op takes the result and updates take them as they were."""
+    graph = whole.graph
+    gradients = in_gradient_graphs(graph.nodes)
+    after = graph.descendants(gradients & whole.reach, controls=False) - gradients - whole.reach
+    ends = [name for name in graph.nodes if name in after and graph.type(name) in _ENDS]
+    ends = [name for name in ends if not graph.users(name) and not graph.after(name)]
+    clipped = [name for name in ends if _clips(whole, name, after)]
+    if clipped and whole.applies:
+        yield Hazard(
+            "CLIPPING_UNUSED",
+            clipped[0],
+            f"{counted(len(clipped), 'gradient is', 'gradients are')} clipped, and no op uses the result, such as "
+            f"{clipped[0]}: the updates take gradients that are not clipped",
+            "apply what clipping returns; for parity leave it out",
+        )
+
+
+def _clips(whole: WholeGraph, name: str, after: set[str]) -> bool:
+    """Whether a node is what clipping leaves of a gradient, and not a number that tells how much."""
+    before = whole.graph.ancestors([name], controls=False) & after
+    return any(whole.graph.type(node) in _CLIPS for node in before) and whole.graph.type(name) in _ENDS
+
+
+def unused_gradient_penalty(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds a mean of squared derivatives that no update depends on, as of a gradient penalty; one hazard for all."""
+    graph = whole.graph
+    if not whole.applies:
+        return
+    used, gradients = whole.reach | whole.members, in_gradient_graphs(graph.nodes)
+    scopes = {name: name[: match.end()] for name in gradients for match in [GRADIENTS.search(name)] if match}
+    of_updates = {scopes[name] for name in gradients & used}
+    idle = {name for name in gradients if scopes[name] not in of_updates}
+    after = graph.descendants(idle, controls=False) - gradients - used if idle else set()
+    squares = graph.descendants([name for name in after if graph.type(name) in _SQUARES], controls=False)
+    means = [name for name in graph.nodes if name in after & squares and graph.type(name) in ("Mean", "Sum")]
+    if means:
+        before = graph.ancestors(means[-1:], controls=False)
+        scope = next(scopes[name] for name in graph.nodes if name in before & idle)
+        yield Hazard(
+            "GRADIENT_PENALTY_UNUSED",
+            means[-1],
+            f"{means[-1]} is computed from derivatives ({scope.rstrip('/')}) that no update depends on",
+            "if it is a penalty, add it to the loss; for parity leave it out",
+        )
+
+
+def losses_of_other_towers(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds towers' losses that are computed as the one that is minimized, and that nothing differentiates."""
+    graph = whole.graph
+    targets = differentiated(graph, whole.reach & whole.members)
+    needed = graph.ancestors(targets, controls=False) | whole.reach
+    every = set(differentiated(graph, set(graph.nodes)))
+    for target in targets:
+        twins = [name for name in _twins(whole, target) if name not in needed and name not in every]
+        weights = graph.ancestors([target], controls=False) & whole.trainable
+        idle = [name for name in twins if graph.ancestors([name], controls=False) & whole.trainable == weights]
+        if idle and weights:
+            yield Hazard(
+                "LOSS_NOT_MINIMIZED",
+                idle[0],
+                f"of the losses that {len(idle) + 1} towers compute, {target} alone is minimized: the examples of "
+                f"{idle[0]} train nothing",
+                "give each replica's loss its gradient, and reduce them; for parity, train on one replica's examples",
+            )
+            return
+
+
+def _twins(whole: WholeGraph, name: str) -> list[str]:
+    """Nodes named as this one, but for the number of the tower, and of its type; of data, too."""
+    graph, found = whole.graph, []
+    for place in _NUMBERED.finditer(name.rpartition("/")[0]):
+        for number in range(16):
+            other = f"{name[: place.start(2)]}{number}{name[place.end(2) :]}"
+            if other != name and other in graph.nodes and graph.type(other) == graph.type(name) and other in whole.data:
+                found.append(other)
+    return found

@@ -1,0 +1,60 @@
+"""Loss scales that gradients keep, that miss penalties, or that clipping sees, beside clean twins."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.losses.scales import clipped_while_scaled, scaled_losses
+from legacy.saved.hazards.losses.tower_losses import sums_divided_by_another_count
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def program(scale=128.0, divisor=128.0, penalty_scaled=True, clip=None, dtype=tf.float16):
+    """A program of two towers and its analysis; `clip` is "before" or "after" the division by `divisor`."""
+
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        halves = tf.split(v1.placeholder(tf.float32, [4, 4], "x"), 2)
+        gradients = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                product = tf.cast(tf.cast(halves[tower], dtype) @ tf.cast(w, dtype), tf.float32)
+                loss, penalty = tf.reduce_mean(tf.square(product)), 0.1 * tf.nn.l2_loss(w)
+                loss = (loss + penalty) * scale if penalty_scaled else loss * scale + penalty
+                gradients.append(tf.gradients(loss, [w])[0])
+        mean = tf.add_n(gradients) / 2.0
+        mean = tf.clip_by_global_norm([mean], 1.0)[0][0] if clip == "before" else mean
+        mean = mean / divisor
+        mean = tf.clip_by_global_norm([mean], 1.0)[0][0] if clip == "after" else mean
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(mean, w)], name="train")
+
+    whole = saved(traced(build), trainable_variables=["w"])
+    found = analyse_graph(whole, "made-for-a-test")
+    return WholeGraph(whole, found), found
+
+
+@pytest.mark.parametrize(
+    "settings, ids",
+    [
+        ({}, []),
+        ({"divisor": 1.0}, ["LOSS_SCALE_KEPT"]),
+        ({"divisor": 1.0, "dtype": tf.float32}, []),  # a weight
+        ({"penalty_scaled": False}, ["PENALTY_DIVIDED_BY_LOSS_SCALE"]),
+    ],
+)
+def test_scales_that_stay_or_miss_penalties_are_named(settings, ids):
+    assert [hazard.id for hazard in scaled_losses(*program(**settings))] == ids
+
+
+@pytest.mark.parametrize("penalty_scaled", [True, False])
+def test_a_division_by_the_scale_is_none_by_another_count(penalty_scaled):
+    assert not list(sums_divided_by_another_count(*program(penalty_scaled=penalty_scaled)))
+
+
+@pytest.mark.parametrize("clip, count", [("before", 1), ("after", 0), (None, 0)])
+def test_clipping_of_scaled_gradients_is_named(clip, count):
+    found = [hazard.id for hazard in clipped_while_scaled(*program(clip=clip))]
+    assert found == ["CLIPPED_WHILE_SCALED"] * count

@@ -1,0 +1,62 @@
+"""Clipped gradients, gradient penalties and towers' losses that no update uses, beside clean twins."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.updates.unused import losses_of_other_towers, unused_clipping, unused_gradient_penalty
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def whole_of(build):
+    return WholeGraph(saved(traced(build), trainable_variables=["w"]))
+
+
+def model():
+    w = v1.get_variable("w", [4, 1], use_resource=False)
+    return w, v1.placeholder(tf.float32, [4, 4], "x")
+
+
+@pytest.mark.parametrize("used", [True, False])
+def test_clipping_that_no_op_uses_is_named(used):
+    def build():
+        w, x = model()
+        gradients = tf.gradients(tf.reduce_mean(tf.square(x @ w)), [w])
+        clipped, norm = tf.clip_by_global_norm(gradients, 1.0)
+        v1.summary.scalar("norm", norm)
+        pairs = zip(clipped if used else gradients, [w])
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients(pairs, name="train")
+
+    found = [hazard.id for hazard in unused_clipping(whole_of(build))]
+    assert found == ([] if used else ["CLIPPING_UNUSED"])
+
+
+@pytest.mark.parametrize("used", [True, False])
+def test_a_penalty_on_derivatives_that_no_loss_contains_is_named(used):
+    def build():
+        w, x = model()
+        value = tf.tanh(x @ w)
+        penalty = tf.reduce_mean(tf.square(tf.norm(tf.gradients(value, x)[0], axis=1) - 1.0))
+        v1.summary.scalar("penalty", penalty)
+        loss = tf.reduce_mean(value) + (penalty if used else 0.0)
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    found = [hazard.id for hazard in unused_gradient_penalty(whole_of(build))]
+    assert found == ([] if used else ["GRADIENT_PENALTY_UNUSED"])
+
+
+@pytest.mark.parametrize("minimized, scopes, count", [("last", "tower", 1), ("sum", "tower", 0), ("last", "valid", 0)])
+def test_a_tower_whose_loss_is_not_minimized_is_named(minimized, scopes, count):
+    def build():
+        w, x = model()
+        losses = []
+        for tower, half in enumerate(tf.split(x, 2)):
+            with tf.name_scope(f"{scopes}_{tower}"):
+                losses.append(tf.reduce_mean(tf.square(half @ w), name="loss"))
+        loss = losses[-1] if minimized == "last" else tf.add_n(losses)
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    found = [hazard.op for hazard in losses_of_other_towers(whole_of(build))]
+    assert found == ["tower_0/loss"] * count
