@@ -140,6 +140,11 @@ def sum_text(analysed: AnalysedStep, phase: Phase) -> str:
     summed = [one for one in phase.combine if one.kind == "sum" and one.weight in effects]
     if summed and all(_mean_of_parts(one) for one in summed):
         return f"gradients are combined to {_mean_of_parts(summed[0])}"
+    scales = {one.scale for one in summed}
+    if factors and summed and all(abs(s * f * towers - 1) < SCALE_TOLERANCE for s in scales for f in factors):
+        return f"gradients are combined to their mean, without the losses' factor of {factors[0]:g}"
+    if summed and 1.0 not in scales and not any(op_types.is_apply(effects[one.weight].op) for one in summed):
+        return f"gradients are summed over towers, times {scales.pop():g}, the update's own constants included"
     combined = [one.tensor for one in phase.combine]  # a global norm is made of all of them
     scaled = [one for one in summed if _is_scaled_later(analysed, effects[one.weight].gradient or "", combined)]
     if summed and len(scaled) == len(summed):

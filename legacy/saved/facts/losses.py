@@ -16,9 +16,10 @@ def loss_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
     for phase in analysed.phases:
         for tensor in phase.losses[:1]:
             text = "the loss of the first tower" + _factor_text(phase, phase.loss_scale)
+            terms = [(term, _term_text(analysed, term)) for term in _terms(analysed, parse_tensor_name(tensor)[0])]
             if phase.shared_loss and analysed.imported.shape(*parse_tensor_name(tensor)) != ():
                 text = "the first tower's part of one loss that all towers' results make"
-            terms = [(term, _term_text(analysed, term)) for term in _terms(analysed, parse_tensor_name(tensor)[0])]
+                terms = []  # it may be the logits, which are no sum of terms
             others = [
                 (row[0], "another loss of the first tower" + _factor_text(phase, scale))
                 for row, scale in zip(phase.other_losses, phase.scales_of_others)

@@ -60,12 +60,20 @@ def find_towers(
         candidate = flow.towers(labelling)
         score = float(_score(candidate, update_inputs, model))
         score /= SUFFIX_MARGIN if labelling.source is Source.SUFFIXES else 1.0
-        if score > best_score and not _is_leaky(graph, candidate):
+        if score > best_score and not _is_leaky(graph, candidate) and not _crosses_more(graph, candidate, best):
             best, best_score = candidate, score
         elif labelling.source is Source.DEVICES:
             doubt = doubt or _doubt(graph, candidate)
     one = best or flow.towers(Labelling(Source.NOTHING, "there is one", {name: 0 for name in graph.nodes}))
     return one if best else dataclasses.replace(one, doubt=doubt)
+
+
+def _crosses_more(graph: Graph, towers: Towers, best: Towers | None) -> bool:
+    """Returns whether towers take tensors of each other where others that were found do not.
+
+    So it is where what prepares two inputs before any tower, as "map" and "map_1" do, is counted to two towers.
+    """
+    return best is not None and next(towers.leaks(graph), None) is not None and next(best.leaks(graph), None) is None
 
 
 def _doubt(graph: Graph, towers: Towers) -> str:

@@ -184,3 +184,25 @@ def test_devices_beat_suffixes_of_names_by_a_margin():
         two_towers()
 
     assert towers_of(build).found_by == "device /gpu:k"
+
+
+def test_what_prepares_two_inputs_belongs_to_no_tower():
+    def build():
+        w = tf.raw_ops.VariableV2(shape=[2], dtype=tf.float32, name="w")
+        x, y = (v1.placeholder(tf.float32, [4, 2], name=name) for name in "xy")
+        inputs = []
+        for tensor in (x, y):
+            with tf.name_scope("prepare"):  # "prepare" and "prepare_1", beside "tower" and "tower_1"
+                for _ in range(4):
+                    tensor = tf.tanh(tensor)
+            inputs.append(tf.split(tensor, 2))
+        gradients = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope("tower"):
+                loss = tf.reduce_sum(tf.multiply(tf.multiply(inputs[0][tower], w), inputs[1][tower]))
+                gradients.append(tf.gradients(loss, [w])[0])
+        mean = tf.multiply(tf.add_n(gradients), 0.5)
+        tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=mean, name="train")
+
+    towers = towers_of(build)
+    assert towers.found_by == "device /gpu:k" and towers.is_common("prepare_1/Tanh")
