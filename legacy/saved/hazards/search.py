@@ -105,6 +105,7 @@ ANALYSIS_CHECKS = (
     scales.scaled_losses,
     scales.clipped_while_scaled,
     gradients.gradients_without_data,
+    gradients.rows_of_one_tower,
 )
 
 

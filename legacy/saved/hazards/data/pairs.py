@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+import tensorflow as tf
+
 from legacy.saved.analysis.losses import differentiated
 from legacy.saved.facts.whole_graph import WholeGraph, is_scalar_placeholder
 from legacy.saved.graph import op_types
@@ -11,20 +13,24 @@ from legacy.saved.hazards.basics.hazard import Hazard
 
 #: Queues that hand out their elements in random order.
 _SHUFFLING_QUEUES = ("RandomShuffleQueue", "RandomShuffleQueueV2")
+#: Ops that flip images; types of labels.
+_FLIPS = ("Reverse", "ReverseV2")
+_WHOLE_NUMBERS = {dtype.as_datatype_enum for dtype in (tf.uint8, tf.int32, tf.int64)}
 
 
 def unpaired_inputs(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds losses that join parts of different examples; of towers, in the first such loss."""
     for target in differentiated(whole.graph, whole.reach):
         before = whole.graph.ancestors([target], controls=False)
-        found = _taken_twice(whole, before) or _two_queues(whole, before) or _shuffled_alone(whole, before)
+        checks = (_taken_twice, _two_queues, _shuffled_alone, _turned_apart)
+        found = next((pair for pair in (check(whole, before) for check in checks) if pair is not None), None)
         if found is not None:
             op, text = found
             yield Hazard(
                 "INPUTS_NOT_PAIRED",
                 op,
-                f"the loss {target} joins parts of different examples: {text}",
-                "take all parts of an example from one dataset, and shuffle them together; parity needs the same pairs",
+                f"the loss {target} joins parts that do not belong together: {text}",
+                "take all parts of an example from one dataset, and shuffle and flip them together; parity needs these pairs",
             )
             return
 
@@ -88,3 +94,22 @@ def _enters_by(whole: WholeGraph, source: str, shuffle: str, before: Collection[
     sizes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS}
     entering = graph.descendants([source], controls=False, stop=sizes | {shuffle}) - sizes
     return not (entering & set(before)) - graph.ancestors([shuffle], controls=False)
+
+
+def _turned_apart(whole: WholeGraph, before: Collection[str]) -> tuple[str, str] | None:
+    """Flips at random of an image and of its labels, such as a mask of whole numbers, that are drawn independently."""
+    graph = whole.graph
+    flips: dict[str, tuple[str, set[str]]] = {}
+    for name in [name for name in graph.nodes if name in before and graph.type(name) in _FLIPS]:
+        above = graph.ancestors([name], controls=False)
+        draws = {node for node in above if op_types.is_random(graph.type(node))}
+        for source in above if draws and not above & whole.trainable else ():
+            if op_types.is_source(graph.type(source)) and not is_scalar_placeholder(graph, source):
+                flips.setdefault(source, (name, draws))
+    whole_numbers = [source for source in flips if graph.nodes[source].attr["dtype"].type in _WHOLE_NUMBERS]
+    for labels in whole_numbers:
+        for image in [source for source in flips if source not in whole_numbers]:
+            if flips[image][1].isdisjoint(flips[labels][1]):
+                op, other = flips[labels][0], flips[image][0]
+                return op, f"{other} flips {image} and {op} flips {labels}, by random numbers drawn apart"
+    return None

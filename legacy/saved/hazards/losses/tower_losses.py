@@ -13,6 +13,7 @@ from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from legacy.saved.hazards.basics.linear_weights import linear_inputs, linear_weights
 from legacy.saved.hazards.losses.scales import is_unscaled, loss_scale
 from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.plan import Combine
 from workloads.lifted.replication import is_averaged_twice
 from workloads.support.wording import counted
 
@@ -45,7 +46,7 @@ def sums_divided_by_another_count(whole: WholeGraph, found: Analysis) -> Iterato
     for phase in found.plan.phases if count > 1 else []:
         scale = loss_scale(whole, phase)
         rules = {e.writes[0] for e in phase.effects if op_types.is_apply(e.op)}
-        sums = [one for one in phase.combine if one.kind == "sum" and one.weight in rules and not one.affine]
+        sums = [one for one in phase.combine if one.kind == "sum" and one.weight in rules]
         sums = [one for one in sums if sum(map(len, one.parts)) == count and 0 < one.scale * phase.loss_scale < 1]
         divisors = {one.weight: round(1 / (one.scale * phase.loss_scale)) for one in sums}
         wrong = [
@@ -60,10 +61,16 @@ def sums_divided_by_another_count(whole: WholeGraph, found: Analysis) -> Iterato
             yield Hazard(
                 "GRADIENTS_DIVIDED_BY_ANOTHER_COUNT",
                 parse_tensor_name(wrong[0].tensor).node,
-                f"the sum of {count} towers' gradients of {counted(len(wrong), 'variable')} is divided by {number}: "
+                f"the sum of {count} towers' gradients{_with_others(wrong[0])} of {counted(len(wrong), 'variable')} is "
+                f"divided by {number}: "
                 f"{phase.train_op} takes {count}/{number} of their mean",
                 "divide by the number of replicas; for parity keep the factor, or give it to the learning rate",
             )
+
+
+def _with_others(combine: Combine) -> str:
+    """The words for what a sum of gradients contains besides, that no tower computes."""
+    return ", and of a gradient that no tower computes, such as a penalty's," if combine.affine else ""
 
 
 def _has_a_factor_of_its_own(found: Analysis, loss: str, count: int) -> bool:

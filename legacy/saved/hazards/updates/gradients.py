@@ -12,6 +12,7 @@ from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from legacy.saved.hazards.basics.linear_weights import linear_weights
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.graph.old_ops import registered_op
+from workloads.lifted.plan import is_indices_label, weight_of_label
 from workloads.lifted.tensors.gradient_names import forward_name, is_gradient_op
 from workloads.support.wording import counted, listed
 
@@ -171,3 +172,21 @@ def clipped_to_one_sign(whole: WholeGraph) -> Iterator[Hazard]:
             "clip between -c and c; for parity keep the bounds",
         )
         return
+
+
+def rows_of_one_tower(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds sparse gradients whose values are combined and whose rows are one tower's; one hazard for all."""
+    for phase in found.plan.phases if found.plan.towers > 1 else []:
+        parts = {entry.weight: [tower for tower, names in enumerate(entry.parts) if names] for entry in phase.combine}
+        rows = {weight_of_label(label): towers for label, towers in parts.items() if is_indices_label(label)}
+        lone = [name for name, towers in rows.items() if len(towers) == 1 and len(parts.get(name, [])) > 1]
+        if lone:
+            yield Hazard(
+                "ROWS_OF_ONE_TOWER",
+                phase.train_op,
+                f"the values of {counted(len(lone), 'sparse gradient')} ({listed(lone, MOST_NAMED)}) are combined over "
+                f"the towers, and changed are the rows that tower {rows[lone[0]][0]} looked up: other towers' values reach "
+                "rows that they are not of",
+                "gather values and rows of all replicas, and divide the values; for parity, change the same rows",
+            )
+            return

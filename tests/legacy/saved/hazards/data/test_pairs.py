@@ -73,9 +73,20 @@ def queues(shuffles_itself):
     return batches
 
 
+def flipped(apart):
+    x, y = v1.placeholder(tf.float32, [8, 4], "x"), v1.placeholder(tf.int32, [8, 1], "y")
+    decisions = [v1.random_uniform([]) < 0.5 for _ in range(2)]
+    x, y = (
+        v1.cond(decisions[apart * place], lambda part=part: tf.reverse(part, [0]), lambda part=part: part)
+        for place, part in enumerate((x, y))
+    )
+    return x, tf.cast(y, tf.float32)
+
+
 @pytest.mark.parametrize(
     "inputs, text",
     [
+        (lambda: flipped(True), "flips x and cond_1/ReverseV2 flips y, by random numbers drawn apart"),
         (shuffled_alone, "shuffled shuffles x, and not y"),
         (taken_twice, "one for part 0, the other for part 1"),
         (lambda: queues(True), "batches_x and batches_y shuffle, each for itself, what example takes"),
@@ -86,6 +97,8 @@ def test_parts_of_different_examples_are_named(inputs, text):
     assert text in description
 
 
-@pytest.mark.parametrize("inputs", [placeholders, shuffled_together, mixed, two_batches, lambda: queues(False)])
+@pytest.mark.parametrize(
+    "inputs", [placeholders, shuffled_together, mixed, two_batches, lambda: queues(False), lambda: flipped(False)]
+)
 def test_parts_of_the_same_examples_are_not(inputs):
     assert found(inputs) == []

@@ -9,6 +9,7 @@ from legacy.saved.hazards.updates.gradients import (
     clipped_to_one_sign,
     gradients_of_others,
     gradients_without_data,
+    rows_of_one_tower,
     towers_of_unequal_weight,
 )
 from tests.legacy.saved.graphs import saved, traced
@@ -64,3 +65,27 @@ def test_gradients_that_are_clipped_to_one_sign_are_named(bounds, count):
 
     found = [hazard.id for hazard in clipped_to_one_sign(program(clipped)[0])]
     assert found == ["GRADIENT_OF_ONE_SIGN"] * (count if bounds[0] == 0 else 0)
+
+
+@pytest.mark.parametrize("own_rows", [True, False])
+def test_rows_of_one_tower_for_the_values_of_all_are_named(own_rows):
+    def build():
+        table = v1.get_variable("table", [9, 4], use_resource=False)
+        halves = tf.split(v1.placeholder(tf.int32, [4], "ids"), 2)
+        slices = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                loss = tf.reduce_mean(tf.square(tf.gather(table, halves[tower])))
+                slices.append(tf.gradients(loss, [table])[0])
+        if own_rows:
+            values, rows = (tf.concat([getattr(s, n) for s in slices], 0) for n in ("values", "indices"))
+            values = values / 2.0
+        else:
+            values, rows = tf.add_n([s.values for s in slices]) / 2.0, slices[0].indices
+        pair = (tf.IndexedSlices(values, rows), table)
+        v1.train.AdagradOptimizer(0.5).apply_gradients([pair], name="train")
+
+    whole = saved(traced(build), trainable_variables=["table"])
+    found = analyse_graph(whole, "made-for-a-test")
+    ids = [hazard.id for hazard in rows_of_one_tower(WholeGraph(whole, found), found)]
+    assert ids == ([] if own_rows else ["ROWS_OF_ONE_TOWER"])
