@@ -30,7 +30,7 @@ def unpaired_inputs(whole: WholeGraph) -> Iterator[Hazard]:
                 "INPUTS_NOT_PAIRED",
                 op,
                 f"the loss {target} joins parts that do not belong together: {text}",
-                "take all parts of an example from one dataset, and shuffle and flip them together; parity needs these pairs",
+                "take all parts of an example from one dataset; shuffle and flip them together; parity needs the same",
             )
             return
 

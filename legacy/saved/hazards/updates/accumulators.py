@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.runs.accumulation import accumulators, sums_of_gradients
+from legacy.saved.runs.accumulation import ADDITIONS, accumulators, sums_of_gradients
 from workloads.support.wording import counted, listed, plural
 
 #: Of variables, so many are named.
@@ -48,7 +47,7 @@ def _adds(whole: WholeGraph, writes: list[str], variable: str) -> bool:
     """Whether some assignment to a variable adds to it, or computes its value from it."""
     for name in writes:
         value = [tensor.node for tensor in whole.graph.inputs(name)[1:2]]
-        if whole.graph.type(name) in op_types.ADDS or variable in whole.graph.ancestors(value, controls=False):
+        if whole.graph.type(name).endswith(ADDITIONS) or variable in whole.graph.ancestors(value, controls=False):
             return True
     return False
 

@@ -111,7 +111,7 @@ def gradients_without_data(whole: WholeGraph, found: Analysis) -> Iterator[Hazar
                 phase.train_op,
                 f"the gradients of {which} ({listed(idle, MOST_NAMED)}) depend on no data: {phase.train_op} trains "
                 f"{'them' if len(idle) > 1 else 'it'} by penalties alone",
-                "look for what stops the gradient: argmax, rounding, stop_gradient; parity with it proves little",
+                "look for what stops the gradient, such as argmax or stop_gradient, or whether the model uses the variables",
             )
 
 
@@ -185,8 +185,8 @@ def rows_of_one_tower(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
                 "ROWS_OF_ONE_TOWER",
                 phase.train_op,
                 f"the values of {counted(len(lone), 'sparse gradient')} ({listed(lone, MOST_NAMED)}) are combined over "
-                f"the towers, and changed are the rows that tower {rows[lone[0]][0]} looked up: other towers' values reach "
-                "rows that they are not of",
-                "gather values and rows of all replicas, and divide the values; for parity, change the same rows",
+                f"the towers, and the rows of tower {rows[lone[0]][0]} are changed: other towers' values reach rows "
+                "that they are not of",
+                "gather values and rows of all replicas, and divide the values; for parity, change these rows",
             )
             return

@@ -26,7 +26,7 @@ def unused_clipping(whole: WholeGraph) -> Iterator[Hazard]:
     after = graph.descendants(gradients & whole.reach, controls=False) - gradients - whole.reach
     ends = [name for name in graph.nodes if name in after and graph.type(name) in _ENDS]
     ends = [name for name in ends if not graph.users(name) and not graph.after(name)]
-    clipped = [name for name in ends if _clips(whole, name, after)]
+    clipped = [name for name in ends if _clips(whole, name, after) and _updates_take(whole, name, gradients)]
     if clipped and whole.applies:
         yield Hazard(
             "CLIPPING_UNUSED",
@@ -41,6 +41,12 @@ def _clips(whole: WholeGraph, name: str, after: set[str]) -> bool:
     """Whether a node is what clipping leaves of a gradient, and not a number that tells how much."""
     before = whole.graph.ancestors([name], controls=False) & after
     return any(whole.graph.type(node) in _CLIPS for node in before) and whole.graph.type(name) in _ENDS
+
+
+def _updates_take(whole: WholeGraph, clipped: str, gradients: set[str]) -> bool:
+    """Whether updates depend on all gradients that a clipped one is computed from."""
+    before = whole.graph.ancestors([clipped], stop=gradients, controls=False) & gradients
+    return bool(before) and before <= whole.reach
 
 
 def unused_gradient_penalty(whole: WholeGraph) -> Iterator[Hazard]:

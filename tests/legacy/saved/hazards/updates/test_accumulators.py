@@ -37,5 +37,17 @@ def test_sums_without_a_reset_and_overwritten_gradients_are_named(adds, resets, 
     assert found(adds, resets) == ids
 
 
+def test_rows_that_are_added_are_no_overwritten_gradients():
+    def build():
+        w = v1.get_variable("w", [4, 1], use_resource=False)
+        total = v1.get_variable("total", [4, 1], use_resource=False, trainable=False)
+        rows = tf.gradients(tf.reduce_mean(tf.square(tf.gather(w, v1.placeholder(tf.int32, [2], "ids")))), [w])[0]
+        v1.scatter_add(total, rows.indices, rows.values, name="keep")
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(total / 4.0, w)], name="train")
+        v1.assign(total, tf.zeros([4, 1]), name="reset")
+
+    assert not list(kept_gradients(WholeGraph(saved(traced(build), trainable_variables=["w"]))))
+
+
 def test_gradients_of_the_run_before_are_not_accused():
     assert found(adds=False, resets=False, divides=False) == []
