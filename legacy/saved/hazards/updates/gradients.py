@@ -86,12 +86,24 @@ def _variables_used(whole: WholeGraph, name: str | None) -> set[str]:
 
 
 def _is_given_others_alone(whole: WholeGraph, apply: str, variable: str) -> bool:
-    """Whether some tower gives an update gradients of other variables alone."""
+    """Whether some tower that uses a variable gives its update gradients of other variables alone."""
     by_tower: dict[int, set[str]] = {}
     for leaf in _leaves(whole, _gradient(whole, apply)):
         used = _variables_used(whole, forward_name(leaf, whole.graph.nodes))
         by_tower.setdefault(whole.labels.get(leaf, 0), set()).update(used)
-    return any(variable not in used for used in by_tower.values())
+    return any(variable not in used and _uses(whole, tower, variable) for tower, used in by_tower.items())
+
+
+def _uses(whole: WholeGraph, tower: int, variable: str) -> bool:
+    """Whether a tower computes with a variable; towers with variables of their own do not with those of others."""
+    todo = [variable]
+    while todo:
+        for user, _, _ in whole.graph.users(todo.pop()):
+            if whole.graph.type(user) in _READS:
+                todo.append(user)
+            if whole.labels.get(user, 0) == tower and not is_gradient_op(user) and user not in whole.writes:
+                return True
+    return False
 
 
 def gradients_without_data(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
@@ -111,7 +123,7 @@ def gradients_without_data(whole: WholeGraph, found: Analysis) -> Iterator[Hazar
                 phase.train_op,
                 f"the gradients of {which} ({listed(idle, MOST_NAMED)}) depend on no data: {phase.train_op} trains "
                 f"{'them' if len(idle) > 1 else 'it'} by penalties alone",
-                "look for what stops the gradient, such as argmax or stop_gradient, or whether the model uses the variables",
+                "look for what stops the gradient, such as argmax, or whether the model uses the variables at all",
             )
 
 

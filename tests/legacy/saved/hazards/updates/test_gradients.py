@@ -46,6 +46,23 @@ def test_gradients_of_other_variables_are_named(swapped):
     assert all("of 2 variables (u, v) take gradients of others" in hazard.description for hazard in found)
 
 
+def test_gradients_of_copies_of_a_variable_are_not_accused():
+    def build():
+        halves = tf.split(v1.placeholder(tf.float32, [4, 4], "x"), 2)
+        weights, gradients = [], []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), v1.variable_scope(f"tower_{tower}"):
+                weights.append(v1.get_variable("w", [4, 4], use_resource=False))
+                gradients.append(
+                    tf.gradients(tf.reduce_mean(tf.square(halves[tower] @ weights[tower])), weights[-1:])[0]
+                )
+        pair = (tf.add_n(gradients) / 2.0, weights[0])  # VARIABLES_NOT_SHARED
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([pair], name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["tower_0/w", "tower_1/w"]))
+    assert not list(gradients_of_others(whole))
+
+
 @pytest.mark.parametrize("stop", [True, False])
 def test_weights_that_penalties_alone_train_are_named(stop):
     found = [hazard.description for hazard in gradients_without_data(*program(stop=stop))]
