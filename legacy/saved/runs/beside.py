@@ -20,6 +20,8 @@ UPDATE_OPS = "update_ops"
 FROM_THEMSELVES = "assignments of weights from themselves, such as clipping,"
 #: Ops whose result is their input.
 _COPIES = ("Identity", "ReadVariableOp", "RefIdentity")
+#: Ops that set a variable to a value.
+_SETS = ("Assign", "AssignVariableOp")
 
 
 def run_beside(graph: Graph, targets: Sequence[str], beside: Sequence[str]) -> tuple[Graph, list[str]]:
@@ -192,11 +194,26 @@ def is_moved_by_data(graph: Graph, name: str, trainable: Collection[str], variab
 
 
 def _move(graph: Graph, name: str, variables: set[str]) -> _Move | None:
-    """Returns the change that a node makes, if it moves a variable; None for any other node."""
-    if not graph.type(name).startswith(("AssignSub", "AssignAdd")) or len(graph.inputs(name)) < 2:
+    """Returns the change that a node makes, if it moves a variable; None for any other node.
+
+    An assignment moves a variable if what it assigns contains the variable's value times a number, its decay.
+    """
+    kind = graph.type(name)
+    if not kind.startswith(("AssignSub", "AssignAdd", *_SETS)) or len(graph.inputs(name)) < 2:
         return None
     variable, change = (tensor.node for tensor in graph.inputs(name)[:2])
     read = graph.ancestors([change], stop=variables, controls=False)
-    if variable not in read & variables:
+    if variable not in read & variables or (kind in _SETS and not _decays(graph, variable, read)):
         return None
     return _Move(variable, read, any(op_types.is_source(graph.type(node)) for node in read))
+
+
+def _decays(graph: Graph, variable: str, read: Collection[str]) -> bool:
+    """Returns whether one of some nodes multiplies a variable's value by something that does not depend on it."""
+    for name in read:
+        if graph.type(name) == "Mul":
+            factors = [graph.before_branches(tensor).node for tensor in graph.inputs(name)]
+            values = [graph.inputs(n)[0].node if graph.type(n) == "ReadVariableOp" else n for n in factors]
+            if values.count(variable) == 1:
+                return True
+    return False

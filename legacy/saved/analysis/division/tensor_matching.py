@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Sequence
 
+import tensorflow as tf
+
 from workloads.lifted.graph import Graph, TensorId
 from workloads.support.wording import counted
 
@@ -124,7 +126,7 @@ def _match_nodes(
     """Compares the nodes of two tensors, adding to `result`; returns their corresponding inputs."""
     (node, output), (other_node, other_output) = first, other
     if output != other_output or not _is_same_op(graph, node, other_node):
-        result.differences.append(f"{_describe(graph, node)} against {_describe(graph, other_node)}")
+        result.differences.append(f"{_describe(graph, node, other_node)} against {_describe(graph, other_node, node)}")
         return []
     if node in random:
         result.random.setdefault(node, other_node)
@@ -143,5 +145,17 @@ def _is_same_op(graph: Graph, first: str, other: str) -> bool:
     return all(name in one.attr and name in two.attr and one.attr[name] == two.attr[name] for name in names)
 
 
-def _describe(graph: Graph, name: str) -> str:
-    return f"{name} ({graph.type(name)})"
+def _describe(graph: Graph, name: str, other: str) -> str:
+    """A node in words; beside one of its type, with the attributes that differ and can be said in a word."""
+    values = [graph.type(name)]
+    node, beside = graph.nodes[name], graph.nodes[other]
+    shared = (set(node.attr) & set(beside.attr)) - set(PLACEMENT) if node.op == beside.op else set()
+    for key in sorted(key for key in shared if node.attr[key] != beside.attr[key]):
+        value, text = node.attr[key], ""
+        if value.WhichOneof("value") in ("b", "i", "f"):
+            text = f"{key}={getattr(value, value.WhichOneof('value'))}"
+        elif value.HasField("tensor"):
+            number = tf.make_ndarray(value.tensor)
+            text = f"{number.item():.6g}" if number.size == 1 and number.dtype.kind in "fiu" else ""
+        values += [text] * bool(text)
+    return f"{name} ({', '.join(values)})"

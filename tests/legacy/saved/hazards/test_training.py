@@ -191,6 +191,15 @@ def test_an_average_of_one_number_is_to_look_at_and_may_be_left_out(shape, expec
     assert [hazard.id for hazard in training.updates_never_run(whole)] == expected
 
 
+@pytest.mark.parametrize("kept, expected", [("Mul(read, d)", ["UPDATES_NEVER_RUN"]), ("Add(read, d)", [])])
+def test_statistics_that_are_assigned_their_own_value_times_a_decay_are_moved(kept, expected):
+    text = AVERAGES.replace("seen/AssignMovingAvg = AssignSub(seen, x)", "d = Const()\n read = Identity(seen)")
+    text += f"kept = {kept}\n total = Add(kept, x)\n moved = Assign(seen, total)"
+    graph = graph_of(text, seen={"shape": tf.TensorShape([2])})
+    whole = WholeGraph(saved(graph, trainable_variables=["w"]))
+    assert [hazard.id for hazard in training.updates_never_run(whole)] == expected
+
+
 @pytest.mark.parametrize(
     "change, expected",
     [("Sub(seen, x)", ["UPDATES_NEVER_RUN"]), ("Mul(x, x)", []), ("Sub(seen, w)", [])],

@@ -1,3 +1,5 @@
+import numpy as np
+
 from legacy.saved.analysis.division.tensor_matching import EqualTensors, match_tensors
 from tests.legacy.saved.graphs import graph_of
 from workloads.lifted.graph import TensorId
@@ -38,7 +40,9 @@ def test_another_op_is_a_difference_and_nothing_behind_it_is_matched():
 
 
 def test_another_attribute_is_a_difference_but_placement_and_seeds_are_not():
-    assert matched(a0={"transpose": True}, a1={"transpose": False}).differences == ["a0 (Mul) against a1 (Mul)"]
+    assert matched(a0={"transpose": True}, a1={"transpose": False}).differences == [
+        "a0 (Mul, transpose=True) against a1 (Mul, transpose=False)"
+    ]
     assert matched(a0={"transpose": True}).differences == ["a0 (Mul) against a1 (Mul)"]
     assert matched(n0={"seed": 1}, n1={"seed": 2}, a0={"_class": "tower_0"}).differences == []
 
@@ -90,3 +94,9 @@ def test_what_was_found_equal_is_not_searched_again(monkeypatch):
     monkeypatch.setattr(graph, "inputs", lambda name: looked_at.append(name) or inputs(name))
     assert are_equal(TOWERS, "b0", "b1", tensors) and looked_at == []
     assert not are_equal(TOWERS, "b0", "n1", tensors) and looked_at == ["b0", "n1"]
+
+
+def test_constants_that_differ_are_given():
+    numbers = {f"b{tower}": {"value": np.array(0.5 + tower, np.float32)} for tower in range(2)}
+    found = matched(TOWERS.replace("Square(a0)", "Const()").replace("Square(a1)", "Const()"), **numbers)
+    assert found.differences == ["b0 (Const, 0.5) against b1 (Const, 1.5)"]
