@@ -115,10 +115,21 @@ def _clipping(analysed: AnalysedStep, phase: Phase, combine: Combine) -> str:
     combined = [entry.tensor for entry in phase.combine]
     between = analysed.between([effect.gradient or effect.values[0]], combined)
     after = analysed.clippings.text(between & analysed.context.of_gradients)  # others compute a learning rate
-    near = {n for tensor in combine.parts[0] for n in _near(analysed, parse_tensor_name(tensor)[0], CLIP_DEPTH)}
-    before = analysed.clippings.text(near)
-    texts = ["in each tower, " + before] if before else []
+    texts = list(filter(None, [_clipping_in_towers(analysed, combine)]))
     return "; ".join(texts + (["after combining, " + after] if after else [])) or "no"
+
+
+def _clipping_in_towers(analysed: AnalysedStep, combine: Combine) -> str:
+    """The clipping of a gradient in its tower, with the towers that clip if not all do; "" if none does."""
+    texts: dict[str, list[int]] = collections.OrderedDict()
+    for tower, parts in enumerate(combine.parts):
+        near = {n for tensor in parts for n in _near(analysed, parse_tensor_name(tensor)[0], CLIP_DEPTH)}
+        if parts:
+            texts.setdefault(analysed.clippings.text(near), []).append(tower)
+    if len(texts) == 1:
+        return "".join("in each tower, " + text for text in texts if text)
+    clipped = {text: towers for text, towers in texts.items() if text}
+    return "; ".join(f"in tower {', '.join(map(str, towers))} alone, {text}" for text, towers in clipped.items())
 
 
 def _near(analysed: AnalysedStep, name: str, depth: int) -> set[str]:

@@ -187,7 +187,7 @@ def scalar_constant(node: tf.compat.v1.NodeDef) -> float | None:
     if any(dimension.size != 1 for dimension in shape.dim):
         return None
     value = tf.make_ndarray(node.attr["value"].tensor)
-    return value.item() if np.size(value) == 1 and value.dtype.kind in "if" else None
+    return value.item() if np.size(value) == 1 and value.dtype.kind in "iuf" else None
 
 
 def ancestors_of_tensors(graph: Graph, tensors: Iterable[str]) -> set[str]:

@@ -23,7 +23,7 @@ from legacy.saved.hazards import (
     training,
     untrained,
 )
-from legacy.saved.hazards.data import batches, pairs, random_numbers
+from legacy.saved.hazards.data import batches, pairs, random_numbers, whole_numbers
 from legacy.saved.hazards.losses import (
     broadcasts,
     differences,
@@ -77,6 +77,7 @@ GRAPH_CHECKS = (
     states.state_never_read,
     states.variance_that_follows_the_mean,
     pairs.unpaired_inputs,
+    whole_numbers.divided_whole_numbers,
     masks.masked_means,
     gradients.gradients_of_others,
     gradients.towers_of_unequal_weight,

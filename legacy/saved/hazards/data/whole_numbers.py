@@ -1,0 +1,45 @@
+"""Hazard of images that are divided as whole numbers, before they become floating-point numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.hazard import Hazard
+from workloads.lifted.graph import TensorId
+
+#: Quotients of whole numbers are whole numbers.
+_QUOTIENTS = ("FloorDiv", "Div", "TruncateDiv")
+_WHOLE_NUMBERS = {dtype.as_datatype_enum for dtype in (tf.uint8, tf.int8, tf.int16, tf.int32, tf.int64)}
+_PASSES = ("Cast", "Identity", "Reshape", "ExpandDims", "Squeeze", "Transpose", "Split", "SplitV", "StridedSlice")
+#: The least divisor that is taken for the range of a byte; smaller ones divide lengths and indices.
+LEAST_RANGE = 127
+
+
+def divided_whole_numbers(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds inputs that are divided by the range of a byte as whole numbers; one hazard for all."""
+    for name in whole.graph.nodes:
+        if name not in whole.reach or whole.graph.type(name) not in _QUOTIENTS:
+            continue
+        number, divisor = whole.graph.inputs(name)[:2]
+        value = whole.value(divisor.node)
+        is_whole = whole.graph.nodes[name].attr["T"].type in _WHOLE_NUMBERS
+        if is_whole and value is not None and value >= LEAST_RANGE and _is_input(whole, number):
+            yield Hazard(
+                "DIVIDED_AS_WHOLE_NUMBERS",
+                name,
+                f"{name} divides {number.node} by {value:g} as whole numbers: bytes become 0, but for the largest",
+                "cast before the division; for parity, divide whole numbers",
+            )
+            return
+
+
+def _is_input(whole: WholeGraph, tensor: TensorId) -> bool:
+    """Whether a tensor holds the numbers that a source brings."""
+    while whole.graph.type(tensor.node) in _PASSES and whole.graph.inputs(tensor.node):
+        position = 1 if whole.graph.type(tensor.node) == "Split" else 0
+        tensor = whole.graph.inputs(tensor.node)[position]
+    return op_types.is_source(whole.graph.type(tensor.node)) or "Decode" in whole.graph.type(tensor.node)
