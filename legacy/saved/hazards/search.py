@@ -103,6 +103,7 @@ ANALYSIS_CHECKS = (
     broadcasts.columns_against_vectors,
     training.unordered_changes,
     batches.dealt_rows,
+    logits.shares_over_examples,
     scales.scaled_losses,
     scales.clipped_while_scaled,
     gradients.gradients_without_data,

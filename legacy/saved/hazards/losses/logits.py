@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
@@ -83,6 +84,32 @@ def _transposed_layer(whole: WholeGraph, softmax: str) -> str | None:
     while graph.type(weights) in ("Identity", "ReadVariableOp", "Enter", "Cast") and graph.inputs(weights):
         weights = graph.inputs(weights)[0].node
     return name if graph.type(weights) in op_types.VARIABLES else None
+
+
+def shares_over_examples(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds a softmax along the first axis of what has a row for each of a tower's examples; one for all towers."""
+    graph, imported, batch = found.cut.graph, found.context.imported, found.plan.batch
+    for name in graph.nodes if batch else []:
+        if graph.type(name) not in _SOFTMAXES or name not in found.context.data or name not in whole.reach:
+            continue
+        above = graph.inputs(name)[0]
+        while graph.type(above.node) in ("Identity", "Reshape"):
+            above = graph.inputs(above.node)[0]
+        if graph.type(above.node) != "Transpose":
+            continue
+        source, order = graph.inputs(above.node)[:2]
+        axes, shape = imported.constant(*order), imported.shape(*source)
+        stays = axes is not None and int(axes.flat[-1]) != 0  # of two axes, any other order exchanges them
+        rows = shape is not None and len(shape) == 2 and shape[0] == batch and shape[1] != batch
+        if rows and not stays and _transposed_layer(whole, name) is None:
+            yield Hazard(
+                "SOFTMAX_OVER_EXAMPLES",
+                name,
+                f"{name} adds up to one over the first axis of {source.node}, the {batch} examples of a tower, and not "
+                "over the second: each example's shares depend on the others",
+                "keep it for parity; in new code, softmax over the last axis",
+            )
+            return
 
 
 def labels_that_do_not_add_up(whole: WholeGraph) -> Iterator[Hazard]:

@@ -3,8 +3,14 @@
 import pytest
 import tensorflow as tf
 
+from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.losses.logits import activated_logits, labels_that_do_not_add_up, softmax_over_examples
+from legacy.saved.hazards.losses.logits import (
+    activated_logits,
+    labels_that_do_not_add_up,
+    shares_over_examples,
+    softmax_over_examples,
+)
 from tests.legacy.saved.graphs import saved, traced
 from tests.legacy.saved.hazards.two_towers import hazards
 
@@ -103,3 +109,20 @@ def test_smoothed_labels_that_do_not_add_up_to_one_are_named(smoothed, total):
     whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
     found = [hazard.description for hazard in labels_that_do_not_add_up(whole)]
     assert len(found) == (total is not None) and all(f"add up to {total}, and not to 1" in text for text in found)
+
+
+@pytest.mark.parametrize("axis, size, count", [(0, 3, 1), (1, 3, 0), (0, None, 0)])
+def test_shares_over_the_examples_are_named(axis, size, count):
+    def build():
+        w = v1.get_variable("w", [4, 1], use_resource=False)
+        x = v1.placeholder(tf.float32, [2, size, 4], "x")
+        scores = tf.squeeze(tf.tensordot(x, w, 1), 2)
+        turned = tf.transpose(scores, [1, 0])  # as 1.x does for axis=0
+        shares = tf.transpose(tf.nn.softmax(turned), [1, 0]) if axis == 0 else tf.nn.softmax(scores)
+        loss = tf.reduce_mean(tf.square(tf.reduce_sum(x * tf.expand_dims(shares, 2), 1)))
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    found = analyse_graph(graph, "made-for-a-test")
+    ids = [hazard.id for hazard in shares_over_examples(WholeGraph(graph, found), found)]
+    assert ids == ["SOFTMAX_OVER_EXAMPLES"] * count
