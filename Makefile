@@ -29,8 +29,8 @@ fuzz: .venv/installed
 # Line coverage of the analysis core by its unit tests; some minutes, in one process. The floor of all of it stands in
 # setup.cfg ([coverage:report] fail_under), those of its folders here.
 FOLDER_FLOORS = legacy/saved:99 modern/lifted:100 parity/diagnosis:98 parity/causes:91
-CORE_TESTS = tests/legacy/saved tests/modern/lifted tests/parity/diagnosis tests/parity/causes tests/parity/confirmation \
-	tests/legacy/test_hazard_twins.py --ignore=tests/parity/causes/test_catalogue.py
+CORE_TESTS = tests/legacy/saved tests/legacy/variants tests/legacy/test_hazard_twins.py tests/modern/lifted \
+	tests/parity/diagnosis tests/parity/causes tests/parity/confirmation --ignore=tests/parity/causes/test_catalogue.py
 coverage: .venv/installed
 	$(BIN)/python -m coverage erase
 	$(BIN)/python -m coverage run -m pytest -m "not slow" $(CORE_TESTS)
