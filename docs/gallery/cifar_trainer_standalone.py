@@ -36,15 +36,16 @@ def tower_loss(scope, batch):
 
 
 class Scope:
-    """A replica as its model sees it: `get` gives a variable's value; the first pass makes the variables."""
+    """A replica as its model sees it: `get` gives a variable's value; a first pass, traced alone, makes it."""
 
     def __init__(self, values):
         self.values = values
 
     def get(self, name, shape=None, initializer=None, trainable=True):
         if name not in self.values:
-            self.values[name] = tf.Variable(initializer(shape, tf.float32), trainable=trainable)
-        return self.values[name]
+            with tf.init_scope():
+                self.values[name] = tf.Variable(initializer(shape, tf.float32), trainable=trainable)
+        return tf.convert_to_tensor(self.values[name])
 
 
 class Trainer:
@@ -53,8 +54,8 @@ class Trainer:
     def __init__(self, strategy, checkpoint=None):
         self.strategy, self.variables = strategy, {}
         with strategy.scope():
-            example = {n: tf.ones((GLOBAL_BATCH // TOWERS, *shape), dtype) for n, (shape, dtype) in INPUTS.items()}
-            tower_loss(Scope(self.variables), example)
+            spec = {n: tf.TensorSpec((GLOBAL_BATCH // TOWERS, *shape), dtype) for n, (shape, dtype) in INPUTS.items()}
+            tf.function(tower_loss).get_concrete_function(Scope(self.variables), spec)
             self.weights = [name for name, variable in self.variables.items() if variable.trainable]
             for name in self.weights:
                 self.variables[name + "/ExponentialMovingAverage"] = tf.Variable(self.variables[name], trainable=False)

@@ -123,15 +123,16 @@ TRAIN_OPS = [d_train, g_train]
 
 
 class Scope:
-    """A replica as its model sees it: `get` gives a variable's value; the first pass makes the variables."""
+    """A replica as its model sees it: `get` gives a variable's value; a first pass, traced alone, makes it."""
 
     def __init__(self, values, step=0, replica=0):
         self.values, self.step, self.replica = values, step, replica
 
     def get(self, name, shape, initializer=GLOROT, trainable=True):
         if name not in self.values:
-            self.values[name] = tf.Variable(initializer(shape, tf.float32), trainable=trainable)
-        return self.values[name]
+            with tf.init_scope():
+                self.values[name] = tf.Variable(initializer(shape, tf.float32), trainable=trainable)
+        return tf.convert_to_tensor(self.values[name])
 
     def normal(self, name, shape):
         return tf.random.stateless_normal(shape, self.seed(name))
@@ -150,11 +151,11 @@ class Trainer:
     def __init__(self, strategy, checkpoint=None):
         self.strategy, self.variables = strategy, {}
         with strategy.scope():
-            example = {n: tf.ones((GLOBAL_BATCH // TOWERS, *shape), dtype) for n, (shape, dtype) in INPUTS.items()}
+            spec = {n: tf.TensorSpec((GLOBAL_BATCH // TOWERS, *shape), dtype) for n, (shape, dtype) in INPUTS.items()}
             for name, (shape, start, dtype) in OTHERS.items():
                 self.variables[name] = tf.Variable(tf.fill(shape, tf.constant(start, dtype)), trainable=False)
-            d_train_loss(Scope(self.variables), example)
-            g_train_loss(Scope(self.variables), example)
+            tf.function(d_train_loss).get_concrete_function(Scope(self.variables), spec)
+            tf.function(g_train_loss).get_concrete_function(Scope(self.variables), spec)
             for weights, slots in SLOTS:
                 for name, (slot, start) in itertools.product(weights, slots.items()):
                     weight = self.variables[name]

@@ -62,15 +62,16 @@ TRAIN_OPS = [train_step]
 
 
 class Scope:
-    """A replica as its model sees it: `get` gives a variable's value; the first pass makes the variables."""
+    """A replica as its model sees it: `get` gives a variable's value; a first pass, traced alone, makes it."""
 
     def __init__(self, values):
         self.values = values
 
     def get(self, name, shape, initializer=GLOROT, trainable=True):
         if name not in self.values:
-            self.values[name] = tf.Variable(initializer(shape, tf.float32), trainable=trainable)
-        return self.values[name]
+            with tf.init_scope():
+                self.values[name] = tf.Variable(initializer(shape, tf.float32), trainable=trainable)
+        return tf.convert_to_tensor(self.values[name])
 
 
 class Trainer:
@@ -79,10 +80,10 @@ class Trainer:
     def __init__(self, strategy, checkpoint=None):
         self.strategy, self.variables = strategy, {}
         with strategy.scope():
-            example = {n: tf.ones((GLOBAL_BATCH // TOWERS, *shape), dtype) for n, (shape, dtype) in INPUTS.items()}
+            spec = {n: tf.TensorSpec((GLOBAL_BATCH // TOWERS, *shape), dtype) for n, (shape, dtype) in INPUTS.items()}
             for name, (shape, start, dtype) in OTHERS.items():
                 self.variables[name] = tf.Variable(tf.fill(shape, tf.constant(start, dtype)), trainable=False)
-            tower_loss(Scope(self.variables), example)
+            tf.function(tower_loss).get_concrete_function(Scope(self.variables), spec)
         for name, variable in self.variables.items() if checkpoint else ():
             if name != STEP or tf.train.load_checkpoint(checkpoint).has_tensor(name):
                 variable.assign(tf.cast(tf.train.load_variable(checkpoint, name), variable.dtype))

@@ -14,19 +14,12 @@ if TYPE_CHECKING:
     from legacy.source.step.model import Model
 
 _CLASS = '''class Scope:
-    """A replica as its model sees it: `get` gives a variable's value; the first pass makes the variables."""
+    """A replica as its model sees it: `get` gives a variable's value; a first pass, traced alone, makes it."""
 
     def __init__(self, values{defaults}):
         {attributes} = {starts}
 '''
 _GET = """
-    def get(self, name, shape{none}, initializer{default}, trainable=True):
-        if name not in self.values:
-            self.values[name] = tf.Variable(initializer(shape, tf.float32), trainable=trainable)
-        return self.values[name]
-"""
-#: The same, of a model that needs a graph, as `tf.gradients` does.
-_GET_IN_GRAPH = """
     def get(self, name, shape{none}, initializer{default}, trainable=True):
         if name not in self.values:
             with tf.init_scope():
@@ -91,18 +84,16 @@ class ScopeText(NamedTuple):
     Attributes:
       text: the class.
       has_step, has_replica: whether a scope knows the number of the step, and that of its replica.
-      in_graph: whether the model runs in a graph only.
     """
 
     text: str
     has_step: bool
     has_replica: bool
-    in_graph: bool
 
     def of_values(self, step: str) -> str:
         """Returns the text of the scope of a replica's step.
 
-        >>> ScopeText("", False, True, False).of_values("step")
+        >>> ScopeText("", False, True).of_values("step")
         'Scope(values, replica=replica)'
         """
         given = [step] if self.has_step else []
@@ -120,9 +111,7 @@ class ScopeText(NamedTuple):
           The text.
         """
         scope = f"Scope(self.variables, replica={replica})" if replica else "Scope(self.variables)"
-        if self.in_graph:
-            return f"tf.function({function}).get_concrete_function({scope}, example)  # runs nothing"
-        return f"{function}({scope}, example)"
+        return f"tf.function({function}).get_concrete_function({scope}, spec)"
 
 
 def scope_of(models: Sequence[Model], functions: str, update: str = "", of_others: bool = False) -> ScopeText:
@@ -140,20 +129,19 @@ def scope_of(models: Sequence[Model], functions: str, update: str = "", of_other
     drawn = [function for name, function in _NOISE.items() if f"scope.{name}(" in functions]
     has_step = bool(drawn) or "scope.step" in functions
     has_replica = bool(drawn) or re.search(r"\bscope\.replica\b", functions + update) is not None
-    in_graph = "tf.gradients(" in functions
     asked_again = _BY_NAME.search(functions) is not None
     default = "=GLOROT" if any(map(leaves_initializers_out, models)) else "=None" if asked_again else ""
     updated_again = any(model.statistics.changes_again for model in models)
     has_updates = any(any(model.statistics.proposals) for model in models)
     text = _constructor(has_step, has_replica, has_updates) + (_MAKE_LATER_UPDATES if updated_again else "")
-    text += (_GET_IN_GRAPH if in_graph else _GET).format(none="=None" if asked_again else "", default=default)
+    text += _GET.format(none="=None" if asked_again else "", default=default)
     text += _LATER_UPDATE if updated_again else _UPDATE if has_updates else ""
     text += _REPLICAS if "scope.replicas" in functions else ""
     text += _OF_REPLICA if of_others and drawn else ""
     drawing = "".join([*drawn, _SEED]) if drawn else ""
     for old, new in _OF_TURNS if re.search(r"\bturn=", functions) else ():
         drawing = drawing.replace(old, new)
-    return ScopeText(text + drawing, has_step, has_replica, in_graph)
+    return ScopeText(text + drawing, has_step, has_replica)
 
 
 def _constructor(has_step: bool, has_replica: bool, has_updates: bool) -> str:

@@ -9,7 +9,7 @@ _TRAINER = '''class Trainer:
     def __init__(self, strategy, checkpoint=None):
         self.strategy, self.variables = strategy, {{}}
         with strategy.scope():
-            example = {{n: tf.ones((GLOBAL_BATCH // TOWERS, *shape), dtype) for n, (shape, dtype) in INPUTS.items()}}
+            spec = {{n: tf.TensorSpec((GLOBAL_BATCH // TOWERS, *shape), dtype) for n, (shape, dtype) in INPUTS.items()}}
 {make}        for name, variable in self.variables.items() if checkpoint else ():
 {restore}
 
