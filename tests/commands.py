@@ -12,6 +12,7 @@ from tests.stderr import without_progress
 
 #: Commands that always import TensorFlow for exact runs (see `environment.prepare`).
 EXACT = {
+    "legacy.lift",
     "legacy.record",
     "modern.record",
     "parity.clean_runs",
@@ -32,9 +33,8 @@ def _is_exact(command: str, *flags: str) -> bool:
     def given(name: str) -> bool:
         return any(flag.startswith(f"--{name}=") for flag in flags)
 
-    writes_source = command == "legacy.lift" and given("source")
     trains_in_a_study = command == "parity.study" and not given("name")  # the default; the others measure speed
-    return command in EXACT or writes_source or trains_in_a_study
+    return command in EXACT or trains_in_a_study
 
 
 def run_anew(*arguments: str, cwd: str | os.PathLike[str] = ROOT) -> subprocess.CompletedProcess[str]:

@@ -170,7 +170,7 @@ def test_a_train_op_without_a_loss_changes_variables_in_its_turn(tmp_path):
         '    variables["net/w"].assign(tf.clip_by_value(values["net/w"], -0.01, 0.01))',
         "    return tf.zeros([])",
     ]
-    assert "loss" not in "".join(body[2:]) and text.count("momentum_loss(Scope(") == 1
+    assert "loss" not in "".join(body[2:]) and text.count("get_concrete_function(Scope(") == 1
 
 
 def test_an_optimizer_that_was_written_by_hand_is_written_in_its_order(tmp_path):
