@@ -89,9 +89,15 @@ def _is_given_others_alone(whole: WholeGraph, apply: str, variable: str) -> bool
     """Whether some tower that uses a variable gives its update gradients of other variables alone."""
     by_tower: dict[int, set[str]] = {}
     for leaf in _leaves(whole, _gradient(whole, apply)):
-        used = _variables_used(whole, forward_name(leaf, whole.graph.nodes))
-        by_tower.setdefault(whole.labels.get(leaf, 0), set()).update(used)
+        tower = _tower(whole, leaf)
+        if tower is not None:
+            by_tower.setdefault(tower, set()).update(_variables_used(whole, forward_name(leaf, whole.graph.nodes)))
     return any(variable not in used and _uses(whole, tower, variable) for tower, used in by_tower.items())
+
+
+def _tower(whole: WholeGraph, name: str) -> int | None:
+    """The tower that a node belongs to; None for one that belongs to none, as what initializes or saves a variable."""
+    return whole.labels.get(name) if whole.count > 1 else 0
 
 
 def _uses(whole: WholeGraph, tower: int, variable: str) -> bool:
@@ -101,7 +107,7 @@ def _uses(whole: WholeGraph, tower: int, variable: str) -> bool:
         for user, _, _ in whole.graph.users(todo.pop()):
             if whole.graph.type(user) in _READS:
                 todo.append(user)
-            if whole.labels.get(user, 0) == tower and not is_gradient_op(user) and user not in whole.writes:
+            if _tower(whole, user) == tower and not is_gradient_op(user) and user not in whole.writes:
                 return True
     return False
 

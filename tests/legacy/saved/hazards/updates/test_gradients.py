@@ -46,7 +46,8 @@ def test_gradients_of_other_variables_are_named(swapped):
     assert all("of 2 variables (u, v) take gradients of others" in hazard.description for hazard in found)
 
 
-def test_gradients_of_copies_of_a_variable_are_not_accused():
+@pytest.mark.parametrize("trained", [1, 2])
+def test_gradients_of_copies_of_a_variable_are_not_accused(trained):
     def build():
         halves = tf.split(v1.placeholder(tf.float32, [4, 4], "x"), 2)
         weights, gradients = [], []
@@ -56,8 +57,9 @@ def test_gradients_of_copies_of_a_variable_are_not_accused():
                 gradients.append(
                     tf.gradients(tf.reduce_mean(tf.square(halves[tower] @ weights[tower])), weights[-1:])[0]
                 )
-        pair = (tf.add_n(gradients) / 2.0, weights[0])  # VARIABLES_NOT_SHARED
-        v1.train.GradientDescentOptimizer(0.5).apply_gradients([pair], name="train")
+        pairs = [(tf.add_n(gradients) / 2.0, weight) for weight in weights[:trained]]  # of one: VARIABLES_NOT_SHARED
+        tf.nn.l2_loss(weights[1], name="norm")  # a use that is no tower's
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients(pairs, name="train")
 
     whole = WholeGraph(saved(traced(build), trainable_variables=["tower_0/w", "tower_1/w"]))
     assert not list(gradients_of_others(whole))
