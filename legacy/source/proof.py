@@ -206,12 +206,12 @@ def _new_results(
             (factor,) = v1.gradients(loss_of_all(*map(list, rows[:count])), [result])
         else:  # a loss may be a vector, whose sum is minimized
             factor = tf.fill(tf.shape(result), FACTOR if any(tower.phase.returns) else 1.0)
-        scales = loss_scales(tower.phase)
-        seeds = list(map(tf.constant, scales)) if len(set(scales)) > 1 else [factor, *([None] * len(parts))]
         if with_others is not None:
             whole = with_others(scopes[tower.number], [results[number] for number in sorted(results)])
             shown = _gradients([whole], wanted, tensors, [None])
         else:
+            scales = loss_scales(tower.phase)
+            seeds = list(map(tf.constant, scales)) if len(set(scales)) > 1 else [factor, *([None] * len(parts))]
             shown = _gradients([result, *parts], wanted, tensors, seeds)
         in_any_order, rows_in_loops = _adds_three_parts(session.graph), _adds_rows_in_loops(session.graph)
         computed = [result, *shown, *parts]

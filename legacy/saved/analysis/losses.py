@@ -63,8 +63,9 @@ def find_losses(graph: Graph, towers: Towers, members: Collection[str]) -> Tower
         if tower is not None:
             found[tower].append(without_zero(graph, TensorId(target, 0)))
         elif towers.is_shared(target):
-            weights.update(term_weights(graph, towers, target))
-            terms = _terms_of_towers(towers, weights)
+            own = term_weights(graph, towers, target)
+            weights.update(own)
+            terms = _terms_of_towers(towers, own)
             terms = terms or {one: [tensor] for one, tensor in _nearest_of_towers(graph, towers, target).items()}
             for one, tensors in terms.items():
                 found[one] = found[one] or tensors

@@ -17,6 +17,8 @@ CLIPPING_SCOPES = re.compile(r"clip_by_|(^|/)global_norm")
 NORMS = {"L2Loss", "Sqrt", "Rsqrt", "EuclideanNorm"}
 #: Ops that compare with a bound, and those that scale by one.
 BOUNDS = ("Minimum", "Maximum")
+#: Those, and the one that is an op of its own.
+CLIPPING_OPS = (*BOUNDS, "ClipByValue")
 SCALES = ("Mul", "RealDiv", "Div")
 
 

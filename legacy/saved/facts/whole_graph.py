@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.analysis.losses import differentiated
 from legacy.saved.facts.tower_labels import labels_of_analysis, suggested_labels
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import variable_of
@@ -41,6 +42,8 @@ class WholeGraph:
       writes: {node: the variable that it changes}, without initializers and restores.
       applies: update rules: the nodes that train a variable, by an op type of their own or by an assignment.
       reach: nodes that an update rule depends on, also by way of variables or queues that hold gradients between runs.
+      targets: forward nodes whose derivatives update rules take: what is minimized.
+      minimized: nodes that these are computed from, themselves included.
     """
 
     def __init__(self, saved: SavedGraph, found: Analysis | None = None) -> None:
@@ -69,6 +72,8 @@ class WholeGraph:
         self.writes = self._writes()
         self.applies = self._update_rules()
         self.reach = self._reach()
+        self.targets = differentiated(self.graph, self.reach)
+        self.minimized = self.graph.ancestors(self.targets, controls=False)
 
     def towers(self) -> range:
         """Numbers of the towers."""

@@ -64,8 +64,7 @@ def fold_settings(graph: Graph, fed: Mapping[str, str]) -> tuple[Graph, dict[str
     """
     values = {name: _value(graph, name, text) for name, text in fed.items()}
     for name, node in graph.nodes.items():
-        is_boolean = node.op in SETTINGS and node.attr["dtype"].type == tf.bool.as_datatype_enum
-        if is_boolean and name not in values and TRAINING.search(name):
+        if is_boolean_setting(node) and name not in values and TRAINING.search(name):
             values[name] = np.array(True)
     return fold_values(graph, values), {name: value.tolist() for name, value in values.items()}
 
@@ -80,6 +79,11 @@ def fold_values(graph: Graph, values: Mapping[str, np.ndarray]) -> Graph:
     if not values:
         return graph
     return Graph(_folded(graph, values, _Branches(graph, decided_predicates(graph, values))))
+
+
+def is_boolean_setting(node: NodeDef) -> bool:
+    """Returns whether a node is a boolean placeholder."""
+    return node.op in SETTINGS and node.attr["dtype"].type == tf.bool.as_datatype_enum
 
 
 def can_be_switch(node: NodeDef) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from legacy.saved.analysis.losses import differentiated
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
@@ -51,7 +50,7 @@ def reported_losses(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds summaries of all towers' losses whose weight is neither 1 nor one over the number of towers."""
     if whole.count < 2:
         return
-    losses = {name: whole.labels.get(name) for name in differentiated(whole.graph, whole.reach)}
+    losses = {name: whole.labels.get(name) for name in whole.targets}
     if {tower for tower in losses.values() if tower is not None} != set(whole.towers()):
         return
     for name in [name for name in whole.graph.nodes if whole.graph.type(name) in SUMMARIES]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from legacy.saved.analysis.losses import differentiated
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import listed_towers
 from legacy.saved.hazards.basics.linear_weights import linear_weights
@@ -47,7 +46,7 @@ def stopped_text(whole: WholeGraph, variables: Collection[str], towers: Collecti
     Returns:
       The text; "" if no tower stops a gradient.
     """
-    targets = differentiated(whole.graph, whole.reach)
+    targets = whole.targets
     for tower in sorted(towers):
         ends = [name for name in targets if whole.labels.get(name) == tower]
         before = whole.graph.ancestors(ends, controls=False)

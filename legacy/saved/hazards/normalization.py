@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read
 from workloads.lifted.graph import TensorId
 from workloads.support.wording import counted
-
-#: Ops between a variable and those that use its value.
-_READS = ("Cast", "Enter", "Identity", "ReadVariableOp", "RefEnter", "RefSwitch", "Switch")
 
 
 def fixed_statistics(whole: WholeGraph) -> Iterator[Hazard]:
@@ -55,7 +52,4 @@ def _normalization(whole: WholeGraph, name: str) -> tuple[str, set[str]]:
 
 def _variable(whole: WholeGraph, tensor: TensorId) -> str:
     """The variable whose value a tensor is, "" for any other tensor."""
-    name = tensor.node
-    while whole.graph.type(name) in _READS and whole.graph.inputs(name):
-        name = whole.graph.inputs(name)[0].node
-    return name if whole.graph.type(name) in op_types.VARIABLES else ""
+    return variable_read(whole.graph, tensor.node, READS_IN_BRANCHES)

@@ -10,14 +10,13 @@ import tensorflow as tf
 from legacy.saved.analysis.losses import differentiated
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.variable_reads import READS
 from workloads.support.wording import counted, listed
 
 #: Of variables, so many are named.
 MOST_NAMED = 3
 #: Ops whose result is zero where one input is, and with it the gradient of the other.
 PRODUCTS = ("MatMul", "BatchMatMul", "BatchMatMulV2", "Mul", "Conv2D", "Conv3D", "DepthwiseConv2dNative")
-#: Ops that hand on the value of a variable.
-READS = ("Identity", "ReadVariableOp", "Enter", "RefEnter", "Cast")
 #: Ops whose result is zero where their first input is.
 KEEP_ZEROS = ("Identity", "Reshape", "Transpose", "ExpandDims", "Squeeze", "Cast", "Neg", "Relu", "StopGradient")
 

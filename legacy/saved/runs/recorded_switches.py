@@ -6,7 +6,6 @@ import io
 import os
 
 import numpy as np
-import tensorflow as tf
 
 from legacy.saved.graph import folding
 from legacy.saved.graph.graph_file import SavedGraph
@@ -28,7 +27,7 @@ def recorded_switches(saved: SavedGraph) -> dict[str, str]:
       `fold_settings` assumes; {} without a recording, or if it cannot be read.
     """
     path = os.path.join(os.path.dirname(saved.path), STEPS)
-    names = [name for name, node in saved.graph.nodes.items() if _is_boolean_placeholder(node)]
+    names = [name for name, node in saved.graph.nodes.items() if folding.is_boolean_setting(node)]
     if not names or not os.path.isfile(path):
         return {}
     try:
@@ -42,10 +41,6 @@ def recorded_switches(saved: SavedGraph) -> dict[str, str]:
         if len(set(values)) == 1 and not is_assumed:
             found[name] = str(values[0]).lower()
     return found
-
-
-def _is_boolean_placeholder(node: tf.compat.v1.NodeDef) -> bool:
-    return node.op in folding.SETTINGS and node.attr["dtype"].type == tf.bool.as_datatype_enum
 
 
 def _first_steps(path: str) -> list[bytes]:

@@ -6,10 +6,9 @@ import collections
 from collections.abc import Collection, Mapping
 
 from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.variable_reads import READS
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
-#: Ops that hand on the value of a variable.
-READS = ("Identity", "ReadVariableOp", "Enter", "RefEnter", "Cast")
 #: Ops that use a variable, but do not compute with it.
 BOOKKEEPING = ("Assign", "AssignVariableOp", "SaveV2")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from legacy.saved.analysis.losses import differentiated
 from legacy.saved.facts.whole_graph import WholeGraph
 from workloads.lifted.graph import Graph, TensorId
 
@@ -34,8 +33,7 @@ class CrossEntropy(NamedTuple):
 def cross_entropies(whole: WholeGraph) -> Iterator[CrossEntropy]:
     """Yields the cross entropies of the losses that are minimized, in the order of the graph."""
     graph = whole.graph
-    minimized = graph.ancestors(differentiated(graph, whole.reach), controls=False)
-    for name in [name for name in graph.nodes if name in minimized]:
+    for name in [name for name in graph.nodes if name in whole.minimized]:
         if graph.type(name) in _SOFTMAX:
             logits, labels = graph.inputs(name)[:2]
             yield CrossEntropy(name, logits, labels, False)

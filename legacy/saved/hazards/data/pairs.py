@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator
 
 import tensorflow as tf
 
-from legacy.saved.analysis.losses import differentiated
 from legacy.saved.facts.whole_graph import WholeGraph, is_scalar_placeholder
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
@@ -20,7 +19,7 @@ _WHOLE_NUMBERS = {dtype.as_datatype_enum for dtype in (tf.uint8, tf.int32, tf.in
 
 def unpaired_inputs(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds losses that join parts of different examples; of towers, in the first such loss."""
-    for target in differentiated(whole.graph, whole.reach):
+    for target in whole.targets:
         before = whole.graph.ancestors([target], controls=False)
         checks = (_taken_twice, _two_queues, _shuffled_alone, _turned_apart)
         found = next((pair for pair in (check(whole, before) for check in checks) if pair is not None), None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.analysis.analyse import Analysis
-from legacy.saved.analysis.losses import differentiated
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.elements import source_of_elements
@@ -37,8 +36,7 @@ def columns_against_vectors(whole: WholeGraph, found: Analysis) -> Iterator[Haza
     Differences of all pairs are meant where both are made of one tensor.
     """
     graph = found.context.graph  # as it was imported, with shapes
-    minimized = whole.graph.ancestors(differentiated(whole.graph, whole.reach), controls=False)
-    places = [name for name in graph.nodes if name in minimized and graph.type(name) in _ELEMENTWISE]
+    places = [name for name in graph.nodes if name in whole.minimized and graph.type(name) in _ELEMENTWISE]
     pairs = {name: _vector_and_column(graph, found, name) for name in places if whole.labels.get(name, 0) == 0}
     meeting = {name: pair for name, pair in pairs.items() if pair is not None}
     for name, (vector, column) in meeting.items():

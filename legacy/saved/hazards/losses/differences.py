@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from legacy.saved.analysis.losses import differentiated
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
@@ -19,8 +18,7 @@ def differences_of_one(whole: WholeGraph) -> Iterator[Hazard]:
     A straight-through estimate subtracts a tensor from itself, too, but lets no gradient pass one of both.
     """
     graph = whole.graph
-    minimized = graph.ancestors(differentiated(graph, whole.reach), controls=False)
-    for name in [name for name in graph.nodes if name in minimized and graph.type(name) in _DIFFERENCES]:
+    for name in [name for name in graph.nodes if name in whole.minimized and graph.type(name) in _DIFFERENCES]:
         first, second = graph.inputs(name)[:2]
         if graph.origin(first) == graph.origin(second) and graph.ancestors([first.node]) & whole.trainable:
             yield Hazard(

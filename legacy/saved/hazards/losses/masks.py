@@ -4,25 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from legacy.saved.analysis.losses import differentiated
 from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph.folding import COMPARISONS
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_weights import QUOTIENTS
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops that answer a question about data.
-_ANSWERS = (
-    "Less",
-    "LessEqual",
-    "Greater",
-    "GreaterEqual",
-    "Equal",
-    "NotEqual",
-    "LogicalAnd",
-    "LogicalOr",
-    "LogicalNot",
-)
-_QUOTIENTS = ("RealDiv", "Div", "DivNoNan")
+_ANSWERS = (*COMPARISONS, "LogicalAnd", "LogicalOr", "LogicalNot")
 
 
 def masked_means(whole: WholeGraph) -> Iterator[Hazard]:
@@ -31,8 +21,7 @@ def masked_means(whole: WholeGraph) -> Iterator[Hazard]:
     Such a mean that is divided by another, of the mask, is one over the positions that the mask keeps.
     """
     graph = whole.graph
-    minimized = graph.ancestors(differentiated(graph, whole.reach), controls=False)
-    for name in [name for name in graph.nodes if name in minimized and graph.type(name) == "Mean"]:
+    for name in [name for name in graph.nodes if name in whole.minimized and graph.type(name) == "Mean"]:
         mask = "" if is_gradient_op(name) else _mask(whole, name)
         if mask and not _is_divided_by(whole, name, mask):
             yield Hazard(
@@ -63,7 +52,7 @@ def _is_divided_by(whole: WholeGraph, mean: str, mask: str) -> bool:
     """Whether what follows from a mean is divided, or scaled, by what follows from a mask."""
     after = whole.graph.descendants([mask], controls=False)
     for name in whole.graph.descendants([mean], controls=False):
-        if whole.graph.type(name) in (*_QUOTIENTS, "Mul") and not is_gradient_op(name):
+        if whole.graph.type(name) in (*QUOTIENTS, "Mul") and not is_gradient_op(name):
             inputs = [tensor.node for tensor in whole.graph.inputs(name)]
             own = whole.graph.ancestors(inputs[1:], controls=False)
             if inputs[1:] and inputs[1] in after and mean not in own:

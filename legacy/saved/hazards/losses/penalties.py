@@ -177,7 +177,7 @@ def _is_added_to_data(whole: WholeGraph, name: str) -> bool:
 def _targets(whole: WholeGraph, found: Analysis | None) -> list[str]:
     """The nodes that `tf.gradients` started from, on the way to an update."""
     if found is None:
-        return losses.differentiated(whole.graph, whole.reach)
+        return whole.targets
     return losses.differentiated(whole.graph, {name for name in whole.reach if name in whole.members} or whole.reach)
 
 

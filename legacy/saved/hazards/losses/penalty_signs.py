@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from legacy.saved.analysis.losses import differentiated
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
@@ -19,7 +18,7 @@ MOST_NAMED = 3
 def subtracted_penalties(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds penalties that a loss contains with a negative weight; one hazard for all."""
     penalties = {penalty.op: penalty for penalty in find_penalties(whole)}
-    for target in differentiated(whole.graph, whole.reach) if penalties else []:
+    for target in whole.targets if penalties else []:
         weights = linear_weights(whole, target)
         negative = [name for name in penalties if weights.get(name, 0.0) < 0]
         if negative:
@@ -37,9 +36,8 @@ def subtracted_penalties(whole: WholeGraph) -> Iterator[Hazard]:
 def penalties_of_untrained(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds penalties in a loss of variables that nothing trains, such as moving statistics; one hazard for all."""
     graph = whole.graph
-    minimized = graph.ancestors(differentiated(graph, whole.reach), controls=False)
     names: dict[str, str] = {}
-    for name in [name for name in graph.nodes if name in minimized and graph.type(name) == "L2Loss"]:
+    for name in [name for name in graph.nodes if name in whole.minimized and graph.type(name) == "L2Loss"]:
         before = graph.ancestors([name], controls=False)
         variables = {node for node in before if graph.type(node) in op_types.VARIABLES}
         if name not in whole.data and not variables & whole.trainable:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.facts.clipping import CLIPPING_OPS
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor, linear_inputs, linear_weights
@@ -21,8 +22,6 @@ from workloads.support.wording import counted
 LEAST_SCALE = 8.0
 #: Relative difference within which a factor is undone.
 TOLERANCE = 1e-5
-#: Ops by which gradients are clipped.
-_CLIPS = ("Minimum", "Maximum", "ClipByValue")
 
 
 def loss_scale(whole: WholeGraph, phase: Phase) -> float:
@@ -139,4 +138,6 @@ def _clips(whole: WholeGraph, name: str) -> bool:
     """Whether a node is clipping's, of gradients."""
     graph = whole.graph
     before = [node for node in graph.ancestors([name], controls=False) if not is_gradient_op(node)]
-    return not is_gradient_op(name) and any(graph.type(node) in _CLIPS and node not in whole.labels for node in before)
+    return not is_gradient_op(name) and any(
+        graph.type(node) in CLIPPING_OPS and node not in whole.labels for node in before
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections
 from collections.abc import Iterator
 
-from legacy.saved.analysis.losses import differentiated
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
@@ -20,7 +19,7 @@ MOST_NAMED = 3
 
 def repeated_terms(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds terms that a sum which is minimized contains several times; of towers, those of the first such loss."""
-    for target in differentiated(whole.graph, whole.reach):
+    for target in whole.targets:
         times = {term: count for term, count in _times_added(whole.graph, target).items() if count > 1}
         if times:
             names = listed(list(times), MOST_NAMED)
@@ -38,8 +37,7 @@ def repeated_terms(whole: WholeGraph) -> Iterator[Hazard]:
 def logarithms_of_probabilities(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds a loss with the logarithm of a softmax or a sigmoid, to which nothing is added; one hazard for all."""
     graph = whole.graph
-    minimized = graph.ancestors(differentiated(graph, whole.reach), controls=False)
-    for name in [name for name in graph.nodes if name in minimized and graph.type(name) == "Log"]:
+    for name in [name for name in graph.nodes if name in whole.minimized and graph.type(name) == "Log"]:
         probability = _probability(graph, graph.inputs(name)[0].node)
         if probability:
             yield Hazard(

@@ -10,6 +10,7 @@ from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from legacy.saved.hazards.basics.linear_weights import linear_weights
+from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.graph.old_ops import registered_op
 from workloads.lifted.plan import is_indices_label, weight_of_label
@@ -22,8 +23,6 @@ MOST_NAMED = 3
 TOLERANCE = 1e-4
 #: (op type, whether its bound is 0 or above, 0 or below) of ops whose results have one sign.
 _ONE_SIGN = {("Maximum", True, False), ("Maximum", True, True), ("Minimum", False, True), ("Minimum", True, True)}
-#: Ops that hand a variable's value on.
-_READS = ("Identity", "ReadVariableOp", "Enter", "RefEnter", "Cast", "Switch", "RefSwitch")
 
 
 def gradients_of_others(whole: WholeGraph) -> Iterator[Hazard]:
@@ -75,14 +74,8 @@ def _leaves(whole: WholeGraph, name: str) -> dict[str, float]:
 
 def _variables_used(whole: WholeGraph, name: str | None) -> set[str]:
     """The variables that a node takes as they are."""
-    found = set()
-    for tensor in whole.graph.inputs(name or ""):
-        before = tensor.node
-        while whole.graph.type(before) in _READS and whole.graph.inputs(before):
-            before = whole.graph.inputs(before)[0].node
-        if whole.graph.type(before) in op_types.VARIABLES:
-            found.add(before)
-    return found
+    inputs = whole.graph.inputs(name or "")
+    return {variable_read(whole.graph, tensor.node, READS_IN_BRANCHES) for tensor in inputs} - {""}
 
 
 def _is_given_others_alone(whole: WholeGraph, apply: str, variable: str) -> bool:
@@ -105,7 +98,7 @@ def _uses(whole: WholeGraph, tower: int, variable: str) -> bool:
     todo = [variable]
     while todo:
         for user, _, _ in whole.graph.users(todo.pop()):
-            if whole.graph.type(user) in _READS:
+            if whole.graph.type(user) in READS_IN_BRANCHES:
                 todo.append(user)
             if _tower(whole, user) == tower and not is_gradient_op(user) and user not in whole.writes:
                 return True

@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator
 
 from legacy.saved.analysis.losses import differentiated
+from legacy.saved.facts.clipping import CLIPPING_OPS
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.tensors.gradient_names import GRADIENTS, in_gradient_graphs
 from workloads.support.wording import counted
 
-#: Ops by which gradients are clipped, and ops that end it.
-_CLIPS, _ENDS = ("Minimum", "Maximum", "ClipByValue"), ("Identity", "Mul", "Minimum", "Maximum", "ClipByValue")
+#: Ops that end the clipping of a gradient.
+_ENDS = ("Identity", "Mul", *CLIPPING_OPS)
 #: Ops that a norm is made of.
 _SQUARES = ("Square", "SquaredDifference", "Pow", "Sqrt", "Norm")
 #: A name scope with the number of a tower.
@@ -40,7 +41,7 @@ def unused_clipping(whole: WholeGraph) -> Iterator[Hazard]:
 def _clips(whole: WholeGraph, name: str, after: set[str]) -> bool:
     """Whether a node is what clipping leaves of a gradient, and not a number that tells how much."""
     before = whole.graph.ancestors([name], controls=False) & after
-    return any(whole.graph.type(node) in _CLIPS for node in before) and whole.graph.type(name) in _ENDS
+    return any(whole.graph.type(node) in CLIPPING_OPS for node in before) and whole.graph.type(name) in _ENDS
 
 
 def _updates_take(whole: WholeGraph, clipped: str, gradients: set[str]) -> bool:

@@ -8,11 +8,11 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.saved.analysis.initializers import find_initializer
-from legacy.saved.analysis.losses import differentiated
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_weights
+from legacy.saved.hazards.basics.variable_reads import READS, variable_read
 from workloads.lifted.plan.initializers import CONSTANT
 from workloads.support.wording import counted, listed
 
@@ -20,8 +20,6 @@ from workloads.support.wording import counted, listed
 MOST_NAMED = 3
 #: Products whose second input is a layer's weight.
 LAYERS = ("MatMul", "Conv2D", "Conv3D", "DepthwiseConv2dNative")
-#: Ops that hand on the value of a variable.
-READS = ("Identity", "ReadVariableOp", "Enter", "RefEnter", "Cast")
 #: Ops on the way from one layer to the next that keep all units equal if they are.
 BETWEEN = (
     *READS,
@@ -44,8 +42,7 @@ HALF = {tf.float16.as_datatype_enum: "float16", tf.bfloat16.as_datatype_enum: "b
 def layers_of_zeros(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds two layers, one after the other, whose trained weights both begin with zeros; one hazard for all."""
     graph = whole.graph
-    minimized = graph.ancestors(differentiated(graph, whole.reach), controls=False)
-    layers = {name: _weight_of(whole, name) for name in graph.nodes if name in minimized}
+    layers = {name: _weight_of(whole, name) for name in graph.nodes if name in whole.minimized}
     zeros = {
         name: weight for name, weight in layers.items() if weight in whole.trainable and _begins_zero(whole, weight)
     }
@@ -67,10 +64,7 @@ def _weight_of(whole: WholeGraph, layer: str) -> str:
     """The variable that a layer multiplies by; "" for any other node."""
     if whole.graph.type(layer) not in LAYERS:
         return ""
-    name = whole.graph.inputs(layer)[1].node
-    while whole.graph.type(name) in READS and whole.graph.inputs(name):
-        name = whole.graph.inputs(name)[0].node
-    return name if whole.graph.type(name) in op_types.VARIABLES else ""
+    return variable_read(whole.graph, whole.graph.inputs(layer)[1].node)
 
 
 def _begins_zero(whole: WholeGraph, variable: str) -> bool:
@@ -94,8 +88,7 @@ def _layer_before(whole: WholeGraph, layer: str) -> str:
 def weights_drawn_anew(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds layers whose weight is drawn anew in every step, since it is no variable; one hazard for all."""
     graph = whole.graph
-    minimized = graph.ancestors(differentiated(graph, whole.reach), controls=False)
-    drawn = [name for name in graph.nodes if name in minimized and _is_drawn(whole, name)]
+    drawn = [name for name in graph.nodes if name in whole.minimized and _is_drawn(whole, name)]
     if drawn:
         yield Hazard(
             "WEIGHT_DRAWN_ANEW",
@@ -120,7 +113,7 @@ def _is_drawn(whole: WholeGraph, layer: str) -> bool:
 def trained_loss_weights(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds terms of a loss that a trained number multiplies, as it is; one hazard for all of them."""
     found: dict[str, str] = {}
-    for target in differentiated(whole.graph, whole.reach):
+    for target in whole.targets:
         for name in linear_weights(whole, target):
             if whole.graph.type(name) == "Mul" and name in whole.data:
                 found.update((variable, name) for variable in _numbers(whole, name))
@@ -138,9 +131,7 @@ def trained_loss_weights(whole: WholeGraph) -> Iterator[Hazard]:
 def _numbers(whole: WholeGraph, product: str) -> Iterator[str]:
     """The trained scalar variables that are a factor of a product, unchanged."""
     for tensor in whole.graph.inputs(product):
-        name = tensor.node
-        while whole.graph.type(name) in READS and whole.graph.inputs(name):
-            name = whole.graph.inputs(name)[0].node
+        name = variable_read(whole.graph, tensor.node)
         if name in whole.trainable and whole.is_scalar(name):
             yield name
 

@@ -76,6 +76,12 @@ def test_a_loss_and_its_terms():
             "loss",
             "0.05",
         ),
+        (
+            lambda first, second: tf.add_n([*first, second[0]]) / 2.0,  # the second tower has no such term
+            "0.5",
+            "term",
+            "0.5",
+        ),
     ],
 )
 def test_the_page_has_all_losses_that_a_tower_adds_to_one_of_all_towers(weigh, first, kind, second):

@@ -1,0 +1,28 @@
+"""Reads of variables: ops that hand on a variable's value, and the variable that a value is."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from legacy.saved.graph import op_types
+from workloads.lifted.graph import Graph
+
+#: Ops that hand on the value of a variable; and those that do so within the branches of a `cond` besides.
+READS = ("Identity", "ReadVariableOp", "Enter", "RefEnter", "Cast")
+READS_IN_BRANCHES = (*READS, "Switch", "RefSwitch")
+
+
+def variable_read(graph: Graph, name: str, reads: Collection[str] = READS) -> str:
+    """Returns the variable whose value a node hands on.
+
+    Args:
+      graph: a graph.
+      name: of the node.
+      reads: types of the ops that hand a value on.
+
+    Returns:
+      Its name; "" where the value is no variable's.
+    """
+    while graph.type(name) in reads and graph.inputs(name):
+        name = graph.inputs(name)[0].node
+    return name if graph.type(name) in op_types.VARIABLES else ""
