@@ -5,7 +5,7 @@ folder that every command takes as a workload: `parity.verify --workload=lifted`
 The original script is not needed, and none of the graph is run but its initializers, where no checkpoint is given.
 
 --source=port.py writes the same training step as a readable TensorFlow 2 program, beside the folder or instead of it;
-to prove it, loss and gradients of each tower are run once, on made-up numbers or on the examples in --data.
+to prove it, loss and gradients of each tower are run once, on made-up numbers or on the program's own data.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from workloads.support.processes import isolation
 from workloads.support.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from legacy.saved.analysis.analyse import Analysis
     from legacy.saved.lifting import LiftOptions
@@ -54,7 +54,7 @@ flags.DEFINE_string(
     "data",
     None,
     "The program's own data, to prove --source with and to take sizes from: an .npz file with an array for each input, "
-    "module:function, or the folder of a recording. Default: made-up numbers.",
+    "module:function, or the folder of a recording. Default: the recording beside GRAPH, or else made-up numbers.",
 )
 flags.DEFINE_string("name", None, "Name of the workload in reports. Default: the graph file's name.")
 
@@ -80,36 +80,34 @@ def _lift(graph: str, feed: dict[str, str], carry: dict[str, str], settings: dic
     """Writes lift and source; runs in a child process, since a damaged graph or checkpoint can crash TensorFlow."""
     # A source is compared with the old towers bit by bit; and where made-up data have a wrong rank, oneDNN aborts.
     environment.prepare(exact=True)
-    from legacy.lift_examples import keep_sizes, read_examples
+    from legacy.lift_examples import DataOfProgram
     from legacy.saved.lifting import lift_graph
     from legacy.source.source import SourceOptions, source_of_analysis, write_source
     from workloads.lifted.replication import own_number_only
     from workloads.progress.progress import Progress
 
     written: list[str] = []
-    examples: list[Arrays] = []
+    data = DataOfProgram(graph, FLAGS.data, settings)
     progress = Progress("lift " + os.path.basename(graph))
-
-    def keep_examples(found: Analysis) -> None:
-        examples.extend(read_examples(found, FLAGS.data, settings))
-        keep_sizes(found.plan.inputs + found.plan.common, examples)
 
     def write(found: Analysis, values: Arrays) -> None:
         if FLAGS.source:
             progress.stage("writing " + FLAGS.source)
             folder = os.path.relpath(FLAGS.out, os.path.dirname(FLAGS.source) or ".") if FLAGS.out else ""
-            made = source_of_analysis(found, values, SourceOptions(settings, FLAGS.style, folder, examples))
+            examples = data.examples(found.plan)
+            options = SourceOptions({**data.settings, **settings}, FLAGS.style, folder, examples)
+            made = source_of_analysis(found, values, options)
             write_source(FLAGS.source, made)
             written.append(f"{FLAGS.source}: {counted(len(made.text.splitlines()), 'line')}")
             written.extend(f"{FLAGS.source}: {note}" for note in made.notes)
 
-    options = _lift_options(feed, carry, settings, keep_examples if FLAGS.data else None)
+    options = _lift_options(feed, carry, settings, data.enter)
     plan = lift_graph(graph, FLAGS.out, FLAGS.checkpoint, options, progress.stage, write)
     reason = own_number_only(plan)
     replicas = f"; runs on {counted(plan.towers, 'replica')} only: {reason}" if reason else ""
     if FLAGS.out:
         print(f"{FLAGS.out}: {plan.name}, {counted(plan.towers, 'tower')}, recognised by {plan.found_by}{replicas}")
-    for line in written:
+    for line in [*data.notes(plan), *written]:
         print(line)
     return 0
 
@@ -118,7 +116,7 @@ def _lift_options(
     feed: dict[str, str],
     carry: dict[str, str],
     settings: dict[str, str],
-    keep_examples: Callable[[Analysis], None] | None,
+    own_data: Callable[[Analysis], Sequence[Arrays]],
 ) -> LiftOptions:
     from legacy.saved.lifting import LiftOptions
 
@@ -131,7 +129,7 @@ def _lift_options(
         FLAGS.layout,
         FLAGS.name,
         settings,
-        keep_examples,
+        own_data,
     )
 
 

@@ -1,4 +1,4 @@
-"""Each tower's first batch of the old program's own data, for `legacy.lift --data`."""
+"""A part of the old program's own data, for `legacy.lift`: of `--data`, or of the recording beside the graph."""
 
 from __future__ import annotations
 
@@ -11,20 +11,96 @@ from legacy.rerun.recorded_source import RecordedSource
 from legacy.rerun.recording import RecordedSteps
 from workloads.data.opening import open_data
 from workloads.job import Job
+from workloads.lifted.plan.settings import fed_learning_rates, keep_settings, scalar_inputs
 from workloads.lifted.sources import LiftedOwnData
 from workloads.lifted.workload import LiftedWorkload
+from workloads.support.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from legacy.saved.analysis.analyse import Analysis
-    from workloads.lifted.plan import Input
+    from workloads.lifted.plan import Input, Plan
     from workloads.program import Arrays
     from workloads.sources import Source
 
 
-def read_examples(found: Analysis, data: str, settings: Mapping[str, str]) -> list[Arrays]:
-    """Reads each tower's first batch.
+#: The file that makes a folder a recording; the most steps and bytes that are read.
+RECORDING, MOST_STEPS, MOST_BYTES = "recording.json", 8, 32 << 20
+
+
+class DataOfProgram:
+    """Sizes, bounds, settings and batches that `legacy.lift` takes from the old program's own data.
+
+    Args:
+      graph: path of the graph file; a recording beside it is taken where no data are given.
+      data: the folder of a recording; or an .npz file or module:function, see `open_data`; None to look beside `graph`.
+      given: {scalar input: text of its value}, as the user gave them.
+
+    Attributes:
+      settings: {scalar input: text of its value} of those that a recording has one value for.
+    """
+
+    def __init__(self, graph: str, data: str | None, given: Mapping[str, str]) -> None:
+        self._data, self._is_given = data or recording_beside(graph), data is not None
+        self._given = given
+        self._batches: Sequence[Arrays] = ()
+        self._problem = ""
+        self.settings: Mapping[str, str] = {}
+
+    def enter(self, found: Analysis) -> Sequence[Arrays]:
+        """Enters what the data tell into an analysis' plan: sizes and bounds of made-up data, values of scalar inputs.
+
+        A learning rate stays open: it was fed so that it could change, and comparisons draw another one in each step.
+
+        Args:
+          found: the analysis of the old graph; its plan is changed.
+
+        Returns:
+          {input: array} of each tower in one step after the other.
+
+        Raises:
+          InputError: the given data are not what the graph's inputs say. Of a recording that was only found beside the
+            graph, `notes` says so.
+        """
+        if self._data is None:
+            return ()
+        try:
+            self._batches, self.settings = read_examples(found, self._data, self._given)
+        except InputError as error:
+            if self._is_given:
+                raise
+            self._problem = str(error)
+            return ()
+        plan = found.plan
+        keep_sizes(plan.inputs + plan.common, self._batches)
+        open_scalars = {entry.name for entry in scalar_inputs(plan) if not entry.value} - fed_learning_rates(plan)
+        keep_settings(plan, {name: text for name, text in self.settings.items() if name in open_scalars})
+        return self._batches
+
+    def examples(self, plan: Plan) -> Sequence[Arrays]:
+        """Returns each tower's batch to prove a source with; () where made-up numbers prove it."""
+        return self._batches[: plan.towers] if self._is_given or plan.own_batches else ()
+
+    def notes(self, plan: Plan) -> list[str]:
+        """Returns what the lift took from the data, as lines for the user."""
+        if self._problem:
+            return [f"the recording beside the graph is not used: {self._problem}"]
+        found = []
+        if plan.own_batches:
+            found.append("made-up batches do not run in this graph: the lift keeps batches of the program's own data")
+        taken = [f"{name}={text}" for name, text in self.settings.items() if name not in self._given]
+        return found + ([f"settings of the recording: {', '.join(taken)}"] if taken else [])
+
+
+def recording_beside(path: str) -> str | None:
+    """Returns the folder of a graph file if it is a recording, as `legacy.recorder` writes the graph into it."""
+    folder = os.path.dirname(path) or "."
+    return folder if os.path.isfile(os.path.join(folder, RECORDING)) else None
+
+
+def read_examples(found: Analysis, data: str, settings: Mapping[str, str]) -> tuple[list[Arrays], dict[str, str]]:
+    """Reads the first batches of data.
 
     Args:
       found: the analysis of the old graph.
@@ -32,7 +108,8 @@ def read_examples(found: Analysis, data: str, settings: Mapping[str, str]) -> li
       settings: {scalar input: text of its value} of those that the data do not have.
 
     Returns:
-      {input: array} of each tower, scalars included.
+      {input: array} of each tower in one step after the other, scalars included; and the values of those scalars that
+      every step of a recording has alike.
 
     Raises:
       InputError: the data are not what the graph's inputs say.
@@ -42,11 +119,26 @@ def read_examples(found: Analysis, data: str, settings: Mapping[str, str]) -> li
     job = Job(workload, plan.towers)
     source: Source
     if os.path.isdir(data):
-        source = RecordedSource(job, RecordedSteps(data, plan))
+        recording = RecordedSteps(data, plan)
+        source, steps = RecordedSource(job, recording), len(recording)
     else:
         source = LiftedOwnData(job, open_data(data), {name: float(text) for name, text in settings.items()}, False)
+        steps = source.steps(1) or 1
     names = [entry.name for entry in plan.inputs + plan.common]
-    return [{name: shard[name] for name in names} for shard in source.shards(0)]
+    batches: list[Arrays] = []
+    for step in range(min(steps, MOST_STEPS)):
+        batches += [{name: shard[name] for name in names} for shard in source.shards(step)]
+        size = sum(np.asarray(value).nbytes for batch in batches for value in batch.values())
+        if size * (step + 2) > MOST_BYTES * (step + 1):
+            break
+    return batches, _constant_scalars(plan, batches) if os.path.isdir(data) else {}
+
+
+def _constant_scalars(plan: Plan, batches: Sequence[Arrays]) -> dict[str, str]:
+    """Returns {scalar input: text of its value} of those numbers that all batches have alike."""
+    names = [entry.name for entry in scalar_inputs(plan) if entry.dtype != "bool"]
+    seen = {name: {str(batch[name]) for batch in batches} for name in names if batches[0][name].shape == ()}
+    return {name: texts.pop() for name, texts in seen.items() if len(texts) == 1}
 
 
 def keep_sizes(entries: Sequence[Input], examples: Sequence[Arrays]) -> None:
@@ -54,7 +146,7 @@ def keep_sizes(entries: Sequence[Input], examples: Sequence[Arrays]) -> None:
 
     Args:
       entries: the inputs; changed.
-      examples: each tower's batch.
+      examples: batches.
     """
     for entry in [entry for entry in entries if entry.kind != "setting" and not entry.sparse]:
         arrays = [np.asarray(batch[entry.name]) for batch in examples]
@@ -62,5 +154,6 @@ def keep_sizes(entries: Sequence[Input], examples: Sequence[Arrays]) -> None:
         if None in shape[1:]:
             entry.example = [shape[0], *map(int, arrays[0].shape[1:])]
         if entry.dtype.startswith("int") and all(array.size for array in arrays):
-            entry.low = min(int(array.min()) for array in arrays)
+            least = min(int(array.min()) for array in arrays)
+            entry.low = least if least < 0 or not entry.limit else entry.low
             entry.limit = entry.limit or 1 + max(int(array.max()) for array in arrays)

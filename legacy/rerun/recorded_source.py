@@ -10,6 +10,7 @@ import tensorflow as tf
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import parse_tensor_name, tensor_name
 from workloads.lifted.graph.importing import import_graph
+from workloads.lifted.own_examples import common_shape
 from workloads.lifted.pieces.noise import noise_input
 from workloads.lifted.plan import TensorType
 from workloads.lifted.workload import as_lifted
@@ -68,7 +69,7 @@ class RecordedSource(Source):
         for step in range(len(self._steps)):
             for shard in self.shards(step):
                 for name, value in shard.items():
-                    found[name] = _common_shape(found.get(name, np.shape(value)), np.shape(value))
+                    found[name] = common_shape(found.get(name, np.shape(value)), np.shape(value))
         return found
 
     def _outputs(self, step: int, node: str) -> List[np.ndarray]:
@@ -87,11 +88,6 @@ def _fitting(value: np.ndarray, name: str, shape: Sequence[Optional[int]] | None
     if not fits:
         raise InputError(f"--recording: {name!r} is recorded with the shape {list(value.shape)}, expected {shape}")
     return value
-
-
-def _common_shape(left: Sequence[Optional[int]], right: Sequence[int]) -> tuple[Optional[int], ...]:
-    """Returns the sizes that two shapes share, None where they differ; the first shape if the ranks differ."""
-    return tuple(a if a == b else None for a, b in zip(left, right)) if len(left) == len(right) else tuple(left)
 
 
 class _Upstream:

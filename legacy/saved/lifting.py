@@ -42,7 +42,8 @@ class LiftOptions:
       layout: "NHWC" to rewrite what is computed in NCHW; None leaves the graph as it is.
       name: name of the workload; default: the file's name.
       settings: {scalar input: text of its value} of those that the program fed at every step.
-      keep_examples: called with the analysis before data are made up for it; it may set their sizes and bounds.
+      own_data: called with the analysis before data are made up for it; it may set their sizes and bounds, and returns
+        batches of the program's own data, of each tower in one step after the other.
     """
 
     train_op: Sequence[str] = ()
@@ -53,7 +54,7 @@ class LiftOptions:
     layout: str | None = None
     name: str | None = None
     settings: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    keep_examples: Callable[[Analysis], None] | None = None
+    own_data: Callable[[Analysis], Sequence[Arrays]] | None = None
 
 
 DEFAULTS = LiftOptions()
@@ -103,16 +104,17 @@ def lift_graph(
         variable.shape = list(start[variable.name].shape)
         if variable.role == "weight":
             variable.initializer = str(find_initializer(found.whole, variable.name, variable.shape) or "")
-    if options.keep_examples is not None:
+    own: Sequence[Arrays] = ()
+    if options.own_data is not None:
         report("reading data")
-        options.keep_examples(found)
+        own = options.own_data(found)
     report("trying made-up data")
-    fit_made_up_data(found.plan, found.context, start)
+    fit_made_up_data(found.plan, found.context, start, own)
     found.plan.about = dict(description_fields(program_facts(saved, found)), graph=os.path.basename(path))
     found.plan.about["written by TensorFlow"] = saved.written_by
     if out:
         report("writing " + out)
-        write_lift(out, found.plan, found.cut.graph.graph_def, start)
+        write_lift(out, found.plan, found.cut.graph.graph_def, start, own[: found.plan.own_batches])
     if use is not None:
         use(found, start)
     return found.plan

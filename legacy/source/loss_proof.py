@@ -103,7 +103,7 @@ def prove_losses(
             where = f"tower {number}" + (f" in {phase.train_op}" if len(losses) > 1 else "")
             losses_differ = losses_differ or LOSS in found.differing
             differing.update((f"{name} of {where}", found.largest) for name in found.differing)
-    which, data = listed(list(differing), MOST_LISTED), "the examples in --data" if examples else "made-up numbers"
+    which, data = listed(list(differing), MOST_LISTED), "the program's own data" if examples else "made-up numbers"
     if max(differing.values(), default=0.0) > MOST_DIFFERENCE:
         if not losses_differ:
             raise Unwritten(f"loss: gradients of the old graph contain what the towers' losses do not: {which}")

@@ -1,17 +1,22 @@
 """`legacy.lift --data`: a graph that runs with its own data only, and what made-up data take over from examples."""
 
+import shutil
 import types
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from legacy.lift_examples import keep_sizes, read_examples
+from legacy.lift_examples import DataOfProgram, keep_sizes, read_examples
+from tests import old_programs
 from tests.commands import run
 from tests.legacy.rerun.recordings import small_steps, write_recording
-from tests.legacy.variants.programs import TOWERS, lifted, towers, weights
+from tests.legacy.variants.programs import TOWERS, assert_same, lifted, setup_of, towers, weights
 from tests.small_lift import small_lift
 from workloads.lifted.plan import Input
+from workloads.lifted.plan.settings import kept_settings
+from workloads.lifted.sources import LiftedSynthetic
+from workloads.lifted.workload import load_lift
 from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
@@ -42,11 +47,53 @@ def test_a_source_is_proven_on_the_programs_own_data(tmp_path):
     assert refused.returncode == 2 and "--data proves it on the program's own data" in refused.stderr
     written = run(*arguments, "--data=own.npz", cwd=tmp_path)
     assert written.returncode == 0, written.stderr
-    assert "have the old graph's bits on the examples in --data" in written.stdout
+    assert "have the old graph's bits on the program's own data" in written.stdout
     assert "InputSpec((5, 3))" in (tmp_path / "port.py").read_text()
     np.savez(tmp_path / "own.npz", x=data["x"])
     lacking = run(*arguments, "--data=own.npz", cwd=tmp_path)
     assert lacking.returncode == 2 and "it must have 'key'" in lacking.stderr
+
+
+def codes_of_labels():
+    """A program whose second input must fit the first one, row by row, by a rule that no made-up numbers keep."""
+    labels = tf.split(v1.placeholder(tf.int32, [None], name="label"), TOWERS)
+    codes = tf.split(v1.placeholder(tf.int32, [None], name="code"), TOWERS)
+
+    def gradient(tower):
+        width = labels[tower] * 1000 - codes[tower]
+        rows = tf.map_fn(lambda number: tf.reduce_sum(tf.ones([number])), width, tf.float32)
+        x = tf.stack([rows, tf.cast(labels[tower], tf.float32), rows], axis=1)
+        return tf.gradients(tf.reduce_mean(tf.tanh(tf.matmul(x, weights()) / 100)), [weights()])[0]
+
+    return v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(towers(gradient)) / TOWERS, weights())])
+
+
+def test_a_lift_keeps_the_programs_own_batches_where_made_up_ones_do_not_run(tmp_path):
+    lifted(codes_of_labels, tmp_path)
+    labels = np.arange(5, 5 + 16 * 7, 7, dtype=np.int32)
+    np.savez(tmp_path / "own.npz", label=labels, code=labels * 1000 - 1 - labels % 4)
+    done = run("legacy.lift", "graph.meta", "--out=kept", "--data=own.npz", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "the lift keeps batches of the program's own data" in done.stdout
+    setup = setup_of(str(tmp_path / "kept"))
+    assert set(LiftedSynthetic(setup.job).shards(1)[0]["label"]) <= set(labels)
+    assert_same(setup)
+
+
+def test_settings_of_the_recording_beside_the_graph_are_kept(tmp_path):
+    recording = old_programs.path("e_slim_dropout")
+    done = run("legacy.lift", recording + "/graph.meta", "--out=lifted", cwd=tmp_path)
+    assert done.returncode == 0 and "settings of the recording: keep_prob=0.75" in done.stdout, done.stderr
+    assert kept_settings(load_lift(str(tmp_path / "lifted")).plan) == {"keep_prob": "0.75"}
+
+
+def test_a_damaged_recording_beside_the_graph_is_a_note_and_given_as_data_an_error(tmp_path):
+    shutil.copytree(old_programs.path("e_slim_dropout"), tmp_path / "run")
+    (tmp_path / "run" / "steps.zip").write_bytes(b"cut off")
+    done = run("legacy.lift", "run/graph.meta", "--out=lifted", cwd=tmp_path)
+    assert done.returncode == 0 and "the recording beside the graph is not used: --recording" in done.stdout
+    refused = run("legacy.lift", "run/graph.meta", "--out=other", "--data=run", cwd=tmp_path)
+    assert refused.returncode == 2 and "damaged" in refused.stderr
 
 
 def analysis(tmp_path):
@@ -55,15 +102,19 @@ def analysis(tmp_path):
     return types.SimpleNamespace(plan=workload.plan, cut=types.SimpleNamespace(graph=workload.graph))
 
 
-def test_examples_of_a_recording_are_its_first_step(tmp_path):
+def test_examples_of_a_recording_are_the_batches_of_its_steps(tmp_path):
     folder = write_recording(tmp_path / "run", small_steps(2))
-    batches = read_examples(analysis(tmp_path), folder, {})
-    assert [batch["x"].tolist() for batch in batches] == [[1, 2], [3, 4]]
+    batches, settings = read_examples(analysis(tmp_path), folder, {})
+    assert [batch["x"].tolist() for batch in batches] == [[1, 2], [3, 4], [5, 6], [7, 8]] and settings == {}
 
 
 def test_a_folder_that_is_no_recording_is_refused(tmp_path):
     with pytest.raises(InputError, match="is not a recording"):
         read_examples(analysis(tmp_path), str(tmp_path), {})
+
+
+def test_without_data_nothing_is_entered(tmp_path):
+    assert DataOfProgram(str(tmp_path / "graph.meta"), None, {}).enter(analysis(tmp_path)) == ()
 
 
 def test_open_sizes_and_bounds_are_the_examples():
@@ -74,4 +125,4 @@ def test_open_sizes_and_bounds_are_the_examples():
     keep_sizes([words, image, classes], batches)
     assert (words.example, words.low, words.limit) == ([None, 2], 3, 8)
     assert (image.example, image.limit) == ([], 0)
-    assert (classes.example, classes.low, classes.limit) == ([], 5, 10)
+    assert (classes.example, classes.low, classes.limit) == ([], 0, 10)

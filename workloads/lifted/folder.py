@@ -1,4 +1,4 @@
-"""The folder that holds a lift: plan, graph, and variables' values."""
+"""The folder that holds a lift: plan, graph, variables' values, and batches where made-up ones do not run."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import tensorflow as tf
 from google.protobuf import message
 
@@ -18,17 +19,18 @@ from workloads.lifted.plan import FORMAT, Plan
 from workloads.lifted.plan.plan_check import require_plan_of_graph
 from workloads.support.errors import InputError, require
 from workloads.support.files import input_files, unfinished
+from workloads.support.files.array_archive import ArrayArchive
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from workloads.program import Arrays
 
 v1 = tf.compat.v1
 
-GRAPH = "graph.pb"
-#: The most bytes of the plan, and of the graph.
-MOST_PLAN, MOST_GRAPH = 256 << 20, 1 << 30
+GRAPH, BATCHES = "graph.pb", "batches.npz"
+#: The most bytes of the plan, of the graph, and of the batches.
+MOST_PLAN, MOST_GRAPH, MOST_BATCHES = 256 << 20, 1 << 30, 64 << 20
 
 
 class LiftContent(NamedTuple):
@@ -80,7 +82,38 @@ def read_values(folder: str) -> Arrays:
     return checkpoint.read_checkpoint(os.path.join(folder, VALUES))
 
 
-def write_lift(folder: str, plan: Plan, graph_def: Any, values: Mapping[str, Any]) -> None:
+def read_batches(folder: str, plan: Plan) -> list[Arrays]:
+    """Returns the batches that a lift keeps, see `OwnExamples`; [] for the most lifts, which keep none.
+
+    Raises:
+      InputError: the file is missing or damaged, or not what the plan says.
+    """
+    if not plan.own_batches:
+        return []
+    subject = f"--workload: {folder!r} is damaged: {BATCHES}"
+    path = os.path.join(folder, BATCHES)
+    input_files.require_regular(path, subject)
+    archive = ArrayArchive(path, subject, MOST_BATCHES)
+    batches = []
+    for number in range(plan.own_batches):
+        batch = {}
+        for entry in plan.inputs + plan.common:
+            array, shape = archive.array(f"{number}/{entry.name}"), entry.shape
+            fits = shape is None or (
+                len(shape) == array.ndim and all(size in (None, own) for size, own in zip(shape, array.shape))
+            )
+            found = (
+                f"{BATCHES} holds {array.dtype} {list(array.shape)} for {entry.name!r}, expected {entry.dtype} {shape}"
+            )
+            require(fits and array.dtype.kind not in "US", "--workload", folder, found)
+            batch[entry.name] = array.astype(entry.dtype)
+        batches.append(batch)
+    return batches
+
+
+def write_lift(
+    folder: str, plan: Plan, graph_def: Any, values: Mapping[str, Any], batches: Sequence[Mapping[str, np.ndarray]] = ()
+) -> None:
     """Writes a lift: first beside `folder`, then in its place.
 
     Args:
@@ -88,6 +121,7 @@ def write_lift(folder: str, plan: Plan, graph_def: Any, values: Mapping[str, Any
       plan: the plan.
       graph_def: the GraphDef.
       values: {variable: array}.
+      batches: {input: array} of each that the lift keeps, as many as the plan says.
 
     Raises:
       InputError: `folder` exists and is no lift, is in a folder that does not exist, or cannot be written.
@@ -103,6 +137,11 @@ def write_lift(folder: str, plan: Plan, graph_def: Any, values: Mapping[str, Any
         with unfinished.removed_unless_complete(part):
             os.makedirs(part)
             _write_members(part, plan, graph_def, values)
+            if batches:
+                arrays: dict[str, Any] = {
+                    f"{i}/{name}": value for i, batch in enumerate(batches) for name, value in batch.items()
+                }
+                np.savez(os.path.join(part, BATCHES), **arrays)
             shutil.rmtree(old, ignore_errors=True)
             if os.path.isdir(folder):
                 os.replace(folder, old)

@@ -17,6 +17,7 @@ from workloads.lifted.made_up_data import (
     sparse_groups,
     tie_parts,
 )
+from workloads.lifted.own_examples import OwnExamples, common_shape
 from workloads.lifted.plan.settings import fed_learning_rates
 from workloads.lifted.workload import as_lifted
 from workloads.numerics import random_keys
@@ -39,7 +40,8 @@ LARGEST_RATE = 0.01
 class LiftedSynthetic(Source):
     """Synthetic examples: floats uniform in [0, 1), integers uniform below what labels and embeddings allow.
 
-    A learning rate that was fed is another one in each step, too.
+    Where the graph does not run with such, the examples are rows of the batches that the lift keeps. A learning rate
+    that was fed is another one in each step, too.
 
     Args:
       job: the `Job`, of a `LiftedWorkload`.
@@ -53,25 +55,39 @@ class LiftedSynthetic(Source):
         self._inputs: Dict[str, Input] = lift.inputs()
         self._rates = fed_learning_rates(lift.plan, lift.graph)
         self.shared = [name for name, entry in self._inputs.items() if entry.is_shared]
+        batches = lift.own_batches()
+        self._own = OwnExamples(batches, lift.plan.towers, list(self._inputs.values())) if batches else None
 
     def shards(self, step: int) -> list[Arrays]:
         shards = [self._shard(step, replica) for replica in range(self._job.replicas)]
         tie_parts(list(self._inputs.values()), shards)
         return shards
 
+    def shapes(self) -> dict[str, tuple[Optional[int], ...]]:
+        """Returns {input name: shape}; the lift's own batches may be padded to other sizes in other steps."""
+        found = super().shapes()
+        for batch in self._own.batches if self._own else ():
+            for name, value in batch.items():
+                rows = found[name][:1] if self._own and self._own.has_rows else np.shape(value)[:1]
+                found[name] = common_shape(found[name], (*rows, *np.shape(value)[1:]))
+        return found
+
     def _shard(self, step: int, replica: int) -> Arrays:
         """Returns one replica's values of all inputs."""
         job = self._job
         size = BatchSize(job.per_replica_batch, job.replicas)
         shard: Arrays = {}
+        if self._own is not None:
+            own = self._own.draw(step, replica, size, self._generator(step, "rows", replica))
+            shard.update((name, value) for name, value in own.items() if name not in self._rates)
         for name, entry in sorted(self._inputs.items()):
             if entry.name in self._settings:
                 shard[name] = np.array(self._settings[name]).astype(entry.dtype)
-            elif not entry.sparse:
+            elif not entry.sparse and name not in shard:
                 shared = entry.is_shared or entry.kind == "setting"
                 value = made_up_values(entry, size, self._generator(step, name, 0 if shared else replica))
                 shard[name] = np.asarray(value * LARGEST_RATE, value.dtype) if name in self._rates else value
-        for name, parts in sparse_groups(list(self._inputs.values())).items():
+        for name, parts in sparse_groups([entry for name, entry in self._inputs.items() if name not in shard]).items():
             values = made_up_sparse_tensor(parts, size, self._generator(step, name, replica))
             shard.update((part, value) for part, value in values.items() if part not in shard)
         return shard

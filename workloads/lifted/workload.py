@@ -169,13 +169,17 @@ class LiftedWorkload(Workload):
         require(np.shape(step) == () and 0 <= step < 1 << 40, "--workload", self.folder, f"{STEP} must be a step")
         return values
 
+    def own_batches(self) -> list[Arrays]:
+        """Returns the batches of the program's own data that the lift keeps, see `OwnExamples`."""
+        return lift_folder.read_batches(self.folder, self.plan)
+
     def save(self, folder: str, state: State) -> None:
         """Writes this lift with `state` as the state to start from."""
         values = dict(self.values())
         for arrays in (state.weights, state.slots, state.statistics, state.averages):
             values.update(arrays)
         values[STEP] = np.asarray(state.step, np.int64)
-        lift_folder.write_lift(folder, self.plan, self.graph.graph_def, values)
+        lift_folder.write_lift(folder, self.plan, self.graph.graph_def, values, self.own_batches())
 
     def cutter(self, random: Mapping[str, str]) -> Cutter:
         """Returns a `Cutter` of the graph; `random`, as there, overrides what the plan says of random nodes."""

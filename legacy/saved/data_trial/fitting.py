@@ -23,7 +23,9 @@ from legacy.saved.tower_search import inputs
 from legacy.saved.tower_search.inputs import rows_taken
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.made_up_data import OPEN, VALUES
+from workloads.lifted.own_examples import OwnExamples
 from workloads.lifted.plan import Input, Plan
+from workloads.program import Arrays
 from workloads.support.errors import InputError
 
 #: Runs of the graph that are tried, in all and for one choice of ranks and ranges.
@@ -39,26 +41,31 @@ MOST_COSTS = (4.0, 9.0)
 RANKS = (2, 1, 4, 3)
 
 
-def fit_made_up_data(plan: Plan, context: Context, start: Mapping[str, np.ndarray]) -> None:
+def fit_made_up_data(plan: Plan, context: Context, start: Mapping[str, np.ndarray], own: Sequence[Arrays] = ()) -> None:
     """Sets `example`, `low` and `limit` of a plan's inputs, and its batch, so that the graph runs with made-up data.
 
-    Nothing is changed if the graph runs without them, or if no search finds any.
+    Nothing is changed if the graph runs without them, or if no search finds any. Where it runs with the program's own
+    batches only, `own_batches` is set to the number of these.
 
     Args:
       plan: the plan of a lift; changed.
       context: of the subgraph that a step runs.
       start: {variable: initial value}.
+      own: batches of the program's own data, of each tower in one step after the other.
     """
     entries = plan.inputs + plan.common
     tells = any(phase.losses or any(phase.gradients) for phase in plan.phases)
     if not tells or not any(_is_open(entry) for entry in entries):
         return
     try:
-        search = _Search(plan, context, start)
+        search = _Search(plan, context, start, own)
     except (InputError, ValueError, tf.errors.OpError):
         return
     found = search.best()
-    if found is not None:
+    if found is not None and found.is_own:
+        plan.own_batches = len(own)
+        plan.batch = plan.batch or found.batch
+    elif found is not None:
         plan.batch = found.batch if plan.batch is None else plan.batch
         for entry, fitted in zip(entries, found.entries):
             entry.example, entry.low, entry.limit = fitted.example, fitted.low, fitted.limit
@@ -81,11 +88,13 @@ class _Fit(NamedTuple):
       entries: the inputs with `example`, `low` and `limit` set.
       batch: number of a tower's examples that the graph needs, or None if it takes any.
       outcome: of the run with it.
+      is_own: whether it is the program's own data.
     """
 
     entries: list[Input]
     batch: int | None
     outcome: TrialOutcome
+    is_own: bool = False
 
 
 class _Search:
@@ -95,16 +104,18 @@ class _Search:
       plan: the plan.
       context: of the subgraph that a step runs.
       start: {variable: initial value}.
+      own: batches of the program's own data.
     """
 
-    def __init__(self, plan: Plan, context: Context, start: Mapping[str, np.ndarray]) -> None:
-        self._plan, self._entries = plan, plan.inputs + plan.common
+    def __init__(self, plan: Plan, context: Context, start: Mapping[str, np.ndarray], own: Sequence[Arrays]) -> None:
+        self._plan, self._entries, self._own = plan, plan.inputs + plan.common, own
         self._runner = TrialRunner(plan, context.graph, start)
         self._runs = 0
         self._is_small = len(context.graph.nodes) < LARGE
         self._most_runs = min(MOST_RUNS, max(FIRST_RUNS, MOST_NODES // len(context.graph.nodes)))
         rows = [[parse_tensor_name(name) for name in entry.tensors] for entry in plan.inputs]
-        parts = [inputs.constant_part(context.graph, context.imported, row) for row in rows]
+        parts: list[int | None] = [self._own_rows()]
+        parts += [inputs.constant_part(context.graph, context.imported, row) for row in rows]
         parts += [rows_taken(context.graph, context.imported, tensor) for row in rows for tensor in row]
         self._batches = [part for part in dict.fromkeys(parts) if part and plan.batch is None]
         self._batches.append(plan.batch or BATCH_PRIME)
@@ -118,6 +129,10 @@ class _Search:
             outcome = self._run(self._entries, batch)
             if outcome.is_good:
                 return _Fit(list(self._entries), batch, outcome)
+        if self._own:
+            kept = self._runs_with_own()
+            if kept is not None:
+                return kept
         alike = _all_alike(self._entries)
         if alike != list(self._entries):
             outcome = self._run(alike, self._plan.per_replica_batch)
@@ -133,6 +148,22 @@ class _Search:
             outcome = self._run(padded, self._plan.per_replica_batch)
             found = _Fit(padded, None, outcome) if outcome.is_good else found
         return None if found is None else self._with_other_lengths(found)
+
+    def _own_rows(self) -> int | None:
+        """Returns the number of a tower's examples in the program's own data; None if no input has a row for each."""
+        rows = [len(self._own[0][e.name]) for e in self._entries if e.kind == "batch" and not e.sparse and self._own]
+        return rows[0] if rows else None
+
+    def _runs_with_own(self) -> _Fit | None:
+        """Returns the program's own data if the graph runs with the batches of each step."""
+        towers = self._plan.towers
+        outcome = TrialOutcome("")
+        for first in range(0, len(self._own), towers):
+            outcome = self._runner.run_batches(self._entries, self._own[first : first + towers])
+            if not outcome.is_good:
+                return None
+        has_rows = OwnExamples(self._own, towers, self._entries).has_rows
+        return _Fit(list(self._entries), None if has_rows else self._own_rows(), outcome, is_own=True)
 
     def _first_that_runs(self, first: TrialOutcome) -> _Fit | None:
         """Returns the first choice of sizes and ranges with which the graph runs; `first` is the outcome of none."""

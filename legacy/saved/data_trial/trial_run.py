@@ -15,6 +15,7 @@ from workloads.lifted.made_up_data import BatchSize, made_up_sparse_tensor, made
 from workloads.lifted.pieces.piece import VariableVersion
 from workloads.lifted.plan import Input, Plan
 from workloads.lifted.workload import LiftedWorkload
+from workloads.program import Arrays
 from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
@@ -92,10 +93,25 @@ class TrialRunner:
           the outcome, with the message if the run failed.
         """
         size = BatchSize(batch, self._plan.towers)
-        feed = dict(self._fixed)
         try:
             shards = [_made_up(entries, size, seed * self._plan.towers + k) for k in range(self._plan.towers)]
             tie_parts(entries, shards)
+        except (ValueError, InputError) as error:
+            return TrialOutcome(str(error))
+        return self.run_batches(entries, shards)
+
+    def run_batches(self, entries: Sequence[Input], shards: Sequence[Arrays]) -> TrialOutcome:
+        """Runs once on given data.
+
+        Args:
+          entries: the inputs.
+          shards: {input: array} of each tower.
+
+        Returns:
+          the outcome, with the message if the run failed.
+        """
+        feed = dict(self._fixed)
+        try:
             for tower, values in enumerate(shards):
                 for entry in entries:
                     tensor = entry.tensors[tower] if len(entry.tensors) > 1 else entry.tensors[0]
@@ -135,7 +151,7 @@ def assertions_of(graph: Graph, train_ops: Sequence[str]) -> list[list[str]]:
     return found
 
 
-def _made_up(entries: Sequence[Input], size: BatchSize, seed: int) -> dict[str, np.ndarray]:
+def _made_up(entries: Sequence[Input], size: BatchSize, seed: int) -> Arrays:
     """Returns {input: made-up values} of one tower."""
     rng = np.random.RandomState(seed)
     values = {entry.name: made_up_values(entry, size, rng) for entry in entries if not entry.sparse}

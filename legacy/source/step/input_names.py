@@ -100,7 +100,7 @@ def _input_name(entry: Input) -> str:
         return word
     rank = len(example_sizes(entry)) + (0 if entry.is_copied else 1)
     if entry.dtype.startswith("int"):
-        return "ids" if rank != 1 else "lengths" if entry.low else "labels"  # lengths are above zero
+        return "ids" if rank != 1 else "lengths" if entry.low > 0 else "labels"  # lengths are above zero
     return "images" if rank == 4 else "features" if rank == 2 else "data"
 
 

@@ -52,6 +52,7 @@ class Plan:
       unsafe: {node: op type} of ops that run Python, touch files or reach the network.
       about: {topic: text} for people, among them the named fields of a `Workload`.
       notes: sentences for people about what is unusual, such as a tower that reads another's loss.
+      own_batches: number of batches of the program's own data that the lift keeps, since made-up ones do not run.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Plan:
     unsafe: Dict[str, str] = dataclasses.field(default_factory=dict)
     about: Dict[str, Any] = dataclasses.field(default_factory=dict)
     notes: List[str] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
+    own_batches: int = dataclasses.field(default=0, metadata={OMIT_EMPTY: True})
 
     @property
     def per_replica_batch(self) -> int:

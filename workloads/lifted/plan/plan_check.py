@@ -58,6 +58,8 @@ class _Checks:
             yield f"towers is {plan.towers}, expected 1 to {MOST_TOWERS}"
         if plan.batch is not None and not 1 <= plan.batch <= MOST_EXAMPLES:
             yield f"batch is {plan.batch}, expected 1 to {MOST_EXAMPLES}"
+        if not 0 <= plan.own_batches <= MOST_EXAMPLES:
+            yield f"own_batches is {plan.own_batches}, expected 0 to {MOST_EXAMPLES}"
         if not plan.phases:
             yield "it has no train op"
         for entry in plan.inputs + plan.common:
@@ -77,7 +79,7 @@ class _Checks:
         where = f"input {entry.name!r}"
         yield from _choice(where, entry.kind, KINDS)
         yield from _type_problems(where, entry.dtype, entry.shape or ())
-        if not 0 <= entry.limit < 1 << 63 or not 0 <= entry.low < 1 << 31:
+        if not 0 <= entry.limit < 1 << 63 or not -(1 << 31) <= entry.low < 1 << 31:
             yield f"{where} has the limits {entry.low} and {entry.limit}"
         if any(size is not None and not 0 <= size < 1 << 20 for size in entry.example) or len(entry.example) > 8:
             yield f"{where} has the example {entry.example}"

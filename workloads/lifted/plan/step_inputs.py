@@ -28,7 +28,7 @@ class Input:
       origin: the tensor of the whole graph that it is, or is made from.
       example: shape of one replica's made-up values, with None for its number of examples, where the graph leaves
         dimensions open that must fit each other or its variables; empty if any sizes fit.
-      low: the least that made-up integers may be.
+      low: the least that made-up integers may be; negative where the program's own data are, as -1 for no label.
       sparse: "NAME/indices", "NAME/values" or "NAME/shape" of a part of the sparse tensor NAME; empty if it is dense.
       value: of a "setting", the text of its value in every step; empty if the lift was given none.
     """
