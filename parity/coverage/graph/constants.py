@@ -226,6 +226,26 @@ def _changed(value: np.ndarray, factor: float) -> list[np.ndarray]:
     return [np.asarray(1 - (1 - wide) * factor if kept else wide * factor, value.dtype)]
 
 
+def opposite_change(constant: GraphConstant, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Returns {tensor name: value} of a change by as much in the other direction.
+
+    A schedule may round down what a constant is a term of, `floor(log(1 + epochs))`: at whole epochs, only a smaller
+    constant shows.
+
+    Args:
+      constant: the constant.
+      values: {tensor name: changed value}.
+
+    Returns:
+      The change; {} for whole numbers, which have a mutant of each direction, for epsilons, and for infinity.
+    """
+    is_number = constant.value.dtype.kind not in "iu" and np.isfinite(constant.value).all()
+    if not is_number or np.all(np.abs(constant.value) < EPSILON):
+        return {}
+    own = np.asarray(constant.value, np.float64)
+    return {name: np.asarray(2 * own - value, constant.value.dtype) for name, value in values.items()}
+
+
 def _words(value: np.ndarray) -> str:
     first = value.ravel()[0]
     return f"{first:.6g}" if value.size == 1 else f"{first:.6g}, ... {list(value.shape)}"

@@ -12,7 +12,7 @@ import tensorflow as tf
 from legacy.towers.graph_program import GraphProgram
 from parity.comparison import stages
 from parity.comparison.floats import length
-from parity.coverage.graph.constants import ConstantIndex, GraphConstant
+from parity.coverage.graph.constants import ConstantIndex, GraphConstant, opposite_change
 from parity.coverage.graph.outside_constants import OUTSIDE
 from parity.coverage.mutant import Choice, Effect, Mutant
 from parity.coverage.observed_step import ObservedStep
@@ -81,13 +81,13 @@ class MutatedTowers:
 
     def _mutants_of(self, constant: GraphConstant) -> Iterator[Mutant]:
         for change, values in self.index.changed_values(constant):
-            key = len(self._refused)
+            key, opposite = len(self._refused), opposite_change(constant, values)
             self._refused[key] = ""
             yield Mutant(
                 Choice.CONSTANT,
                 f"constant {constant.name.removesuffix(OUTSIDE)}",
                 change,
-                functools.partial(self._effects, values, key),
+                functools.partial(self._effects, values, opposite, key),
                 lambda: HINT,
                 functools.partial(self._why_harmless, values, key),
             )
@@ -95,15 +95,19 @@ class MutatedTowers:
     def _why_harmless(self, values: Mapping[str, np.ndarray], key: int) -> str:
         return self._refused[key] or why_guard(next(iter(values))) or self.index.why_hidden(values)
 
-    def _effects(self, values: Mapping[str, np.ndarray], key: int, step: ObservedStep) -> Iterator[Effect]:
+    def _effects(
+        self, values: Mapping[str, np.ndarray], opposite: Mapping[str, np.ndarray], key: int, step: ObservedStep
+    ) -> Iterator[Effect]:
+        """Yields what a changed constant changes in a step; in a visit, also what the opposite change does."""
         right = self._unchanged(step)
-        try:
-            wrong = self._step(step, values)
-        except (InputError, tf.errors.OpError, ValueError) as error:
-            self._refused[key] = f"no step runs with another one: {' '.join(str(error).split())[:80]}"
-            return
-        for (stage, name, a), (_, _, b) in zip(stages.tensors(right), stages.tensors(wrong)):
-            yield Effect(stage, name, a, b)
+        for changed in (values, opposite) if step.visit is not None and opposite else (values,):
+            try:
+                wrong = self._step(step, changed)
+            except (InputError, tf.errors.OpError, ValueError) as error:
+                self._refused[key] = f"no step runs with another one: {' '.join(str(error).split())[:80]}"
+                return
+            for (stage, name, a), (_, _, b) in zip(stages.tensors(right), stages.tensors(wrong)):
+                yield Effect(stage, name, a, b)
 
     def _unchanged(self, step: ObservedStep) -> StepRecord:
         """The step without a change; of the last step that was asked for it is known."""

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.towers.graph_program import GraphProgram
-from parity.coverage.graph.constants import ConstantIndex, GraphConstant, _changing
+from parity.coverage.graph.constants import ConstantIndex, GraphConstant, _changing, opposite_change
 from tests.legacy.saved.graphs import graph_of
 
 v1 = tf.compat.v1
@@ -126,6 +126,17 @@ def test_each_kind_of_constant_is_changed(index, value, expected):
     changes = list(index.changed_values(constant))
     assert [words for words, _ in changes] == expected
     assert all(set(values) == {"low:0", "high:0"} for _, values in changes)
+
+
+@pytest.mark.parametrize(
+    "value, changed, expected",
+    [(1.0, 1.01, 0.99), (0.75, 0.7475, 0.7525), (0.0, 0.01, None), (1e-8, 1e-7, None), (np.inf, np.inf, None)],
+)
+def test_the_opposite_of_a_change(value, changed, expected):
+    constant = GraphConstant("c", ("c",), np.float32(value), False)
+    found = opposite_change(constant, {"c:0": np.float32(changed)})
+    assert found == ({} if expected is None else {"c:0": np.float32(expected)})
+    assert opposite_change(GraphConstant("n", ("n",), np.int64(6), False), {"n:0": np.int64(7)}) == {}
 
 
 class Waiting(TwoTowers):

@@ -8,6 +8,8 @@ import pytest
 
 from parity.causes.basics.injection import in_workload
 from parity.comparison import stages
+from parity.comparison.tour import Visit
+from parity.coverage.graph.constants import opposite_change
 from parity.coverage.graph.mutants import MutatedTowers, why_guard
 from parity.coverage.measuring import detector
 from parity.coverage.mutant import Effect
@@ -43,7 +45,7 @@ def towers():
 
 
 def test_no_change_is_not_seen(towers, steps):
-    pairs = list(towers._effects({}, 0, steps[1]))
+    pairs = list(towers._effects({}, {}, 0, steps[1]))
     assert pairs and not any(detector.detects_any_bit(effect) for effect in pairs)
 
 
@@ -59,6 +61,19 @@ def test_steps_with_different_changes_are_given_the_same_tensors(steps, monkeypa
         assert len(given) == 4 and len({frozenset(values) for values in given}) == 1  # one step without a change
         assert all(np.array_equal(given[0][name], towers._own[name]) for name in given[0])
         assert all(any(np.any(given[0][name] != values[name]) for name in values) for values in given[1:])
+
+
+def test_the_opposite_change_is_tried_in_visits_too(towers, steps):
+    [constant] = [found for found in towers.index.constants() if found.name.endswith("Momentum/momentum")]
+    [(_, values)] = towers.index.changed_values(constant)
+    visited = dataclasses.replace(steps[1], visit=Visit("another state", steps[1].before))
+    unseen = dict.fromkeys(values, constant.value)
+
+    def is_seen(step, opposite):
+        return any(detector.detects_any_bit(effect) for effect in towers._effects(unseen, opposite, 0, step))
+
+    opposite = opposite_change(constant, values)
+    assert is_seen(visited, opposite) and not is_seen(steps[1], opposite) and not is_seen(visited, {})
 
 
 def test_changed_constants_are_seen(towers, steps):
