@@ -9,6 +9,7 @@ import numpy as np
 
 from legacy.rerun.recorded_source import RecordedSource
 from legacy.rerun.recording import RecordedSteps
+from legacy.saved.runs.recording_folder import recording_beside
 from workloads.data.opening import open_data
 from workloads.job import Job
 from workloads.lifted.plan.settings import fed_learning_rates, keep_settings, scalar_inputs
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from workloads.sources import Source
 
 
-#: The file that makes a folder a recording; the most steps and bytes that are read.
-RECORDING, MOST_STEPS, MOST_BYTES = "recording.json", 8, 32 << 20
+#: The most steps and bytes that are read.
+MOST_STEPS, MOST_BYTES = 8, 32 << 20
 
 
 class DataOfProgram:
@@ -91,12 +92,6 @@ class DataOfProgram:
             found.append("made-up batches do not run in this graph: the lift keeps batches of the program's own data")
         taken = [f"{name}={text}" for name, text in self.settings.items() if name not in self._given]
         return found + ([f"settings of the recording: {', '.join(taken)}"] if taken else [])
-
-
-def recording_beside(path: str) -> str | None:
-    """Returns the folder of a graph file if it is a recording, as `legacy.recorder` writes the graph into it."""
-    folder = os.path.dirname(path) or "."
-    return folder if os.path.isfile(os.path.join(folder, RECORDING)) else None
 
 
 def read_examples(found: Analysis, data: str, settings: Mapping[str, str]) -> tuple[list[Arrays], dict[str, str]]:

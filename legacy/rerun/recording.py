@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import io
-import json
 import os
-from typing import TYPE_CHECKING, Any, Dict, FrozenSet, List, Optional, Tuple
+from typing import TYPE_CHECKING, Dict, FrozenSet, List, Optional, Tuple
 
 import numpy as np
 
+from legacy.saved.runs.recording_folder import STEPS, read_about
 from workloads.lifted import checkpoint
 from workloads.support.errors import InputError, require
 from workloads.support.files.array_archive import ArrayArchive
-from workloads.support.files.input_files import read_bytes, require_regular
+from workloads.support.files.input_files import require_regular
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,10 +21,8 @@ if TYPE_CHECKING:
     from workloads.lifted.plan import Noise, Plan
     from workloads.program import Arrays
 
-#: Version of the recording's files.
-FORMAT = 1
-#: Most bytes of recording.json; and of one step's arrays: `MOST_BYTES` plus `MOST_TENSORS` times the variables' size.
-MOST_ABOUT, MOST_BYTES, MOST_TENSORS = 64 << 20, 256 << 20, 64
+#: Most bytes of one step's arrays: `MOST_BYTES` plus `MOST_TENSORS` times the variables' size.
+MOST_BYTES, MOST_TENSORS = 256 << 20, 64
 #: Number of steps, from the start, that are searched for an input that one train op uses and another does not.
 MOST_TRAIN_OPS = 8
 
@@ -47,7 +45,7 @@ class RecordedSteps:
     def __init__(self, folder: str, plan: Plan) -> None:
         self._folder = folder
         self._subject = f"--recording: {folder!r} is not a recording, or is damaged"
-        self.about = self._read_about()
+        self.about = read_about(folder, self._subject)
         self.numbers = _steps_in_turn(self.about["steps"], [phase.train_op for phase in plan.phases])
         ran = "step 0 ran {}, this lift's train op is {}".format(
             ", ".join(self.about["steps"][0]), plan.phases[0].train_op
@@ -56,29 +54,11 @@ class RecordedSteps:
         # A step is about as large as the variables that it holds, its inputs and its gradients on the way to them.
         variables = self.initial()
         self._most_bytes = MOST_BYTES + MOST_TENSORS * sum(array.nbytes for array in variables.values())
-        packed = os.path.join(folder, "steps.zip")
+        packed = os.path.join(folder, STEPS)
         require_regular(packed, self._subject)
         self._archive = ArrayArchive(packed, self._subject, self._most_bytes * max(1, len(self)))
         self._latest: Optional[Tuple[int, Arrays]] = None  # step and arrays
         self._names: Dict[int, FrozenSet[str]] = {}  # of the arrays of each step that was read
-
-    def _read_about(self) -> Dict[str, Any]:
-        """Returns the content of recording.json: the format, versions, and the names of the nodes of each step."""
-        path = os.path.join(self._folder, "recording.json")
-        try:
-            about = json.loads(read_bytes(path, self._subject, MOST_ABOUT).decode("utf-8"))
-        except (UnicodeDecodeError, ValueError, RecursionError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"{self._subject}: recording.json: {error}") from error
-        expected = "recording.json must hold the format, the versions, and the names of the nodes of each step"
-        require(isinstance(about, dict), "--recording", self._folder, expected)
-        require(about.get("format") == FORMAT, "--recording", self._folder, f"expected format {FORMAT}")
-        steps = about.get("steps")
-        lists = isinstance(steps, list) and all(isinstance(targets, list) for targets in steps)
-        texts = lists and all(isinstance(name, str) for targets in steps for name in targets)
-        require(texts and steps, "--recording", self._folder, expected)
-        return dict(about, tensorflow=str(about.get("tensorflow")), python=str(about.get("python")))
 
     def __len__(self) -> int:
         return len(self.numbers)

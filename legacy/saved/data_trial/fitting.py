@@ -55,7 +55,7 @@ def fit_made_up_data(plan: Plan, context: Context, start: Mapping[str, np.ndarra
     """
     entries = plan.inputs + plan.common
     tells = any(phase.losses or any(phase.gradients) for phase in plan.phases)
-    if not tells or not any(_is_open(entry) for entry in entries):
+    if not tells or not (own or any(_is_open(entry) for entry in entries)):
         return
     try:
         search = _Search(plan, context, start, own)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
@@ -12,13 +10,10 @@ from legacy.saved.graph.assignments import variable_of
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.graph.trained import trained_variables
 from legacy.saved.runs.beside import assigns_from_itself, never_run
+from legacy.saved.runs.recording_folder import read_about, recording_beside
 from legacy.saved.runs.train_ops import TrainOpError, choose_train_ops, training_updates
 from workloads.lifted.graph import Graph
 from workloads.support.errors import InputError
-from workloads.support.files.input_files import read_bytes
-
-#: The file of a recording that names what each run fetched, and the most bytes of it.
-ABOUT, MOST_BYTES = "recording.json", 64 << 20
 
 
 class Ran(NamedTuple):
@@ -53,7 +48,11 @@ def ran_in_recording(saved: SavedGraph, feed: Mapping[str, str] | None = None) -
       The runs; empty without a recording of this graph, or if its few runs leave out variables that other train ops
       change, as where a program trains a critic alone at first. Further train ops of the same variables do not matter.
     """
-    runs = _fetched(os.path.join(os.path.dirname(saved.path), ABOUT))
+    folder = recording_beside(saved.path)
+    try:
+        runs = read_about(folder, folder)["steps"] if folder else []
+    except InputError:
+        return Ran()
     if not runs or any(name not in saved.graph.nodes for run in runs for name in run):
         return Ran()
     graph, _ = folding.fold_settings(saved.graph, feed or {})
@@ -71,17 +70,6 @@ def ran_in_recording(saved: SavedGraph, feed: Mapping[str, str] | None = None) -
     except TrainOpError:
         pass
     return Ran(period, beside)
-
-
-def _fetched(path: str) -> list[list[str]]:
-    """Returns the names of the nodes that each recorded run fetched; empty if the file is no such recording."""
-    if not os.path.isfile(path):
-        return []
-    try:
-        steps = json.loads(read_bytes(path, path, MOST_BYTES).decode("utf-8"))["steps"]
-        return [[str(name) for name in step] for step in steps if isinstance(step, list)]
-    except (InputError, ValueError, KeyError, TypeError, RecursionError):
-        return []
 
 
 def _train_ops(graph: Graph, runs: Sequence[Sequence[str]], trainable: Collection[str]) -> list[list[str]]:

@@ -9,11 +9,12 @@ import numpy as np
 
 from legacy.saved.graph import folding
 from legacy.saved.graph.graph_file import SavedGraph
+from legacy.saved.runs.recording_folder import STEPS
 from workloads.support.errors import InputError
 from workloads.support.files.array_archive import ArrayArchive
 
-#: The file of a recording with the arrays of each run; the most runs of it that are read, and bytes of each.
-STEPS, MOST_READ, MOST_BYTES = "steps.zip", 3, 1 << 30
+#: The most runs of a recording that are read, and bytes of each.
+MOST_READ, MOST_BYTES = 3, 1 << 30
 
 
 def recorded_switches(saved: SavedGraph) -> dict[str, str]:
