@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -11,7 +11,7 @@ from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.graph.importing import import_graph
 from workloads.lifted.pieces.cutter import Cutter
 from workloads.lifted.pieces.piece import Feed, Piece, VariableVersion
-from workloads.lifted.plan import Effect
+from workloads.lifted.plan import Effect, Phase
 from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
@@ -27,39 +27,57 @@ class Decays:
     Args:
       cutter: cuts functions out of the graph.
       given: names of tensors that are made in the towers.
+      addend: function from an update to the constant that it adds to its variable; None for others.
     """
 
-    def __init__(self, cutter: Cutter, given: Iterable[str]) -> None:
-        self._cutter, self._given = cutter, [parse_tensor_name(name) for name in given]
+    def __init__(self, cutter: Cutter, given: Iterable[str], addend: Callable[[Effect], float | None]) -> None:
+        self._cutter, self._given, self._addend = cutter, [parse_tensor_name(name) for name in given], addend
         self._known: dict[tuple[object, ...], str] = {}
         self._texts: dict[str, str] = {}
 
-    def text(self, effect: Effect) -> str:
-        """Returns the decay of an update, such as "0.99" or "0.1 at step 0, later 0.999"; "-" if it has none."""
+    def text(self, phase: Phase, effect: Effect) -> str:
+        """Returns the decay of an update in words.
+
+        Args:
+          phase: a train op's run.
+          effect: an update of it.
+
+        Returns:
+          Such as "0.99", or "0.1 at step 0, later 0.999"; "-" if it has none. A counter that the run has raised before
+          the update reads it counts as raised.
+        """
         if not effect.op.startswith("Assign") or len(effect.values) != 1 or effect.condition is not None:
             return "-"
         if effect.node not in self._texts:
-            self._texts[effect.node] = self._found(effect)
+            self._texts[effect.node] = self._found(phase, effect)
         return self._texts[effect.node]
 
-    def _found(self, effect: Effect) -> str:
+    def _found(self, phase: Phase, effect: Effect) -> str:
         """Returns the decay of an assignment of one value."""
-        piece = self._cutter.piece([effect.values[0]], self._given)
+        piece = self._cutter.piece([effect.values[0]], self._given, phase.versions)
         nodes = [(node.op, node.attr["value"].SerializeToString()) for node in piece.graph_def.node]
         roles = [(feed.kind, feed.kind == "read" and _variable(feed) == effect.writes[0]) for feed in piece.feeds]
-        key = (effect.op, *nodes, *roles)
+        raised = [self._raised(phase, feed) for feed in piece.feeds]
+        key = (effect.op, *nodes, *roles, *raised)
         if key not in self._known:
-            self._known[key] = _decay_text(effect, piece)
+            self._known[key] = _decay_text(effect, piece, raised)
         return self._known[key]
+
+    def _raised(self, phase: Phase, feed: Feed) -> float:
+        """The amount by which a run has raised a counter before it is read; 0 for what is no counter."""
+        if not isinstance(feed.key, VariableVersion):
+            return 0.0
+        changes = [effect for effect in phase.effects if feed.key.variable in effect.writes]
+        return sum(self._addend(effect) or 0.0 for effect in changes[: feed.key.version])
 
 
 def _variable(feed: Feed) -> str:
     return feed.key.variable if isinstance(feed.key, VariableVersion) else ""
 
 
-def _decay_text(effect: Effect, piece: Piece) -> str:
+def _decay_text(effect: Effect, piece: Piece, raised: Sequence[float]) -> str:
     try:
-        early, late = (_decay(effect, piece, step) for step in (EARLY, LATE))
+        early, late = (_decay(effect, piece, [step + by for by in raised]) for step in (EARLY, LATE))
     except (tf.errors.OpError, ValueError, TypeError, InputError):
         return "-"
     if early is None or late is None:
@@ -67,18 +85,21 @@ def _decay_text(effect: Effect, piece: Piece) -> str:
     return f"{late:g}" if abs(early - late) < TOLERANCE else f"{early:g} at step {EARLY}, later {late:g}"
 
 
-def _decay(effect: Effect, piece: Piece, step: int) -> float | None:
-    """The change of an update's result when the old value changes from 0 to 1; None if that is no decay."""
+def _decay(effect: Effect, piece: Piece, counts: Sequence[float]) -> float | None:
+    """The change of an update's result when the old value changes from 0 to 1; None if that is no decay.
+
+    `counts` has the value of each feed if that is a counter.
+    """
     results = []
     with tf.Graph().as_default(), v1.Session(config=v1.ConfigProto(device_count={"CPU": 1})) as session:
         (tensor,) = import_graph(piece.graph_def, fetches=piece.fetches, subject="graph file")
         for old in (0.0, 1.0):
             feeds = {}
-            for feed in piece.feeds:
+            for feed, count in zip(piece.feeds, counts):
                 holder = session.graph.get_tensor_by_name(feed.placeholder + ":0")
                 own = _variable(feed) == effect.writes[0]
-                counts = feed.kind == "read" and not own and feed.shape == ()
-                value = old if own else step if counts else 0
+                is_counter = feed.kind == "read" and not own and feed.shape == ()
+                value = old if own else count if is_counter else 0
                 sizes = [size or 1 for size in feed.shape or ()]
                 limit = np.iinfo(holder.dtype.as_numpy_dtype).max if holder.dtype.is_integer else value
                 feeds[holder] = np.full(sizes, min(value, limit)).astype(holder.dtype.as_numpy_dtype)

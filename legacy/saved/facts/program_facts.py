@@ -82,7 +82,7 @@ class _ProgramFacts:
         self._origins = found.cut.origins
         self._analysed = AnalysedStep(found)
         crossings = {name for phase in self._plan.phases for row in phase.crossings for name in row if name}
-        self._decays = Decays(self._analysed.cutter, sorted(crossings))
+        self._decays = Decays(self._analysed.cutter, sorted(crossings), self._analysed.addend)
         self._whole, self._trained = saved.graph, found.trained
         self._writes = WholeGraph(saved, found).writes
         self._changed = {name for phase in self._plan.phases for effect in phase.effects for name in effect.writes}
@@ -264,7 +264,9 @@ class _ProgramFacts:
         chosen = [v for v in self._plan.variables if v.role == role and v.name not in others]
         weight_of = {variable.name: variable.of for variable in chosen}
         return [
-            VariableUpdate(name, weight_of[name], tuple(sources.towers(effect)), self._decays.text(effect), effect.op)
+            VariableUpdate(
+                name, weight_of[name], tuple(sources.towers(effect)), self._decays.text(phase, effect), effect.op
+            )
             for phase, sources in zip(self._analysed.phases, self._update_sources)
             for effect in phase.effects
             for name in effect.writes

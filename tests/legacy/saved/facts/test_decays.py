@@ -63,3 +63,19 @@ def test_a_step_counter_of_a_graph_of_tensorflow_0_counts_too():
     """Up to version 21 of the format, a placeholder that stands for a scalar has no known rank."""
     apply = lambda w, step, m, x: v1.train.ExponentialMovingAverage(0.75, step).apply([w])  # noqa: E731
     assert decays(apply, producer=21)["w/ExponentialMovingAverage"] == "0.1 at step 0, later 0.75"
+
+
+def test_a_counter_that_is_read_after_it_rose_counts_as_raised():
+    """(1 + n) / (10 + n) behind the update that raises n: the first step has n = 1."""
+
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        step = v1.train.get_or_create_global_step()
+        x = v1.placeholder(tf.float32, [4, 2], "x")
+        update = v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(x * w), step)
+        with tf.control_dependencies([update]):
+            tf.group(v1.train.ExponentialMovingAverage(0.75, step).apply([w]), name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    facts = program_facts(graph, analyse_graph(graph, "small", ["train"]))
+    assert [row["decay"] for row in facts["moving averages"]] == ["0.181818 at step 0, later 0.75"]
