@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.division import tensor_matching
+from legacy.saved.analysis.loss_terms import without_zero
+from legacy.saved.analysis.losses import differentiated
 from legacy.saved.graph import loops, op_types
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.pieces.noise import TWINS
@@ -68,12 +70,35 @@ def match_with_first(
     corresponding = []
     entering = set(cuts[0]) | set(cuts[tower])
     equal = tensor_matching.EqualTensors(context.graph, entering)
+    differences = []
     for phase in phases:
         rows = [row for row in phase.divided.crossings.values() if 0 in row and tower in row]
         corresponding += [(row[0], row[tower]) for row in rows]
         if phase.losses:
-            corresponding += _matching_losses(context.graph, phase.losses[0], phase.losses[tower], equal)
-    return tensor_matching.match_tensors(context.graph, corresponding, entering, context.random)
+            losses = (phase.losses[0], phase.losses[tower])
+            whole = _whole_loss(context, phase, *losses)
+            pairs = _matching_losses(context.graph, *losses, equal)
+            if whole is not None:
+                pairs = pairs[1:] or pairs
+                text = tensor_matching.difference(context.graph, losses[0].node, whole)
+                differences.append(f"{text}, which contains what another tower computes")
+            corresponding += pairs
+    match = tensor_matching.match_tensors(context.graph, corresponding, entering, context.random)
+    match.differences[:0] = differences
+    return match
+
+
+def _whole_loss(context: Context, phase: PhaseParts, first: TensorId, other: TensorId) -> str | None:
+    """Returns the loss of another tower than the first where what the analysis has for it is only its own term.
+
+    A sum with terms of several towers belongs to none of them; the first tower's loss has no such term.
+    """
+    graph, towers = context.graph, context.towers
+    targets = differentiated(graph, phase.members)
+    if first.node not in {without_zero(graph, TensorId(target, 0)).node for target in targets}:
+        return None
+    shared = [target for target in targets if towers.is_shared(target)]
+    return next((target for target in shared if other.node in graph.ancestors([target], controls=False)), None)
 
 
 def _matching_losses(

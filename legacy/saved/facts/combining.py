@@ -6,6 +6,7 @@ import collections
 from collections.abc import Iterator
 
 from legacy.saved.analysis import updates_by_hand
+from legacy.saved.analysis.losses import differentiations
 from legacy.saved.facts.analysed_step import AnalysedStep
 from legacy.saved.facts.clipping import CLIPPING_SCOPES
 from legacy.saved.graph import op_types
@@ -82,9 +83,17 @@ def _combining_text(analysed: AnalysedStep, phase: Phase, combine: Combine) -> s
         return f"{combine.kind}, scaled by {combine.scale:g}" + (f": {meaning}" if meaning else "")
     towers = analysed.plan.towers
     if towers == 1 and combine.kind != "kept as written":
-        return f"one tower alone; in a port of several replicas: {combine.kind}"
+        losses = _losses_of(analysed, combine)
+        of_losses = f", the gradients of {losses} losses" if losses > 1 else ""
+        return f"one tower alone{of_losses}; in a port of several replicas: {combine.kind}"
     is_mean = combine.kind == "sum" and towers > 1 and abs(phase.loss_scale * towers - 1) < SCALE_TOLERANCE
     return combine.kind + (" of losses that are divided by the towers: a mean" if is_mean else "")
+
+
+def _losses_of(analysed: AnalysedStep, combine: Combine) -> int:
+    """The number of losses whose gradients, each from a gradient graph of its own, are in a combined gradient."""
+    before = analysed.graph.ancestors([parse_tensor_name(combine.tensor).node], controls=False)
+    return sum(len(targets) for targets in differentiations(analysed.graph, before).values())
 
 
 def _mean_of_parts(combine: Combine) -> str:

@@ -30,9 +30,9 @@ from legacy.saved.facts.whole_facts import device_rows
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.runs import train_ops
-from legacy.saved.tower_search.inputs import constant_part, split_dimension
+from legacy.saved.tower_search.inputs import constant_part, part_of_each_slice, split_dimension
 from workloads.lifted.graph import parse_tensor_name
-from workloads.lifted.plan import Variable
+from workloads.lifted.plan import Input, Variable
 from workloads.lifted.replication import replica_counts
 from workloads.lifted.tensors.gradient_names import GRADIENTS
 from workloads.support.wording import listed
@@ -164,6 +164,8 @@ class _ProgramFacts:
         rows = [[parse_tensor_name(name) for name in entry.tensors] for entry in self._plan.inputs]
         imported = self._analysed.context.imported
         parts = {part for part in (constant_part(self._graph, imported, row) for row in rows) if part}
+        whole = {tensor for row in rows for tensor in row}
+        parts = parts or {part for part in (part_of_each_slice(self._graph, imported, one) for one in whole) if part}
         return f"any; the old graph's slices take {parts.pop()}" if len(parts) == 1 else "any"
 
     def _divided_behind_the_first(self) -> str | None:
@@ -183,12 +185,17 @@ class _ProgramFacts:
                 "name": entry.name,
                 "dtype": entry.dtype,
                 "shape": "unknown" if entry.shape is None else str(entry.shape),
-                "kind": entry.kind,
+                "kind": self._kind(entry),
                 "enters by": self._source(parse_tensor_name(entry.tensors[0])[0], entry.origin),
                 "tensors": ", ".join(dict.fromkeys(entry.tensors)),
             }
             for entry in self._plan.inputs + self._plan.common
         ]
+
+    def _kind(self, entry: Input) -> str:
+        """The kind of an input in a word; a part of each tower that has not as many rows as examples is its own."""
+        is_own = self._plan.towers > 1 and len(set(entry.tensors)) == self._plan.towers
+        return "each tower's own" if entry.kind == "whole" and is_own else entry.kind
 
     def _source(self, name: str, origin: str) -> str:
         """The source of an input: "QueueDequeueV2 queue:0", or for what is computed from one, "Split of images:0"."""

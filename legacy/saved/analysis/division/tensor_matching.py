@@ -126,7 +126,7 @@ def _match_nodes(
     """Compares the nodes of two tensors, adding to `result`; returns their corresponding inputs."""
     (node, output), (other_node, other_output) = first, other
     if output != other_output or not _is_same_op(graph, node, other_node):
-        result.differences.append(f"{_describe(graph, node, other_node)} against {_describe(graph, other_node, node)}")
+        result.differences.append(difference(graph, node, other_node))
         return []
     if node in random:
         result.random.setdefault(node, other_node)
@@ -143,6 +143,20 @@ def _is_same_op(graph: Graph, first: str, other: str) -> bool:
         return False
     names = (set(one.attr) | set(two.attr)) - set(PLACEMENT)
     return all(name in one.attr and name in two.attr and one.attr[name] == two.attr[name] for name in names)
+
+
+def difference(graph: Graph, first: str, other: str) -> str:
+    """Describes the difference of two corresponding nodes.
+
+    Args:
+      graph: the subgraph that a step runs.
+      first: node of the first tower.
+      other: node of another one.
+
+    Returns:
+      The difference in words.
+    """
+    return f"{_describe(graph, first, other)} against {_describe(graph, other, first)}"
 
 
 def _describe(graph: Graph, name: str, other: str) -> str:

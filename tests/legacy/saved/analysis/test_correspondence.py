@@ -70,8 +70,11 @@ def test_random_ops_correspond_where_a_later_towers_loss_contains_the_first_ones
                 gradients.append(tf.gradients(tf.add_n(terms, name="loss"), [w])[0])
         tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=tf.add_n(gradients), name="train")
 
-    (noise,) = found(build).noise
+    result = found(build)
+    (noise,) = result.noise
     assert noise.nodes == ["tower_0/noise/RandomUniform", "tower_1/noise/RandomUniform"]
+    text = "tower_0/loss (AddN, N=2) against tower_1/loss (AddN, N=4), which contains what another tower computes"
+    assert result.differences[0] == f"tower 0 and tower 1: {text}"
 
 
 def test_noise_outside_of_the_towers_is_drawn_once_for_all():

@@ -40,7 +40,9 @@ def context_and_parts(lone):
 
 def twins(lone, losses=()):
     context, parts = context_and_parts(lone)
-    return phases._twins(context, types.SimpleNamespace(divided=parts, losses=[tensor(name) for name in losses]))
+    return phases._twins(
+        context, types.SimpleNamespace(divided=parts, losses=[tensor(name) for name in losses], members=set())
+    )
 
 
 def test_lone_crossings_that_are_computed_alike_are_twins():
@@ -56,7 +58,7 @@ def test_what_one_tower_alone_hands_on_is_matched_from_the_losses():
 def test_a_further_output_of_a_node_is_matched_with_the_node():
     context, parts = context_and_parts([])
     parts = parts._replace(crossings={(tensor("end"), 0): {1: TensorId("mean1", 1)}})
-    phase = types.SimpleNamespace(divided=parts, losses=[tensor("mean0"), tensor("mean1")])
+    phase = types.SimpleNamespace(divided=parts, losses=[tensor("mean0"), tensor("mean1")], members=set())
     assert phases._twins(context, phase) == {"mean1:1": "mean0:1"}
 
 

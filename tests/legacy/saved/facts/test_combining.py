@@ -5,6 +5,7 @@ import types
 import pytest
 
 from legacy.saved.facts.combining import _combining_text
+from tests.legacy.saved.graphs import graph_of
 from workloads.lifted.plan import Combine
 
 
@@ -23,5 +24,5 @@ from workloads.lifted.plan import Combine
 def test_one_towers_gradients_are_not_said_to_be_combined(towers, kind, scale, loss_scale, text):
     combine = Combine("w", kind, "sum:0", scale, [[f"g{tower}:0"] for tower in range(towers)])
     phase = types.SimpleNamespace(effects=[], loss_scale=loss_scale, shared_loss=False)
-    analysed = types.SimpleNamespace(plan=types.SimpleNamespace(towers=towers))
+    analysed = types.SimpleNamespace(plan=types.SimpleNamespace(towers=towers), graph=graph_of("sum = AddN()"))
     assert _combining_text(analysed, phase, combine) == text

@@ -46,6 +46,57 @@ def test_examples_that_are_constants_are_no_batch_of_any_size(made_at_once, batc
     assert by_topic(program_facts(graph, analyse_graph(graph, "small"))["towers"])["batch of one"] == batch
 
 
+def one_tower_of_two(x, parts, labels):
+    """The sections of two losses that one tower differentiates, of the two parts of x and of labels."""
+
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        batch, targets = v1.placeholder(tf.float32, x, "x"), v1.placeholder(tf.float32, labels, "y")
+        one, other = (tf.reduce_mean(tf.square(part * w)) * tf.reduce_sum(targets) for part in parts(batch))
+        losses = [one, one * other]  # what uses another's results is no tower
+        gradients = [tf.gradients(loss, [w])[0] for loss in losses]
+        tf.raw_ops.ApplyGradientDescent(var=w.op.outputs[0], alpha=0.5, delta=tf.add_n(gradients), name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    return program_facts(graph, analyse_graph(graph, "small", ["train"]))
+
+
+@pytest.mark.parametrize(
+    "parts, batch",
+    [
+        (lambda x: (x[:3], x[3:6]), "any; the old graph's slices take 3"),
+        (lambda x: (x[:3], x[3:5]), "any"),  # parts of two sizes
+        (lambda x: (x[:3], x[2:5]), "any"),  # the parts overlap
+    ],
+)
+def test_slices_of_equal_length_one_behind_the_other_tell_the_batch_of_one_tower_too(parts, batch):
+    towers = by_topic(one_tower_of_two([None, 2], parts, [None])["towers"])
+    assert towers["number"] == "1" and towers["batch of one"] == batch
+
+
+def test_several_losses_of_one_tower_are_named_beside_their_gradients():
+    (row,) = one_tower_of_two([None, 2], lambda x: (x[:3], x[3:6]), [None])["combining"]
+    assert row["are"] == "one tower alone, the gradients of 2 losses; in a port of several replicas: sum"
+
+
+def test_a_part_of_each_tower_with_other_rows_than_examples_is_its_own():
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        gradients = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                x, other = v1.placeholder(tf.float32, [3, 2], "x"), v1.placeholder(tf.float32, [3], "other")
+                steps = v1.placeholder(tf.float32, [12], "steps")
+                loss = tf.reduce_sum(tf.square(x * w)) * tf.reduce_sum(other) * tf.reduce_sum(steps)
+                gradients.append(tf.gradients(loss, [w])[0])
+        tf.raw_ops.ApplyGradientDescent(var=w.op.outputs[0], alpha=0.5, delta=tf.add_n(gradients), name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    rows = program_facts(graph, analyse_graph(graph, "small", ["train"]))["inputs"]
+    kinds = {row["name"]: row["kind"] for row in rows}
+    assert kinds == {"tower_0/x": "batch", "tower_0/other": "batch", "tower_0/steps": "each tower's own"}
+
+
 def test_inputs_and_random_numbers(sections):
     (row,) = sections["inputs"]
     assert row["name"] == "x0" and row["shape"] == "[4, 2]" and row["enters by"] == "Placeholder x0:0"
