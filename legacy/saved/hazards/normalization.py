@@ -53,3 +53,37 @@ def _normalization(whole: WholeGraph, name: str) -> tuple[str, set[str]]:
 def _variable(whole: WholeGraph, tensor: TensorId) -> str:
     """The variable whose value a tensor is, "" for any other tensor."""
     return variable_read(whole.graph, tensor.node, READS_IN_BRANCHES)
+
+
+def stopped_moments(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds layers that normalize by a variance of their own batch whose gradient is stopped; one hazard for all.
+
+    The variance itself is computed from a mean behind stop_gradient, as `tf.nn.moments` does.
+    """
+    graph = whole.graph
+    stopped = {}
+    for name in [name for name in graph.nodes if name in whole.minimized and graph.type(name) in ("Rsqrt", "Sqrt")]:
+        total = graph.inputs(name)[0].node
+        for tensor in graph.inputs(total) if graph.type(total) in ("Add", "AddV2") else []:
+            variance = graph.origin(tensor).node
+            if graph.type(variance) == "StopGradient" and _is_variance_of_layer(whole, variance):
+                stopped[name] = variance
+    for name, variance in stopped.items():
+        yield Hazard(
+            "MOMENTS_NOT_DIFFERENTIATED",
+            name,
+            f"{counted(len(stopped), 'op normalizes', 'ops normalize')} by a variance of the batch whose gradient "
+            f"{variance} stops: weights before it are trained as if their scale did not change it",
+            "batch normalization differentiates its moments; for parity keep stop_gradient",
+        )
+        return
+
+
+def _is_variance_of_layer(whole: WholeGraph, name: str) -> bool:
+    """Whether a node hands on the mean of squares of what trained weights compute."""
+    graph = whole.graph
+    while graph.type(name) in ("StopGradient", "Identity", "Reshape", "Squeeze"):
+        name = graph.inputs(name)[0].node
+    squares = graph.inputs(name)[0].node if graph.type(name) == "Mean" else ""
+    is_square = graph.type(squares) in ("SquaredDifference", "Square") if squares else False
+    return is_square and bool(graph.ancestors([squares], controls=False) & whole.trainable)

@@ -23,20 +23,22 @@ from legacy.saved.hazards import (
     training,
     untrained,
 )
-from legacy.saved.hazards.data import batches, pairs, random_numbers, whole_numbers
+from legacy.saved.hazards.data import batches, iterators, outputs, pairs, random_numbers, times, whole_numbers
 from legacy.saved.hazards.losses import (
     broadcasts,
     differences,
+    likelihoods,
     logits,
     masks,
     penalties,
     penalty_signs,
     scales,
+    targets,
     terms,
     tower_losses,
 )
 from legacy.saved.hazards.losses.zero_penalties import zero_regularization
-from legacy.saved.hazards.updates import accumulators, gradients, states, unused, weights
+from legacy.saved.hazards.updates import accumulators, gradients, momenta, shared_layers, states, unused, weights
 
 #: Checks of the graph alone, in the order of the page.
 GRAPH_CHECKS = (
@@ -87,6 +89,13 @@ GRAPH_CHECKS = (
     unused.unused_clipping,
     unused.unused_gradient_penalty,
     unused.losses_of_other_towers,
+    normalization.stopped_moments,
+    likelihoods.minimized_likelihoods,
+    targets.differentiated_targets,
+    momenta.momentum_twice,
+    shared_layers.layers_that_share_weights,
+    iterators.same_examples,
+    outputs.outputs_in_another_order,
     inputs.switches_off_by_default,
     inputs.switched_off,
 )
@@ -103,6 +112,8 @@ ANALYSIS_CHECKS = (
     broadcasts.columns_against_vectors,
     training.unordered_changes,
     batches.dealt_rows,
+    batches.dropped_remainder,
+    times.split_along_time,
     logits.shares_over_examples,
     scales.scaled_losses,
     scales.clipped_while_scaled,

@@ -30,6 +30,61 @@ def dealt_rows(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
         yield from _of_parts(parts, list(dict.fromkeys(name for name, _ in sources)), sources[0][1])
 
 
+def dropped_remainder(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds open batches of which each tower takes a whole quotient of the rows, and the last one no more."""
+    for entry in found.plan.inputs if found.plan.towers > 1 else []:
+        names = [parse_tensor_name(tensor).node for tensor in entry.tensors]
+        if any(whole.graph.type(name) != "StridedSlice" for name in names if name in whole.graph.nodes):
+            continue
+        parts = [_multiples(whole, name) for name in names if name in whole.graph.nodes]
+        quotients = {quotient for quotient, _, _ in parts}
+        bounds = [(first, last) for _, first, last in parts]
+        if len(quotients) == 1 and "" not in quotients and bounds == [(n, n + 1) for n in range(found.plan.towers)]:
+            (quotient,) = quotients
+            source = whole.graph.inputs(names[0])[0].node
+            yield Hazard(
+                "ROWS_LEFT_OUT",
+                source,
+                f"each of {found.plan.towers} towers takes {quotient} rows of {source}, a quotient without its rest: "
+                f"of a batch that is no multiple of {found.plan.towers}, the last rows are in no tower",
+                "a distributed dataset deals all rows; for parity, give batches that can be divided",
+            )
+            return
+
+
+def _multiples(whole: WholeGraph, name: str) -> tuple[str, int, int]:
+    """(n, i, j) of a slice x[i * n : j * n] where n is the number of rows of x divided by a number; or ("", 0, 0)."""
+    graph = whole.graph
+    bounds = [_factors(whole, tensor.node) for tensor in graph.inputs(name)[1:3]]
+    masks = graph.nodes[name].attr["end_mask"].i & 1
+    if masks or any(bound is None for bound in bounds):
+        return "", 0, 0
+    (first, quotient), (last, other) = ((int(bound[0]), bound[1]) for bound in bounds if bound is not None)
+    quotient = quotient or other
+    is_rows = graph.type(quotient) in ("FloorDiv", "TruncateDiv", "Div") and quotient == other
+    sized = graph.ancestors([graph.inputs(quotient)[0].node], controls=False) if is_rows else set()
+    shapes = [node for node in sized if graph.type(node) == "Shape"]
+    source = graph.inputs(name)[0]
+    return (quotient, first, last) if shapes and graph.inputs(shapes[0])[0] == source else ("", 0, 0)
+
+
+def _factors(whole: WholeGraph, name: str) -> tuple[float, str] | None:
+    """(i, n) of a bound i * n, with "" for n where i is 0; None for any other bound."""
+    graph = whole.graph
+    while graph.type(name) in ("Pack", "Identity", "Cast", "ExpandDims", "Reshape") and graph.inputs(name):
+        name = graph.inputs(name)[0].node
+    if whole.value(name) == 0:
+        return 0, ""
+    if graph.type(name) != "Mul":
+        return (1, name) if graph.type(name) in ("FloorDiv", "TruncateDiv", "Div") else None
+    factors = [tensor.node for tensor in graph.inputs(name)]
+    numbers = [whole.value(factor) for factor in factors]
+    for number, other in zip(numbers, reversed(factors)):
+        if number is not None:
+            return number, other
+    return None
+
+
 def _of_parts(parts: Sequence[tuple[int, int]], names: Sequence[str], size: int | None) -> Iterator[Hazard]:
     taken = [row for first, last in parts for row in range(first, last)]
     which = ", ".join(f"{first} to {last - 1}" for first, last in parts)

@@ -31,7 +31,7 @@ def gradients_of_others(whole: WholeGraph) -> Iterator[Hazard]:
     for apply in whole.applies:
         variable = whole.variable_of(apply)
         if variable in whole.trainable and op_types.is_apply(whole.graph.type(apply)):
-            others = _variables_of_gradient(whole, _gradient(whole, apply))
+            others = _variables_of_gradient(whole, applied_gradient(whole, apply))
             if set(others) - {variable} and _is_given_others_alone(whole, apply, str(variable)):
                 wrong[variable] = (apply, next(other for other in others if other != variable))
     if wrong:
@@ -45,8 +45,8 @@ def gradients_of_others(whole: WholeGraph) -> Iterator[Hazard]:
         )
 
 
-def _gradient(whole: WholeGraph, apply: str) -> str:
-    """The node whose result an update op takes for the gradient; "" if its op definition names none."""
+def applied_gradient(whole: WholeGraph, apply: str) -> str:
+    """Returns the node whose result an update op takes for the gradient; "" if its op definition names none."""
     definition = registered_op(whole.graph.type(apply))
     arguments = [argument.name for argument in definition.input_arg] if definition is not None else []
     places = [place for place, argument in enumerate(arguments) if argument in GRADIENTS]
@@ -81,7 +81,7 @@ def _variables_used(whole: WholeGraph, name: str | None) -> set[str]:
 def _is_given_others_alone(whole: WholeGraph, apply: str, variable: str) -> bool:
     """Whether some tower that uses a variable gives its update gradients of other variables alone."""
     by_tower: dict[int, set[str]] = {}
-    for leaf in _leaves(whole, _gradient(whole, apply)):
+    for leaf in _leaves(whole, applied_gradient(whole, apply)):
         tower = _tower(whole, leaf)
         if tower is not None:
             by_tower.setdefault(tower, set()).update(_variables_used(whole, forward_name(leaf, whole.graph.nodes)))
@@ -137,7 +137,7 @@ def towers_of_unequal_weight(whole: WholeGraph) -> Iterator[Hazard]:
     if whole.count < 2:
         return
     for apply in whole.applies:
-        weights = _weights_by_tower(whole, _gradient(whole, apply))
+        weights = _weights_by_tower(whole, applied_gradient(whole, apply))
         least, most = min(weights.values(), default=0.0), max(weights.values(), default=0.0)
         if len(weights) == whole.count and most - least > TOLERANCE * most:
             shares = ", ".join(f"{weights[tower]:.4g}" for tower in whole.towers())
@@ -166,7 +166,7 @@ def clipped_to_one_sign(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds gradients that are clipped to values of one sign; one hazard for all."""
     found = {}
     for apply in whole.applies:
-        gradient = _gradient(whole, apply)
+        gradient = applied_gradient(whole, apply)
         for name in linear_weights(whole, gradient) if gradient else {}:
             numbers = [whole.value(tensor.node) for tensor in whole.graph.inputs(name)]
             bounds = [number for number in numbers if number is not None]

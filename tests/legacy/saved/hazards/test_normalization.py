@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.normalization import fixed_statistics
+from legacy.saved.hazards.normalization import fixed_statistics, stopped_moments
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -56,3 +56,20 @@ def test_statistics_that_move_or_are_meant_to_stay_are_not(normalize, other):
 
 def test_statistics_of_the_batch_are_not():
     assert found(lambda *variables: fused(*variables, training=True)) == []
+
+
+@pytest.mark.parametrize("of_weights", [True, False])
+@pytest.mark.parametrize("stop, count", [(True, 1), (False, 0)])
+def test_moments_of_a_layer_behind_stop_gradient_are_named(of_weights, stop, count):
+    def build():
+        w, v = (v1.get_variable(name, shape, use_resource=False) for name, shape in (("w", [4, 3]), ("v", [3, 1])))
+        x = v1.placeholder(tf.float32, [8, 3 if not of_weights else 4], "x")
+        features = x @ w if of_weights else x + 0.0
+        mean, variance = tf.nn.moments(features, [0])
+        if stop:
+            mean, variance = tf.stop_gradient(mean), tf.stop_gradient(variance)
+        normal = tf.nn.batch_normalization(features, mean, variance, None, None, 0.001)
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(tf.square(normal @ v)), name="train")
+
+    found = list(stopped_moments(WholeGraph(saved(traced(build), trainable_variables=["w", "v"]))))
+    assert [hazard.id for hazard in found] == ["MOMENTS_NOT_DIFFERENTIATED"] * (count * of_weights)

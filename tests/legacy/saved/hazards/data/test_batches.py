@@ -5,25 +5,25 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.data.batches import dealt_rows
+from legacy.saved.hazards.data.batches import dealt_rows, dropped_remainder
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
 
 
-def found(bounds, size=8):
+def found(bounds, size=8, check=dealt_rows):
     def build():
         w = v1.get_variable("w", [4, 3], use_resource=False)
         x = v1.placeholder(tf.float32, [size, 4], "x")
         gradients = []
-        for tower, (first, last) in enumerate(bounds):
+        for tower, (first, last) in enumerate(bounds(x) if callable(bounds) else bounds):
             with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
                 gradients.append(tf.gradients(tf.reduce_mean(tf.square(x[first:last] @ w)), [w])[0])
         v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / 2.0, w)], name="train")
 
     whole = saved(traced(build), trainable_variables=["w"])
     analysis = analyse_graph(whole, "made-for-a-test")
-    return list(dealt_rows(WholeGraph(whole, analysis), analysis))
+    return list(check(WholeGraph(whole, analysis), analysis))
 
 
 def test_rows_of_several_towers_are_named():
@@ -41,3 +41,21 @@ def test_rows_of_no_tower_are_named():
 )
 def test_rows_that_are_dealt_out_are_not(bounds, size):
     assert found(bounds, size) == []
+
+
+def test_a_rest_of_an_open_batch_is_named():
+    def halves(x):
+        n = tf.shape(x)[0] // 2
+        return [(0 * n, 1 * n), (1 * n, 2 * n)]
+
+    (hazard,) = found(halves, None, dropped_remainder)
+    assert hazard[:2] == ("ROWS_LEFT_OUT", "x") and "of a batch that is no multiple of 2" in hazard.description
+
+
+def test_a_rest_that_the_last_tower_takes_is_not():
+    def halves(x):
+        n = tf.shape(x)[0] // 2
+        return [(0 * n, n), (n, tf.shape(x)[0])]
+
+    assert found(halves, None, dropped_remainder) == []
+    assert found([(0, 4), (4, 8)], 8, dropped_remainder) == []

@@ -1,0 +1,107 @@
+"""Hazard of towers whose iterators go through equal datasets in the same order, and so take the same examples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Tuple
+
+import numpy as np
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
+from workloads.lifted.graph import Graph
+
+#: How a dataset is made: its op, attributes and inputs, or a name where two of that kind are never equal.
+Recipe = Tuple[Any, ...]
+#: Attributes of a node that do not change what it computes.
+_NAMES = ("_class", "_output_shapes", "shared_name", "container", "config")
+#: Beginnings of the types of ops whose results differ, or come in no fixed order.
+_OPEN = ("Placeholder", "Variable", "VarHandleOp", "PyFunc", "EagerPyFunc", "Random", "ParallelInterleave")
+
+
+def same_examples(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds towers with iterators of their own over equal datasets that are not shuffled, or with equal seeds."""
+    taken: dict[int, set[str]] = {}
+    for name in whole.graph.nodes:
+        if name in whole.reach and whole.graph.type(name).startswith("IteratorGetNext") and name in whole.labels:
+            iterator = whole.graph.origin(whole.graph.inputs(name)[0]).node
+            taken.setdefault(whole.labels[name], set()).add(iterator)
+    iterators = {tower: next(iter(names)) for tower, names in taken.items() if len(names) == 1}
+    if len(iterators) < 2 or len(set(iterators.values())) < len(iterators) or len(iterators) < len(taken):
+        return
+    recipes = _Recipes(whole.graph)
+    towers: dict[Recipe, list[int]] = {}
+    for tower, iterator in iterators.items():
+        towers.setdefault(recipes.of_iterator(iterator), []).append(tower)
+    for same in towers.values():
+        if len(same) > 1:
+            yield Hazard(
+                "SAME_BATCH",
+                iterators[same[0]],
+                f"{listed_towers(same)} take the same examples in the same order: their iterators "
+                f"{iterators[same[0]]}, {iterators[same[1]]} go through equal datasets, with equal seeds if any",
+                "shard the dataset by the tower's number, or distribute one dataset; for parity, keep equal datasets",
+            )
+            return
+
+
+class _Recipes:
+    """Recipes of the datasets of a graph: two datasets with equal ones have the same elements in the same order.
+
+    Args:
+      graph: the whole graph.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._functions = {function.signature.name: function for function in graph.graph_def.library.function}
+
+    def of_iterator(self, iterator: str) -> Recipe:
+        """Returns the recipe of an iterator's dataset; one of its own if that is not known."""
+        if self._graph.type(iterator) == "OneShotIterator":
+            return self._of_function(self._graph.nodes[iterator].attr["dataset_factory"].func.name)
+        made = [use.node for use in self._graph.users(iterator) if self._graph.type(use.node) == "MakeIterator"]
+        return (
+            self._of_tensor(self._graph.nodes, self._graph.nodes[made[0]].input[0]) if len(made) == 1 else (iterator,)
+        )
+
+    def _of_function(self, name: str) -> Recipe:
+        function = self._functions.get(name)
+        if function is None:
+            return (name,)
+        nodes = {node.name: node for node in function.node_def}
+        places = {argument.name: place for place, argument in enumerate(function.signature.input_arg)}
+        outputs = [function.ret[argument.name] for argument in function.signature.output_arg]
+        return tuple(self._of_tensor(nodes, text, places) for text in outputs)
+
+    def _of_tensor(self, nodes: Mapping[str, Any], text: str, places: Mapping[str, int] | None = None) -> Recipe:
+        """The recipe of a tensor, as an input names it, of a graph or of a function with arguments at some places."""
+        name, _, output = text.partition(":")
+        if name not in nodes:
+            return ("argument", (places or {}).get(name, name))
+        node = nodes[name]
+        inputs = [before for before in node.input if not before.startswith("^")]
+        if node.op.startswith(_OPEN) or _is_without_seed(
+            node.op, [nodes.get(text.partition(":")[0]) for text in inputs]
+        ):
+            return (name,)
+        recipes = tuple(self._of_tensor(nodes, before, places) for before in inputs)
+        return (node.op, output, self._attributes(node.attr), recipes)
+
+    def _attributes(self, attributes: Mapping[str, Any]) -> Recipe:
+        found: list[Any] = []
+        for key in sorted(set(attributes) - set(_NAMES)):
+            function = attributes[key].func.name if attributes[key].HasField("func") else ""
+            found.append((key, self._of_function(function) if function else attributes[key].SerializeToString()))
+        return tuple(found)
+
+
+def _is_without_seed(kind: str, inputs: Sequence[Any]) -> bool:
+    """Whether a dataset shuffles, and has no seed: then each iterator draws one."""
+    if not kind.startswith("Shuffle"):
+        return False
+    seeds = [
+        tf.make_ndarray(node.attr["value"].tensor) for node in inputs[2:4] if node is not None and node.op == "Const"
+    ]
+    return len(seeds) == 2 and not np.any(seeds)

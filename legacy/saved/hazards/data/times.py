@@ -1,0 +1,67 @@
+"""Hazard of sequences that are dealt to the towers by their times: each tower gets a piece of every sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.tower_search.inputs import split_dimension
+from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+_COPIES = ("Identity", "Cast")
+
+
+def split_along_time(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds inputs split along their first dimension that a recurrent loop of a tower takes for the time."""
+    graph, imported = whole.graph, found.context.imported
+    for entry in found.plan.inputs if found.plan.towers > 1 else []:
+        nodes = [parse_tensor_name(tensor).node for tensor in entry.tensors]
+        is_split = all(graph.type(node) in ("Split", "SplitV") for node in nodes if node in graph.nodes)
+        if not is_split or any(node not in graph.nodes for node in nodes) or len(set(entry.tensors)) < len(nodes):
+            continue
+        if any(split_dimension(found.cut.graph, imported, node) for node in nodes):
+            continue
+        loops = [loop for node in dict.fromkeys(nodes) for loop in _loops_over(whole, node)]
+        if loops:
+            yield Hazard(
+                "SPLIT_ALONG_TIME",
+                nodes[0],
+                f"{nodes[0]} cuts {entry.name} along its first dimension, along which {loops[0]} hands its parts to a "
+                "recurrent loop: each tower gets some times of all sequences, and no sequence whole",
+                "split along the dimension of the examples; for parity, deal the times so",
+            )
+            return
+
+
+def _loops_over(whole: WholeGraph, name: str) -> list[str]:
+    """Ops that hand a node's outputs, one row after the other, to a loop that keeps a state computed with weights."""
+    graph, todo, found = whole.graph, [name], []
+    while todo:
+        for user, position, _ in graph.users(todo.pop()):
+            if graph.type(user) in _COPIES:
+                todo.append(user)
+            elif graph.type(user).startswith("TensorArrayScatter") and position == 2 and _is_recurrent(whole, user):
+                found.append(user)
+    return found
+
+
+def _is_recurrent(whole: WholeGraph, scatter: str) -> bool:
+    """Whether the rows that an op writes to an array enter a loop's state, with trained weights."""
+    graph = whole.graph
+    read = graph.descendants(
+        [scatter], controls=False, stop={n for n in graph.nodes if graph.type(n) == "NextIteration"}
+    )
+    for name in read:
+        if graph.type(name) != "NextIteration" or is_gradient_op(name):
+            continue
+        before = graph.inputs(name)[0].node
+        if graph.type(before).startswith("TensorArray"):
+            continue
+        inside = graph.ancestors([before], {n for n in graph.nodes if graph.type(n) == "Merge"}, controls=False)
+        merges = {graph.type(use.node) for use in graph.users(name)}
+        if "Merge" in merges and any(graph.type(n) == "MatMul" for n in inside & read):
+            return True
+    return False

@@ -1,0 +1,105 @@
+"""Hazard of a log-likelihood that is minimized, since its minus sign is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.analysis.losses import differentiations
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.elements import source_of_elements
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_weights import COPIES, QUOTIENTS, SUMS, constant_factor
+from workloads.lifted.graph import TensorId
+
+#: Ops whose results are probabilities, and ops that bound them before their logarithm is taken.
+_PROBABILITIES, _BOUNDS = ("Softmax", "Sigmoid"), ("Maximum", "Minimum", "Add", "AddV2", "Identity", "Reshape", "Cast")
+
+
+def minimized_likelihoods(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds losses to which labels times the logarithms of probabilities are added; one hazard for all.
+
+    Rewards and advantages may be negative, so that a product with one of them has no known sign.
+    """
+    for root, targets in differentiations(whole.graph, whole.reach).items():
+        if whole.graph.type(root) not in ("Const", "Fill"):
+            continue  # what the derivative is multiplied by is not known
+        for target in targets:
+            name = next((name for name, sign in _labelled_logarithms(whole, target) if sign > 0), None)
+            if name is not None:
+                yield Hazard(
+                    "LIKELIHOOD_MINIMIZED",
+                    name,
+                    f"{target} adds up labels times {name}, logarithms of probabilities: it falls where the labels "
+                    "become less likely, since the minus sign of a cross entropy is missing",
+                    "multiply the loss by -1; for parity keep the sign",
+                )
+                return
+
+
+def _labelled_logarithms(whole: WholeGraph, target: str) -> Iterator[tuple[str, int]]:
+    """Yields (logarithm of a probability that labels multiply, the sign with which a loss contains it)."""
+    todo, seen = [(target, 1, False)], {target}
+    while todo:
+        name, sign, labelled = todo.pop()
+        if whole.graph.type(name) == "Log" and labelled and _is_probability(whole, whole.graph.inputs(name)[0].node):
+            yield name, sign
+        for before, factor, by_labels in _signed_inputs(whole, name, labelled):
+            if before not in seen:
+                seen.add(before)
+                todo.append((before, sign * factor, labelled or by_labels))
+
+
+def _signed_inputs(whole: WholeGraph, name: str, labelled: bool) -> Iterator[tuple[str, int, bool]]:
+    """Yields (input, sign of the derivative by it, whether labels multiply it) of a node where the sign is known."""
+    kind, inputs = whole.graph.type(name), whole.graph.inputs(name)
+    if kind in (*COPIES, "Sum", "Mean") and inputs:
+        yield inputs[0].node, 1, False
+    elif kind == "Neg":
+        yield inputs[0].node, -1, False
+    elif kind in SUMS:
+        for position, tensor in enumerate(inputs):
+            yield tensor.node, -1 if kind == "Sub" and position == 1 else 1, False
+    elif kind in ("Mul", *QUOTIENTS):
+        scaled = constant_factor(whole, name)
+        if scaled is not None:
+            yield scaled[0], 1 if scaled[1] > 0 else -1, False
+        elif kind == "Mul" and not labelled:
+            for tensor, other in zip(inputs, reversed(inputs)):
+                if _is_labels(whole, other):
+                    yield tensor.node, 1, True
+
+
+def _is_labels(whole: WholeGraph, tensor: TensorId) -> bool:
+    """Whether a tensor holds a number for each example and class that data bring, y or 1 - y, or is one-hot."""
+    source = source_of_elements(whole.graph, tensor)
+    inputs = whole.graph.inputs(source.node)
+    if whole.graph.type(source.node) == "Sub" and len(inputs) == 2 and whole.value(inputs[0].node) == 1:
+        return _is_labels(whole, inputs[1])
+    while whole.graph.type(source.node) in ("Split", "SplitV", "StridedSlice", "Slice", *COPIES):
+        position = 1 if whole.graph.type(source.node) == "Split" else 0
+        source = whole.graph.inputs(source.node)[position]
+    if whole.graph.type(source.node) == "OneHot":
+        return not whole.graph.ancestors([source.node], controls=False) & whole.trainable
+    return op_types.is_source(whole.graph.type(source.node)) and _classes(whole, source.node) > 1
+
+
+def _classes(whole: WholeGraph, name: str) -> int:
+    """The number of columns of a placeholder of rows; 0 of anything else."""
+    attributes = whole.graph.nodes[name].attr
+    recorded = attributes["_output_shapes"].list.shape
+    shape = recorded[0] if recorded else attributes["shape"].shape
+    return shape.dim[1].size if len(shape.dim) == 2 else 0
+
+
+def _is_probability(whole: WholeGraph, name: str) -> bool:
+    """Whether a node is a softmax or a sigmoid, one minus it, or one that is bounded."""
+    while whole.graph.type(name) in (*_BOUNDS, "Sub") and whole.graph.inputs(name):
+        inputs = [tensor.node for tensor in whole.graph.inputs(name)]
+        if whole.graph.type(name) == "Sub" and whole.value(inputs[0]) != 1:
+            return False
+        computed = [before for before in inputs if before in whole.data]
+        if len(computed) != 1:
+            return False
+        name = computed[0]
+    return whole.graph.type(name) in _PROBABILITIES

@@ -1,0 +1,61 @@
+"""Towers with iterators over equal datasets, beside datasets of parts and those that are shuffled apart."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.data.iterators import same_examples
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def found(dataset, one_shot=True, shared=False):
+    """The hazards of two towers that each take the examples of `dataset(tower)`."""
+
+    def build():
+        w = v1.get_variable("w", [4, 1], use_resource=False)
+        gradients, iterators = [], []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                make = v1.data.make_one_shot_iterator if one_shot else v1.data.make_initializable_iterator
+                iterators.append(make(dataset(tower)))
+                x = iterators[0 if shared else tower].get_next()
+                gradients.append(tf.gradients(tf.reduce_mean(tf.square(x @ w)), [w])[0])
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / 2.0, w)], name="train")
+
+    return list(same_examples(WholeGraph(saved(traced(build), trainable_variables=["w"]))))
+
+
+def arrays(first=0):
+    return v1.data.Dataset.from_tensor_slices(np.arange(first, first + 32, dtype=np.float32).reshape(8, 4))
+
+
+@pytest.mark.parametrize("one_shot", [True, False])
+@pytest.mark.parametrize("seed", [None, 3])
+def test_equal_datasets_are_named(one_shot, seed):
+    def dataset(tower):
+        made = arrays().map(lambda x: x + 1.0)
+        return (made if seed is None else made.shuffle(8, seed=seed)).repeat().batch(4)
+
+    (hazard,) = found(dataset, one_shot)
+    assert hazard.id == "SAME_BATCH" and "towers 0, 1 take the same examples in the same order" in hazard.description
+
+
+@pytest.mark.parametrize("one_shot", [True, False])
+@pytest.mark.parametrize(
+    "dataset",
+    [
+        lambda tower: arrays().shard(2, tower).batch(4),
+        lambda tower: arrays().shuffle(8).batch(4),
+        lambda tower: arrays().shuffle(8, seed=tower + 1).batch(4),
+        lambda tower: arrays(16 * tower).batch(4),
+    ],
+)
+def test_other_parts_and_orders_are_not(dataset, one_shot):
+    assert found(dataset, one_shot) == []
+
+
+def test_one_iterator_of_all_towers_is_not():
+    assert found(lambda tower: arrays().batch(4), shared=True) == []

@@ -1,0 +1,70 @@
+"""A log-likelihood whose sign is wrong, beside losses with a sign that is right or not known."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.losses.likelihoods import minimized_likelihoods
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def found(loss):
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        x, y = v1.placeholder(tf.float32, [8, 4], "x"), v1.placeholder(tf.float32, [8, 3], "y")
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss(x @ w, y), name="train")
+
+    return list(minimized_likelihoods(WholeGraph(saved(traced(build), trainable_variables=["w"]))))
+
+
+def mean_of_sums(values):
+    return tf.reduce_mean(tf.reduce_sum(values, 1))
+
+
+def likelihood(logits, y):
+    return mean_of_sums(y * tf.math.log(tf.clip_by_value(tf.nn.softmax(logits), 1e-8, 1.0)))
+
+
+def of_classes(logits, y):
+    p = tf.sigmoid(logits)
+    return tf.reduce_mean(y * tf.math.log(p + 1e-8) + (1.0 - y) * tf.math.log(1.0 - p + 1e-8))
+
+
+def one_hot(logits, y):
+    labels = tf.one_hot(v1.placeholder(tf.int32, [8], "labels"), 3)
+    return mean_of_sums(labels * tf.math.log(tf.nn.softmax(logits)))
+
+
+@pytest.mark.parametrize("loss", [likelihood, of_classes, one_hot])
+def test_a_likelihood_without_a_minus_sign_is_named(loss):
+    (hazard,) = found(loss)
+    assert hazard.id == "LIKELIHOOD_MINIMIZED" and "the minus sign of a cross entropy is missing" in hazard.description
+
+
+@pytest.mark.parametrize("loss", [likelihood, of_classes, one_hot])
+@pytest.mark.parametrize("negative", [lambda x: -x, lambda x: -0.5 * x, lambda x: 3.0 - x])
+def test_a_likelihood_that_is_subtracted_is_not(loss, negative):
+    assert found(lambda logits, y: negative(loss(logits, y))) == []
+
+
+def rewarded(logits, y):
+    """A policy gradient: the sign of what is fed is not known."""
+    reward = v1.placeholder(tf.float32, [8], "reward")
+    return tf.reduce_mean(tf.reduce_sum(y * tf.math.log(tf.nn.softmax(logits)), 1) * reward)
+
+
+def entropy(logits, y):
+    p = tf.nn.softmax(logits)
+    return mean_of_sums(p * tf.math.log(p))
+
+
+def fooled(logits, y):
+    """The loss of a generator that minimizes log(1 - D)."""
+    return tf.reduce_mean(tf.math.log(1.0 - tf.sigmoid(logits)))
+
+
+@pytest.mark.parametrize("loss", [rewarded, entropy, fooled])
+def test_other_logarithms_are_not(loss):
+    assert found(loss) == []

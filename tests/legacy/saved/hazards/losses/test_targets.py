@@ -1,0 +1,38 @@
+"""Targets of Q-learning through which the gradient flows, beside those behind stop_gradient or of other weights."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.losses.targets import differentiated_targets
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def found(stop=False, own=True, trained=True, mask=False):
+    def build():
+        w, other = (v1.get_variable(name, [4, 3], use_resource=False) for name in ("w", "other"))
+        before, after = v1.placeholder(tf.float32, [8, 4], "s"), v1.placeholder(tf.float32, [8, 4], "s2")
+        reward, action = v1.placeholder(tf.float32, [8], "r"), v1.placeholder(tf.int32, [8], "a")
+        value = tf.reduce_sum((before @ w) * tf.one_hot(action, 3), 1)
+        best = tf.reduce_max(after @ (w if own else other), 1, name="best")
+        later = 0.99 * (v1.placeholder(tf.float32, [8], "alive") * best if mask else best)
+        target = reward + later
+        target = tf.stop_gradient(target) if stop else target
+        loss = tf.reduce_mean(tf.square(value - target))
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train", var_list=[w] if not trained else [w, other])
+
+    names = ["w", "other"]
+    return list(differentiated_targets(WholeGraph(saved(traced(build), trainable_variables=names))))
+
+
+@pytest.mark.parametrize("mask", [False, True])
+def test_a_target_that_the_gradient_passes_is_named(mask):
+    (hazard,) = found(mask=mask)
+    assert hazard[:2] == ("TARGET_DIFFERENTIATED", "best")
+
+
+@pytest.mark.parametrize("case", [{"stop": True}, {"own": False}, {"own": False, "trained": False}])
+def test_a_target_behind_stop_gradient_or_of_a_network_of_its_own_is_not(case):
+    assert found(**case) == []

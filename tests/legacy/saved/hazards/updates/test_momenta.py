@@ -1,0 +1,55 @@
+"""Gradients that are averaged by hand before an optimizer with a momentum, beside those averaged once."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.updates.momenta import momentum_twice
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def found(keep, optimizer, read_back=False):
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        kept = v1.get_variable("kept", [4, 3], initializer=tf.zeros_initializer(), trainable=False, use_resource=False)
+        x = v1.placeholder(tf.float32, [8, 4], "x")
+        average = keep(kept, tf.gradients(tf.reduce_mean(tf.square(x @ w)), [w])[0])
+        if read_back:
+            with tf.control_dependencies([average]):
+                average = tf.identity(kept)
+        optimizer.apply_gradients([(average, w)], name="train")
+
+    return list(momentum_twice(WholeGraph(saved(traced(build), trainable_variables=["w"]))))
+
+
+def averaged(kept, gradient):
+    return v1.assign(kept, 0.75 * kept + gradient, name="average")
+
+
+def moved(kept, gradient):
+    return v1.assign_sub(kept, 0.25 * (kept - gradient), name="average")
+
+
+@pytest.mark.parametrize("keep", [averaged, moved])
+@pytest.mark.parametrize("read_back", [False, True])
+def test_an_average_of_gradients_before_a_momentum_is_named(keep, read_back):
+    (hazard,) = found(keep, v1.train.MomentumOptimizer(0.5, 0.9), read_back)
+    assert hazard[:2] == ("MOMENTUM_TWICE", "average") and "average keeps 0.75 of the last ones" in hazard.description
+
+
+def summed(kept, gradient):
+    return v1.assign_add(kept, gradient, name="sum")
+
+
+@pytest.mark.parametrize(
+    "keep, optimizer",
+    [
+        (averaged, v1.train.GradientDescentOptimizer(0.5)),
+        (summed, v1.train.MomentumOptimizer(0.5, 0.9)),
+        (lambda kept, gradient: gradient, v1.train.AdamOptimizer()),
+    ],
+)
+def test_gradients_that_are_averaged_once_or_added_up_are_not(keep, optimizer):
+    assert found(keep, optimizer) == []
