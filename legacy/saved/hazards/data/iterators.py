@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Tuple
 
@@ -55,6 +56,7 @@ class _Recipes:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
+        self._open = itertools.count(1)
         self._functions = {function.signature.name: function for function in graph.graph_def.library.function}
 
     def of_iterator(self, iterator: str) -> Recipe:
@@ -62,9 +64,9 @@ class _Recipes:
         if self._graph.type(iterator) == "OneShotIterator":
             return self._of_function(self._graph.nodes[iterator].attr["dataset_factory"].func.name)
         made = [use.node for use in self._graph.users(iterator) if self._graph.type(use.node) == "MakeIterator"]
-        return (
-            self._of_tensor(self._graph.nodes, self._graph.nodes[made[0]].input[0]) if len(made) == 1 else (iterator,)
-        )
+        if len(made) != 1:
+            return (iterator,)
+        return self._of_tensor(self._graph.nodes, self._graph.nodes[made[0]].input[0], "", {})
 
     def _of_function(self, name: str) -> Recipe:
         function = self._functions.get(name)
@@ -73,20 +75,30 @@ class _Recipes:
         nodes = {node.name: node for node in function.node_def}
         places = {argument.name: place for place, argument in enumerate(function.signature.input_arg)}
         outputs = [function.ret[argument.name] for argument in function.signature.output_arg]
-        return tuple(self._of_tensor(nodes, text, places) for text in outputs)
+        return tuple(self._of_tensor(nodes, text, name, places) for text in outputs)
 
-    def _of_tensor(self, nodes: Mapping[str, Any], text: str, places: Mapping[str, int] | None = None) -> Recipe:
-        """The recipe of a tensor, as an input names it, of a graph or of a function with arguments at some places."""
+    def _of_tensor(self, nodes: Mapping[str, Any], text: str, owner: str, places: Mapping[str, int]) -> Recipe:
+        """The recipe of a tensor, as an input names it.
+
+        Args:
+          nodes: those of the graph, or of the function that it is in.
+          text: the name, such as "a", "a:1" or in a function "a:output:0".
+          owner: name of the function; "" for the graph.
+          places: {argument of the function: its place}.
+
+        Returns:
+          The recipe; one of its own where equal ops need not have equal results.
+        """
         name, _, output = text.partition(":")
         if name not in nodes:
-            return ("argument", (places or {}).get(name, name))
+            return ("argument", places.get(name, name))
         node = nodes[name]
         inputs = [before for before in node.input if not before.startswith("^")]
         if node.op.startswith(_OPEN) or _is_without_seed(
             node.op, [nodes.get(text.partition(":")[0]) for text in inputs]
         ):
-            return (name,)
-        recipes = tuple(self._of_tensor(nodes, before, places) for before in inputs)
+            return (name, owner and next(self._open))  # what a function computes is computed anew for each iterator
+        recipes = tuple(self._of_tensor(nodes, before, owner, places) for before in inputs)
         return (node.op, output, self._attributes(node.attr), recipes)
 
     def _attributes(self, attributes: Mapping[str, Any]) -> Recipe:

@@ -11,16 +11,17 @@ from tests.legacy.saved.graphs import saved, traced
 v1 = tf.compat.v1
 
 
-def found(dataset, one_shot=True, shared=False):
-    """The hazards of two towers that each take the examples of `dataset(tower)`."""
+def found(dataset, one_shot=True, shared=False, once=False):
+    """The hazards of two towers that each take the examples of `dataset(tower)`, or of one dataset made once."""
 
     def build():
+        made = dataset(0) if once else None
         w = v1.get_variable("w", [4, 1], use_resource=False)
         gradients, iterators = [], []
         for tower in range(2):
             with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
                 make = v1.data.make_one_shot_iterator if one_shot else v1.data.make_initializable_iterator
-                iterators.append(make(dataset(tower)))
+                iterators.append(make(made if once else dataset(tower)))
                 x = iterators[0 if shared else tower].get_next()
                 gradients.append(tf.gradients(tf.reduce_mean(tf.square(x @ w)), [w])[0])
         v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / 2.0, w)], name="train")
@@ -30,6 +31,10 @@ def found(dataset, one_shot=True, shared=False):
 
 def arrays(first=0):
     return v1.data.Dataset.from_tensor_slices(np.arange(first, first + 32, dtype=np.float32).reshape(8, 4))
+
+
+def generated():
+    return v1.data.Dataset.from_generator(lambda: iter(np.ones([8, 4], np.float32)), tf.float32, [4])
 
 
 @pytest.mark.parametrize("one_shot", [True, False])
@@ -51,6 +56,7 @@ def test_equal_datasets_are_named(one_shot, seed):
         lambda tower: arrays().shuffle(8).batch(4),
         lambda tower: arrays().shuffle(8, seed=tower + 1).batch(4),
         lambda tower: arrays(16 * tower).batch(4),
+        lambda tower: generated().batch(4),  # two Python functions, each called anew
     ],
 )
 def test_other_parts_and_orders_are_not(dataset, one_shot):
@@ -59,3 +65,8 @@ def test_other_parts_and_orders_are_not(dataset, one_shot):
 
 def test_one_iterator_of_all_towers_is_not():
     assert found(lambda tower: arrays().batch(4), shared=True) == []
+
+
+@pytest.mark.parametrize("dataset", [lambda tower: generated().batch(4), lambda tower: arrays().shuffle(8).batch(4)])
+def test_one_dataset_that_each_iterator_makes_anew_is_not(dataset):
+    assert found(dataset, once=True) == []
