@@ -149,18 +149,17 @@ class _Recording(object):
 
         Args:
           session: the program's session.
-          others: names of variables in no collection, such as those that hold examples.
+          others: names of variables that may be in no collection, such as those that hold examples, or a mirrored
+            variable's copies.
         """
         reads = collections.OrderedDict()  # type: Dict[str, Any]
         for name in others:
-            reads[name] = self._graph.get_tensor_by_name(name + ":0")
+            reads[name] = _value(self._graph.get_operation_by_name(name))
         for key in ("variables", "local_variables"):
             for variable in self._graph.get_collection(key):
-                name = variable.op.name
-                resource = variable.op.type == "VarHandleOp"
-                tensor = self._graph.get_tensor_by_name(name + ("/Read/ReadVariableOp:0" if resource else ":0"))
-                if tensor.dtype.base_dtype != tf.string:
-                    reads[name] = tensor
+                tensor = _value(self._graph.get_operation_by_name(variable.op.name))
+                if tensor is not None and tensor.dtype.base_dtype != tf.string:
+                    reads[variable.op.name] = tensor
         try:
             return dict(zip(reads, self._run(session, list(reads.values()))))
         except tf.errors.FailedPreconditionError:  # one that the program never initializes
@@ -193,7 +192,7 @@ class _Plan(object):
     Attributes:
       targets: names of the operations that the program ran.
       updates: whether they change weights.
-      variables: names of the reference variables that hold numbers and that they depend on.
+      variables: names of the variables that hold numbers and that they depend on.
       tensors: tensors to fetch besides; none if no weights change.
     """
 
@@ -203,8 +202,8 @@ class _Plan(object):
         cone = _ancestors([graph.get_operation_by_name(name) for name in targets])
         applies = [op for op in cone if "Apply" in op.type] or _assignments_by_gradients(graph, cone)
         self.updates = bool(applies) or _changes_weights_alone(graph, cone)
-        held = [op for op in cone if op.type in VARIABLES[:2]]
-        self.variables = [op.name for op in held if op.outputs[0].dtype.base_dtype != tf.string]
+        values = [(op.name, _value(op)) for op in cone if op.type in VARIABLES]
+        self.variables = [name for name, value in values if value is not None and value.dtype.base_dtype != tf.string]
         self.tensors = []  # type: List[Any]
         if self.updates:
             conditional = _conditional(cone)
@@ -213,6 +212,15 @@ class _Plan(object):
             )
             chosen = [tensor for tensor in chosen if tensor.op not in conditional and graph.is_fetchable(tensor.op)]
             self.tensors = list(collections.OrderedDict((tensor.name, tensor) for tensor in chosen).values())
+
+
+def _value(variable):
+    # type: (Any) -> Any
+    """Returns the tensor of a variable's value, from the op that makes it; None of a resource that nobody reads."""
+    if variable.type != "VarHandleOp":
+        return variable.outputs[0]
+    reads = [op for op in variable.outputs[0].consumers() if op.name == variable.name + "/Read/ReadVariableOp"]
+    return reads[0].outputs[0] if reads else None
 
 
 def _is_equal(value, other):
@@ -395,7 +403,8 @@ def _operations(graph, fetches):
         return set(name for value in fetches.values() for name in _operations(graph, value))
     if isinstance(fetches, (list, tuple)):
         return set(name for value in fetches for name in _operations(graph, value))
-    if hasattr(fetches, "values") and hasattr(fetches, "indices"):
+    # By type: variables of a `MirroredStrategy` make an op where they are asked for an attribute.
+    if isinstance(fetches, (tf.SparseTensor, tf.IndexedSlices)):
         return _operations(graph, [fetches.values, fetches.indices])
     element = graph.as_graph_element(fetches, allow_tensor=True, allow_operation=True)
     return {getattr(element, "op", element).name}

@@ -11,6 +11,7 @@ import pytest
 
 from legacy import recorder
 from legacy.rerun.recording import RecordedSteps
+from legacy.saved.lifting import lift_graph
 from tests import old_programs
 from workloads.lifted import checkpoint
 from workloads.selection import registry
@@ -106,6 +107,44 @@ x = tf.reshape(tf.slice(held, [0, 0], [4, 3]), [4, 3], name="x")
     assert found["held"].tolist() == [[1, 0, 1]] * 6 and set(found) == {"held", "m/w"}
     plan = type("Plan", (), {"phases": [type("Phase", (), {"train_op": "GradientDescent"})]})
     assert RecordedSteps(str(tmp_path / "run"), plan).step(2)["after/held"].tolist() == [[1, 0, 1]] * 6
+
+
+MIRRORED = """
+import sys
+import numpy as np
+import tensorflow as tf
+import recorder
+recorder.start(sys.argv[1], steps=3)
+v1 = tf.compat.v1
+
+def model(features, labels, mode):
+    loss = tf.reduce_mean(tf.square(v1.layers.dense(features["x"], 1, name="out") - labels))
+    train = v1.train.MomentumOptimizer(0.1, 0.5).minimize(loss, v1.train.get_or_create_global_step())
+    return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train)
+
+def batches():
+    x = np.arange(24, dtype=np.float32).reshape(8, 3)
+    return tf.data.Dataset.from_tensor_slices(({"x": x}, x[:, :1])).repeat().batch(2)
+
+reduction = tf.distribute.ReductionToOneDevice()
+strategy = tf.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"], cross_device_ops=reduction)
+session = v1.ConfigProto(device_count={"CPU": 2})
+config = tf.estimator.RunConfig(model_dir="model", train_distribute=strategy, session_config=session)
+tf.estimator.Estimator(model, config=config).train(batches, steps=4)
+"""
+
+
+def test_a_mirrored_strategy_of_1_x_is_recorded_with_all_copies_of_its_variables(tmp_path, legacy_python):
+    script = tmp_path / "program.py"
+    script.write_text(MIRRORED)
+    run = run_script(legacy_python, script, tmp_path / "run", tmp_path)
+    assert run.returncode == 0, run.stderr
+    start = checkpoint.read_checkpoint(str(tmp_path / "run" / "model.ckpt"))
+    assert {"out/kernel", "out/kernel/replica_1", "out/kernel/Momentum/replica_1"} <= set(start)
+    lift_graph(str(tmp_path / "run" / "graph.meta"), str(tmp_path / "lifted"), str(tmp_path / "run" / "model.ckpt"))
+    steps = RecordedSteps(str(tmp_path / "run"), registry.get(str(tmp_path / "lifted")).plan)
+    after = steps.step(2)
+    assert len(steps) == 3 and np.array_equal(after["after/out/kernel"], after["after/out/kernel/replica_1"])
 
 
 BY_HAND = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -24,6 +24,8 @@ INITIALIZERS = ("Assign", "AssignVariableOp")
 #: Roles of the variables that a checkpoint must have; others (a statistic may be a local variable) are initialized.
 SAVED_ROLES = ("weight", "slot", "average")
 MOST_LISTED = 8
+#: End of the name of a mirrored variable's copy.
+_REPLICA = re.compile(r"/replica_\d+$")
 
 
 def values_from_checkpoint(path: str, plan: Plan, whole: Graph) -> dict[str, np.ndarray]:
@@ -41,6 +43,7 @@ def values_from_checkpoint(path: str, plan: Plan, whole: Graph) -> dict[str, np.
       InputError: the checkpoint lacks variables, or has others in shape or dtype; the message lists them.
     """
     stored = _with_parts(checkpoint.read_checkpoint(path), whole)
+    stored.update(_mirrored_values(plan, stored))
     for variable in plan.variables:
         _require_whole(variable.name, stored)
     missing = [variable for variable in plan.variables if variable.name not in stored]
@@ -70,6 +73,12 @@ def _with_parts(stored: dict[str, np.ndarray], whole: Graph) -> dict[str, np.nda
     values = {name: value for name, value in stored.items() if name not in whole_names}
     values.update((name, stored[part.tensor][part.slices]) for name, part in taken.items())
     return values
+
+
+def _mirrored_values(plan: Plan, stored: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Returns the values of the copies, `w/replica_1`, of variables that a `MirroredStrategy` of 1.x saves once."""
+    copies = {v.name: _REPLICA.sub("", v.name) for v in plan.variables if v.name not in stored}
+    return {name: stored[first] for name, first in copies.items() if first != name and first in stored}
 
 
 def _require_whole(name: str, stored: dict[str, np.ndarray]) -> None:

@@ -10,7 +10,7 @@ from legacy.saved.hazards.basics.variable_reads import READS
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops that use a variable, but do not compute with it.
-BOOKKEEPING = ("Assign", "AssignVariableOp", "SaveV2")
+BOOKKEEPING = ("Assign", "AssignVariableOp", "IsVariableInitialized", "SaveV2", "VarIsInitializedOp")
 
 
 def copies_of_one_model(whole: WholeGraph) -> dict[str, int]:

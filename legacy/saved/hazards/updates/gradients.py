@@ -8,6 +8,7 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.effects import GRADIENTS
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.copies import BOOKKEEPING
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from legacy.saved.hazards.basics.linear_weights import linear_weights
 from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read
@@ -100,7 +101,8 @@ def _uses(whole: WholeGraph, tower: int, variable: str) -> bool:
         for user, _, _ in whole.graph.users(todo.pop()):
             if whole.graph.type(user) in READS_IN_BRANCHES:
                 todo.append(user)
-            if _tower(whole, user) == tower and not is_gradient_op(user) and user not in whole.writes:
+            computes = whole.graph.type(user) not in BOOKKEEPING and user not in whole.writes
+            if computes and _tower(whole, user) == tower and not is_gradient_op(user):
                 return True
     return False
 

@@ -52,10 +52,17 @@ def test_a_statistic_that_a_checkpoint_lacks_is_initialized(read):
     assert found["w"].tolist() == [4.0, 8.0] and found["step"] == 7
 
 
+def test_copies_of_mirrored_variables_have_the_value_of_the_first_which_alone_is_saved(read):
+    planned = [(name, [2], "float32", "weight") for name in ("w", "w/replica_1")]
+    assert read({"w": 4 * W}, *planned)["w/replica_1"].tolist() == [4.0, 8.0]
+    assert read({"w": 4 * W, "w/replica_1": W}, *planned)["w/replica_1"].tolist() == [1.0, 2.0]
+
+
 @pytest.mark.parametrize(
     "stored, planned, message",
     [
         ({}, ("w", [2], "float32", "weight"), "is not of this graph: w: not in it$"),
+        ({"v": W}, ("w/replica_1", [2], "float32", "weight"), "w/replica_1: not in it; it has besides: v$"),
         ({"v": W}, ("w", [2], "float32", "slot"), "w: not in it; it has besides: v$"),
         ({"w": W}, ("w", [3], "float32", "weight"), r"w: \[3\] in the graph, \[2\] in it$"),
         ({"w": W}, ("w", [2], "float64", "weight"), "w: float64 in the graph, float32 in it$"),

@@ -114,6 +114,8 @@ COPIES = TOWERS.replace("tower_0/y = Mul(v, w)", "tower_0/y = Mul(v)").replace(
 
 def test_copies_of_a_model_that_all_towers_gradients_update_are_shared_by_hand():
     assert hazards(towers.unshared_variables, COPIES) == []
+    asked = COPIES + "\n    tower_0/ready = IsVariableInitialized(w)\n"  # as sessions that wait for variables do
+    assert hazards(towers.unshared_variables, asked) == []
     alone = COPIES.replace(f"AddN({G0}, {G1})", f"AddN({G0})", 1)
     assert [found[0] for found in hazards(towers.unshared_variables, alone)] == ["VARIABLES_NOT_SHARED"]
 

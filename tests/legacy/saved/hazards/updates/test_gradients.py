@@ -59,6 +59,8 @@ def test_gradients_of_copies_of_a_variable_are_not_accused(trained):
                 )
         pairs = [(tf.add_n(gradients) / 2.0, weight) for weight in weights[:trained]]  # of one: VARIABLES_NOT_SHARED
         tf.nn.l2_loss(weights[1], name="norm")  # a use that is no tower's
+        with tf.device("/gpu:0"):
+            v1.is_variable_initialized(weights[1])
         v1.train.GradientDescentOptimizer(0.5).apply_gradients(pairs, name="train")
 
     whole = WholeGraph(saved(traced(build), trainable_variables=["tower_0/w", "tower_1/w"]))
