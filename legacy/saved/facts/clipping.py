@@ -76,10 +76,23 @@ def _text(graph: Graph, kind: str, inside: list[str]) -> str:
         smaller = {name for name in inside if graph.type(name) == "Minimum"}
         scaled = [name for name in inside if smaller & {before for before, _ in graph.inputs(name)}]
         bounds = _constants(graph, scaled, SCALES)
+        if _gradients_of_norm(graph, smaller) == 1:
+            return "by the norm of each alone (a global norm of one)" + _numbers(bounds)
     else:
         bounds = _constants(graph, inside, ("Maximum",)) or _constants(graph, inside, ("Mul",))
         bounds = bounds if len(bounds) == 1 else []
     return "by " + kind.replace("_", " ") + _numbers(bounds)
+
+
+def _gradients_of_norm(graph: Graph, names: Collection[str]) -> int:
+    """The number of gradients in the norm that some nodes are computed from."""
+    seen, todo = set(names), list(names)
+    while todo:
+        name = todo.pop()
+        before = {tensor.node for tensor in graph.inputs(name)} if graph.type(name) != "L2Loss" else set()
+        todo += before - seen
+        seen |= before
+    return sum(graph.type(name) == "L2Loss" for name in seen)
 
 
 def _constants(graph: Graph, nodes: Iterable[str], types: Collection[str]) -> list[float]:

@@ -85,8 +85,11 @@ def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate
     kept = [combine for combine in phase.combine if combine.kind == "kept as written"]
     alone = [combine.weight for combine in kept if sum(map(bool, combine.parts)) == 1 and towers > 1]
     if alone:
+        combined = {combine.weight for combine in phase.combine if combine.kind != "kept as written"}
         names = list(dict.fromkeys(alone))
-        yield f"{phase.train_op}: towers apply their own gradients, uncombined, to {listed(names, MOST_LISTED)}"
+        besides = " besides the combined ones" if combined.issuperset(names) else ""
+        which = listed(names, MOST_LISTED)
+        yield f"{phase.train_op}: towers apply their own gradients, uncombined{besides}, to {which}"
     odd = list(dict.fromkeys(combine.weight for combine in kept if combine.weight not in alone))
     if odd:
         yield "combining not recognised, kept as written: " + listed(odd, MOST_LISTED)
@@ -130,5 +133,5 @@ def _of_schedules(analysed: AnalysedStep, phase: Phase, rates: Sequence[Learning
             examples = f"{towers} x {batch}" if batch else f"{towers} batches of"
             yield (
                 f"the schedule counts updates ({counters[0]}), each of {examples} examples, and no constant of it "
-                f"is {towers}: if its steps were planned for one tower's batch, it decays {towers} times too late"
+                f"is {towers}: if its steps were planned for one tower's batch, it changes {towers} times too late"
             )

@@ -88,9 +88,12 @@ class WholeGraph:
         return {self.labels[name] for name in names if name in self.labels}
 
     def value(self, name: str) -> float | None:
-        """The value of a scalar Const, also seen through Identity and Cast; None for anything else."""
+        """The value of a scalar Const, also seen through Identity and Cast, or of one less another; else None."""
         while self.graph.type(name) in ("Identity", "Cast") and self.graph.inputs(name):
             name = self.graph.inputs(name)[0][0]
+        if self.graph.type(name) == "Sub":  # a moving average takes in 1 - decay
+            first, second = (scalar_constant(self.graph.nodes[tensor.node]) for tensor in self.graph.inputs(name))
+            return None if first is None or second is None else first - second
         return scalar_constant(self.graph.nodes[name])
 
     def variable_of(self, apply: str) -> str | None:

@@ -38,7 +38,7 @@ from legacy.saved.hazards.losses import (
     tower_losses,
 )
 from legacy.saved.hazards.losses.zero_penalties import zero_regularization
-from legacy.saved.hazards.updates import accumulators, gradients, momenta, shared_layers, states, unused, weights
+from legacy.saved.hazards.updates import accumulators, gradients, momenta, shared_layers, states, twice, unused, weights
 
 #: Checks of the graph alone, in the order of the page.
 GRAPH_CHECKS = (
@@ -94,6 +94,8 @@ GRAPH_CHECKS = (
     targets.differentiated_targets,
     momenta.momentum_twice,
     shared_layers.layers_that_share_weights,
+    twice.averages_that_are_trained,
+    twice.averages_that_keep_little,
     iterators.same_examples,
     outputs.outputs_in_another_order,
     inputs.switches_off_by_default,
@@ -119,6 +121,7 @@ ANALYSIS_CHECKS = (
     scales.clipped_while_scaled,
     gradients.gradients_without_data,
     gradients.rows_of_one_tower,
+    twice.updated_twice,
 )
 
 

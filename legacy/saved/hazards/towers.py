@@ -58,11 +58,12 @@ def _updates_of_some_towers(whole: WholeGraph, contributing: set[int]) -> Iterat
     labels = {name: 1 << tower for name, tower in whole.labels.items() if is_gradient_op(name)}
     arriving = whole.graph.flow(whole.graph.order(whole.reach), labels, controls=False)
     reached = {a: {tower for tower in whole.towers() if arriving.get(a, 0) >> tower & 1} for a in whole.applies}
-    # Beside the train op, a program may have each tower's own, which it does not run: `minimize` of one tower's loss.
+    # Beside the update by all towers, a program may have one tower's own: `minimize` of one tower's loss. Where it runs
+    # both, `updated_twice` names it.
     complete = {whole.variable_of(a) for a in whole.applies if a in whole.members and reached[a] == contributing}
     for apply in whole.applies:
         variable = whole.variable_of(apply)
-        if apply not in whole.members and variable in complete:
+        if variable in complete:
             continue
         if reached[apply] and reached[apply] != contributing and (not whole.trainable or variable in whole.trainable):
             updates[tuple(sorted(reached[apply]))].append(apply)

@@ -1,4 +1,4 @@
-"""Hazard of sequences that are dealt to the towers by their times: each tower gets a piece of every sequence."""
+"""Hazard of sequences that are dealt to the towers along the dimension that a recurrent loop takes for the time."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ def split_along_time(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             yield Hazard(
                 "SPLIT_ALONG_TIME",
                 nodes[0],
-                f"{nodes[0]} cuts {entry.name} along its first dimension, along which {loops[0]} hands its parts to a "
-                "recurrent loop: each tower gets some times of all sequences, and no sequence whole",
-                "split along the dimension of the examples; for parity, deal the times so",
+                f"{nodes[0]} cuts {entry.name} along its first dimension, and {loops[0]} hands the parts row by row to "
+                "a recurrent loop: if that dimension is the time, no tower gets a sequence whole; if it has the "
+                "examples, the loop takes them for times, as with time_major=True",
+                "split along the examples, and let loops run along the time; for parity, do as the old graph does",
             )
             return
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.kept_shares import kept_share
 from legacy.saved.hazards.basics.linear_weights import linear_weights
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from legacy.saved.hazards.updates.gradients import applied_gradient
@@ -17,7 +18,6 @@ from workloads.support.wording import counted, listed
 MOST_NAMED = 3
 #: Update rules that keep a moving average of gradients.
 _RULES = ("Momentum", "KerasMomentum", "Adam", "AdaMax")
-_ASSIGNS, _SUBTRACTS = ("Assign", "AssignVariableOp"), ("AssignSub", "AssignSubVariableOp")
 
 
 def momentum_twice(whole: WholeGraph) -> Iterator[Hazard]:
@@ -47,15 +47,7 @@ def momentum_twice(whole: WholeGraph) -> Iterator[Hazard]:
 
 def _kept(whole: WholeGraph, name: str) -> float:
     """The part of its value that a variable keeps in a change that adds gradients to it; 0 for any other change."""
-    kind, variable = whole.graph.type(name), whole.writes[name]
-    if kind not in _ASSIGNS + _SUBTRACTS or variable in whole.trainable:
+    if whole.writes[name] in whole.trainable:
         return 0.0
-    weights = linear_weights(whole, whole.graph.inputs(name)[1].node)
-    own = sum(weight for node, weight in weights.items() if node == variable or _is_read(whole, node, variable))
-    adds = any(is_gradient_op(node) for node in weights)
-    return (own if kind in _ASSIGNS else 1 - own) if adds else 0.0
-
-
-def _is_read(whole: WholeGraph, node: str, variable: str) -> bool:
-    """Whether a node takes a variable from its handle, which has no weight of its own."""
-    return whole.graph.type(node) == "ReadVariableOp" and variable_read(whole.graph, node) == variable
+    kept = kept_share(whole, name)
+    return kept.share if any(map(is_gradient_op, kept.weights)) else 0.0

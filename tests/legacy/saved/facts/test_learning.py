@@ -169,7 +169,10 @@ def test_rows_are_clipped_and_their_indices_are_not():
 
     found = analyse_graph(saved(traced(build), trainable_variables=["table"]), "small", ["train"])
     clipped = {row["of"]: row["clipped"] for row in combining_rows(AnalysedStep(found))}
-    assert clipped == {"table": "after combining, by global norm, at 3", "table (indices)": "no"}
+    assert clipped == {
+        "table": "after combining, by the norm of each alone (a global norm of one), at 3",
+        "table (indices)": "no",
+    }
 
 
 @pytest.mark.parametrize("is_adam, rule", [(True, "Adam, of rows (AssignSub)"), (False, "written by hand (AssignSub)")])

@@ -1,0 +1,56 @@
+"""The share of its value that a variable keeps where an assignment moves it towards something else."""
+
+from __future__ import annotations
+
+from typing import Dict, NamedTuple
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.linear_weights import linear_weights
+from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read
+
+_ASSIGNS, _SUBTRACTS, _ADDS = (
+    ("Assign", "AssignVariableOp"),
+    ("AssignSub", "AssignSubVariableOp"),
+    ("AssignAdd", "AssignAddVariableOp"),
+)
+
+
+class Kept(NamedTuple):
+    """A linear change of a variable.
+
+    Attributes:
+      share: of its old value that it keeps; 0 where it is set to something else.
+      weights: {node that the change is a linear function of: its weight in what is assigned, added or subtracted}.
+    """
+
+    share: float
+    weights: Dict[str, float]
+
+
+def kept_share(whole: WholeGraph, name: str) -> Kept:
+    """Returns the share that a variable keeps.
+
+    Args:
+      whole: the graph.
+      name: an op of `whole.writes`.
+
+    Returns:
+      `Kept`, with a share of 0 and no weights for an op of another kind.
+    """
+    kind, variable = whole.graph.type(name), whole.writes[name]
+    if kind not in _ASSIGNS + _SUBTRACTS + _ADDS:
+        return Kept(0.0, {})
+    weights = linear_weights(whole, whole.graph.inputs(name)[1].node)
+    own = sum(weight for node, weight in weights.items() if _is_value(whole, node, variable))
+    share = own if kind in _ASSIGNS else 1 - own if kind in _SUBTRACTS else 1 + own
+    return Kept(share, weights)
+
+
+def _is_value(whole: WholeGraph, node: str, variable: str) -> bool:
+    """Whether a node is where a linear function ends in a variable: itself, or a read of its handle or in a branch."""
+    if node == variable:
+        return True
+    kind = whole.graph.type(node)
+    return kind in ("ReadVariableOp", "Switch", "RefSwitch") and variable_read(
+        whole.graph, node, READS_IN_BRANCHES
+    ) == (variable)
