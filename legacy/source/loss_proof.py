@@ -8,7 +8,8 @@ import tensorflow as tf
 
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.made_up_tower import Tower
-from legacy.source.proof import LOSS, compare_tower
+from legacy.source.named_results import LOSS
+from legacy.source.proof import compare_tower
 from legacy.source.step.input_names import InputNames
 from legacy.source.styles import workload_style
 from legacy.source.styles.docstring import MOST_LISTED

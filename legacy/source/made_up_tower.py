@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Mapping, NamedTuple, Sequence
+from typing import TYPE_CHECKING, List, Mapping, NamedTuple, Sequence
 
 import numpy as np
 
-from workloads.lifted.made_up_data import BatchSize, made_up_shape, made_up_sparse_tensor, sparse_groups
+from workloads.lifted.made_up_data import (
+    BatchSize,
+    integer_limit,
+    made_up_shape,
+    made_up_sparse_tensor,
+    sparse_groups,
+)
 from workloads.numerics import random_keys
 
 if TYPE_CHECKING:
@@ -18,6 +24,9 @@ if TYPE_CHECKING:
 
 #: Examples of one tower, where the graph takes any number.
 ROWS = 8
+#: How far the weights of a further state are from the checkpoint's, in standard deviations of each weight's entries,
+#: and of weights whose entries are equal, such as biases of zero.
+_MOVED, _MOVED_EQUAL = 0.5, 0.1
 
 
 class Tower(NamedTuple):
@@ -51,6 +60,27 @@ def made_up_seed(stream: str, number: int) -> np.ndarray:
     return np.array([random_keys.noise_key(0, number, stream), 0], np.int32)
 
 
+def proof_states(tower: Tower) -> List[Arrays]:
+    """Returns the {variable: array} that a tower is run with: the checkpoint's, and one with other weights.
+
+    Weights as they were initialized hide what a written function lacks: a bias of zero adds nothing, and a part of a
+    gradient may be too small to change a sum of three parts.
+    """
+    rng = np.random.RandomState(3)
+    trained = {variable.name for variable in tower.plan.variables if variable.role == "weight"}
+    moved = {name: _moved(value, rng) for name, value in tower.values.items() if name in trained}
+    return [tower.values, {**tower.values, **moved}]
+
+
+def _moved(value: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+    """Returns a weight with normal numbers added to it, if it holds floats."""
+    value = np.asarray(value)
+    if value.dtype.kind != "f":
+        return value
+    spread = float(np.std(value)) if value.size > 1 else 0.0
+    return np.asarray(value + (_MOVED * spread or _MOVED_EQUAL) * rng.standard_normal(value.shape), value.dtype)
+
+
 def tower_data(tower: Tower, number: int) -> Arrays:
     """Returns {input of the plan: array} for tower `number`: its examples, or made-up numbers."""
     if not tower.examples:
@@ -71,9 +101,8 @@ def made_up_data(tower: Tower, number: int) -> Arrays:
             data[entry.name] = np.asarray(tower.settings[entry.name], entry.dtype)
             continue
         shape = made_up_shape(entry, BatchSize(rows, 1)) or (rows,)  # of one that is no batch, its own first size
-        limit = max(entry.limit or 2, entry.low + 1)
         is_whole = "int" in entry.dtype or entry.limit
-        drawn = rng.randint(entry.low, limit, shape) if is_whole else rng.random_sample(shape)
+        drawn = rng.randint(entry.low, integer_limit(entry), shape) if is_whole else rng.random_sample(shape)
         data[entry.name] = np.asarray(drawn, entry.dtype)
     for parts in sparse_groups(entries).values():
         data.update(made_up_sparse_tensor(parts, BatchSize(rows, tower.plan.towers), rng))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Sequence, Set, Tuple
 
@@ -9,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.source.basics.cut import Cut, cut_part
-from legacy.source.made_up_tower import ROWS, made_up_seed, value_of
+from legacy.source.made_up_tower import ROWS, made_up_seed, proof_states, value_of
 from legacy.source.step.towers import parts_of_tower
 from legacy.towers.program import session_config
 from workloads.lifted.graph.importing import import_graph
@@ -29,8 +30,8 @@ FACTOR = 0.5
 
 def old_results(
     tower: Tower, gradients: Sequence[str], data: Mapping[int, Arrays]
-) -> Tuple[List[np.ndarray], Dict[int, Arrays]]:
-    """Runs a tower of the old graph.
+) -> Tuple[List[List[np.ndarray]], Dict[int, Arrays]]:
+    """Runs a tower of the old graph, from each of `proof_states`.
 
     Args:
       tower: the tower.
@@ -39,7 +40,8 @@ def old_results(
         each tensor that returns to it from all towers.
 
     Returns:
-      Loss, gradients, changes of statistics and `parts_of_tower`, and {tower: {random stream: its numbers}}.
+      Of each state that the tower runs from: loss, gradients, changes of statistics and `parts_of_tower`. And
+      {tower: {random stream: its numbers}}.
     """
     returned = tower.phase.returns[tower.number] if any(tower.phase.returns) and len(data) == 1 else []
     cut = _tower_part(tower, gradients, data, returned)
@@ -50,7 +52,12 @@ def old_results(
         results = import_graph(graph_def, fetches=names, subject="graph file")
         fed = _known_values(tower, graph, cut, data, returned)
         noises = _draw_numbers(tower, session, cut, data, fed)
-        return session.run(results, fed), noises
+        found = [session.run(results, fed)]
+        for state in proof_states(tower)[1:]:
+            fed.update(_values_of_variables(graph, cut, state))
+            with contextlib.suppress(tf.errors.InvalidArgumentError):  # the random numbers have other shapes there
+                found.append(session.run(results, fed))
+        return found, noises
 
 
 def _tower_part(tower: Tower, gradients: Sequence[str], data: Mapping[int, Arrays], returned: Sequence[str]) -> Cut:
@@ -89,12 +96,12 @@ def _known_values(
       Values of variables and data, seeds of what loops draw, and `FACTOR` for what returns.
     """
     entries = tower.plan.inputs + tower.plan.common
-    fed: Dict[tf.Tensor, Any] = {}
+    fed: Dict[tf.Tensor, Any] = _values_of_variables(graph, cut, tower.values)
     for feed in [feed for feed in cut.piece.feeds if feed.kind != "drawn"]:
         tensor = graph.get_tensor_by_name(feed.placeholder + ":0")
         if isinstance(feed.key, VariableVersion):
-            fed[tensor] = tower.values[feed.key.variable]
-        elif feed.key in returned:
+            continue
+        if feed.key in returned:
             fed[tensor] = FACTOR
         elif feed.kind == "noise":
             stream, number = _stream_of(tower, str(feed.key))
@@ -103,6 +110,13 @@ def _known_values(
             entry = next(entry for entry in entries if feed.key in entry.tensors)
             fed[tensor] = value_of(entry, _taker(entry.tensors, str(feed.key), tower.number), data)
     return fed
+
+
+def _values_of_variables(graph: tf.Graph, cut: Cut, values: Arrays) -> Dict[tf.Tensor, np.ndarray]:
+    """Returns {placeholder: value} of the variables that a tower's part reads."""
+    read = [(feed.placeholder, feed.key) for feed in cut.piece.feeds]
+    versions = [(holder, key.variable) for holder, key in read if isinstance(key, VariableVersion)]
+    return {graph.get_tensor_by_name(holder + ":0"): values[variable] for holder, variable in versions}
 
 
 def _draw_numbers(

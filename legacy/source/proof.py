@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequenc
 import numpy as np
 import tensorflow as tf
 
-from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.source.given_scope import GivenFrame, GivenScope
-from legacy.source.made_up_tower import ROWS, Tower, tower_data, value_of
+from legacy.source.made_up_tower import ROWS, Tower, proof_states, tower_data, value_of
+from legacy.source.named_results import LOSS, new_named, old_named, relative_difference
 from legacy.source.old_tower import FACTOR, old_results
 from legacy.source.step.derivatives import SUM_OF_ROWS, weight_gradients
 from legacy.source.step.learning import find_counters
 from legacy.source.step.losses_of_weights import loss_scales, losses_of_weights
-from legacy.source.step.towers import parts_of_tower
 from legacy.towers.program import session_config
 from workloads.lifted.plan import indices_label
 from workloads.numerics import gradient_sums
@@ -25,7 +24,6 @@ from workloads.numerics import gradient_sums
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from legacy.source.step.statistics import Proposal
     from workloads.program import Arrays
     from workloads.scope import Scope
 
@@ -33,9 +31,6 @@ v1 = tf.compat.v1
 
 #: Name of an op that adds a third part of a gradient, or a later one.
 _THIRD_PART = re.compile(r"_gradient_sum(_\d+)?/AddN_1$")
-#: Name of the loss among the results of a tower.
-LOSS = "loss"
-_SUBTRACTS = ("AssignSub", "AssignSubVariableOp")
 
 
 class Comparison(NamedTuple):
@@ -72,15 +67,15 @@ class _Computed(NamedTuple):
     """Results of a written function.
 
     Attributes:
-      results: its loss, the gradients of weights, and its further results.
-      changes: (statistic, new value).
+      results: of each state, its loss, the gradients of weights, and its further results.
+      changes: of each state, (statistic, new value).
       in_any_order: see `Comparison`.
       asked: see `Comparison`.
       rows_in_loops: see `Comparison`.
     """
 
-    results: List[np.ndarray]
-    changes: List[Tuple[str, np.ndarray]]
+    results: List[List[np.ndarray]]
+    changes: List[List[Tuple[str, np.ndarray]]]
     in_any_order: bool
     asked: List[str]
     rows_in_loops: bool
@@ -92,7 +87,7 @@ def compare_tower(
     loss_of_all: Callable[..., tf.Tensor] | None = None,
     with_others: Callable[[Scope, Sequence[Any]], tf.Tensor] | None = None,
 ) -> Comparison:
-    """Compares a written function with a tower: loss, gradients before any clipping, and statistics.
+    """Compares a written function with a tower, from each of `proof_states`: loss, raw gradients and statistics.
 
     Args:
       tower: the tower.
@@ -113,56 +108,20 @@ def compare_tower(
     old, noises = old_results(tower, [gradients[name] for name in weights], data)
     numbers = losses_of_weights(tower.plan, tower.graph, phase, tower.number)
     wanted = {name: WantedGradient(numbers[name], indices_label(name) in gradients) for name in weights}
-    made = _new_results(tower, wanted, data, noises, loss, loss_of_all, with_others)
-    new = made.results
-    expected = dict(zip([LOSS, *weights], old))
-    found = dict(zip([LOSS, *weights], new))
-    if np.shape(found[LOSS]) == () and np.size(expected[LOSS]) == 1:  # the one value of a workload's loss
-        expected[LOSS] = np.reshape(expected[LOSS], ())
-    parts = parts_of_tower(phase, tower.number)
-    expected.update(zip(parts, old[len(old) - len(parts) :]))
-    found.update(zip(parts, new[len(new) - len(parts) :]))
+    made = _new_results(tower, wanted, data, noises, loss, loss_of_all, with_others, len(old))
     scales = loss_scales(phase)
     scale = scales[0] if len(set(scales)) == 1 and not loss_of_all and not with_others else 1.0
-    found.update((name, np.asarray(found[name] * scale, np.float32)) for name in weights if scale != 1.0)
-    of_statistics = old[1 + len(weights) :]
-    rows = iter(of_statistics[len(tower.proposals) :])
-    labels = _numbered([proposal.variable for proposal in tower.proposals])
-    for label, proposal, change in zip(labels, tower.proposals, of_statistics):
-        before = tower.values[proposal.variable]
-        expected[label] = _changed(proposal, before, change, next(rows) if proposal.rows else None)
-    found.update(zip(_numbered([name for name, _ in made.changes]), [value for _, value in made.changes]))
-    differing = [name for name in expected if not np.array_equal(expected[name], found[name], equal_nan=True)]
-    largest = max((_relative(expected[n], found[n]) for n in differing), default=0.0)
-    return Comparison(differing, largest, made.in_any_order, made.asked, made.rows_in_loops)
-
-
-def _numbered(names: Sequence[str]) -> List[str]:
-    """Returns labels of changes of variables: the name, and at a later change of the same variable its number.
-
-    >>> _numbered(["mean", "variance", "mean"])
-    ['mean', 'variance', 'mean (change 2)']
-    """
-    counts = [names[: place + 1].count(name) for place, name in enumerate(names)]
-    return [name if count == 1 else f"{name} (change {count})" for name, count in zip(names, counts)]
-
-
-def _changed(proposal: Proposal, before: np.ndarray, change: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
-    """Returns a statistic after a change of all of it, or of some rows."""
-    if rows is None:
-        sign = -1 if proposal.op in _SUBTRACTS else 1 if proposal.op in op_types.ADDS else 0
-        return np.asarray(before + sign * change, before.dtype) if sign else change
-    after = np.array(before)
-    function = {"Sub": np.subtract.at, "Add": np.add.at}.get(proposal.op[-3:], np.ndarray.__setitem__)
-    function(after, rows, change)
-    return after
-
-
-def _relative(one: np.ndarray, two: np.ndarray) -> float:
-    if np.shape(one) != np.shape(two):
-        return float("inf")
-    largest = max(float(np.abs(one).max()), 1e-30)
-    return float(np.abs(np.asarray(one, np.float64) - two).max()) / largest
+    differing: Dict[str, float] = {}
+    for state, before, new, changes in zip(proof_states(tower), old, made.results, made.changes):
+        expected = old_named(tower, weights, before, state)
+        found = new_named(tower, weights, new, changes, scale)
+        if np.shape(found[LOSS]) == () and np.size(expected[LOSS]) == 1:  # the one value of a workload's loss
+            expected[LOSS] = np.reshape(expected[LOSS], ())
+        for name in expected:
+            if not np.array_equal(expected[name], found[name], equal_nan=True):
+                differing[name] = max(differing.get(name, 0.0), relative_difference(expected[name], found[name]))
+    largest = max(differing.values(), default=0.0)
+    return Comparison(list(differing), largest, made.in_any_order, made.asked, made.rows_in_loops)
 
 
 def _new_results(
@@ -173,8 +132,9 @@ def _new_results(
     loss: Callable[[Scope, Dict[str, Any]], tf.Tensor],
     loss_of_all: Callable[..., tf.Tensor] | None,
     with_others: Callable[[Scope, Sequence[Any]], tf.Tensor] | None,
+    states: int,
 ) -> _Computed:
-    """Returns what the written function computes of the weights in `wanted`."""
+    """Returns what the written function computes of the weights in `wanted`, from the first `states` states."""
     with tf.Graph().as_default(), v1.Session(config=session_config(["CPU:0"], True)) as session:
         fed: Dict[tf.Tensor, np.ndarray] = {}
 
@@ -216,9 +176,13 @@ def _new_results(
         in_any_order, rows_in_loops = _adds_three_parts(session.graph), _adds_rows_in_loops(session.graph)
         computed = [result, *shown, *parts]
         changes = scopes[tower.number].changes
-        new, changed = session.run([computed, [value for _, value in changes]], fed)  # at once: random ops draw once
-        named = [(name, value) for (name, _), value in zip(changes, changed)]
-        return _Computed(new, named, in_any_order, scopes[tower.number].asked, rows_in_loops)
+        found, changed = [], []
+        for state in proof_states(tower)[:states]:
+            fed.update((tensor, np.asarray(state[name])) for name, tensor in tensors.items())
+            new, values = session.run([computed, [value for _, value in changes]], fed)  # at once: random ops draw once
+            found.append(new)
+            changed.append([(name, value) for (name, _), value in zip(changes, values)])
+        return _Computed(found, changed, in_any_order, scopes[tower.number].asked, rows_in_loops)
 
 
 def _adds_three_parts(graph: tf.Graph) -> bool:

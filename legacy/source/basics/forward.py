@@ -41,6 +41,7 @@ class Forward:
       fixed: whether the graph takes this number only.
       loops: {op: loop that it stands for}.
       untrained: placeholders of the variables that no gradient trains.
+      handed_on: tensors that the next iteration of a loop gets, which is a use of them; none outside of loops.
     """
 
     def __init__(self, cut: Cut, plan: Plan) -> None:
@@ -51,6 +52,7 @@ class Forward:
         self._inputs = {tensor: entry for entry in plan.inputs + plan.common for tensor in entry.tensors}
         others = {variable.name for variable in plan.variables if variable.role != "weight"}
         read = {name: variable_of(feed) for name, feed in cut.feeds.items()}
+        self.handed_on: List[str] = []
         self.untrained = {name for name, version in read.items() if version and version.variable in others}
         self.fixed = plan.batch is not None
         sizes = ((plan.batch, plan.batch),) if plan.batch is not None else BATCHES
@@ -152,6 +154,7 @@ class LoopInside(Forward):
 
     def __init__(self, loop: Loop, outer: Forward) -> None:
         self.cut, self.loops, self.fixed, self.batch = outer.cut, {}, outer.fixed, outer.batch
+        self.handed_on = list(loop.results)
         self.untrained: set[str] = set()  # what enters a loop has other names inside
         self._other_batch = outer._other_batch if not outer.fixed else outer.batch
         self.typed = _typed_inside(loop, outer.typed)

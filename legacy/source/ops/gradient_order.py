@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Collection, List, Set
+from typing import Collection, List, Sequence, Set
 
 import tensorflow as tf
 
@@ -11,6 +11,9 @@ from workloads.lifted.graph.sums import FEWEST_IN_ANY_ORDER
 
 #: Ops whose gradient has rows: those of several uses are joined, and added in their order at last.
 _LOOKUPS = ("Gather", "GatherV2", "ResourceGather")
+
+#: Ops that hand their input on, and gradients back.
+COPIES = ("CheckNumerics", "Identity", "PlaceholderWithDefault", "Print", "Snapshot")
 
 
 def orders_gradients(operation: tf.Operation, position: int, untrained: Collection[str] = ()) -> bool:
@@ -42,6 +45,35 @@ def orders_gradients(operation: tf.Operation, position: int, untrained: Collecti
         if users & through and users - through and _in_an_order(tensor, users):
             return True
     return False
+
+
+def groups_gradients(operation: tf.Operation, handed_on: Sequence[str] = ()) -> bool:
+    """Returns whether a copy of a tensor groups the parts of its gradient: those of the copy's uses are added first.
+
+    Args:
+      operation: the copy, such as an identity.
+      handed_on: tensors that the next iteration of a loop gets.
+
+    Returns:
+      Whether it has several uses, and the tensor has others besides.
+    """
+    tensor = operation.inputs[0]
+    if not tensor.dtype.is_floating or tensor.op.type in ("Const", "StopGradient"):
+        return False
+    others = sum(_uses(user, tensor, handed_on) for user in set(tensor.consumers()) if user is not operation)
+    return others + handed_on.count(tensor.name) > 0 and _uses(operation, tensor, handed_on) > 1
+
+
+def _uses(user: tf.Operation, tensor: tf.Tensor, handed_on: Sequence[str]) -> int:
+    """Returns in how many places an op uses a tensor; of a copy, where that is used."""
+    if user.type in (*SHAPE_OPS, "StopGradient"):
+        return 0
+    if user.type in COPIES:
+        (copy,) = user.outputs
+        behind = sum(_uses(other, copy, handed_on) for other in set(copy.consumers()))
+        return behind + handed_on.count(copy.name)
+    places = sum(other.name == tensor.name for other in user.inputs)
+    return places if any(output.dtype.is_floating for output in user.outputs) else 0
 
 
 def _differentiated(behind: Set[tf.Operation], untrained: Collection[str]) -> Set[tf.Operation]:

@@ -185,7 +185,9 @@ def _squeezed(mean: OpView, like: OpView) -> Optional[str]:
 
 
 def match_copy(op: OpView) -> Optional[Match]:
-    """Matches ops that hand their input on."""
+    """Matches ops that hand their input on; those stay that group the parts of a gradient."""
+    if op.groups_gradients():
+        return Match((op.output,), call("tf.identity", op.argument(0)))
     return Match((), None, op.tensor(0))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from legacy.source.basics.expressions import Infix, Listing, Literal, Name, Value, as_expression
 from legacy.source.basics.old_derivatives import OLD_DERIVATIVE
 from legacy.source.ops.constants import constant_expression
-from legacy.source.ops.gradient_order import orders_gradients
+from legacy.source.ops.gradient_order import groups_gradients, orders_gradients
 
 if TYPE_CHECKING:
     import numpy as np
@@ -124,6 +124,10 @@ class OpView:
     def orders_gradients(self, position: int) -> bool:
         """Returns whether gradients may be added in another order without this op between input and result."""
         return orders_gradients(self.operation, position, self._forward.untrained)
+
+    def groups_gradients(self) -> bool:
+        """Returns whether the op, a copy, groups the parts of the gradient of its input."""
+        return groups_gradients(self.operation, self._forward.handed_on)
 
     def uses(self) -> int:
         """Returns how often the op's first output is used, copies not counted as uses."""

@@ -40,6 +40,23 @@ def state_three_times(state, w, turn):
     return tf.tanh(x) * tf.exp(-x * x) + 0.3 * x
 
 
+@with_old_cond
+def copied_in_a_loop():
+    """A state that a copy hands to two ops, as attention has a cell's output, beside the next iteration."""
+    xs, w = split_batch(), weight("w", [3, 3])
+
+    def gradient(tower):
+        def step(turn, state, total):
+            x = tf.tanh(tf.matmul(state, w))
+            copy = tf.identity(x)
+            return turn + 1, x, total + tf.exp(copy) * 0.3 + tf.tanh(tf.matmul(copy, w))
+
+        _, _, total = v1.while_loop(lambda turn, *_: turn < 4, step, [0, xs[tower], tf.zeros([BATCH, 3])])
+        return tf.gradients(tf.reduce_mean(total**2), [w])[0]
+
+    return v1.train.GradientDescentOptimizer(0.1).apply_gradients([(tf.add_n(towers(gradient)) / TOWERS, w)])
+
+
 def weight_once(state, w, turn):
     return tf.tanh(tf.matmul(state, w))
 
@@ -66,6 +83,7 @@ def two_lookups_of_other_lengths():
 
 
 PROGRAMS = {
+    "copied_in_a_loop": copied_in_a_loop,
     "state_three_times": repeated(state_three_times),
     "weight_once": repeated(weight_once),
     "weight_three_times": repeated(weight_three_times),

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from legacy.source.ops.gradient_order import orders_gradients
+from legacy.source.ops.gradient_order import groups_gradients, orders_gradients
 
 
 def sum_of(build):
@@ -44,3 +44,35 @@ def test_two_uses_or_uses_in_one_term_are_in_none():
     assert not any(orders_gradients(two, position) for position in range(3))
     behind = sum_of(lambda x: [tf.square(x) + tf.tanh(x) * tf.exp(x), tf.ones([3]), tf.zeros([3])])
     assert not any(orders_gradients(behind, position) for position in range(3))
+
+
+def copy_of(build):
+    """The copy in what `build` makes of the hyperbolic tangent of a placeholder, and the name of that tensor."""
+    with tf.Graph().as_default() as graph:
+        x = tf.tanh(tf.compat.v1.placeholder(tf.float32, [3], "x"))
+        build(x)
+        return graph.get_operation_by_name("copy"), x.name
+
+
+def twice(x):
+    copy = tf.identity(x, "copy")
+    return tf.square(copy), tf.exp(copy)
+
+
+def test_a_copy_with_two_uses_groups_their_gradients_where_its_tensor_has_others():
+    def behind_another(x):
+        copy = tf.identity(tf.identity(x, "copy"))
+        return tf.square(copy), tf.exp(copy), tf.sin(x)
+
+    grouped, _ = copy_of(lambda x: [*twice(x), tf.sin(x)])
+    assert groups_gradients(grouped)
+    assert groups_gradients(copy_of(behind_another)[0])
+    assert not groups_gradients(copy_of(lambda x: [*twice(x), tf.shape(x), tf.stop_gradient(x), x > 0.0])[0])
+    assert not groups_gradients(copy_of(lambda x: [tf.square(tf.identity(x, "copy")), tf.sin(x), tf.exp(x)])[0])
+
+
+def test_what_the_next_iteration_gets_is_a_use():
+    alone, name = copy_of(twice)
+    assert not groups_gradients(alone) and groups_gradients(alone, [name])
+    once, name = copy_of(lambda x: [tf.square(tf.identity(x, "copy"))])
+    assert not groups_gradients(once, [name]) and groups_gradients(once, [name, "copy:0"])

@@ -1,0 +1,98 @@
+"""Results of one tower by name, of the old graph and of the written function, and how far they differ."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, List, Sequence, Tuple
+
+import numpy as np
+
+from legacy.saved.graph import op_types
+from legacy.source.step.towers import parts_of_tower
+
+if TYPE_CHECKING:
+    from legacy.source.made_up_tower import Tower
+    from legacy.source.step.statistics import Proposal
+    from workloads.program import Arrays
+
+#: Name of the loss among the results of a tower.
+LOSS = "loss"
+_SUBTRACTS = ("AssignSub", "AssignSubVariableOp")
+
+
+def old_named(tower: Tower, weights: Sequence[str], results: Sequence[np.ndarray], state: Arrays) -> Arrays:
+    """Returns the old graph's results by name: loss, gradients, further results, and statistics after their change.
+
+    Args:
+      tower: the tower.
+      weights: that have gradients.
+      results: see `old_results`.
+      state: {variable: array} before the step.
+
+    Returns:
+      {name: array}.
+    """
+    parts = parts_of_tower(tower.phase, tower.number)
+    named = dict(zip([LOSS, *weights], results))
+    named.update(zip(parts, results[len(results) - len(parts) :]))
+    of_statistics = results[1 + len(weights) :]
+    rows = iter(of_statistics[len(tower.proposals) :])
+    labels = _numbered([proposal.variable for proposal in tower.proposals])
+    for label, proposal, change in zip(labels, tower.proposals, of_statistics):
+        named[label] = _changed(proposal, state[proposal.variable], change, next(rows) if proposal.rows else None)
+    return named
+
+
+def new_named(
+    tower: Tower,
+    weights: Sequence[str],
+    results: Sequence[np.ndarray],
+    changes: Sequence[Tuple[str, np.ndarray]],
+    scale: float,
+) -> Arrays:
+    """Returns a written function's results by name.
+
+    Args:
+      tower: the tower.
+      weights: that have gradients.
+      results: see `_Computed`.
+      changes: (statistic, new value).
+      scale: of the gradients.
+
+    Returns:
+      {name: array}.
+    """
+    parts = parts_of_tower(tower.phase, tower.number)
+    named = dict(zip([LOSS, *weights], results))
+    named.update(zip(parts, results[len(results) - len(parts) :]))
+    named.update((name, np.asarray(named[name] * scale, np.float32)) for name in weights if scale != 1.0)
+    named.update(zip(_numbered([name for name, _ in changes]), [value for _, value in changes]))
+    return named
+
+
+def _numbered(names: Sequence[str]) -> List[str]:
+    """Returns labels of changes of variables: the name, and at a later change of the same variable its number.
+
+    >>> _numbered(["mean", "variance", "mean"])
+    ['mean', 'variance', 'mean (change 2)']
+    """
+    counts = [names[: place + 1].count(name) for place, name in enumerate(names)]
+    return [name if count == 1 else f"{name} (change {count})" for name, count in zip(names, counts)]
+
+
+def _changed(proposal: Proposal, before: np.ndarray, change: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
+    """Returns a statistic after a change of all of it, or of some rows."""
+    if rows is None:
+        sign = -1 if proposal.op in _SUBTRACTS else 1 if proposal.op in op_types.ADDS else 0
+        return np.asarray(before + sign * change, before.dtype) if sign else change
+    after = np.array(before)
+    function = {"Sub": np.subtract.at, "Add": np.add.at}.get(proposal.op[-3:], np.ndarray.__setitem__)
+    function(after, rows, change)
+    return after
+
+
+def relative_difference(one: np.ndarray, two: np.ndarray) -> float:
+    """Returns the largest difference of two arrays, relative to the largest entry of the first; inf if not alike."""
+    if np.shape(one) != np.shape(two):
+        return float("inf")
+    largest = max(float(np.abs(one).max()), 1e-30)
+    return float(np.abs(np.asarray(one, np.float64) - two).max()) / largest

@@ -1,0 +1,56 @@
+"""The proof of a source sees what the initial weights hide."""
+
+import types
+
+import numpy as np
+import tensorflow as tf
+
+from legacy.source.made_up_tower import Tower, made_up_data, proof_states
+from tests.legacy.source import old_towers
+from tests.legacy.source.trained import source_of
+from tests.legacy.variants.programs import TOWERS, lifted, split_batch, sum_of_squares, towers, weights
+from workloads.lifted.plan import Input
+
+v1 = tf.compat.v1
+
+
+def penalty_of_zero():
+    """A penalty on a weight that starts at zero: its value and its gradient are zero at first."""
+    xs = split_batch()
+    with v1.variable_scope("net"):
+        bias = v1.get_variable("b", [2], initializer=v1.zeros_initializer(), use_resource=False)
+
+    def gradients(tower):
+        return tf.gradients(sum_of_squares(xs[tower]) + 0.1 * tf.nn.l2_loss(bias), [weights(), bias])
+
+    (w, b) = (tf.add_n(parts) / TOWERS for parts in zip(*towers(gradients)))
+    return v1.train.GradientDescentOptimizer(0.1).apply_gradients([(w, weights()), (b, bias)])
+
+
+def test_a_penalty_that_is_zero_at_first_is_missed(tmp_path):
+    lift = lifted(penalty_of_zero, tmp_path).job.workload
+    assert not lift.values()["net/b"].any()
+    text = source_of(lifted(penalty_of_zero, tmp_path), "workload").text
+    for name, shown in (("whole", text), ("without", text.replace("0.1 * tf.nn.l2_loss", "0.0 * tf.nn.l2_loss"))):
+        (tmp_path / f"{name}.py").write_text(shown)
+    assert old_towers.differing(lift, old_towers.load(tmp_path / "whole.py", "whole"), 0) == []
+    assert "net/b" in old_towers.differing(lift, old_towers.load(tmp_path / "without.py", "without"), 0)
+
+
+def test_weights_are_moved_and_nothing_else_is():
+    variables = [
+        types.SimpleNamespace(name=name, role=role) for name, role in zip("wbsn", ["weight"] * 2 + ["other"] * 2)
+    ]
+    values = {"w": np.array([0.0, 8.0], "float32"), "b": np.zeros(2, "float32"), "s": np.ones(2), "n": np.int64(3)}
+    tower = Tower(types.SimpleNamespace(variables=variables), None, values, {}, [], 0, None, {})
+    first, second = proof_states(tower)
+    assert first is values and {n for n in values if not np.array_equal(first[n], second[n])} == {"w", "b"}
+    assert 0.0 < np.abs(second["b"]).max() < 0.5 < np.abs(second["w"] - first["w"]).max() < 16.0
+    assert second["w"].dtype == np.float32
+
+
+def test_made_up_lengths_vary():
+    lengths = Input("n", "int32", [None], "batch", 0, ["n:0", "n1:0"], "n", low=1)
+    plan = types.SimpleNamespace(inputs=[lengths], common=[], batch=8, towers=2)
+    data = made_up_data(Tower(plan, None, {}, {}, [], 0, None, {}), 0)
+    assert set(data["n"]) == {1, 2}
