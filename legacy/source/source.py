@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Dict, List, NamedTuple
 
 import tensorflow as tf
@@ -27,6 +28,7 @@ from legacy.source.styles.docstring import MOST_LISTED, docstring, docstring_of_
 from legacy.source.styles.imported_style import losses_lines, with_equal_losses
 from legacy.source.styles.model_text import model_lines
 from legacy.source.update.recovered import recover_updates
+from workloads.lifted.model_copies import model_copies, with_one_model
 from workloads.support.files.json_file import write_text
 from workloads.support.wording import listed
 
@@ -110,7 +112,7 @@ def source_text(program: OldProgram, options: SourceOptions = DEFAULTS) -> Sourc
       InputError: a part of the program cannot be written, and not be imported either; the message names it.
     """
     graph = with_inner_targets(program.graph, program.whole, tensors_of_towers(program.plan))
-    program = program._replace(graph=with_old_derivatives(with_stopped_labels(graph)))
+    program = with_shared_variables(program._replace(graph=with_old_derivatives(with_stopped_labels(graph))))
     try:
         plan = with_minimized_losses(with_derivatives(program.plan, program.graph), program.graph)
         program = program._replace(plan=plan)
@@ -123,6 +125,17 @@ def source_text(program: OldProgram, options: SourceOptions = DEFAULTS) -> Sourc
                 hint = "--style=workload with --out may write the losses, and import the rest from its folder"
                 raise refusal(program.plan.name, Unwritten(f"{second}\n{hint}")) from second
             return source_with_import(program, options, second)
+
+
+def with_shared_variables(program: OldProgram) -> OldProgram:
+    """Returns a program whose towers share the first one's variables, if each has a copy of all; see `model_copies`."""
+    copies = model_copies(program.plan, program.graph, program.initial)
+    if not copies:
+        return program
+    plan, graph = with_one_model(program.plan, program.graph, copies)
+    note = "each tower has variables of its own, with equal values and updates; here all share the first tower's"
+    about = {**plan.about, "watch": [note, *plan.about.get("watch", [])]}
+    return program._replace(plan=dataclasses.replace(plan, about=about), graph=graph)
 
 
 def _source_with_fields(program: OldProgram, options: SourceOptions) -> Source:

@@ -21,6 +21,7 @@ from workloads import tracing
 from workloads.job import Job
 from workloads.lifted.double.rewriting import in_float64
 from workloads.lifted.graph import Graph, made_dense, parse_tensor_name
+from workloads.lifted.model_copies import model_copies
 from workloads.lifted.plan import Noise, Phase, Plan
 from workloads.lifted.replication import is_averaged_twice
 from workloads.lifted.sources import LiftedSynthetic
@@ -121,7 +122,8 @@ def old_graph_of(
     values = lift.values()
     counted = find_counters(plan, lift.graph, values, lift.initial_state().step)
     spare = {name: values[name] for name in spare_variables(plan, lift.graph)}
-    names = match_variables(plan, counted.counters, port, specs, spare)
+    copies = model_copies(plan, lift.graph, values)
+    names = match_variables(plan, counted.counters, port, specs, spare, copies)
     inputs = match_inputs(plan, port.inputs(), settings)
     drawn = tracing.trace_noise(port, job.per_replica_batch, job.dtype)
     noise = match_noise(plan, drawn)

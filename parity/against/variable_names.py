@@ -33,6 +33,7 @@ class VariableNames:
       weights, slots, statistics, averages: the parts; accumulators are slots without "/".
       counters: the old graph's variables that count steps.
       spare: {variable of the old graph that the workload does without: its value}.
+      copies: {variable of a later tower that the workload does without: the first tower's, which has its value}.
     """
 
     weights: dict[str, str]
@@ -41,6 +42,7 @@ class VariableNames:
     averages: dict[str, str]
     counters: tuple[Counter, ...] = ()
     spare: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict, compare=False)
+    copies: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def port_state(self, step: int, values: Mapping[str, np.ndarray]) -> State:
         """Returns the workload's state.
@@ -78,6 +80,7 @@ class VariableNames:
         for field, names in (*parts, ("averages", self.averages)):
             arrays = getattr(state, field)
             values.update((old, arrays[name]) for name, old in names.items())
+        values.update((copy, values[first]) for copy, first in self.copies.items())
         return values
 
 
@@ -87,6 +90,7 @@ def match_variables(
     workload: Workload,
     specs: Sequence[VariableSpec],
     spare: Mapping[str, np.ndarray] | None = None,
+    copies: Mapping[str, str] | None = None,
 ) -> VariableNames:
     """Finds the variable of the old graph for each variable, slot and average of a workload.
 
@@ -96,6 +100,7 @@ def match_variables(
       workload: the port.
       specs: the port's variables.
       spare: {variable of the old graph that the port can do without: its value}.
+      copies: {variable of a later tower: the first tower's that holds the same}.
 
     Returns:
       the names.
@@ -104,34 +109,47 @@ def match_variables(
       InputError: something is on one side only, or of another shape; the message names it.
     """
     counted = {counter.name for counter in counters}
+    copies = copies or {}
     old = {variable.name: variable for variable in plan.variables if variable.name not in counted}
     problems: list[str] = []
     weights = {spec.name: spec.name for spec in specs if spec.trainable}
     statistics = {spec.name: spec.name for spec in specs if not spec.trainable}
     shapes = {spec.name: spec.shape for spec in specs}
-    slots = _slots(plan, workload, [name for name in weights if name in old])
+    slots = _slots(plan, workload, [name for name in weights if name in old], copies)
     averages = {}
     if workload.moving_average is not None:
         averages = {name: _average_of(plan, name) for name in weights if name in old}
-    for name, known in ((spec.name, old.get(spec.name)) for spec in specs):
-        if known is not None and tuple(known.shape) != tuple(shapes[name]):
-            problems.append(f"{name!r} is {list(known.shape)} in the old graph and {list(shapes[name])} in the port")
+    for name, own in ((spec.name, old.get(spec.name)) for spec in specs):
+        if own is not None and tuple(own.shape) != tuple(shapes[name]):
+            problems.append(f"{name!r} is {list(own.shape)} in the old graph and {list(shapes[name])} in the port")
     found = {*weights, *statistics, *slots.values(), *averages.values()}
     missing = [f"{spec.name!r}" for spec in specs if spec.name not in old]
     missing += [f"{name!r}" for name, variable in {**slots, **averages}.items() if not variable]
     left = {name: value for name, value in (spare or {}).items() if name in old and name not in found}
-    extra = [_described(variable) for name, variable in old.items() if name not in found and name not in left]
+    copied = {n: first for n, first in copies.items() if n not in found and first in {*found, *counted}}
+    known = {*found, *left, *copied}
+    extra = [_described(variable) for name, variable in old.items() if name not in known]
     if missing:
         problems.append(f"the old graph has no {listed(missing, MOST_LISTED)}")
     if extra:
         problems.append(f"the port has no {listed(extra, MOST_LISTED)}")
     if problems:
         raise InputError(f"--against: variables of {workload.name!r} and the old graph differ: " + "; ".join(problems))
-    return VariableNames(weights, slots, statistics, averages, tuple(counters), left)
+    return VariableNames(weights, slots, statistics, averages, tuple(counters), left, copied)
 
 
-def _slots(plan: Plan, workload: Workload, weights: Sequence[str]) -> dict[str, str]:
-    """Returns {"weight/slot" or accumulator: variable of the old graph, or "" where it has none}."""
+def _slots(plan: Plan, workload: Workload, weights: Sequence[str], copies: Mapping[str, str]) -> dict[str, str]:
+    """Returns {"weight/slot" or accumulator: variable of the old graph, or "" where it has none}.
+
+    Args:
+      plan: of the lift.
+      workload: the port.
+      weights: names of its weights.
+      copies: variables of later towers, which are not searched.
+
+    Returns:
+      The names.
+    """
     names = list(workload.optimizer.slots())
     found: dict[str, str] = {}
     for weight in weights:
@@ -139,7 +157,8 @@ def _slots(plan: Plan, workload: Workload, weights: Sequence[str]) -> dict[str, 
         complete = len(variables) == len(names)
         found.update((f"{weight}/{slot}", variables[i] if complete else "") for i, slot in enumerate(names))
     for accumulator in workload.optimizer.accumulators():
-        owners = [v.name for v in plan.variables if v.role == "slot" and not v.of and _base(v.name) == accumulator]
+        without = [v.name for v in plan.variables if v.role == "slot" and not v.of and v.name not in copies]
+        owners = [name for name in without if _base(name) == accumulator]
         found[accumulator] = owners[0] if len(owners) == 1 else ""
     return found
 

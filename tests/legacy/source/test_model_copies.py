@@ -1,0 +1,76 @@
+"""Towers that have a copy of the model each: the source has one, where the copies hold the same after every step."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.source.source import OldProgram, with_shared_variables
+from tests.legacy.source.trained import assert_trains_alike, assert_workload_verified, source_of
+from tests.legacy.variants.programs import TOWERS, lifted, split_batch, towers
+from workloads.lifted.model_copies import model_copies
+
+v1 = tf.compat.v1
+
+
+def replicated(rates=(0.1, 0.1), seeds=(1, 1), optimizer=lambda rate: v1.train.MomentumOptimizer(rate, 0.9)):
+    """Each tower has its own weights, adds up all gradients by itself, and applies the mean."""
+
+    def build():
+        xs = split_batch()
+
+        def tower(number):
+            with v1.variable_scope(f"replicated_{number}"):
+                glorot = v1.glorot_uniform_initializer(seed=seeds[number])
+                w = v1.get_variable("w", [3, 2], initializer=glorot, use_resource=False)
+                b = v1.get_variable("b", [2], initializer=v1.zeros_initializer(), use_resource=False)
+            loss = tf.reduce_mean(tf.tanh(tf.matmul(xs[number], w) + b) ** 2) + 0.01 * tf.nn.l2_loss(w)
+            return [w, b], tf.gradients(loss, [w, b])
+
+        made = towers(tower)
+        applied = []
+        for number, (variables, _) in enumerate(made):
+            means = [tf.add_n(list(parts)) / TOWERS for parts in zip(*(gradients for _, gradients in made))]
+            applied.append(optimizer(rates[number]).apply_gradients(zip(means, variables)))
+        return tf.group(*applied, name="train")
+
+    return build
+
+
+def with_adam():
+    return replicated(optimizer=v1.train.AdamOptimizer)()
+
+
+@pytest.mark.parametrize("build", [replicated(), with_adam])
+def test_a_source_has_one_model(build, tmp_path):
+    setup = lifted(build, tmp_path)
+    source = source_of(setup, "workload")
+    assert "replicated_1" not in source.text.partition('"""\n')[2] and "have the old graph's bits" in source.text
+    assert "variables of its own, with equal values" in " ".join(source.text.split())
+    assert_workload_verified(setup, tmp_path, source)
+    lift = setup.job.workload
+    copies = model_copies(lift.plan, lift.graph, lift.values())
+    assert_trains_alike(setup, tmp_path, left_out=copies)
+
+
+def test_copies_are_named_with_their_slots(tmp_path):
+    lift = lifted(replicated(), tmp_path).job.workload
+    copies = model_copies(lift.plan, lift.graph, lift.values())
+    names = ["w", "w/Momentum", "b", "b/Momentum"]
+    assert copies == {f"replicated_1/{name}": f"replicated_0/{name}" for name in names}
+
+
+@pytest.mark.parametrize("options", [{"rates": (0.1, 0.2)}, {"seeds": (1, 2)}])
+def test_models_that_differ_are_no_copies(options, tmp_path):
+    lift = lifted(replicated(**options), tmp_path).job.workload
+    assert model_copies(lift.plan, lift.graph, lift.values()) == {}
+    program = OldProgram(lift.plan, lift.graph, lift.graph, lift.values())
+    assert with_shared_variables(program) is program
+
+
+def test_shared_weights_are_no_copies(tmp_path):
+    def shared():
+        xs, w = split_batch(), v1.get_variable("w", [3, 2], use_resource=False)
+        gradients = towers(lambda tower: tf.gradients(tf.reduce_sum(tf.matmul(xs[tower], w) ** 2), [w])[0])
+        return v1.train.GradientDescentOptimizer(0.1).apply_gradients([(tf.add_n(gradients), w)])
+
+    lift = lifted(shared, tmp_path).job.workload
+    assert model_copies(lift.plan, lift.graph, lift.values()) == {}
