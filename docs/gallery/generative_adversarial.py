@@ -36,37 +36,34 @@ OTHERS = {  # shape, first value and dtype of the update's variables
 SLOTS = [(D_TRAIN_WEIGHTS, {"RMSProp": 1.0, "RMSProp_1": 0.0}), (G_TRAIN_WEIGHTS, {"Adam": 0.0, "Adam_1": 0.0})]
 
 
-def d_train_loss(scope, batch):
-    """Returns the loss of one tower."""
-    batch_size = int(batch["real"].shape[0])
+def generator(scope, batch_size):
+    """Returns the output of network `generator`: a dense layer, a rectifier."""
     x = scope.normal("tower_0", [batch_size, 3])
     x = tf.matmul(x, scope.get("generator/g1/kernel", (3, 8)))
     x = tf.nn.relu(tf.nn.bias_add(x, scope.get("generator/g1/bias", (8,), ZEROS)))
     x = tf.matmul(x, scope.get("generator/g2/kernel", (8, 2)))
-    x = tf.nn.bias_add(x, scope.get("generator/g2/bias", (2,), ZEROS))
-    kernel = scope.get("discriminator/d1/kernel", (2, 8))
-    bias = scope.get("discriminator/d1/bias", (8,), ZEROS)
-    x = tf.nn.leaky_relu(tf.nn.bias_add(tf.matmul(x, kernel), bias), alpha=0.2)
-    y = tf.nn.leaky_relu(tf.nn.bias_add(tf.matmul(batch["real"], kernel), bias), alpha=0.2)
-    kernel = scope.get("discriminator/d2/kernel", (8, 1))
-    bias = scope.get("discriminator/d2/bias", (1,), ZEROS)
-    mean = tf.reduce_mean(tf.nn.bias_add(tf.matmul(x, kernel), bias))
-    mean2 = tf.reduce_mean(tf.nn.bias_add(tf.matmul(y, kernel), bias))
-    return mean - mean2
+    return tf.nn.bias_add(x, scope.get("generator/g2/bias", (2,), ZEROS))
+
+
+def discriminator(scope, x):
+    """Returns the output of network `discriminator`: a dense layer."""
+    x = tf.matmul(x, scope.get("discriminator/d1/kernel", (2, 8)))
+    x = tf.nn.leaky_relu(tf.nn.bias_add(x, scope.get("discriminator/d1/bias", (8,), ZEROS)), alpha=0.2)
+    x = tf.matmul(x, scope.get("discriminator/d2/kernel", (8, 1)))
+    return tf.nn.bias_add(x, scope.get("discriminator/d2/bias", (1,), ZEROS))
+
+
+def d_train_loss(scope, batch):
+    """Returns the loss of one tower."""
+    batch_size = int(batch["real"].shape[0])
+    mean = tf.reduce_mean(discriminator(scope, batch["real"]))
+    return tf.reduce_mean(discriminator(scope, generator(scope, batch_size))) - mean
 
 
 def g_train_loss(scope, batch):
     """Returns the loss of one tower."""
     batch_size = int(batch["real"].shape[0])
-    x = scope.normal("tower_0", [batch_size, 3])
-    x = tf.matmul(x, scope.get("generator/g1/kernel", (3, 8)))
-    x = tf.nn.relu(tf.nn.bias_add(x, scope.get("generator/g1/bias", (8,), ZEROS)))
-    x = tf.matmul(x, scope.get("generator/g2/kernel", (8, 2)))
-    x = tf.nn.bias_add(x, scope.get("generator/g2/bias", (2,), ZEROS))
-    x = tf.matmul(x, scope.get("discriminator/d1/kernel", (2, 8)))
-    x = tf.nn.leaky_relu(tf.nn.bias_add(x, scope.get("discriminator/d1/bias", (8,), ZEROS)), alpha=0.2)
-    x = tf.matmul(x, scope.get("discriminator/d2/kernel", (8, 1)))
-    return -tf.reduce_mean(tf.nn.bias_add(x, scope.get("discriminator/d2/bias", (1,), ZEROS)))
+    return -tf.reduce_mean(discriminator(scope, generator(scope, batch_size)))
 
 
 def d_train(scope, batch, variables, context):

@@ -31,6 +31,7 @@ class Function(NamedTuple):
       results: tensors that it returns.
       batch_of: parameter whose first dimension is the batch, or "" if the body does not need it or is given its size.
       scope: the name scope that it is named after, or "".
+      is_network: whether it is a whole network, which the model uses several times.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Function(NamedTuple):
     results: List[str]
     batch_of: str = ""
     scope: str = ""
+    is_network: bool = False
 
 
 def make_function(
@@ -67,25 +69,58 @@ def make_function(
     outputs = _outputs(statements, starts, length)
     if not 0 < len(outputs) <= MOST_RESULTS or _is_for_lines_outside(blocks[0], [row for row, _ in outputs]):
         return None
+    whole = usual_folder([target for statement in statements for target in statement.targets])
+    made = function_of_blocks(blocks, [blocks[0][row].targets[number] for row, number in outputs], shape, batch, whole)
+    name = function_name(made.function.statements, made.function.scope, taken)
+    calls = {}
+    for start, block, arguments in zip(starts, blocks, made.arguments):
+        targets = tuple(block[row].targets[number] for row, number in outputs)
+        calls[start] = Statement(targets, Call(name, arguments))
+    return made.function._replace(name=name), calls
+
+
+class Abstracted(NamedTuple):
+    """A function of blocks, without its name, and for each block the arguments of its call."""
+
+    function: Function
+    arguments: List[Tuple[Argument, ...]]
+
+
+def function_of_blocks(
+    blocks: Sequence[Sequence[Statement]],
+    results: List[str],
+    shape: Callable[[str], Optional[List[int]]],
+    batch: int = 0,
+    whole: str = "",
+) -> Abstracted:
+    """Makes a function of blocks of statements.
+
+    Args:
+      blocks: whose skeletons and inner uses are equal.
+      results: tensors of the first block that the function returns.
+      shape: returns a tensor's static shape, or None.
+      batch: number of examples that the shapes are for.
+      whole: the name scope of all statements of the program.
+
+    Returns:
+      The function and the arguments of its calls.
+    """
     work = Parameters(blocks, shape)
     body = [Statement(s.targets, with_holes(s.expression, work.contents(row))) for row, s in enumerate(blocks[0])]
     needs_batch = any(leaf == BATCH_SIZE for statement in body for leaf in leaves(statement.expression))
     has_rows = needs_batch and work.rows_follow(batch)
-    scope = telling_scope(blocks, usual_folder([target for statement in statements for target in statement.targets]))
-    name = function_name(body, scope, taken)
-    results = [blocks[0][row].targets[number] for row, number in outputs]
     batch_of = next(iter(work.tensors.values()), "") if has_rows else ""
     context = ["scope"] if any(uses_scope(statement.expression) for statement in body) else []
     context += [BATCH_SIZE.text] if needs_batch and not has_rows else []
-    function = Function(name, context + work.parameters, work.tensors, body, results, batch_of, scope)
-    made = {}
-    for index, (start, block) in enumerate(zip(starts, blocks)):
-        first = set(itertools.takewhile(lambda p: p in ("name", *work.tensors.values()), work.parameters))
+    parameters = context + work.parameters
+    function = Function("", parameters, work.tensors, body, results, batch_of, telling_scope(blocks, whole))
+    by_place = set(itertools.takewhile(lambda p: p in ("name", *work.tensors.values()), work.parameters))
+    made = []
+    for index in range(len(blocks)):
         given = zip(work.parameters, work.arguments(index))
-        arguments = [Argument("" if p in first else p, value) for p, value in given]
-        targets = tuple(block[row].targets[number] for row, number in outputs)
-        made[start] = Statement(targets, Call(name, (*(Argument("", Name(p)) for p in context), *arguments)))
-    return function, made
+        own = [Argument("" if p in by_place else p, value) for p, value in given]
+        made.append((*(Argument("", Name(p)) for p in context), *own))
+    return Abstracted(function, made)
 
 
 def _is_for_lines_outside(block: Sequence[Statement], results: Collection[int]) -> bool:

@@ -10,6 +10,8 @@ from legacy.source.basics.expressions import Expression, Literal, Name, leaves, 
 from legacy.source.basics.rendering import literal_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from legacy.source.lines.statements import Statement
 
 #: Shortest text of a constant that is examined; a shorter one is what the author wrote.
@@ -58,8 +60,22 @@ def name_complements(statements: Sequence[Statement]) -> Tuple[List[Statement], 
             names[leaf.value] = name
             constants[name] = (leaf.value, decay)
 
+    return with_names(statements, names), constants
+
+
+def with_names(statements: Sequence[Statement], names: Mapping[np.float32, str]) -> List[Statement]:
+    """Returns statements with names in place of some constants.
+
+    Args:
+      statements: of a function.
+      names: {constant: its name}.
+
+    Returns:
+      The statements.
+    """
+
     def named(part: Expression) -> Expression | None:
         found = names.get(part.value) if isinstance(part, Literal) and isinstance(part.value, np.float32) else None
         return None if found is None else Name(found)
 
-    return [statement._replace(expression=replace(statement.expression, named)) for statement in statements], constants
+    return [statement._replace(expression=replace(statement.expression, named)) for statement in statements]

@@ -114,7 +114,7 @@ def _walk(node: Expression, visit: Callable[[Hole], Any], label: str = "", outer
         body = _walk(node.body, visit)
         return Lambda(node.parameters, body[0]), f"lambda {node.parameters}: {body[1]}"
     if isinstance(node, Listing):
-        items = [_walk(item, visit) for item in node.items]
+        items = [_walk(item, visit, "size") for item in node.items]
         return Listing(tuple(item[0] for item in items)), "[" + ",".join(item[1] for item in items) + "]"
     return node, str(node)
 
@@ -142,7 +142,11 @@ def _walk_variable(node: Variable, visit: Callable[[Hole], Any]) -> Tuple[Any, s
     inner = len(node.shape) - 2  # a kernel's window comes before its channels
     shape = tuple(visit(Hole("size", "size" if i < inner else "units", n)) for i, n in enumerate(node.shape))
     initializer = visit(Hole("initializer", "", node.initializer))
+    trainable, kind = node.trainable, str(node.trainable)
+    if isinstance(trainable, Literal):  # of a network with other variables, which are not trained
+        given = visit(Hole("literal", "trainable", trainable))
+        trainable, kind = given.value if isinstance(given, Literal) else given, "bool"
     if isinstance(name, Literal):
         name = name.value
-    made = dataclasses.replace(node, name=name, shape=shape, initializer=initializer)
-    return made, f"V{len(node.shape)}{node.trainable}{bool(node.initializer)}"
+    made = dataclasses.replace(node, name=name, shape=shape, initializer=initializer, trainable=trainable)
+    return made, f"V{len(node.shape)}{kind}{bool(node.initializer)}"

@@ -178,6 +178,8 @@ def _hint(statement: Statement, number: int, shape: Optional[List[int]]) -> str:
     if isinstance(expression, Item) and isinstance(expression.base, Name):
         return identifier(expression.key.strip('"'))
     if isinstance(expression, Variable):
+        if isinstance(expression.name, Name) and expression.name.text.isidentifier():  # a parameter
+            return "kernel" if len(expression.shape) > 1 else "bias"
         return identifier(re.sub(r"\{\w+\}", "", _variable_text(expression.name)).replace(".", "/"))
     if isinstance(expression, Method) and expression.name in _METHODS:
         return _METHODS[expression.name]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import collections
 from typing import TYPE_CHECKING, Any, Counter, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from legacy.source.basics.expressions import Call, Name, Value, Variable, replace
+from legacy.source.basics.expressions import Call, Listing, Name, Value, Variable, replace
 from legacy.source.basics.rendering import expression_text, layout
 from legacy.source.lines.abstraction import Function, make_function
 from legacy.source.lines.holes import skeleton
 from legacy.source.lines.statements import Statement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
 #: The longest block of statements that is looked for, and how often blocks are.
 MOST_STATEMENTS, MOST_ROUNDS = 40, 16
@@ -51,16 +51,46 @@ def outline(statements: Sequence[Statement], shape: Callable[[str], Optional[Lis
     Returns:
       The functions, and the statements that call them.
     """
-    rest = list(statements)
+    functions, (rest,) = outline_parts([(statements, ())], shape, batch)
+    return Outlined(functions, rest)
+
+
+def outline_parts(
+    parts: Sequence[Tuple[Sequence[Statement], Sequence[str]]],
+    shape: Callable[[str], Optional[List[int]]],
+    batch: int = 0,
+    taken: Collection[str] = (),
+) -> Tuple[List[Function], List[List[Statement]]]:
+    """Outlines what is repeated in several functions or in one of them.
+
+    Args:
+      parts: statements of each function, and the tensors that it returns if these are not in its last statement.
+      shape: returns a tensor's static shape, or None.
+      batch: number of examples that the shapes are for; 0 if unknown.
+      taken: names of further functions.
+
+    Returns:
+      The functions of what is repeated, and the statements of each part.
+    """
+    rest: List[Statement] = []
+    ends = [Listing((*map(Value, results), Name(f"end {n}"))) for n, (_, results) in enumerate(parts)]  # all differ
+    for (statements, _), end in zip(parts, ends):
+        rest += [*statements, Statement((), end)]
     functions: List[Function] = []
     for _ in range(MOST_ROUNDS):
-        best = _best(rest, shape, {function.name for function in functions}, batch)
+        best = _best(rest, shape, {*taken, *(function.name for function in functions)}, batch)
         if best is None:
             break
         functions.append(best.function)
         for start in sorted(best.calls, reverse=True):
             rest[start : start + best.length] = [best.calls[start]]
-    return Outlined(functions, rest)
+    result: List[List[Statement]] = [[]]
+    for statement in rest:
+        if statement.expression in ends:
+            result.append([])
+        else:
+            result[-1].append(statement)
+    return functions, result[:-1]
 
 
 class _Repeated(NamedTuple):

@@ -61,7 +61,7 @@ class Parameters:
         """Returns whether the first tensor has as many rows as the batch in every block."""
         for holes in (hole for row in self._rows for hole in row):
             if holes[0].kind == "value" and self._is_outer(holes[0]):
-                shapes = [self._shape(_tensor_name(hole.content)) for hole in holes]
+                shapes = [self._shape(tensor_name(hole.content)) for hole in holes]
                 return all(shape is not None and shape[:1] == [batch] for shape in shapes)
         return False
 
@@ -149,7 +149,7 @@ class Parameters:
         if label == "units":
             for holes in (hole for row in self._rows for hole in row):
                 if holes[0].kind == "value" and self._is_outer(holes[0]):
-                    shapes = [self._shape(_tensor_name(hole.content)) for hole in holes]
+                    shapes = [self._shape(tensor_name(hole.content)) for hole in holes]
                     if all(shape and shape[-1] == size for shape, size in zip(shapes, contents)):
                         return Channels(self._values["|".join(repr(hole.content) for hole in holes)])
                     break
@@ -177,7 +177,7 @@ class Parameters:
         return free
 
 
-def _tensor_name(content: Any) -> str:
+def tensor_name(content: Any) -> str:
     """Returns the name by which the shape of a value or of an input is asked for."""
     return content.tensor if isinstance(content, Value) else "batch:" + content.key.strip('"')
 

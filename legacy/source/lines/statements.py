@@ -24,6 +24,8 @@ from legacy.source.basics.expressions import (
 from legacy.source.basics.rendering import expression_text
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from legacy.source.basics.expressions import Definition
 
 #: Functions that begin a layer: what one of them takes from another one stands on a line of its own.
@@ -71,17 +73,18 @@ class Statement(NamedTuple):
     expression: Expression
 
 
-def build_statements(definitions: Sequence[Definition]) -> list[Statement]:
+def build_statements(definitions: Sequence[Definition], results: Collection[str] = ()) -> list[Statement]:
     """Turns definitions into statements, and puts those that are used once into the expressions that use them.
 
     Args:
       definitions: each after those that it uses; those without targets are made for their effect, the last of them
-        is the result.
+        is the result if `results` are none.
+      results: tensors that have a line of their own, since they are used after the last statement, or in turn.
 
     Returns:
       The statements.
     """
-    uses: Counter[str] = collections.Counter()
+    uses: Counter[str] = collections.Counter([*results, *results])
     for definition in definitions:
         uses.update(values_used(definition.expression))
     waiting: Dict[str, Expression] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING, List, Sequence, Set
 
@@ -102,6 +103,30 @@ def function_name(body: Sequence[Statement], scope: str, taken: Set[str]) -> str
       The name.
     """
     return numbered(identifier(scope) if scope else _plain_name(_functions(body)), taken)
+
+
+def network_name(weights_of_uses: Sequence[Sequence[str]]) -> str:
+    """Returns the name of a network by the folder of its weights: the end that those of all uses share.
+
+    >>> network_name([["gan/discriminator/w1", "gan/discriminator/w2"]])
+    'discriminator'
+    >>> network_name([["q_func/w1", "q_func/w2"], ["target_q_func/w1", "target_q_func/w2"]])
+    'q_func'
+    >>> network_name([["w1", "w2"]])
+    'network'
+
+    Args:
+      weights_of_uses: the names of the weights of each use.
+
+    Returns:
+      The name.
+    """
+    words = [identifier(common_folder(weights)).split("_") for weights in weights_of_uses if common_folder(weights)]
+    if len(words) < len(weights_of_uses):
+        return "network"
+    shared = itertools.takewhile(lambda row: len(set(row)) == 1, zip(*map(reversed, words)))
+    name = "_".join(reversed([row[0] for row in shared]))
+    return name if name and not _TAKEN_PARTS.search(name) else "network"
 
 
 def _plain_name(functions: Sequence[str]) -> str:

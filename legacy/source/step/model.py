@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence, Tuple
 
 from legacy.source.basics.expressions import (
+    Definition,
     Expression,
     Item,
     Listing,
@@ -28,7 +29,7 @@ from legacy.source.step.statistics import Statistics
 from legacy.source.step.towers import Towers, parts_of_tower
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     import numpy as np
 
@@ -51,6 +52,7 @@ class Model(NamedTuple):
       losses: how many losses the result begins with.
       copied: see `InputNames`.
       others: models of the further towers, where each tower has a function of its own; none where one is for all.
+      definitions: that the statements are made of.
     """
 
     statements: List[Statement]
@@ -64,6 +66,7 @@ class Model(NamedTuple):
     losses: int = 1
     copied: Sequence[str] = ()
     others: Sequence[Model] = ()
+    definitions: Sequence[Definition] = ()
 
 
 def recover_model(
@@ -144,14 +147,27 @@ def _model(
     definitions = with_updates(recovery, result, updates)
     if not recovery.has_derivatives:
         definitions = computed_once(definitions)
-    *lines, last = build_statements(penalties_ask_again(definitions))
-    lines = [line for line in lines if line.targets or not isinstance(line.expression, Value)]  # asked for before
-    statements, rates = name_complements(shared_data_first([*lines, last]))
+    statements, rates = name_complements(statements_of(definitions))
     statements = with_shapes_first(statements, definitions)
     _require_no_tables(statements)
     losses = 1 + len(phase.other_losses)
     given = (names.inputs, names.settings, statistics, recovery.batch, names.streams, rates)
-    return Model(statements, recovery, *given, losses, names.copied)
+    return Model(statements, recovery, *given, losses, names.copied, definitions=definitions)
+
+
+def statements_of(definitions: Sequence[Definition], kept: Collection[str] = ()) -> List[Statement]:
+    """Returns the statements of some definitions, the last of which is the result.
+
+    Args:
+      definitions: each after those that it uses.
+      kept: tensors that have a line of their own, at the place of their definition.
+
+    Returns:
+      The statements.
+    """
+    *lines, last = build_statements(penalties_ask_again(definitions), kept)
+    lines = [line for line in lines if line.targets or not isinstance(line.expression, Value)]  # asked for before
+    return shared_data_first([*lines, last])
 
 
 def _models_apart(plan: Plan, phase: Phase, statistics: Statistics, towers: Towers, names: InputNames) -> Model:

@@ -12,6 +12,7 @@ from legacy.source.basics.expressions import (
     Infix,
     Lambda,
     Value,
+    Variable,
     call,
     leaves,
     replace,
@@ -20,6 +21,7 @@ from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.alignment import by_replica
 from legacy.source.step.statistics import ASSIGNS, EACH_TOWER, Proposal, Statistics
 from legacy.source.step.towers import NOW
+from workloads.numerics.statistics import TOWERS_IN_TURN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,12 +62,28 @@ def update_lines(
     """
     together = _changed_together(statistics)
     rows = iter(updates[len(together) :])
-    return _asked_for_once(
-        [
-            _update(proposals, value, next(rows) if proposals[0].rows else None, recovery, plan, changed)
-            for proposals, value in zip(together, updates)
-        ]
-    )
+    names = [proposals[0].variable for proposals in together]
+    lines = []
+    for place, (proposals, value) in enumerate(zip(together, updates)):
+        if changed and statistics.policy != TOWERS_IN_TURN and names[place] not in names[:place]:
+            value = _of_now(value, names[place], recovery)  # one tower changes it, for the first time
+        lines.append(_update(proposals, value, next(rows) if proposals[0].rows else None, recovery, plan, changed))
+    return _asked_for_once(lines)
+
+
+def _of_now(value: Expression, name: str, recovery: Recovery) -> Expression:
+    """Returns a value in which the parameter of a function stands for a statistic that nothing has changed before."""
+
+    def opened(part: Expression) -> Expression | None:
+        definition = recovery.definition(part.tensor) if isinstance(part, Value) else None
+        if definition is None or len(definition.targets) > 1:
+            return None
+        if isinstance(definition.expression, Variable):
+            return NOW if definition.expression.name == name else None
+        inside = replace(definition.expression, opened)
+        return inside if NOW in leaves(inside) else None
+
+    return replace(value, opened)
 
 
 def with_updates(recovery: Recovery, loss: Expression, updates: Sequence[Sequence[Expression]]) -> List[Definition]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, List, Sequence
 
 from legacy.source.basics.rendering import literal_text
-from legacy.source.styles.model_text import joined_blocks, model_blocks
+from legacy.source.styles.model_text import lines_of_losses, model_blocks
 from legacy.source.styles.workload_style import constant_lines
 
 if TYPE_CHECKING:
@@ -36,13 +36,8 @@ def module_text(step: ImportedStep, docstring: Sequence[str], folder: str) -> st
 
 def losses_lines(step: ImportedStep) -> List[str]:
     """Returns the lines of the functions of all losses; functions of two losses that are the same stand there once."""
-    blocks_of = [(loss.function, model_blocks(loss.model, loss.function)) for loss in step.losses]
-    for loss, (_, blocks) in zip(step.losses, blocks_of):
-        blocks += [[*loss.of_all, *loss.with_others]] if loss.function_of_all else []
-    lines: List[str] = []
-    for block in joined_blocks(blocks_of):
-        lines += ["", "", *block] if lines else block
-    return lines
+    more = {loss.function: [[*loss.of_all, *loss.with_others]] for loss in step.losses if loss.function_of_all}
+    return lines_of_losses([(loss.function, loss.model) for loss in step.losses], more)
 
 
 def with_equal_losses(losses: Sequence[WrittenLoss]) -> List[WrittenLoss]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Dict, List, Sequence, Tuple
+from typing import TYPE_CHECKING, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from legacy.source.basics.cut import example_sizes
 from legacy.source.basics.expressions import Listing, calls
@@ -12,8 +12,13 @@ from legacy.source.lines.outlining import outline
 from legacy.source.lines.words import words_of
 from legacy.source.ops import cells, dropout, neural
 from legacy.source.step.model import all_statements
+from legacy.source.styles.shared_networks import share_networks
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from legacy.source.lines.abstraction import Function
+    from legacy.source.lines.statements import Statement
     from legacy.source.step.model import Model
 
 _INDENT = "    "
@@ -23,10 +28,52 @@ _FUNCTIONS = {**cells.FUNCTIONS, **dropout.FUNCTIONS, **neural.FUNCTIONS}
 
 def model_lines(model: Model) -> list[str]:
     """Returns the lines of the model's functions, which both styles share."""
+    return lines_of_losses([("tower_loss", model)])
+
+
+def lines_of_losses(
+    losses: Sequence[Tuple[str, Model]], more: Mapping[str, List[List[str]]] | None = None
+) -> List[str]:
+    """Returns the lines of the functions of losses; a network that is used several times is a function, if that pays.
+
+    Args:
+      losses: (name of the function, the loss).
+      more: {name of the function: lines of a function of the losses that comes after it}.
+
+    Returns:
+      The lines; functions of two losses that are the same stand there once.
+    """
+    apart = joined_blocks([(name, [*model_blocks(model, name), *(more or {}).get(name, ())]) for name, model in losses])
+    shared = blocks_with_networks(losses)
+    shared += [block for name, _ in losses for block in (more or {}).get(name, ())] if shared else []
+    best = shared if shared and sum(map(len, shared)) < sum(map(len, apart)) else apart
     lines: List[str] = []
-    for block in model_blocks(model):
+    for block in best:
         lines += ["", "", *block] if lines else block
     return lines
+
+
+def blocks_with_networks(losses: Sequence[Tuple[str, Model]]) -> List[List[str]]:
+    """Returns the lines of each function of some losses, with functions of networks that are used several times.
+
+    Args:
+      losses: (name of the function, the loss).
+
+    Returns:
+      The lines; none if there is no such network.
+    """
+    losses = list(dict(losses).items())
+    models = [model for _, model in losses]
+    made = share_networks(models)
+    if made is None:
+        return []
+    blocks = known_functions(models)
+    names = [function_name(block) for block in joined_blocks([("", blocks)])]
+    if len(names) < len({str(block) for block in blocks}):  # two loops of one name
+        return []
+    blocks += [function_text(function, made.shape) for function in made.functions]
+    blocks += [loss_text(model, name, part, made.shape) for (name, model), part in zip(losses, made.statements)]
+    return joined_blocks([("", blocks)])
 
 
 def model_blocks(model: Model, function: str = "tower_loss") -> List[List[str]]:
@@ -94,19 +141,46 @@ def _tower_blocks(model: Model, function: str) -> List[List[str]]:
         return [model.batch, *example_sizes(entry)]
 
     outlined = outline(model.statements, shape, model.batch)
-    parts = [part.function for statement in all_statements(model) for part in calls(statement.expression)]
-    blocks = [list(text) for name, text in _FUNCTIONS.items() if name in parts]
-    blocks += [list(loop.lines) for loop in recovery.loops.values()]
-    for made in outlined.functions:
-        signature = f"{made.name}({', '.join(made.parameters)})"
-        doc = "Returns " + ", ".join(words_of(made.statements, made.scope)) + "."
-        blocks.append(
-            function_lines(signature, doc, made.statements, recovery.shape, made.tensors, made.batch_of, made.results)
-        )
+    return [
+        *known_functions([model]),
+        *(function_text(made, recovery.shape) for made in outlined.functions),
+        loss_text(model, function, outlined.statements, recovery.shape),
+    ]
+
+
+def known_functions(models: Sequence[Model]) -> List[List[str]]:
+    """Returns the lines of the functions that models call and that are none of their own, and those of loops."""
+    called = {part.function for model in models for one in all_statements(model) for part in calls(one.expression)}
+    blocks = [list(text) for name, text in _FUNCTIONS.items() if name in called]
+    return blocks + [list(loop.lines) for model in models for loop in model.recovery.loops.values()]
+
+
+def function_text(made: Function, shape: Callable[[str], Optional[List[int]]]) -> List[str]:
+    """Returns the lines of a function of a model."""
+    signature = f"{made.name}({', '.join(made.parameters)})"
+    does = ", ".join(words_of(made.statements, "" if made.is_network else made.scope))
+    doc = f"Returns {does}."
+    if made.is_network:
+        doc = f"Returns the output of network `{made.name}`: {does}."
+    return function_lines(signature, doc, made.statements, shape, made.tensors, made.batch_of, made.results)
+
+
+def loss_text(
+    model: Model, function: str, statements: Sequence[Statement], shape: Callable[[str], Optional[List[int]]]
+) -> List[str]:
+    """Returns the lines of the function of a loss.
+
+    Args:
+      model: the loss.
+      function: its name.
+      statements: of it.
+      shape: returns a tensor's static shape, or None.
+
+    Returns:
+      The lines.
+    """
     first = f'batch["{next(iter(model.inputs), "")}"]'
-    signature = f"{function}(scope, batch)"
-    blocks.append(function_lines(signature, _doc(model), outlined.statements, recovery.shape, {}, first))
-    return blocks
+    return function_lines(f"{function}(scope, batch)", _doc(model), statements, shape, {}, first)
 
 
 def function_name(block: Sequence[str]) -> str:

@@ -1,0 +1,361 @@
+"""Functions of networks that are used several times, and the definitions that call them."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
+
+from legacy.source.basics.expressions import (
+    Argument,
+    Call,
+    Definition,
+    Literal,
+    Value,
+    Variable,
+    as_expression,
+    replace,
+    values_used,
+)
+from legacy.source.basics.unwritten import Unwritten
+from legacy.source.lines.abstraction import Function, function_of_blocks
+from legacy.source.lines.holes import skeleton
+from legacy.source.lines.naming import numbered
+from legacy.source.lines.networks import Network, find_networks, without_data
+from legacy.source.lines.parameters import tensor_name
+from legacy.source.lines.statements import Statement, build_statements
+from legacy.source.lines.words import network_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from legacy.source.basics.expressions import Expression
+
+#: The most results of a network.
+MOST_RESULTS = 4
+#: The most parameters of a network's function, besides the scope.
+MOST_PARAMETERS = 8
+
+
+class WithNetworks(NamedTuple):
+    """Definitions that call functions of networks.
+
+    Attributes:
+      functions: the networks.
+      parts: the rest of each part, each definition after those that it uses.
+      shapes: {parameter of a function: its shape}.
+      updating: results of calls that update statistics, which take turns.
+    """
+
+    functions: List[Function]
+    parts: List[List[Definition]]
+    shapes: Dict[str, Optional[List[int]]]
+    updating: Set[str]
+
+
+class _Written(NamedTuple):
+    """A network as a function, with the numbers of the definitions of each use, and the call in their place."""
+
+    function: Function
+    members: List[Set[int]]
+    calls: List[Definition]
+    shapes: Dict[str, Optional[List[int]]]
+
+
+def with_networks(
+    parts: Sequence[Sequence[Definition]], shape: Callable[[str], Optional[List[int]]], batch: int
+) -> WithNetworks:
+    """Makes a function of each network that is used several times.
+
+    Args:
+      parts: definitions of several functions, the last one its result; each after those that it uses, and those without
+        targets made for their effect.
+      shape: returns a tensor's static shape, or None.
+      batch: number of examples that the shapes are for.
+
+    Returns:
+      The functions and the definitions that call them; no functions if there is no such network.
+
+    Raises:
+      Unwritten: no order of the calls makes the updates of statistics in the given order.
+    """
+    definitions = [d for part in parts for d in part]
+    counts = list(itertools.accumulate(map(len, parts)))
+    program = _Program(definitions, {count - 1 for count in counts}, without_data(definitions), shape, batch)
+    written: List[_Written] = []
+    for network in find_networks(definitions, shape, program.free):
+        made = _write(program, network, {one.function.name for one in written})
+        if made is not None:
+            written.append(made)
+    ordered = [_in_order(definitions, range(end - len(part), end), written) for part, end in zip(parts, counts)]
+    shapes = {tensor: own for one in written for tensor, own in one.shapes.items()}
+    updating = {
+        tensor
+        for one in written
+        for own, made in zip(one.members, one.calls)
+        if any(_updated(definitions[number]) for number in own)
+        for tensor in made.targets
+    }
+    return WithNetworks([one.function for one in written], ordered, shapes, updating)
+
+
+class _Program(NamedTuple):
+    """All definitions.
+
+    Attributes:
+      definitions: these.
+      ends: numbers of those that are results.
+      free: numbers of those that are computed of neither data nor variables.
+      shape: returns a tensor's static shape, or None.
+      batch: number of examples that the shapes are for.
+    """
+
+    definitions: List[Definition]
+    ends: Set[int]
+    free: Set[int]
+    shape: Callable[[str], Optional[List[int]]]
+    batch: int
+
+
+def _write(program: _Program, network: Network, taken: Set[str]) -> Optional[_Written]:
+    """Returns a network as a function; None if its uses differ, or if it would have too many results or parameters."""
+    definitions = program.definitions
+    users = _users(definitions)
+    inside = [_whole_use(program, use.members, users) for use in network.uses]
+    places = _results(definitions, network, inside, users)
+    if not 0 < len(places) <= MOST_RESULTS:
+        return None
+    results = [[definitions[use.members[n]].targets[m] for n, m in places] for use in network.uses]
+    bodies = [_body(definitions, own, members) for own, members in zip(results, inside)]
+    blocks = [_block(body, bodies[0], own) for body, own in zip(bodies, results)]
+    if not _are_alike(blocks, results):
+        return None
+    made = function_of_blocks(blocks, results[0], program.shape, program.batch)
+    if len(made.function.parameters) > MOST_PARAMETERS:
+        return None
+    name = numbered(network_name([use.weights for use in network.uses]), taken)
+    calls = [Definition(tuple(own), Call(name, arguments)) for own, arguments in zip(results, made.arguments)]
+    function, shapes = _with_own_names(
+        made.function._replace(name=name, is_network=True), made.arguments[0], program.shape
+    )
+    return _Written(function, inside, calls, shapes)
+
+
+def _with_own_names(
+    function: Function, arguments: Sequence[Argument], shape: Callable[[str], Optional[List[int]]]
+) -> Tuple[Function, Dict[str, Optional[List[int]]]]:
+    """Returns a function whose tensors have names of its own, and {parameter: its shape}."""
+    given = dict(zip(function.parameters, arguments))
+    new = {tensor: f"parameter {name}@{function.name}" for tensor, name in function.tensors.items()}
+    shapes = {new[tensor]: shape(tensor_name(given[name].value)) for tensor, name in function.tensors.items()}
+    for statement in function.statements:
+        new.update((target, f"{target}@{function.name}") for target in statement.targets)
+
+    def renamed(part: Expression) -> Expression | None:
+        return Value(new[part.tensor]) if isinstance(part, Value) and part.tensor in new else None
+
+    body = [Statement(tuple(new[t] for t in s.targets), replace(s.expression, renamed)) for s in function.statements]
+    tensors = {new[tensor]: name for tensor, name in function.tensors.items()}
+    results = [new[result] for result in function.results]
+    return function._replace(statements=body, tensors=tensors, results=results), shapes
+
+
+def _users(definitions: Sequence[Definition]) -> Dict[str, Set[int]]:
+    """Returns {tensor: numbers of the definitions that use it}."""
+    users: Dict[str, Set[int]] = {}
+    for number, definition in enumerate(definitions):
+        for tensor in values_used(definition.expression):
+            users.setdefault(tensor, set()).add(number)
+    return users
+
+
+def _whole_use(program: _Program, members: Iterable[int], users: Mapping[str, Set[int]]) -> Set[int]:
+    """Returns the members of a use, with its weights, what it alone needs besides data, and its updates."""
+    own = set(members)
+    targets = {target for number in own for target in program.definitions[number].targets}
+    for number in reversed(range(len(program.definitions))):
+        definition = program.definitions[number]
+        used_by = {user for target in definition.targets for user in users.get(target, ())}
+        is_own = bool(used_by) and number in program.free and used_by <= own
+        is_own = is_own or _is_read(definition) and bool(used_by & own)
+        if not definition.targets and number not in program.ends:
+            is_own = bool(targets & set(values_used(definition.expression)))
+        if is_own:
+            own.add(number)
+    return own
+
+
+def _results(
+    definitions: Sequence[Definition], network: Network, inside: Sequence[Set[int]], users: Dict[str, Set[int]]
+) -> List[Tuple[int, int]]:
+    """Returns (place among the members, number of the target) of what definitions outside of a use need."""
+    found = set()
+    for use, own in zip(network.uses, inside):
+        for place, number in enumerate(use.members):
+            for n, target in enumerate(definitions[number].targets):
+                if users.get(target, set()) - own:
+                    found.add((place, n))
+    return sorted(found)
+
+
+def _body(definitions: Sequence[Definition], results: Sequence[str], members: Set[int]) -> List[Definition]:
+    """Returns the definitions of a use, each after those that it needs, and its updates as early as they can be."""
+    own = [definitions[number] for number in sorted(members)]
+    order = _Order(own)
+    placed = order.with_effects(order.needed(results), [d for d in own if not d.targets])
+    asked = {d.expression.name: d for d in definitions if not d.targets and isinstance(d.expression, Variable)}
+    known: Set[str] = set()
+    body: List[Definition] = []
+    for definition in placed:
+        name = _updated(definition)
+        if definition.targets or not isinstance(definition.expression, Variable):
+            body += [asked[name]] if name in asked and name not in known else []
+            body.append(definition)
+            known.add(name)
+    return body
+
+
+def _block(body: Sequence[Definition], first: Sequence[Definition], results: Sequence[str]) -> List[Statement]:
+    """Returns the statements of a use, divided into lines as those of the first one, whose variables may be others."""
+    variables: Dict[Variable, Variable] = {}
+    like_first: List[Definition] = []
+    for own, other in zip(body, first):
+        both = own.expression, other.expression
+        if isinstance(both[0], Variable) and isinstance(both[1], Variable):
+            variables[both[1]] = dataclasses.replace(both[0], trainable=as_expression(both[0].trainable))
+            own = own._replace(expression=other.expression)
+        like_first.append(own)
+    statements = build_statements([*like_first, *body[len(like_first) :]], results)
+
+    def own_variable(part: Expression) -> Expression | None:
+        return variables.get(part) if isinstance(part, Variable) else None
+
+    return [s._replace(expression=replace(s.expression, own_variable)) for s in statements]
+
+
+class _Order:
+    """Orders definitions: each after those that it needs.
+
+    Args:
+      definitions: among which those that are needed are looked for.
+      before: {target: targets whose definitions come before it, though it does not use them}.
+    """
+
+    def __init__(self, definitions: Sequence[Definition], before: Mapping[str, Sequence[str]] | None = None) -> None:
+        self._by_target = {target: d for d in definitions for target in d.targets}
+        self._before = before or {}
+
+    def needed(self, tensors: Iterable[str]) -> List[Definition]:
+        """Returns the definitions that tensors need, depth first.
+
+        Raises:
+          Unwritten: one needs itself.
+        """
+        found: List[Definition] = []
+        state: Dict[str, bool] = {}  # {first target: whether all that it needs is there}
+        todo = [(tensor, False) for tensor in reversed(list(tensors))]
+        while todo:
+            tensor, ready = todo.pop()
+            definition = self._by_target.get(tensor)
+            if definition is None or state.get(definition.targets[0]):
+                continue
+            if ready:
+                state[definition.targets[0]] = True
+                found.append(definition)
+            elif definition.targets[0] in state:
+                raise Unwritten("model: networks that need each other")
+            else:
+                state[definition.targets[0]] = False
+                todo.append((tensor, True))
+                used = [*self._before.get(definition.targets[0], ()), *values_used(definition.expression)]
+                todo += [(other, False) for other in reversed(dict.fromkeys(used)) if not self._is_done(other, state)]
+        return found
+
+    def _is_done(self, tensor: str, state: Mapping[str, bool]) -> bool:
+        definition = self._by_target.get(tensor)
+        return definition is None or bool(state.get(definition.targets[0]))
+
+    def with_effects(self, items: Sequence[Definition], effects: Sequence[Definition]) -> List[Definition]:
+        """Returns definitions with those that are made for their effect, in order, each as early as it can be."""
+        result = list(items)
+        asked: List[Definition] = []  # on a line before that of the update
+        for effect in effects:
+            if _asked_for(effect):
+                asked.append(effect)
+                continue
+            needed = self.needed(values_used(effect.expression))
+            places = {id(item): place for place, item in enumerate(result)}
+            same = [p for p, item in enumerate(result) if _updated(item) and _updated(item) == _updated(effect)]
+            place = max([places.get(id(item), -1) for item in needed] + same, default=-1) + 1
+            while place < len(result) and not result[place].targets:
+                place += 1
+            result[place:place] = [*(item for item in needed if id(item) not in places), *asked, effect]
+            asked = []
+        return [*result, *asked]
+
+
+def _updated(definition: Definition) -> str:
+    """Returns the name of the statistic that a definition updates, or ""."""
+    expression = definition.expression
+    if definition.targets or not isinstance(expression, Call) or expression.function != "scope.update":
+        return ""
+    name = expression.arguments[0].value
+    return str(name.value) if isinstance(name, Literal) else ""
+
+
+def _asked_for(definition: Definition) -> str:
+    """Returns the name of the variable that a definition asks for on a line of its own, or ""."""
+    expression = definition.expression
+    return str(expression.name) if isinstance(expression, Variable) and not definition.targets else ""
+
+
+def _are_alike(blocks: Sequence[Sequence[Statement]], results: Sequence[Sequence[str]]) -> bool:
+    """Returns whether blocks do the same and use their own values at the same places."""
+    texts = set()
+    for block, own in zip(blocks, results):
+        rows = {target: (row, n) for row, s in enumerate(block) for n, target in enumerate(s.targets)}
+        skeletons = [skeleton(statement.expression) for statement in block]
+        used = [tuple(rows.get(tensor) for tensor in values_used(s.expression)) for s in block]
+        texts.add(str(([text for text, _ in skeletons], used, [rows.get(one) for one in own])))
+    return len(texts) == 1
+
+
+def _in_order(definitions: Sequence[Definition], part: range, written: Sequence[_Written]) -> List[Definition]:
+    """Returns definitions with calls of networks in place of their uses, those first whose updates come first.
+
+    Args:
+      definitions: of the program.
+      part: numbers of those of one function.
+      written: the networks.
+
+    Returns:
+      The definitions of the function.
+
+    Raises:
+      Unwritten: there is no such order.
+    """
+    of_use = {number: one.calls[u] for one in written for u, own in enumerate(one.members) for number in own}
+    asked = {_updated(definitions[number]) for number in of_use} - {""}  # their functions ask for these statistics
+    *items, last = [
+        definitions[n]
+        for n in part
+        if (n not in of_use or _is_read(definitions[n])) and _asked_for(definitions[n]) not in asked
+    ]
+    calls = list({id(of_use[number]): of_use[number] for number in part if number in of_use}.values())
+    turns: Dict[str, List[Definition]] = {}
+    for number in part:
+        if _updated(definitions[number]) and number in of_use:
+            turns.setdefault(_updated(definitions[number]), []).append(of_use[number])
+    before: Dict[str, List[str]] = {}
+    for uses in turns.values():
+        for first, second in itertools.combinations(uses, 2):
+            if first is not second:
+                before.setdefault(second.targets[0], []).append(first.targets[0])
+    order = _Order([*items, *calls], before)
+    updating = [use.targets[0] for uses in turns.values() for use in uses]
+    ordered = order.needed([*values_used(last.expression), *updating])
+    return [*order.with_effects(ordered, [item for item in items if not item.targets]), last]
+
+
+def _is_read(definition: Definition) -> bool:
+    return isinstance(definition.expression, Variable) and bool(definition.targets)
