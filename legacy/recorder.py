@@ -412,11 +412,13 @@ def _operations(graph, fetches):
 
 def _by_name(graph, feed_dict):
     # type: (Any, Any) -> Dict[str, Any]
-    """{tensor name: array} of the values that the program feeds."""
+    """{tensor name: array} of the numbers that the program feeds, without texts, such as the handle of an iterator."""
     fed = {}
     for key, value in (feed_dict or {}).items():
         for part, array in _dense_parts(key, value):
             tensor = graph.as_graph_element(part, allow_tensor=True, allow_operation=False)
+            if tensor.dtype.base_dtype == tf.string:
+                continue
             fed[tensor.name] = np.asarray(array, tensor.dtype.base_dtype.as_numpy_dtype)
     return fed
 

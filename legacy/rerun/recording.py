@@ -12,7 +12,7 @@ import numpy as np
 from legacy.saved.runs.recording_folder import STEPS, read_about
 from workloads.lifted import checkpoint
 from workloads.support.errors import InputError, require
-from workloads.support.files.array_archive import ArrayArchive
+from workloads.support.files.array_archive import ArrayArchive, ObjectsInArray
 from workloads.support.files.input_files import require_regular
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class RecordedSteps:
                 raise InputError(f"--recording: step {number} of {self._folder!r} is damaged: {member} is missing")
             content = io.BytesIO(self._archive.content(member, self._most_bytes))
             step = ArrayArchive(content, f"--recording: step {number} of {self._folder!r} is damaged")
-            latest = (number, {name: step.array(name) for name in step.names})
+            latest = (number, _arrays(step))
             self._names[number] = frozenset(latest[1])
         self._latest = latest
         return latest[1]
@@ -165,6 +165,17 @@ def require_same_settings(plan: Plan, steps: RecordedSteps) -> None:
                 f"--recording: the original ran with {name} = {seen.item()}, the lift has {value}: lift it again with "
                 f"--feed={name}={given}"
             )
+
+
+def _arrays(step: ArrayArchive) -> Arrays:
+    """Returns the arrays of a step, without Python objects: texts that were fed, as earlier recorders wrote them."""
+    found = {}
+    for name in step.names:
+        try:
+            found[name] = step.array(name)
+        except ObjectsInArray:
+            continue
+    return found
 
 
 def _of_prefix(arrays: Arrays, prefix: str) -> Arrays:

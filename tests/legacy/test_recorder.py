@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import pytest
@@ -202,6 +203,28 @@ grads = []""",
     )
     .replace("import sys", "import collections\nimport sys")
 )
+
+
+FED_HANDLE = HERE.replace(
+    "recorder.start",
+    """numbers = tf.compat.v1.data.make_one_shot_iterator(tf.data.Dataset.from_tensors([[1.0, 0, 1]] * 4).repeat())
+handle = tf.placeholder(tf.string, [])
+train = tf.group(train, tf.compat.v1.data.Iterator.from_string_handle(handle, tf.float32).get_next())
+recorder.start""",
+).replace("1]] * 4})", "1]] * 4, handle: session.run(numbers.string_handle())})")
+
+
+def test_texts_that_are_fed_are_not_recorded(tmp_path):
+    """The handle of an iterator, by which a program goes from training to validation data."""
+    script = tmp_path / "program.py"
+    script.write_text(FED_HANDLE)
+    run = run_script(sys.executable, script, tmp_path / "run", tmp_path)
+    assert run.returncode == 0, run.stderr
+    plan = type("Plan", (), {"phases": [type("Phase", (), {"train_op": "group_deps"})]})
+    step = RecordedSteps(str(tmp_path / "run"), plan).step(2)
+    assert step["tensors/x:0"].tolist() == [[2, 0, 1]] * 4 and "tensors/Placeholder:0" not in step
+    with zipfile.ZipFile(tmp_path / "run" / "steps.zip") as archive:
+        assert b"Placeholder:0" not in archive.read("00000.npz")
 
 
 def test_sparse_tensors_slices_and_tuples_may_be_fed(tmp_path):

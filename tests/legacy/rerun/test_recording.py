@@ -32,6 +32,14 @@ def test_an_input_that_a_step_did_not_use_is_another_steps(tmp_path):
     assert steps.input(1, "x1:0").tolist() == [7, 8]
 
 
+def test_python_objects_in_a_recording_are_passed_over(tmp_path):
+    """Earlier recorders wrote texts so, such as the handle of an iterator that is fed."""
+    recorded = small_steps(1)
+    recorded[0]["tensors/handle:0"] = np.array(b"iterator", object)
+    steps = RecordedSteps(write_recording(tmp_path / "run", recorded), small_plan())
+    assert steps.input(0, "handle:0") is None and steps.input(0, "x1:0").tolist() == [3, 4]
+
+
 def test_random_numbers_that_were_not_recorded_are_drawn_by_their_keys(tmp_path):
     """The recorder cannot fetch those of a branch."""
     recorded = small_steps(1)

@@ -52,6 +52,10 @@ _HEADER_ERRORS = (
 )
 
 
+class ObjectsInArray(InputError):
+    """An array holds Python objects, which are never read: they may be programs."""
+
+
 class ArrayArchive:
     """An open archive of arrays.
 
@@ -94,7 +98,8 @@ class ArrayArchive:
         """Returns an array.
 
         Raises:
-          InputError: it is missing, damaged, or holds Python objects.
+          ObjectsInArray: it holds Python objects.
+          InputError: it is missing or damaged.
         """
         if name not in self._infos:
             raise InputError(f"{self._subject}: {name} is missing")
@@ -141,6 +146,7 @@ def array_from_bytes(content: bytearray, subject: str) -> np.ndarray:
       the array, which can be written to.
 
     Raises:
+      ObjectsInArray: it holds Python objects.
       InputError: the bytes are not those that the header promises, or of another type than `_KINDS`.
     """
     header = io.BytesIO(content[: 2 * _MOST_HEADER])
@@ -157,7 +163,8 @@ def array_from_bytes(content: bytearray, subject: str) -> np.ndarray:
     except _HEADER_ERRORS as error:
         raise InputError(f"{subject} is not an array: {_reason(error)}") from error
     if dtype.kind not in _KINDS or not dtype.itemsize:
-        raise InputError(f"{subject} is of type {dtype}, numbers or texts are expected")
+        refused = ObjectsInArray if dtype.kind == "O" else InputError
+        raise refused(f"{subject} is of type {dtype}, numbers or texts are expected")
     count = 1
     for length in shape:
         count *= length
