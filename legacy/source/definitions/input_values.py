@@ -61,10 +61,10 @@ class InputValues:
         return Variable(name, shape, self._names.initializers.get(name, ""), name in self._names.trainable)
 
     def read_variable(self, name: str, shape: Tuple[int, ...]) -> Expression:
-        """Returns a variable's value: the one that the part reads, or else one of its own."""
+        """Returns a variable's value before the step: the one that the part reads, or else one of its own."""
         for placeholder, feed in self._forward.cut.feeds.items():
             read = variable_of(feed)
-            if read is not None and read.variable == name:
+            if read is not None and read.variable == name and not (read.version and name in self._names.changed):
                 return Value(placeholder + ":0")
         return self.variable(name, shape)
 

@@ -70,6 +70,13 @@ def adversarial_with_the_last_towers_statistics():
     return tf.group(step, *updates[-2:])
 
 
+def adversarial_with_the_first_towers_statistics():
+    """The first tower's changes: it uses the statistic before the step, and what its first change has left."""
+    updates = []
+    step = adversarial(updates)
+    return tf.group(step, *updates[:2])
+
+
 def adversarial_of_noise():
     """A tower changes the statistic by what follows from its random numbers alone, too."""
     updates = []
@@ -83,6 +90,7 @@ def adversarial_of_noise():
         adversarial,
         adversarial_with_statistics,
         adversarial_with_the_last_towers_statistics,
+        adversarial_with_the_first_towers_statistics,
         adversarial_of_noise,
     ],
 )
