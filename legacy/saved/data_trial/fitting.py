@@ -22,7 +22,7 @@ from legacy.saved.data_trial.trial_sizes import BATCH_PRIME, PRIMES, corrected_s
 from legacy.saved.tower_search import inputs
 from legacy.saved.tower_search.inputs import rows_taken
 from workloads.lifted.graph import parse_tensor_name
-from workloads.lifted.made_up_data import OPEN, VALUES
+from workloads.lifted.made_up_data import FEW, OPEN, VALUES
 from workloads.lifted.own_examples import OwnExamples
 from workloads.lifted.plan import Input, Plan
 from workloads.program import Arrays
@@ -147,7 +147,7 @@ class _Search:
         if (found is None or not found.outcome.is_good) and padded != list(self._entries):
             outcome = self._run(padded, self._plan.per_replica_batch)
             found = _Fit(padded, None, outcome) if outcome.is_good else found
-        return None if found is None else self._with_other_lengths(found)
+        return None if found is None else self._with_several_values(self._with_other_lengths(found))
 
     def _own_rows(self) -> int | None:
         """Returns the number of a tower's examples in the program's own data; None if no input has a row for each."""
@@ -199,6 +199,28 @@ class _Search:
                     return fit
                 if outcome.is_good:
                     fit = _Fit(entries, fit.batch, outcome)
+        return fit
+
+    def _with_several_values(self, fit: _Fit) -> _Fit:
+        """Returns a fit in which integers that are no lengths have two values each, where the graph runs so.
+
+        One of them may be why all were set to one value, such as a mask whose product over many pixels is zero.
+        """
+        if not fit.outcome.is_good:
+            return fit
+        batch = fit.batch or self._plan.per_replica_batch
+        for number, entry in enumerate(fit.entries):
+            if not entry.dtype.startswith("int") or entry.limit != entry.low + 1 or self._entries[number].low:
+                continue
+            for low in {max(entry.low - 1, 0): None, entry.low: None}:
+                entries = list(fit.entries)
+                entries[number] = dataclasses.replace(entry, low=low, limit=low + FEW)
+                outcome = self._run(entries, batch)
+                if self._runs >= self._most_runs + MOST_RUNS_OF_A_CHOICE:
+                    return fit
+                if outcome.is_good:
+                    fit = _Fit(entries, fit.batch, outcome)
+                    break
         return fit
 
     def _run(self, entries: Sequence[Input], batch: int) -> TrialOutcome:

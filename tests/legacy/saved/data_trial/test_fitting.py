@@ -108,11 +108,11 @@ def test_lengths_that_must_not_be_zero_are_not():
         last = tf.gather_nd(x, tf.stack([tf.range(tf.shape(x)[0]), lengths - 1], 1))
         return tf.reduce_sum(tf.matmul(last, w) ** 2)
 
-    assert inputs_of(fitted(loss))["lengths"] == ([None], 1, 2)
+    assert inputs_of(fitted(loss))["lengths"] == ([None], 1, 3)
 
 
 def test_lengths_reach_the_longest_that_the_graph_takes():
-    """Of integers that must be above zero those that are lengths get several values, so that padding is exercised."""
+    """Of integers that must be above zero lengths get all values up to it, so that padding is exercised."""
 
     def loss(w):
         x = v1.placeholder(tf.float32, [None, None, 3], "x")
@@ -122,7 +122,7 @@ def test_lengths_reach_the_longest_that_the_graph_takes():
 
     found = inputs_of(fitted(loss))
     longest = found["x"][0][1]
-    assert longest > 2 and found["lengths"][1:] == (1, longest + 1) and found["places"][1:] == (1, 2)
+    assert longest > 2 and found["lengths"][1:] == (1, longest + 1) and found["places"][1:] == (1, 3)
 
 
 def test_lengths_that_must_reach_their_labels_go_beyond_them():
@@ -224,6 +224,18 @@ def test_ranges_are_given_to_integers_without_a_bound_and_to_booleans():
     assert ranged("int32", limit=7) == (0, 7) and ranged("float32") == (0, 0)
     assert ranged("int32", kind="setting") == ranged("bool", kind="setting") == (0, 0)
     assert ranged("int64", sparse="x/values") == (2, 5) and ranged("int64", sparse="x/indices") == (0, 0)
+
+
+def test_integers_beside_a_mask_that_needs_ones_keep_several_values():
+    """Keypoints may be 0 or 1; a mask whose product over a cell of pixels is 0 everywhere leaves nothing to learn."""
+
+    def loss(w):
+        points = v1.placeholder(tf.int32, [2, 4, 64], "points")
+        mask = v1.placeholder(tf.int32, [2, 4, 64], "mask")
+        valid = tf.reduce_prod(tf.cast(mask, tf.float32), 2)
+        return tf.reduce_sum(valid * tf.reduce_mean(tf.cast(points, tf.float32), 2)) * tf.reduce_sum(w**2)
+
+    assert inputs_of(fitted(loss)) == {"points": ([2, 4, 64], 0, 2), "mask": ([2, 4, 64], 1, 3)}
 
 
 @pytest.mark.parametrize("most_runs", [3, 10_000])
