@@ -1,0 +1,35 @@
+"""Counts at which a staircase of a graph rises, where no constant of the graph is such a count."""
+
+import types
+
+import pytest
+import tensorflow as tf
+
+from parity.coverage.visits.staircases import stairs_of
+from tests.legacy.saved.graphs import traced
+
+v1 = tf.compat.v1
+
+
+def counts(stair):
+    """The counts of a graph that `stair` makes of its step counter."""
+
+    def build():
+        step = v1.get_variable("step", initializer=tf.constant(0, tf.int64), use_resource=False)
+        stair(tf.cast(step, tf.float32))
+
+    return stairs_of(types.SimpleNamespace(aliases={"step:0": "step"}), traced(build), {"step"})
+
+
+@pytest.mark.parametrize(
+    "stair, expected",
+    [
+        (lambda step: tf.floor(step * 32.0 / 2000.0), [63, 125]),
+        (lambda step: tf.math.floordiv(step, 50.0), [50, 100]),
+        (lambda step: step * 32.0 / 2000.0, []),
+        (lambda step: tf.floor(tf.exp(step)), []),
+        (lambda step: tf.floor(step * -0.5), []),
+    ],
+)
+def test_a_staircase_rises_where_a_multiple_of_the_counter_is_whole(stair, expected):
+    assert counts(stair) == expected
