@@ -134,6 +134,8 @@ def with_shared_variables(program: OldProgram) -> OldProgram:
         return program
     plan, graph = with_one_model(program.plan, program.graph, copies)
     note = "each tower has variables of its own, with equal values and updates; here all share the first tower's"
+    if any(variable.role == "statistic" and variable.name in copies for variable in program.plan.variables):
+        note += "; statistics of the other towers' batches, on which no training depends, are left out"
     about = {**plan.about, "watch": [note, *plan.about.get("watch", [])]}
     return program._replace(plan=dataclasses.replace(plan, about=about), graph=graph)
 

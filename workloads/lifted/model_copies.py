@@ -22,6 +22,8 @@ _PLACES = ("_class", "shared_name", "container", "_output_shapes")
 def model_copies(plan: Plan, graph: Graph, values: Arrays) -> Dict[str, str]:
     """Finds the variables that hold the same as the first tower's, in the checkpoint and after every step.
 
+    Statistics of a tower's own batches, on which no training depends, count as copies too.
+
     Args:
       plan: of the lift.
       graph: of the lift.
@@ -38,7 +40,9 @@ def model_copies(plan: Plan, graph: Graph, values: Arrays) -> Dict[str, str]:
             return {}
     pairs = comparer.pairs
     same = all(np.array_equal(values[one], values[other]) for one, other in pairs.items() if other in values)
-    return dict(pairs) if same and all(one in values for one in pairs) else {}
+    if not same or not all(one in values for one in pairs):
+        return {}
+    return {**pairs, **_statistics(plan, graph, pairs)}
 
 
 def with_one_model(plan: Plan, graph: Graph, copies: Mapping[str, str]) -> Tuple[Plan, Graph]:
@@ -79,6 +83,36 @@ def _alike(plan: Plan, graph: Graph) -> List[Optional[List[str]]]:
         is_one_each = [readers[name] for name in own] == [[tower] for tower in range(plan.towers)]
         found.append(own if is_one_each else None)
     return found or [None]
+
+
+def _statistics(plan: Plan, graph: Graph, pairs: Mapping[str, str]) -> Dict[str, str]:
+    """Returns {statistic that a later tower keeps of its own batches: the first tower's}, if each keeps as many.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+      pairs: {variable of a later tower: the first tower's} of those that hold the same.
+
+    Returns:
+      The pairs; {} where anything but its own update depends on such a statistic.
+    """
+    (phase,) = plan.phases
+    forward = [graph.ancestors([parse_tensor_name(loss).node], controls=False) for loss in phase.losses]
+    shapes = {v.name: tuple(v.shape) for v in plan.variables if v.role == "statistic" and v.name not in pairs}
+    kept: List[List[str]] = [[] for _ in phase.losses]
+    for effect in phase.effects:
+        name = effect.writes[0]
+        before = graph.ancestors([effect.node], controls=False)
+        towers = [k for k, own in enumerate(forward) if before & own.difference(*forward[:k], *forward[k + 1 :])]
+        if name in shapes and len(towers) == 1 and name not in kept[towers[0]]:
+            kept[towers[0]].append(name)
+    own_effects = {name: {e.node for e in phase.effects if e.writes == [name]} for name in shapes}
+    ends = {effect.node for effect in phase.effects}.union(*forward)
+    used = any(
+        graph.descendants([name], controls=False) & ends - own_effects[name] - {name} for name in sum(kept[1:], [])
+    )
+    alike = all([shapes[name] for name in names] == [shapes[name] for name in kept[0]] for names in kept)
+    return {} if used or not alike else {name: first for names in kept[1:] for name, first in zip(names, kept[0])}
 
 
 def _parts(combine: Combine) -> Tuple[object, ...]:

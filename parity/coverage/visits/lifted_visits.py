@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from parity.coverage.visits.changed_states import all_times, for_each_phase, tim
 from parity.coverage.visits.counted_numbers import is_counted, numbers_beside
 from parity.coverage.visits.job_visits import MOST_RANDOM, SMALL_SLOTS, CoverageState, random_visit, small_weights
 from parity.coverage.visits.staircases import stairs_of
+from workloads.lifted.model_copies import model_copies
 from workloads.lifted.plan import Variable
 from workloads.lifted.workload import KINDS, LiftedWorkload
 from workloads.program import STATES, Arrays, State
@@ -52,7 +53,10 @@ def visits_of_lift(
     Yields:
       the visits; of a program with several train ops, each state once for each.
     """
-    wanted = _visits_of_branches(workload, numbers, last, coverage, with_overflow)
+    # Functions that compute the losses of all towers know the first tower's copy of a model only.
+    copies = model_copies(workload.plan, workload.graph, workload.values()) if workload.losses else {}
+    every = _visits_of_branches(workload, numbers, last, coverage, with_overflow)
+    wanted = (visit._replace(state=_with_copies(visit.state, copies)) for visit in every)
     while_missing = itertools.takewhile(lambda _: coverage.any_missing(), wanted)
     yield from for_each_phase(while_missing, len(workload.plan.phases), last.step)
     if find_small_gradients is not None and coverage.any_missing():
@@ -110,6 +114,12 @@ def _halved_statistics(workload: LiftedWorkload, state: State) -> Arrays:
     moving = floats.keys() & written & state.statistics.keys()
     halved = {name for name in moving if not is_counted(plan, workload.graph, floats[name])}
     return {name: times(value, 0.5) if name in halved else value for name, value in state.statistics.items()}
+
+
+def _with_copies(state: State, copies: Mapping[str, str]) -> State:
+    """Returns the state with the weights of the first tower's model in the other towers' copies of it."""
+    same = {name: state.weights[first] for name, first in copies.items() if name in state.weights}
+    return dataclasses.replace(state, weights={**state.weights, **same})
 
 
 def _counted(state: State, counters: Sequence[Variable], count: int) -> State:

@@ -1,9 +1,14 @@
 """Towers that have a copy of the model each: the source has one, where the copies hold the same after every step."""
 
+import dataclasses
+
+import numpy as np
 import pytest
 import tensorflow as tf
 
 from legacy.source.source import OldProgram, with_shared_variables
+from parity.coverage.visits.job_visits import CoverageState
+from parity.coverage.visits.lifted_visits import visits_of_lift
 from tests.legacy.source.trained import assert_trains_alike, assert_workload_verified, source_of
 from tests.legacy.variants.programs import TOWERS, lifted, split_batch, towers
 from workloads.lifted.model_copies import model_copies
@@ -58,6 +63,43 @@ def test_copies_are_named_with_their_slots(tmp_path):
     assert copies == {f"replicated_1/{name}": f"replicated_0/{name}" for name in names}
 
 
+def with_statistics(used=False):
+    """Each tower has its own batch normalization, too; `used`: a tower's loss reads the moving mean."""
+
+    def build():
+        xs = split_batch()
+
+        def tower(number):
+            with v1.variable_scope(f"replicated_{number}"):
+                w = v1.get_variable("w", [3, 2], initializer=v1.glorot_uniform_initializer(seed=1), use_resource=False)
+                moving = v1.get_variable("mean", [2], initializer=v1.zeros_initializer(), trainable=False)
+            y = tf.matmul(xs[number], w)
+            mean = tf.reduce_mean(y, 0)
+            updated = v1.assign_sub(moving, (moving - mean) * 0.1)
+            loss = tf.reduce_mean(tf.tanh(y - mean + (moving if used else 0.0)) ** 2)
+            return w, tf.gradients(loss, [w])[0], updated
+
+        made = towers(tower)
+        mean = tf.add_n([gradient for _, gradient, _ in made]) / TOWERS
+        pairs = [(mean, w) for w, _, _ in made]
+        with tf.control_dependencies([updated.op for _, _, updated in made]):
+            return v1.train.GradientDescentOptimizer(0.1).apply_gradients(pairs, name="train")
+
+    return build
+
+
+@pytest.mark.parametrize("used", [False, True])
+def test_statistics_of_other_towers_are_left_out_if_no_training_depends_on_them(used, tmp_path):
+    setup = lifted(with_statistics(used), tmp_path)
+    lift = setup.job.workload
+    copies = model_copies(lift.plan, lift.graph, lift.values())
+    assert copies == {f"replicated_1/{n}": f"replicated_0/{n}" for n in (["w"] if used else ["w", "mean"])}
+    if not used:
+        source = source_of(setup, "workload")
+        assert "statistics of the other towers' batches" in " ".join(source.text.split())
+        assert_workload_verified(setup, tmp_path, source)
+
+
 @pytest.mark.parametrize("options", [{"rates": (0.1, 0.2)}, {"seeds": (1, 2)}])
 def test_models_that_differ_are_no_copies(options, tmp_path):
     lift = lifted(replicated(**options), tmp_path).job.workload
@@ -74,3 +116,13 @@ def test_shared_weights_are_no_copies(tmp_path):
 
     lift = lifted(shared, tmp_path).job.workload
     assert model_copies(lift.plan, lift.graph, lift.values()) == {}
+
+
+@pytest.mark.parametrize("has_losses", [True, False])
+def test_visits_of_written_losses_keep_copies_equal(has_losses, tmp_path):
+    lift = lifted(replicated(), tmp_path).job.workload
+    ported = dataclasses.replace(lift, losses={"train": lambda scope, batch: None} if has_losses else {})
+    coverage = CoverageState(lambda: True, lambda exposure: False, lambda step: False, lambda: True)
+    visits = list(visits_of_lift(ported, [], lift.initial_state(), coverage))
+    pairs = [(v.state.weights["replicated_0/w"], v.state.weights["replicated_1/w"]) for v in visits]
+    assert len(pairs) > 4 and all(np.array_equal(*pair) for pair in pairs) == has_losses
