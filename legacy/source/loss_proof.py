@@ -9,10 +9,12 @@ import tensorflow as tf
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.made_up_tower import Tower
 from legacy.source.named_results import LOSS
+from legacy.source.ops.arrays import TABLES
 from legacy.source.proof import compare_tower
 from legacy.source.step.input_names import InputNames
 from legacy.source.styles import workload_style
 from legacy.source.styles.docstring import MOST_LISTED
+from legacy.source.tables import tables_of
 from workloads import initializers as _workload_initializers
 from workloads.lifted.plan.settings import usual_setting
 from workloads.support.wording import counted, listed
@@ -82,7 +84,9 @@ def prove_losses(
         **settings,
     }
     constants = [line for loss in losses for line in workload_style.constant_lines(loss.model, {})]
-    exec("\n".join([*constants, *functions]), space)
+    text = "\n".join([*constants, *functions])
+    space[TABLES] = tables_of(text, graph)
+    exec(text, space)
     differing: Dict[str, float] = {}
     asked: List[str] = []
     losses_differ = in_any_order = rows_in_loops = False

@@ -27,6 +27,7 @@ from legacy.source.styles import imported_style, step_style, workload_style
 from legacy.source.styles.docstring import MOST_LISTED, docstring, docstring_of_losses, docstring_of_update, notes_on
 from legacy.source.styles.imported_style import losses_lines, with_equal_losses
 from legacy.source.styles.model_text import model_lines
+from legacy.source.tables import tables_note, tables_of, with_equal_tables_joined, with_tables, write_tables
 from legacy.source.update.recovered import recover_updates
 from workloads.lifted.model_copies import model_copies, with_one_model
 from workloads.support.files.json_file import write_text
@@ -56,10 +57,12 @@ class Source(NamedTuple):
     Attributes:
       text: of the module.
       notes: lines for the console: what was kept as raw ops, or assumed.
+      tables: {name: array} of the file beside it.
     """
 
     text: str
     notes: List[str]
+    tables: Arrays = {}
 
 
 class OldProgram(NamedTuple):
@@ -111,7 +114,8 @@ def source_text(program: OldProgram, options: SourceOptions = DEFAULTS) -> Sourc
     Raises:
       InputError: a part of the program cannot be written, and not be imported either; the message names it.
     """
-    graph = with_inner_targets(program.graph, program.whole, tensors_of_towers(program.plan))
+    joined = with_equal_tables_joined(program.graph)
+    graph = with_inner_targets(joined, program.whole, tensors_of_towers(program.plan))
     program = with_shared_variables(program._replace(graph=with_old_derivatives(with_stopped_labels(graph))))
     try:
         plan = with_minimized_losses(with_derivatives(program.plan, program.graph), program.graph)
@@ -166,7 +170,7 @@ def _source_with_fields(program: OldProgram, options: SourceOptions) -> Source:
     require_clipped_order(step.clip, clipped_weights(plan, plan.phases[0]), proof.asked)
     notes.append(proof.sentence)
     text = STYLES[options.style](plan, step, docstring(plan, step, notes), values)
-    return Source(in_order(text) if proof.in_any_order else text, notes)
+    return _with_tables(Source(in_order(text) if proof.in_any_order else text, notes), graph)
 
 
 def _source_with_update(program: OldProgram, options: SourceOptions, reason: Exception) -> Source:
@@ -199,7 +203,8 @@ def _source_with_update(program: OldProgram, options: SourceOptions, reason: Exc
         starts = first_values(plan.variables, initializers, initial)
         text = STEP_STYLES[options.style](plan, step, docstring_of_update(plan, step, notes), values, starts)
         text = in_order(text) if proof.in_any_order else text
-        return Source(text, [*notes, *(f"update as in the old graph: {why}" for why in step.reasons)])
+        notes += [f"update as in the old graph: {why}" for why in step.reasons]
+        return _with_tables(Source(text, notes), graph)
     except (Unwritten, *_SURPRISES) as error:
         raise with_both(reason, error) from error
 
@@ -243,7 +248,14 @@ def source_with_import(program: OldProgram, options: SourceOptions, reason: Exce
     written = ", ".join(loss.phase.train_op for loss in step.losses)
     notes = [*dict.fromkeys(notes), proof, f"imported from {folder}: all but the loss of {written}"]
     notes += [f"not written: {text}" for text in step.reasons]
-    return Source(imported_style.module_text(step, docstring_of_losses(plan, step, proof, folder), folder), notes)
+    text = imported_style.module_text(step, docstring_of_losses(plan, step, proof, folder), folder)
+    return _with_tables(Source(text, notes), graph)
+
+
+def _with_tables(source: Source, graph: Graph) -> Source:
+    """Returns a source with the tables that its text uses."""
+    tables = tables_of(source.text, graph)
+    return Source(with_tables(source.text), [*source.notes, *tables_note(tables)], tables)
 
 
 def source_of_analysis(found: Analysis, initial: Dict[str, np.ndarray], options: SourceOptions = DEFAULTS) -> Source:
@@ -261,5 +273,7 @@ def source_of_analysis(found: Analysis, initial: Dict[str, np.ndarray], options:
 
 
 def write_source(path: str, source: Source) -> None:
-    """Writes a source to a file, all of it or nothing."""
+    """Writes a source to a file, all of it or nothing, and its tables to one beside it."""
+    if source.tables:
+        write_tables(path, source.tables)
     write_text(path, source.text, "--source")

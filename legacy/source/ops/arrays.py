@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Dict, List
 import numpy as np
 import tensorflow as tf
 
-from legacy.source.basics.expressions import OMIT, Listing, Literal, Name, call
+from legacy.source.basics.expressions import OMIT, Item, Listing, Literal, Name, call
 from legacy.source.ops.constants import band_expression, constant_expression, range_expression
 from legacy.source.ops.tables import block_expression
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from legacy.source.basics.expressions import Expression
     from legacy.source.ops.view import OpView
+
+#: Name in the text of {constant of the old graph: array} of the tables that are too large for a text.
+TABLES = "TABLES"
 
 
 def write_reshape(op: OpView) -> Expression | None:
@@ -202,13 +205,17 @@ def write_broadcast(op: OpView) -> Expression | None:
 
 
 def write_table(op: OpView) -> Expression | None:
-    """Writes a constant that is too large to be listed, if it is one number, a range, a band, or few blocks."""
+    """Writes a constant that is too large to be listed: one number, a range, a band, few blocks, or a file's table."""
     value = tf.make_ndarray(op.operation.get_attr("value"))
     if value.size and (value == value.flat[0]).all():
         return constant_expression(value)
-    if value.dtype.kind not in "fi":
+    if value.dtype.kind not in "fiub":
         return None
-    return range_expression(value) or band_expression(value) or block_expression(value)
+    if value.dtype.kind in "fi":
+        known = range_expression(value) or band_expression(value) or block_expression(value)
+        if known is not None:
+            return known
+    return call("tf.constant", Item(Name(TABLES), f'"{op.operation.name}"'))
 
 
 WRITERS: Dict[str, Callable[[OpView], Expression | None]] = {
