@@ -188,6 +188,12 @@ def _hint(statement: Statement, number: int, shape: Optional[List[int]]) -> str:
     functions = {part.function for part in calls(expression)}
     if any(function.startswith("dropout_by_") for function in functions):
         return "x"
+    if "tf.linalg.global_norm" in functions:
+        return (
+            "global_norm"
+            if isinstance(expression, Call) and expression.function == "tf.linalg.global_norm"
+            else "scale"
+        )
     if "scope.uniform" in functions or "scope.keep" in functions:
         return "noise" if shape is None or "tf.cast" not in functions else "kept"
     if any("cross_entropy" in function for function in functions):

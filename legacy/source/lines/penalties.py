@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Counter, Dict, List, Sequence, Set
 from legacy.source.basics.expressions import (
     Call,
     Definition,
+    Infix,
+    Listing,
     Literal,
     Value,
     Variable,
@@ -20,11 +22,15 @@ from legacy.source.basics.expressions import (
 from legacy.source.lines.statements import GET
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from legacy.source.basics.expressions import Expression
     from legacy.source.lines.statements import Statement
 
 #: Functions that are penalties if a weight is all that they take.
 _PENALTIES = ("tf.nn.l2_loss",)
+#: So many penalties that are added one after the other are a sum.
+LEAST = 3
 
 
 def penalties_ask_again(definitions: Sequence[Definition]) -> List[Definition]:
@@ -79,6 +85,70 @@ def _late(definitions: Sequence[Definition], late: Set[str]) -> List[Definition]
             bring(tensor)
         result.append(definition)
     return result
+
+
+def sum_penalties(definitions: Sequence[Definition]) -> List[Definition]:
+    """Returns definitions in which penalties that are added one after the other are terms of one sum.
+
+    Python's sum adds in the same order; it begins with 0, which changes no bit.
+
+    Args:
+      definitions: each after those that it uses.
+
+    Returns:
+      The definitions.
+    """
+    uses = collections.Counter(tensor for definition in definitions for tensor in values_used(definition.expression))
+    once = {
+        d.targets[0]: d.expression
+        for d in definitions
+        if len(d.targets) == 1 and uses[d.targets[0]] == 1 and not isinstance(d.expression, Variable)
+    }
+    begun = {d.expression.left for d in definitions if isinstance(d.expression, Infix) and d.expression.symbol == "+"}
+    taken: Set[str] = set()
+    result: List[Definition] = []
+    for definition in definitions:
+        terms = _terms(definition.expression, once)
+        whole = [_opened(term, once) for term in terms]
+        sums = sum(map(_has_penalty, whole)) >= LEAST and not any(
+            Value(t) in begun and t in once for t in definition.targets
+        )
+        if sums:
+            kept = [one if _has_penalty(one) else term for term, one in zip(terms, whole)]
+            kept = kept[1:] if kept[0] == Literal(0.0) else kept
+            made = call("sum", Listing(tuple(kept)))
+            left = set(values_used(made))
+            taken |= _reached(definition.expression, once) - left
+            definition = definition._replace(expression=made)
+        result.append(definition)
+    return [d for d in result if not taken.intersection(d.targets)]
+
+
+def _has_penalty(expression: Expression) -> bool:
+    return any(part.function in _PENALTIES for part in calls(expression))
+
+
+def _terms(expression: Expression, once: Mapping[str, Expression]) -> List[Expression]:
+    """Returns the terms of a sum that is made from left to right, of definitions that are used once."""
+    made = once.get(expression.tensor) if isinstance(expression, Value) else expression
+    if isinstance(made, Infix) and made.symbol == "+":
+        return [*_terms(made.left, once), made.right]
+    return [expression]
+
+
+def _opened(expression: Expression, once: Mapping[str, Expression]) -> Expression:
+    """Returns an expression with definitions that are used once in their places."""
+
+    def own(part: Expression) -> Expression | None:
+        return _opened(once[part.tensor], once) if isinstance(part, Value) and part.tensor in once else None
+
+    return replace(expression, own)
+
+
+def _reached(expression: Expression, once: Mapping[str, Expression]) -> Set[str]:
+    """Returns the tensors that an expression uses and that are used once, and those that these use."""
+    found = {tensor for tensor in values_used(expression) if tensor in once}
+    return found.union(*(_reached(once[tensor], once) for tensor in found))
 
 
 def with_shapes_first(statements: Sequence[Statement], definitions: Sequence[Definition]) -> List[Statement]:

@@ -120,7 +120,7 @@ def write_reduction(op: OpView) -> Expression | None:
     if not wanted:
         return op.argument(0)
     everything = sorted(wanted) == list(range(len(rank)))
-    axis = OMIT if everything and len(rank) != 1 or everything and not keep else _axis(wanted)
+    axis = OMIT if everything else _axis(wanted)
     return call(REDUCTIONS[op.type], op.argument(0), axis=axis, keepdims=True if keep else OMIT)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Dict, List, Optional
 import numpy as np
 import tensorflow as tf
 
-from legacy.source.basics.expressions import OMIT, Expression, Infix, Literal, call
+from legacy.source.basics.expressions import OMIT, Expression, Infix, Listing, Literal, call
 from legacy.source.ops.cells import match_gru_cell, match_lstm_cell
 from legacy.source.ops.constants import is_counted
 from legacy.source.ops.dropout import match_dropout
@@ -254,6 +254,21 @@ def match_tensordot(op: OpView) -> Optional[Match]:
     return None
 
 
+def match_stack(op: OpView) -> Optional[Match]:
+    """Matches `concat` of tensors with a new dimension each, along that dimension, as `tf.stack`."""
+    count, first = len(op.operation.inputs) - 1, int(op.type == "Concat")  # which has the axis first
+    axis, parts = op.constant(0 if first else count), [op.producer(first + number) for number in range(count)]
+    if axis is None or any(part.type != "ExpandDims" or part.uses() > 1 for part in parts):
+        return None
+    places = [part.constant(1) for part in parts]
+    if any(place is None or place.size != 1 or place.item() != axis.item() for place in places):
+        return None
+    if any(part.orders_gradients(0) for part in parts):
+        return None
+    listed = Listing(tuple(part.argument(0) for part in parts))
+    return Match((op.output,), call("tf.stack", listed, axis=OMIT if axis.item() == 0 else int(axis.item())))
+
+
 #: {op type: its idioms, in the order in which they are tried}.
 IDIOMS: Dict[str, List[Callable[[OpView], Optional[Match]]]] = {
     "Add": [match_batch_normalization, match_sigmoid_cross_entropy, match_gru_cell, match_neutral],
@@ -261,6 +276,8 @@ IDIOMS: Dict[str, List[Callable[[OpView], Optional[Match]]]] = {
     "AddV2": [match_batch_normalization, match_sigmoid_cross_entropy, match_gru_cell, match_neutral],
     "BroadcastTo": [match_same_reshape],
     "CheckNumerics": [match_copy],
+    "Concat": [match_stack],
+    "ConcatV2": [match_stack],
     "Div": [match_neutral],
     "DivNoNan": [match_safe_division],
     "Identity": [match_copy],

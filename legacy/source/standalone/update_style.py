@@ -57,7 +57,7 @@ def module_text(
     others.update({} if step.counter else {_OWN_STEP: "((), 0, tf.int64)"})
     lines += table_lines("OTHERS", others, "shape, first value and dtype of the update's variables")
     lines += slot_lines(slots, step.groups)
-    updates = [train_op_text(update, functions) for update in step.updates]
+    updates = list(dict.fromkeys(train_op_text(update, functions) for update in step.updates))
     lines += slots_of_lines(plan, updates)
     lines.append(f"STEP = {literal_text(step.counter or _OWN_STEP)}")
     owners = owners_of(plan)

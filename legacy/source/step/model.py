@@ -20,7 +20,7 @@ from legacy.source.definitions.differences import adopt_values
 from legacy.source.definitions.recovery import Recovery
 from legacy.source.lines.complements import name_complements
 from legacy.source.lines.computed_once import computed_once
-from legacy.source.lines.penalties import penalties_ask_again, with_shapes_first
+from legacy.source.lines.penalties import penalties_ask_again, sum_penalties, with_shapes_first
 from legacy.source.lines.statements import Statement, build_statements, shared_data_first
 from legacy.source.step.input_names import InputNames, input_names
 from legacy.source.step.losses_of_weights import require_losses
@@ -165,7 +165,7 @@ def statements_of(definitions: Sequence[Definition], kept: Collection[str] = ())
     Returns:
       The statements.
     """
-    *lines, last = build_statements(penalties_ask_again(definitions), kept)
+    *lines, last = build_statements(sum_penalties(penalties_ask_again(definitions)), kept)
     lines = [line for line in lines if line.targets or not isinstance(line.expression, Value)]  # asked for before
     return shared_data_first([*lines, last])
 

@@ -51,7 +51,7 @@ def module_text(
         table_lines("OTHERS", others, "shape, first value and dtype of the update's variables") if others else []
     )
     constants += slot_lines(slots, step.groups)
-    updates = [train_op_text(one, functions, "workload") for one in step.updates]
+    updates = list(dict.fromkeys(train_op_text(one, functions, "workload") for one in step.updates))
     constants += slots_of_lines(plan, updates)
     owners = owners_of(plan)
     constants += owner_lines(owners)

@@ -8,6 +8,7 @@ from legacy.source.basics.expressions import Definition, Expression
 from legacy.source.update.actions import actions_of
 from legacy.source.update.changes import change_call
 from legacy.source.update.cond_lines import cond_lines
+from legacy.source.update.global_norms import name_global_norms
 from legacy.source.update.per_weight import list_items, take_out_values
 from legacy.source.update.place import INDENT, Place
 from legacy.source.update.wave_lines import (
@@ -81,6 +82,7 @@ def _wave_lines(place: Place, units: Sequence[Unit]) -> List[str]:
     needed, shared = shared_definitions(recovery, calls)
     values = take_out_values(recovery, [unit.owner for unit in units], calls, shared, place.dict_name)
     head, of_values = values_lines(place, recovery, values)
+    name_global_norms(recovery, calls)
     list_items(recovery, calls, groups)
     needed, shared = shared_definitions(recovery, calls)
     place = place.knowing({}, list(of_values.values())) if values else place

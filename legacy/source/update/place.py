@@ -103,7 +103,9 @@ class Place:
         """
         cut = cut_part(self.plan, self.graph, fetches, self.cuts, self.phase.versions, [*self.taken, *taken])
         _require_known(cut, self.given)
-        recovery = Recovery(Forward(cut, self.plan), names_of_variables(self.plan, self.given))
+        forward = Forward(cut, self.plan)
+        forward.untrained.update(cut.feeds)  # no gradient goes through an update
+        recovery = Recovery(forward, names_of_variables(self.plan, self.given))
         return recovery, [recovery.expression_of(name if ":" in name else name + ":0") for name in cut.fetches]
 
 

@@ -11,8 +11,8 @@ from legacy.saved.graph.imported import ImportedGraph
 from legacy.source.basics.expressions import Name
 from legacy.source.basics.rendering import literal_text
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.lines.naming import free_name, identifier
-from legacy.source.step.imported_step import WrittenLoss, loss_function
+from legacy.source.lines.naming import free_name
+from legacy.source.step.imported_step import WrittenLoss
 from legacy.source.step.input_names import input_names
 from legacy.source.step.known_statistics import find_known
 from legacy.source.step.learning import find_counter, find_counters
@@ -22,6 +22,7 @@ from legacy.source.step.towers import Towers
 from legacy.source.update.lines import update_lines
 from legacy.source.update.loss_of_all import loss_of_all_lines
 from legacy.source.update.losses_of_others import find_minimized, with_rows
+from legacy.source.update.names import TrainOpName, names_of_folders, names_of_train_ops
 from legacy.source.update.paths import GradientPath, find_path
 from legacy.source.update.shared import SharedFactor, find_shared_factor, with_results
 from workloads.lifted.plan import TensorType
@@ -130,23 +131,32 @@ def recover_updates(plan: Plan, graph: Graph, initializers: Mapping[str, str], r
     paths = [find_path(plan, graph, phase) for phase in plan.phases]
     alone = len(plan.phases) == 1
     groups: Dict[str, List[str]] = {}
-    names = [_named_groups(phase, path, alone, groups) for phase, path in zip(plan.phases, paths)]
+    names = names_of_train_ops(plan.phases, paths)
+    of_weights = [_named_groups(name, path, groups) for name, path in zip(names, paths)]
     updates: List[WrittenUpdate] = []
-    for phase, path, own in zip(plan.phases, paths, names):
+    for phase, path, name, own in zip(plan.phases, paths, names, of_weights):
+        known = [one for one in updates if one.phase.train_op == phase.train_op and one.phase.effects == phase.effects]
+        if known:  # the old program runs it several times
+            updates.append(known[0])
+            continue
         try:
-            updates.append(_update(plan, graph, phase, path, own, groups, initializers, updates))
+            updates.append(_update(plan, graph, phase, path, name, own, groups, initializers, updates))
         except Unwritten as reason:
             raise reason if alone else Unwritten(f"{phase.train_op}: {reason}") from reason
     return WrittenStep(updates, groups, list(reasons), find_counter(plan, ImportedGraph(graph)))
 
 
-def _named_groups(phase: Phase, path: GradientPath, alone: bool, groups: Dict[str, List[str]]) -> List[str]:
+def _named_groups(name: TrainOpName, path: GradientPath, groups: Dict[str, List[str]]) -> List[str]:
     """Returns the names of lists of a train op's weights, one for each set of losses, which it adds to `groups`."""
     names: List[str] = []
     sets = path.weights_of_losses()
-    for numbers, weights in sets.items():
-        wanted = "WEIGHTS" if alone else identifier(phase.train_op).upper() + "_WEIGHTS"
-        wanted += "_OF_" + "_AND_".join(map(loss_name, numbers)).upper() if len(sets) > 1 else ""
+    folders = names_of_folders(list(sets.values()))
+    for number, (numbers, weights) in enumerate(sets.items()):
+        wanted = name.weights
+        if len(sets) > 1 and folders:
+            wanted = folders[number].upper() + "_WEIGHTS"
+        elif len(sets) > 1:
+            wanted += "_OF_" + "_AND_".join(map(loss_name, numbers)).upper()
         known = [name for name, others in groups.items() if others == weights]
         names.append(known[0] if known else free_name(wanted, groups))
         groups[names[-1]] = weights
@@ -163,16 +173,13 @@ def _update(
     graph: Graph,
     phase: Phase,
     path: GradientPath,
+    name: TrainOpName,
     own_groups: List[str],
     groups: Mapping[str, Sequence[str]],
     initializers: Mapping[str, str],
     before: Sequence[WrittenUpdate],
 ) -> WrittenUpdate:
-    function = (
-        "train_step"
-        if len(plan.phases) == 1
-        else free_name(identifier(phase.train_op), [one.function for one in before])
-    )
+    function = free_name(name.function, [one.function for one in before])
     if not phase.losses and not any(phase.gradients) and len(plan.phases) > 1:
         lines = update_lines(plan, graph, phase, phase.effects, {}, groups, {})
         return WrittenUpdate(function, phase, None, path, own_groups, lines, SharedFactor([], {}, []))
@@ -180,18 +187,18 @@ def _update(
     known = find_known(plan, graph, phase, counters)
     proposed = {proposal.node: proposal.variable for own in known.proposals for proposal in own}
     effects = [effect for effect in phase.effects if effect.node not in proposed]
-    name = loss_function(plan, phase, [update.loss for update in before if update.loss])
+    of_loss = free_name(name.loss, [update.loss.function for update in before if update.loss])
     typed = _with_types(plan, path)
     try:
-        phase, factor = _with_factor(typed, graph, phase, effects, path, name + "_of_all")
+        phase, factor = _with_factor(typed, graph, phase, effects, path, of_loss + "_of_all")
     except Unwritten as reason:
         if not any(phase.returns):
             raise
         towers = Towers(plan, graph, phase, known, initializers, counters, input_names(plan))
-        phase, factor = _with_others(typed, graph, phase, effects, path, towers, name + "_with_others", reason)
+        phase, factor = _with_others(typed, graph, phase, effects, path, towers, of_loss + "_with_others", reason)
     path = path._replace(scales=[]) if factor.of_all or factor.with_others else path
     model = recover_model(plan, graph, phase, known, initializers, counters, apart=True)
-    loss = WrittenLoss(name, phase, model, factor.of_all, factor.with_others)
+    loss = WrittenLoss(of_loss, phase, model, factor.of_all, factor.with_others)
     given = {**factor.tensors, **path.tensors}
     for constant, source in model.settings.items():
         entries = [entry for entry in plan.inputs + plan.common if entry.name == source]
@@ -272,4 +279,4 @@ def _with_types(plan: Plan, path: GradientPath) -> Plan:
     """Returns the plan with the types of the gradients that an update begins with."""
     variables = {f"gradients[{literal_text(v.name)}]": TensorType(v.dtype, list(v.shape)) for v in plan.variables}
     types = {tensor: variables[one.text] for tensor, one in path.tensors.items() if one.text in variables}
-    return dataclasses.replace(plan, tensors={**types, **plan.tensors})
+    return dataclasses.replace(plan, tensors={**plan.tensors, **types})

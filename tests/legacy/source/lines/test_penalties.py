@@ -4,7 +4,7 @@ import tensorflow as tf
 
 from legacy.source.basics.expressions import Definition
 from legacy.source.basics.rendering import expression_text
-from legacy.source.lines.penalties import penalties_ask_again, with_shapes_first
+from legacy.source.lines.penalties import penalties_ask_again, sum_penalties, with_shapes_first
 from legacy.source.lines.statements import build_statements
 from tests.legacy.source.tiny import recovered
 
@@ -53,3 +53,48 @@ def test_a_list_of_penalties_has_no_names_for_them():
     *layers, whole, _ = texts(build, LONG)
     assert not any("l2_loss" in text for text in layers)
     assert all(f'tf.nn.l2_loss(scope.get("{name}")) * 0.25' in whole for name in LONG)
+
+
+def sums(build):
+    """The expressions of what `build` computes of x and long names of weights, with sums of penalties."""
+    recovery, (end,) = recovered(build, {"x": [3]}, LONG)
+    definitions = [*recovery.ordered([end]), Definition((), end)]
+    return [expression_text(s.expression) for s in build_statements(sum_penalties(penalties_ask_again(definitions)))]
+
+
+def through(x, weights):
+    for weight in weights.values():
+        x = tf.matmul(x, weight)
+    return tf.reduce_mean(x)
+
+
+def test_penalties_that_are_added_one_by_one_are_terms_of_one_sum():
+    def build(x, **weights):
+        penalty = tf.constant(0.0)
+        for weight in weights.values():
+            penalty += tf.nn.l2_loss(weight)
+        return through(x, weights) + 0.5 * penalty
+
+    terms = ", ".join(f'tf.nn.l2_loss(scope.get("{name}"))' for name in LONG)
+    assert f"0.5 * sum([{terms}])" in sums(build)
+
+
+def test_a_loss_that_penalties_are_added_to_is_the_first_term():
+    def build(x, **weights):
+        loss = through(x, weights)
+        for weight in weights.values():
+            loss += 0.5 * tf.nn.l2_loss(weight)
+        return loss
+
+    *_, last = sums(build)
+    assert last.startswith("sum([") and last.count("0.5 * tf.nn.l2_loss(") == 4 and "sum([<Mean" in last
+
+
+def test_few_penalties_and_other_terms_are_added_as_they_are():
+    assert "sum(" not in str(sums(lambda x, **w: through(x, w) + sum(map(tf.reduce_max, w.values()))))
+
+    def build(x, **weights):
+        first, second, *_ = weights.values()
+        return through(x, weights) + tf.nn.l2_loss(first) + tf.nn.l2_loss(second)
+
+    assert "sum(" not in str(sums(build))

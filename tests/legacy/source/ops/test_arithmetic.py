@@ -16,6 +16,7 @@ X = {"x": [3]}
         (lambda x: 2.0 * x + 1.0, 'return 2.0 * batch["x"] + 1.0'),
         (lambda x: tf.reduce_mean(x), 'return tf.reduce_mean(batch["x"])'),
         (lambda x: tf.reduce_sum(x, [1]), 'return tf.reduce_sum(batch["x"], axis=1)'),
+        (lambda x: tf.reduce_sum(x[0], 0, keepdims=True), 'return tf.reduce_sum(batch["x"][0], keepdims=True)'),
         (lambda x: tf.reduce_max(x, 1, keepdims=True), 'return tf.reduce_max(batch["x"], axis=1, keepdims=True)'),
         (lambda x: -tf.nn.relu(x), 'return -tf.nn.relu(batch["x"])'),
         (lambda x: tf.nn.leaky_relu(x), 'return tf.nn.leaky_relu(batch["x"], alpha=0.2)'),

@@ -147,3 +147,12 @@ def test_a_dense_layer_on_more_dimensions_is_a_tensordot():
     assert lines == ['return tf.tensordot(batch["x"], scope.get("w", (3, 2)), 1)']
     plain = written(lambda x, w: tf.matmul(tf.reshape(x, [-1, 6]), w), {"x": [2, 3]}, {"w": [6, 2]})
     assert "tf.tensordot" not in "\n".join(plain)
+
+
+def test_tensors_with_a_new_dimension_that_are_joined_along_it_are_a_stack():
+    def build(x, axis=0, of_second=0):
+        return tf.concat([tf.expand_dims(x, axis), tf.expand_dims(-x, of_second)], axis)
+
+    assert written(build, X) == ['x = batch["x"]', "return tf.stack([x, -x])"]
+    assert written(lambda x: build(x, 1, 1), X)[-1] == "return tf.stack([x, -x], axis=1)"
+    assert "tf.concat" in written(lambda x: tf.concat([tf.expand_dims(x, 0), x[tf.newaxis]], 0), X)[-1]
