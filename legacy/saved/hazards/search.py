@@ -23,7 +23,17 @@ from legacy.saved.hazards import (
     training,
     untrained,
 )
-from legacy.saved.hazards.data import batches, iterators, outputs, pairs, random_numbers, times, whole_numbers
+from legacy.saved.hazards.data import (
+    batches,
+    iterators,
+    outputs,
+    pairs,
+    random_numbers,
+    reshapes,
+    scaling,
+    times,
+    whole_numbers,
+)
 from legacy.saved.hazards.losses import (
     broadcasts,
     differences,
@@ -97,6 +107,8 @@ GRAPH_CHECKS = (
     twice.averages_that_are_trained,
     twice.averages_that_keep_little,
     iterators.same_examples,
+    scaling.badly_scaled_images,
+    batches.parts_of_no_tower,
     outputs.outputs_in_another_order,
     inputs.switches_off_by_default,
     inputs.switched_off,
@@ -116,6 +128,7 @@ ANALYSIS_CHECKS = (
     batches.dealt_rows,
     batches.dropped_remainder,
     times.split_along_time,
+    reshapes.reshaped_for_transposed,
     logits.shares_over_examples,
     scales.scaled_losses,
     scales.clipped_while_scaled,

@@ -8,6 +8,7 @@ import numpy as np
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.graph import parse_tensor_name
 from workloads.support.wording import listed
@@ -28,6 +29,31 @@ def dealt_rows(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             groups.setdefault(parts, []).append((known[0][0], known[0][3]))
     for parts, sources in groups.items():
         yield from _of_parts(parts, list(dict.fromkeys(name for name, _ in sources)), sources[0][1])
+
+
+def parts_of_no_tower(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds splits of a batch with a part that no op takes, as where there is a tower less than there are parts."""
+    graph = whole.graph
+    for name in graph.nodes:
+        kind = graph.type(name)
+        if name not in whole.reach or kind not in ("Split", "SplitV") or name not in whole.data:
+            continue
+        axis = whole.value(graph.inputs(name)[0 if kind == "Split" else 2].node)
+        before = graph.ancestors([name], controls=False)
+        if axis != 0 or any(graph.type(node) in op_types.VARIABLES for node in before):
+            continue
+        count = graph.nodes[name].attr["num_split"].i
+        used = {output for _, _, output in graph.users(name)}
+        idle = sorted(set(range(count)) - used)
+        if idle and len(used) == whole.count > 1:
+            yield Hazard(
+                "ROWS_LEFT_OUT",
+                name,
+                f"{name} cuts a batch into {count} parts, {whole.count} towers take one each, and nothing takes part "
+                f"{', '.join(map(str, idle))}",
+                "a distributed dataset deals all rows; for parity, leave out the same part",
+            )
+            return
 
 
 def dropped_remainder(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:

@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.data.batches import dealt_rows, dropped_remainder
+from legacy.saved.hazards.data.batches import dealt_rows, dropped_remainder, parts_of_no_tower
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -59,3 +59,18 @@ def test_a_rest_that_the_last_tower_takes_is_not():
 
     assert found(halves, None, dropped_remainder) == []
     assert found([(0, 4), (4, 8)], 8, dropped_remainder) == []
+
+
+@pytest.mark.parametrize("parts, towers, count", [(3, 2, 1), (2, 2, 0), (3, 3, 0)])
+def test_a_part_of_a_split_that_nothing_takes_is_named(parts, towers, count):
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        split = tf.split(v1.placeholder(tf.float32, [12, 4], "x"), parts, name="split")
+        gradients = []
+        for tower in range(towers):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                gradients.append(tf.gradients(tf.reduce_mean(tf.square(split[tower] @ w)), [w])[0])
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / towers, w)], name="train")
+
+    found = list(parts_of_no_tower(WholeGraph(saved(traced(build), trainable_variables=["w"]))))
+    assert [hazard[:2] for hazard in found] == [("ROWS_LEFT_OUT", "split")] * count

@@ -1,0 +1,48 @@
+"""Hazard of a reshape that exchanges dimensions, where a transposition was meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.hazard import Hazard
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+_Shape = Sequence["int | None"]
+
+
+def reshaped_for_transposed(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds reshapes of examples whose result has their dimensions in another order; one hazard for all."""
+    graph, imported = found.cut.graph, found.context.imported
+    for name in graph.nodes:
+        if graph.type(name) != "Reshape" or name not in whole.data or is_gradient_op(name) or name not in whole.reach:
+            continue
+        before, after = imported.shape(*graph.inputs(name)[0]), imported.shape(name)
+        if before and after and _is_transposed(before, after):
+            yield Hazard(
+                "RESHAPED_FOR_TRANSPOSED",
+                name,
+                f"{name} reshapes {_text(before)} to {_text(after)}: elements keep their order in memory, so that "
+                "examples and times, or pixels and channels, are mixed",
+                "transpose; for parity keep the reshape",
+            )
+            return
+
+
+def _is_transposed(before: _Shape, after: _Shape) -> bool:
+    """Whether a shape has another one's first two dimensions exchanged, or an image's last one moved to the second.
+
+    >>> _is_transposed([4, 7, 5], [7, 4, 5]), _is_transposed([4, 1, 5], [1, 4, 5]), _is_transposed([4, 4, 5], [4, 4, 5])
+    (True, False, False)
+    """
+    if len(before) < 3 or 1 in (before[0], before[1]) or before[0] == before[1]:
+        first_two = False
+    else:
+        first_two = list(after) == [before[1], before[0], *before[2:]]
+    is_image = len(before) == 4 and before[3] not in (1, before[1]) and before[1] == before[2] != 1
+    return first_two or (is_image and list(after) == [before[0], before[3], before[1], before[2]])
+
+
+def _text(shape: _Shape) -> str:
+    return "[" + ", ".join("any" if size is None else str(size) for size in shape) + "]"

@@ -1,0 +1,124 @@
+"""Hazards of how images are scaled: divided by 255 twice, or shifted by means of another range."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_weights import QUOTIENTS, constant_factor
+from workloads.lifted.graph import TensorId
+
+#: Ops that hand pixels on, perhaps others or in another shape, with their values.
+_PASSES = (
+    "Cast",
+    "Identity",
+    "Reshape",
+    "ExpandDims",
+    "Squeeze",
+    "Transpose",
+    "Slice",
+    "StridedSlice",
+    "ReverseV2",
+    "Reverse",
+    "ResizeBilinear",
+    "ResizeNearestNeighbor",
+    "RandomCrop",
+    "Pad",
+)
+_SUMS = ("Add", "AddV2", "Sub")
+#: The least divisor that is taken for the range of a byte, or for half of it; and the least mean of such a range.
+LEAST_RANGE, LEAST_MEAN = 100.0, 20.0
+
+
+class _Scaled(NamedTuple):
+    """The scaling of pixels on their way from a source.
+
+    Attributes:
+      factor: the product of all factors.
+      divisions: nodes that divide by the range of a byte, the last one first.
+    """
+
+    factor: float
+    divisions: list[str]
+
+
+def badly_scaled_images(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds images that are divided by the range of a byte twice, or shifted by means of 0 to 255 behind a division."""
+    for name in whole.graph.nodes:
+        kind = whole.graph.type(name)
+        if name not in whole.reach or kind not in ("Mul", *QUOTIENTS, *_SUMS) or not whole.graph.inputs(name):
+            continue
+        if kind in _SUMS:
+            yield from _shifted(whole, name)
+        else:
+            scaled = constant_factor(whole, name)
+            found = _scaled(whole, TensorId(scaled[0], 0)) if scaled and scaled[1] <= 1 / LEAST_RANGE else None
+            if scaled is not None and found is not None and found.divisions and found.factor * LEAST_RANGE < 1:
+                yield Hazard(
+                    "IMAGES_SCALED_TWICE",
+                    name,
+                    f"{name} divides by {1 / scaled[1]:g} what {found.divisions[0]} divided by the range of a byte: "
+                    f"the model gets values up to {255 * found.factor * scaled[1]:.3g}",
+                    "divide once; for parity keep both",
+                )
+                return
+
+
+def _shifted(whole: WholeGraph, name: str) -> Iterator[Hazard]:
+    inputs = whole.graph.inputs(name)
+    for tensor, other in zip(inputs, reversed(inputs)):
+        mean = _constant(whole, other.node)
+        if mean is None or not mean.size or np.min(np.abs(mean)) < LEAST_MEAN or np.max(np.abs(mean)) > 255:
+            continue
+        found = _scaled(whole, tensor)
+        if found is not None and found.divisions and found.factor * LEAST_RANGE < 1:
+            yield Hazard(
+                "MEANS_OF_ANOTHER_RANGE",
+                name,
+                f"{name} shifts by {np.max(np.abs(mean)):g}, a mean of values up to 255, what {found.divisions[0]} "
+                f"divided before: values up to {255 * found.factor:.3g} are lost beside the mean",
+                "subtract the means before the division, or divide the means too; for parity keep it",
+            )
+
+
+def _scaled(whole: WholeGraph, tensor: TensorId) -> _Scaled | None:
+    """The scaling of the pixels that a tensor holds, since a source brought them; None if it holds anything else."""
+    graph, factor = whole.graph, 1.0
+    divisions: list[str] = []
+    while True:
+        kind, inputs = graph.type(tensor.node), graph.inputs(tensor.node)
+        if op_types.is_source(kind) or "Decode" in kind:
+            return _Scaled(factor, divisions)
+        if kind in ("Split", "SplitV"):
+            tensor = inputs[1 if kind == "Split" else 0]
+        elif kind in _PASSES and inputs:
+            tensor = inputs[0]
+        elif kind in _SUMS:
+            computed = [before for before in inputs if _constant(whole, before.node) is None]
+            if len(computed) != 1:
+                return None
+            tensor = computed[0]
+        else:
+            scaled = constant_factor(whole, tensor.node) if kind in ("Mul", *QUOTIENTS) else None
+            if scaled is None:
+                return None
+            factor *= scaled[1]
+            divisions += [tensor.node] if 0 < scaled[1] <= 1 / LEAST_RANGE else []
+            tensor = TensorId(scaled[0], 0)
+
+
+def _constant(whole: WholeGraph, name: str) -> np.ndarray | None:
+    """The numbers of a constant, also behind a reshape; None for any other node."""
+    while whole.graph.type(name) in ("Identity", "Cast", "Reshape", "ExpandDims") and whole.graph.inputs(name):
+        name = whole.graph.inputs(name)[0].node
+    node = whole.graph.nodes[name]
+    if node.op != "Const":
+        return None
+    value = tf.make_ndarray(node.attr["value"].tensor)
+    return value if value.dtype.kind in "iuf" else None

@@ -1,0 +1,50 @@
+"""Reshapes that exchange dimensions, beside transpositions and other reshapes."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.data.reshapes import reshaped_for_transposed
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def found(shape, reshape):
+    def build():
+        x = reshape(v1.placeholder(tf.float32, shape, "x"))
+        w = v1.get_variable("w", [int(x.shape[-1]), 1], use_resource=False)
+        loss = tf.reduce_mean(tf.square(tf.tensordot(x, w, 1)))
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    analysis = analyse_graph(graph, "made-for-a-test", ["train"])
+    return list(reshaped_for_transposed(WholeGraph(graph, analysis), analysis))
+
+
+@pytest.mark.parametrize(
+    "shape, new, text",
+    [
+        ([4, 7, 5], [7, 4, 5], "reshapes [4, 7, 5] to [7, 4, 5]"),
+        ([None, 7, 5], [7, -1, 5], "reshapes [any, 7, 5] to [7, any, 5]"),
+        ([4, 6, 6, 3], [4, 3, 6, 6], "reshapes [4, 6, 6, 3] to [4, 3, 6, 6]"),
+    ],
+)
+def test_a_reshape_that_exchanges_dimensions_is_named(shape, new, text):
+    (hazard,) = found(shape, lambda x: tf.reshape(x, new, name="mixed"))
+    assert hazard[:2] == ("RESHAPED_FOR_TRANSPOSED", "mixed") and text in hazard.description
+
+
+@pytest.mark.parametrize(
+    "shape, reshape",
+    [
+        ([4, 7, 5], lambda x: tf.transpose(x, [1, 0, 2])),
+        ([4, 1, 5], lambda x: tf.reshape(x, [1, 4, 5])),
+        ([4, 7, 5], lambda x: tf.reshape(x, [28, 5])),
+        ([4, 6, 2, 5], lambda x: tf.reshape(x, [4, 12, 5])),
+        ([4, 4, 5], lambda x: tf.reshape(x, [4, 4, 5])),
+    ],
+)
+def test_transpositions_and_other_reshapes_are_not(shape, reshape):
+    assert found(shape, reshape) == []

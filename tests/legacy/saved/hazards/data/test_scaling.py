@@ -1,0 +1,54 @@
+"""Images that are divided twice, or shifted by means of another range, beside those scaled once."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.data.scaling import badly_scaled_images
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+MEANS = np.array([123.68, 116.78, 103.94], np.float32)
+
+
+def found(scale, dtype=tf.uint8):
+    def build():
+        w = v1.get_variable("w", [3, 1], use_resource=False)
+        x = scale(tf.cast(v1.placeholder(dtype, [8, 3], "images"), tf.float32))
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(tf.square(x @ w)), name="train")
+
+    return list(badly_scaled_images(WholeGraph(saved(traced(build), trainable_variables=["w"]))))
+
+
+@pytest.mark.parametrize(
+    "scale",
+    [
+        lambda x: x / 255.0 / 255.0,
+        lambda x: (x * (1 / 255.0) - 0.5) / 127.5,
+        lambda x: tf.reshape(x / 255.0, [-1, 3]) / 256.0,
+    ],
+)
+def test_images_that_are_divided_twice_are_named(scale):
+    (hazard,) = found(scale)
+    assert hazard.id == "IMAGES_SCALED_TWICE"
+
+
+def test_means_of_another_range_are_named():
+    (hazard,) = found(lambda x: x / 255.0 - MEANS)
+    assert hazard.id == "MEANS_OF_ANOTHER_RANGE" and "shifts by 123.68" in hazard.description
+
+
+@pytest.mark.parametrize(
+    "scale",
+    [
+        lambda x: x / 255.0,
+        lambda x: (x - MEANS) / 255.0,
+        lambda x: (x / 255.0) * 255.0 - MEANS,  # as the readers of one model and the means of another
+        lambda x: x / 255.0 - MEANS / 255.0,
+        lambda x: (x / 255.0) * 2.0 - 1.0,
+        lambda x: (x / 255.0) * 255.0 / 255.0,
+    ],
+)
+def test_images_that_are_scaled_once_are_not(scale):
+    assert found(scale) == []
