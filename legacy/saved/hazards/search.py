@@ -48,6 +48,7 @@ from legacy.saved.hazards.losses import (
     tower_losses,
 )
 from legacy.saved.hazards.losses.zero_penalties import zero_regularization
+from legacy.saved.hazards.models import attention, infinite_derivatives, norms, sequences
 from legacy.saved.hazards.updates import accumulators, gradients, momenta, shared_layers, states, twice, unused, weights
 
 #: Checks of the graph alone, in the order of the page.
@@ -106,6 +107,11 @@ GRAPH_CHECKS = (
     shared_layers.layers_that_share_weights,
     twice.averages_that_are_trained,
     twice.averages_that_keep_little,
+    sequences.last_outputs,
+    attention.inverted_masks,
+    attention.multiplied_masks,
+    infinite_derivatives.roots_of_zero,
+    infinite_derivatives.infinite_behind_where,
     iterators.same_examples,
     scaling.badly_scaled_images,
     batches.parts_of_no_tower,
@@ -135,6 +141,7 @@ ANALYSIS_CHECKS = (
     gradients.gradients_without_data,
     gradients.rows_of_one_tower,
     twice.updated_twice,
+    norms.norms_over_examples,
 )
 
 

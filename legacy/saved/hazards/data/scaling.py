@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import QUOTIENTS, constant_factor
 from workloads.lifted.graph import TensorId
@@ -73,7 +73,7 @@ def badly_scaled_images(whole: WholeGraph) -> Iterator[Hazard]:
 def _shifted(whole: WholeGraph, name: str) -> Iterator[Hazard]:
     inputs = whole.graph.inputs(name)
     for tensor, other in zip(inputs, reversed(inputs)):
-        mean = _constant(whole, other.node)
+        mean = constant_array(whole.graph, other.node)
         if mean is None or not mean.size or np.min(np.abs(mean)) < LEAST_MEAN or np.max(np.abs(mean)) > 255:
             continue
         found = _scaled(whole, tensor)
@@ -100,7 +100,7 @@ def _scaled(whole: WholeGraph, tensor: TensorId) -> _Scaled | None:
         elif kind in _PASSES and inputs:
             tensor = inputs[0]
         elif kind in _SUMS:
-            computed = [before for before in inputs if _constant(whole, before.node) is None]
+            computed = [before for before in inputs if constant_array(whole.graph, before.node) is None]
             if len(computed) != 1:
                 return None
             tensor = computed[0]
@@ -111,14 +111,3 @@ def _scaled(whole: WholeGraph, tensor: TensorId) -> _Scaled | None:
             factor *= scaled[1]
             divisions += [tensor.node] if 0 < scaled[1] <= 1 / LEAST_RANGE else []
             tensor = TensorId(scaled[0], 0)
-
-
-def _constant(whole: WholeGraph, name: str) -> np.ndarray | None:
-    """The numbers of a constant, also behind a reshape; None for any other node."""
-    while whole.graph.type(name) in ("Identity", "Cast", "Reshape", "ExpandDims") and whole.graph.inputs(name):
-        name = whole.graph.inputs(name)[0].node
-    node = whole.graph.nodes[name]
-    if node.op != "Const":
-        return None
-    value = tf.make_ndarray(node.attr["value"].tensor)
-    return value if value.dtype.kind in "iuf" else None

@@ -1,0 +1,104 @@
+"""Hazards of the masks of attention: of the words in the place of the padding, or multiplied before the softmax."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_weights import constant_factor
+from workloads.lifted.graph import Graph
+
+#: Ops that hand a mask on, perhaps in another shape.
+_PASSES = ("Cast", "Identity", "ExpandDims", "Reshape", "Tile", "StridedSlice", "Squeeze", "Transpose", "StopGradient")
+#: The least number that is taken for infinity in scores.
+LEAST_INFINITE = 1e3
+
+
+def inverted_masks(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds softmaxes of scores to which a large number is added where a mask has words; one hazard for all."""
+    for softmax in _softmaxes(whole):
+        scores = _past(whole.graph, whole.graph.inputs(softmax)[0].node)
+        for term in (
+            [t.node for t in whole.graph.inputs(scores)] if whole.graph.type(scores) in op_types.ADDITIONS else []
+        ):
+            scaled = constant_factor(whole, _past(whole.graph, term))
+            words = _words(whole, scaled[0]) if scaled is not None else 0
+            if scaled is not None and abs(scaled[1]) >= LEAST_INFINITE and words * scaled[1] < 0:
+                yield Hazard(
+                    "MASK_INVERTED",
+                    softmax,
+                    f"{softmax} is taken of scores to which {term} adds {scaled[1]:g} times {scaled[0]}, which is 1 at "
+                    "the words: they are masked, and the padding is attended",
+                    "mask the padding; for parity keep the mask",
+                )
+                return
+
+
+def multiplied_masks(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds softmaxes of scores that a mask multiplies, and that is not applied again behind; one hazard for all."""
+    graph = whole.graph
+    for softmax in _softmaxes(whole):
+        scores = _past(graph, graph.inputs(softmax)[0].node)
+        masks = (
+            [t.node for t in graph.inputs(scores) if _words(whole, t.node) > 0] if graph.type(scores) == "Mul" else []
+        )
+        if masks and not _is_masked_again(whole, softmax):
+            yield Hazard(
+                "MASK_BEFORE_SOFTMAX",
+                softmax,
+                f"{scores} multiplies scores by {masks[0]} before {softmax}: padding has score 0, whose share is not 0",
+                "add a large negative number where the padding is; for parity keep the product",
+            )
+            return
+
+
+def _softmaxes(whole: WholeGraph) -> list[str]:
+    return [name for name in whole.graph.nodes if name in whole.minimized and whole.graph.type(name) == "Softmax"]
+
+
+def _past(graph: Graph, name: str) -> str:
+    while graph.type(name) in ("Identity", "Reshape"):
+        name = graph.inputs(name)[0].node
+    return name
+
+
+def _words(whole: WholeGraph, name: str) -> int:
+    """1 of a mask that is 1 at the words and 0 at the padding, -1 of its opposite; 0 of anything else."""
+    graph, sign = whole.graph, 1
+    while True:
+        kind, inputs = graph.type(name), [tensor.node for tensor in graph.inputs(name)]
+        if kind in _PASSES and inputs:
+            name = inputs[0]
+        elif kind == "LogicalNot":
+            name, sign = inputs[0], -sign
+        elif kind == "Sub" and whole.value(inputs[0]) == 1:
+            name, sign = inputs[1], -sign
+        elif kind in ("NotEqual", "Equal", "Greater") and whole.value(inputs[1]) == 0 and _is_ids(whole, inputs[0]):
+            return -sign if kind == "Equal" else sign
+        elif (
+            kind == "Less"
+            and graph.type(_past(graph, inputs[0])) in ("Range", "ExpandDims")
+            and _is_ids(whole, inputs[1])
+        ):
+            return sign  # tf.sequence_mask
+        else:
+            return 0
+
+
+def _is_ids(whole: WholeGraph, name: str) -> bool:
+    """Whether a node holds what data bring, and nothing that weights compute."""
+    return name in whole.data and not whole.graph.ancestors([name], controls=False) & whole.trainable
+
+
+def _is_masked_again(whole: WholeGraph, softmax: str) -> bool:
+    """Whether a mask multiplies the shares, too."""
+    todo, graph = [softmax], whole.graph
+    while todo:
+        for user in [use.node for use in graph.users(todo.pop())]:
+            if graph.type(user) in ("Identity", "Reshape"):
+                todo.append(user)
+            elif graph.type(user) == "Mul" and any(_words(whole, tensor.node) for tensor in graph.inputs(user)):
+                return True
+    return False

@@ -1,0 +1,97 @@
+"""Hazards of derivatives that are infinite: roots of distances that are 0, and logarithms behind a where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.gradient_flow import GradientFlow
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_weights import constant_factor
+from workloads.lifted.graph import Graph
+
+_SUMS = ("Add", "AddV2", "Sub", "AddN")
+_COPIES = ("Identity", "Reshape", "ExpandDims", "Transpose", "StridedSlice", "Squeeze")
+#: Ops whose derivative is infinite at 0, and comparisons that a where makes to keep 0 out.
+_INFINITE = ("Log", "Sqrt", "Rsqrt", "Reciprocal", "Inv")
+_COMPARISONS = ("Greater", "NotEqual")
+
+
+def roots_of_zero(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds roots of the distances between examples and themselves, to which nothing is added; one hazard for all."""
+    flow: GradientFlow | None = None
+    for name in [name for name in whole.graph.nodes if name in whole.minimized and whole.graph.type(name) == "Sqrt"]:
+        if _is_of_own_distances(whole, whole.graph.inputs(name)[0].node):
+            flow = flow or GradientFlow(whole)
+            if flow.passes(name):
+                yield Hazard(
+                    "ROOT_OF_ZERO",
+                    name,
+                    f"{name} is the root of distances of examples to each other and to themselves: those are 0, where "
+                    "the derivative is infinite, so that gradients can become NaN",
+                    "add a small number under the root; for parity keep it",
+                )
+                return
+
+
+def _is_of_own_distances(whole: WholeGraph, name: str) -> bool:
+    """Whether a node is |a|^2 - 2 a a' + |a|^2, perhaps not less than 0, with nothing else in the sum."""
+    graph = whole.graph
+    while graph.type(name) in (*_COPIES, "Maximum", "Relu"):
+        inputs = [tensor.node for tensor in graph.inputs(name)]
+        if graph.type(name) == "Maximum":
+            bounds = [whole.value(before) for before in inputs]
+            if 0 not in bounds:
+                return False
+            name = inputs[1 - bounds.index(0)]
+        else:
+            name = inputs[0]
+    terms = _terms(whole, name)
+    products = [term for term in terms if graph.type(term) in ("MatMul", "BatchMatMul", "BatchMatMulV2")]
+    squares = [term for term in terms if graph.type(term) == "Sum"]
+    if len(products) != 1 or len(products) + len(squares) != len(terms) or len(squares) != 2:
+        return False
+    first, second = (_origin(graph, tensor.node) for tensor in graph.inputs(products[0])[:2])
+    return first == second and first in whole.data
+
+
+def _terms(whole: WholeGraph, name: str) -> list[str]:
+    """The terms of a sum, without constant factors."""
+    graph = whole.graph
+    while graph.type(name) in _COPIES:
+        name = graph.inputs(name)[0].node
+    if graph.type(name) in _SUMS:
+        return [term for tensor in graph.inputs(name) for term in _terms(whole, tensor.node)]
+    scaled = constant_factor(whole, name) if graph.type(name) == "Mul" else None
+    return [name] if scaled is None else _terms(whole, scaled[0])
+
+
+def _origin(graph: Graph, name: str) -> str:
+    while graph.type(name) in ("Identity", "Transpose"):
+        name = graph.inputs(name)[0].node
+    return name
+
+
+def infinite_behind_where(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds where(x > 0, log(x), c), whose gradient is NaN where x is 0; one hazard for all."""
+    graph = whole.graph
+    flow: GradientFlow | None = None
+    for name in [
+        name for name in graph.nodes if name in whole.minimized and graph.type(name) in ("Select", "SelectV2")
+    ]:
+        condition, chosen = (graph.origin(tensor).node for tensor in graph.inputs(name)[:2])
+        if graph.type(chosen) not in _INFINITE or graph.type(condition) not in _COMPARISONS:
+            continue
+        compared, bound = graph.inputs(condition)[:2]
+        is_same = graph.origin(compared) == graph.origin(graph.inputs(chosen)[0])
+        if is_same and whole.value(bound.node) == 0:
+            flow = flow or GradientFlow(whole)
+            if flow.passes(chosen):
+                yield Hazard(
+                    "INFINITE_BEHIND_WHERE",
+                    name,
+                    f"{name} takes {chosen} ({graph.type(chosen)}) where {compared.node} is not 0, but its gradient is "
+                    "computed everywhere: where that is 0, it is infinite times 0, which is NaN",
+                    "give the op a safe argument, where(x > 0, x, 1); for parity keep it",
+                )
+                return

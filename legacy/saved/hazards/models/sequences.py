@@ -1,0 +1,82 @@
+"""Hazards of what is taken for the last output of a recurrent loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.constants import constant_array
+from legacy.saved.hazards.basics.hazard import Hazard
+from workloads.lifted.graph import Graph, TensorId
+
+#: Ops that hand a loop's outputs on, with the times in their places.
+_PASSES = ("Identity", "Transpose", "Reshape")
+_REVERSES = ("ReverseV2", "Reverse", "ReverseSequence")
+
+
+def last_outputs(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds x[:, -1] of outputs of loops with lengths, and of outputs that were turned round; one hazard for each."""
+    padded = turned = ""
+    for name in [name for name in whole.graph.nodes if name in whole.minimized and _takes_last(whole.graph, name)]:
+        for tensor, is_turned in _outputs_of_loops(whole.graph, whole.graph.inputs(name)[0]):
+            turned = turned or (name if is_turned else "")
+            padded = padded or (name if not is_turned and _has_lengths(whole, tensor.node) else "")
+    if padded:
+        yield Hazard(
+            "LAST_OUTPUT_OF_PADDING",
+            padded,
+            f"{padded} takes the output at the last time of a loop that stops at each example's length: it is 0 for "
+            "every example that is shorter than the longest",
+            "take the loop's final state, or gather the output at length - 1; for parity keep it",
+        )
+    if turned:
+        yield Hazard(
+            "LAST_OUTPUT_OF_BACKWARD",
+            turned,
+            f"{turned} takes the output at the last time of a loop that runs backward: it has seen one input there",
+            "take the backward loop's final state, or its output at time 0; for parity keep it",
+        )
+
+
+def _takes_last(graph: Graph, name: str) -> bool:
+    """Whether a node is x[-1], x[:, -1] or x[:, -1, :]."""
+    if graph.type(name) != "StridedSlice":
+        return False
+    begin, shrunk = constant_array(graph, graph.inputs(name)[1].node), graph.nodes[name].attr["shrink_axis_mask"].i
+    if begin is None or begin.ndim != 1:
+        return False
+    return any(begin[axis] == -1 and shrunk >> axis & 1 for axis in range(min(2, len(begin))))
+
+
+def _outputs_of_loops(graph: Graph, tensor: TensorId) -> Iterator[tuple[TensorId, bool]]:
+    """Yields (gathered outputs of a loop that a tensor holds, whether their times are in the opposite order)."""
+    todo = [(tensor, False)]
+    while todo:
+        tensor, is_turned = todo.pop()
+        kind, inputs = graph.type(tensor.node), graph.inputs(tensor.node)
+        if kind.startswith("TensorArrayGather"):
+            yield tensor, is_turned
+        elif kind in _PASSES and inputs:
+            todo.append((inputs[0], is_turned))
+        elif kind in _REVERSES:
+            todo.append((inputs[0], not is_turned))
+        elif kind in ("Concat", "ConcatV2"):
+            todo += [(before, is_turned) for before in inputs if graph.type(before.node) != "Const"]
+
+
+def _has_lengths(whole: WholeGraph, gathered: str) -> bool:
+    """Whether a loop writes zeros where the time is not less than a length that data bring."""
+    graph = whole.graph
+    arrays = graph.inputs(gathered)[0].node
+    entered = [arrays, *[use.node for use in graph.users(arrays) if graph.type(use.node) in ("Enter", "RefEnter")]]
+    for write in [use.node for node in entered for use in graph.users(node)]:
+        if not graph.type(write).startswith("TensorArrayWrite"):
+            continue
+        value = graph.origin(graph.inputs(write)[2]).node
+        if graph.type(value) not in ("Select", "SelectV2"):
+            continue
+        condition = graph.origin(graph.inputs(value)[0]).node
+        bounds = graph.inputs(condition) if graph.type(condition) == "GreaterEqual" else []
+        if bounds and graph.type(bounds[1].node) in ("Enter", "RefEnter") and bounds[1].node in whole.data:
+            return True
+    return False

@@ -1,0 +1,61 @@
+"""Roots of distances that are 0 and logarithms behind a where, beside safe ones."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.models.infinite_derivatives import infinite_behind_where, roots_of_zero
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def found(check, loss):
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        x = v1.placeholder(tf.float32, [8, 4], "x")
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(loss(x @ w)), name="train")
+
+    return [hazard.id for hazard in check(WholeGraph(saved(traced(build), trainable_variables=["w"])))]
+
+
+def squares(a, b):
+    product = tf.matmul(a, b, transpose_b=True)
+    return tf.reduce_sum(tf.square(a), 1)[:, tf.newaxis] - 2.0 * product + tf.reduce_sum(tf.square(b), 1)[tf.newaxis, :]
+
+
+@pytest.mark.parametrize("loss", [lambda e: tf.sqrt(squares(e, e)), lambda e: tf.sqrt(tf.maximum(squares(e, e), 0.0))])
+def test_the_root_of_distances_to_themselves_is_named(loss):
+    assert found(roots_of_zero, loss) == ["ROOT_OF_ZERO"]
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        lambda e: tf.sqrt(tf.maximum(squares(e, e), 1e-12)),
+        lambda e: tf.sqrt(squares(e, e) + 1e-12),
+        lambda e: tf.sqrt(squares(e[:4], e[4:])),
+        lambda e: squares(e, e) + 0.0 * tf.stop_gradient(tf.sqrt(squares(e, e))),
+    ],
+)
+def test_roots_with_something_added_or_of_other_examples_are_not(loss):
+    assert found(roots_of_zero, loss) == []
+
+
+@pytest.mark.parametrize("function", [tf.math.log, tf.sqrt])
+def test_a_function_behind_a_where_is_named(function):
+    def loss(e):
+        x = tf.nn.relu(e)
+        return v1.where(x > 0.0, function(x), tf.zeros_like(x))
+
+    assert found(infinite_behind_where, loss) == ["INFINITE_BEHIND_WHERE"]
+
+
+def safe(e):
+    x = tf.nn.relu(e)
+    return v1.where(x > 0.0, tf.math.log(v1.where(x > 0.0, x, tf.ones_like(x))), tf.zeros_like(x))
+
+
+@pytest.mark.parametrize("loss", [safe, lambda e: v1.where(e > 0.0, tf.exp(e), tf.zeros_like(e))])
+def test_a_safe_argument_is_not(loss):
+    assert found(infinite_behind_where, loss) == []

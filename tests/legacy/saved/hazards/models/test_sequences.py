@@ -1,0 +1,57 @@
+"""Last outputs of loops with lengths and of backward loops, beside final states and outputs at the right places."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.models.sequences import last_outputs
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def found(take, lengths=False):
+    """The hazards of what is taken of the outputs [batch, time, 3] of a loop, which writes 0 behind each length."""
+
+    def build():
+        w = v1.get_variable("w", [3, 3], use_resource=False)
+        times = tf.transpose(v1.placeholder(tf.float32, [2, 6, 3], "x"), [1, 0, 2])
+        ends = v1.placeholder(tf.int32, [2], "lengths")
+        inputs = v1.TensorArray(tf.float32, 6).unstack(times)
+
+        def step(time, state, outputs):
+            new = tf.tanh(tf.matmul(state + inputs.read(time), w))
+            kept = v1.where(time >= ends, tf.zeros([2, 3]), new) if lengths else new
+            return time + 1, new, outputs.write(time, kept)
+
+        start = (0, tf.zeros([2, 3]), v1.TensorArray(tf.float32, 6))
+        _, state, outputs = tf.while_loop(lambda time, *_: time < 6, step, start)
+        loss = tf.reduce_mean(tf.square(take(tf.transpose(outputs.stack(), [1, 0, 2]), state)))
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    return [hazard.id for hazard in last_outputs(WholeGraph(saved(traced(build), trainable_variables=["w"])))]
+
+
+def test_the_last_output_of_a_loop_with_lengths_is_named():
+    assert found(lambda outputs, state: outputs[:, -1], lengths=True) == ["LAST_OUTPUT_OF_PADDING"]
+    assert found(lambda outputs, state: outputs[:, -1, :], lengths=True) == ["LAST_OUTPUT_OF_PADDING"]
+
+
+def test_the_last_output_of_a_backward_loop_is_named():
+    assert found(lambda outputs, state: tf.reverse(outputs, [1])[:, -1]) == ["LAST_OUTPUT_OF_BACKWARD"]
+    joined = lambda outputs, state: tf.concat([outputs, tf.reverse(outputs, [1])], 2)[:, -1]  # noqa: E731
+    assert found(joined) == ["LAST_OUTPUT_OF_BACKWARD"]
+
+
+@pytest.mark.parametrize(
+    "take, lengths",
+    [
+        (lambda outputs, state: outputs[:, -1], False),
+        (lambda outputs, state: state, True),
+        (lambda outputs, state: tf.reduce_max(outputs, 1), True),
+        (lambda outputs, state: tf.reverse(outputs, [1])[:, 0], False),
+        (lambda outputs, state: outputs[:, :, -1], True),
+    ],
+)
+def test_final_states_and_other_outputs_are_not(take, lengths):
+    assert found(take, lengths) == []
