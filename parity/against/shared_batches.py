@@ -36,6 +36,9 @@ class OldGraphBatches(Source):
             self._latest = step, [{name: _rounded(value) for name, value in part.items()} for part in parts]
         return self._latest[1]
 
+    def shapes(self) -> dict[str, tuple[int | None, ...]]:
+        return self._source.shapes()
+
 
 class PortBatches(Source):
     """The same batches under the port's names and in its dtypes.
@@ -63,6 +66,10 @@ class PortBatches(Source):
             {name: self._converted(name, part[old]) for name, old in self._names.items()}
             for part in self._source.shards(step)
         ]
+
+    def shapes(self) -> dict[str, tuple[int | None, ...]]:
+        found, old = super().shapes(), self._source.shapes()
+        return {name: own if name in self.copied else old[self._names[name]] for name, own in found.items()}
 
     def _converted(self, name: str, value: np.ndarray) -> np.ndarray:
         """Returns an input in the port's dtype; whole numbers must fit into it."""

@@ -45,6 +45,9 @@ class NearBatches(Source):
     def shards(self, step: int) -> list[Arrays]:
         return self._source.shards(self._near(step))
 
+    def shapes(self) -> dict[str, tuple[int | None, ...]]:
+        return self._source.shapes()
+
     def batch(self, step: int) -> Arrays:
         return self._source.batch(self._near(step))
 

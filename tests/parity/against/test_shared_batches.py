@@ -52,6 +52,12 @@ def test_both_sides_get_the_same_numbers():
     assert batches([1, 2], "float64")[2].shards(0)[0]["x"].dtype == np.float64
 
 
+def test_sizes_that_differ_by_step_stay_open():
+    given, old, port = batches([1, 2])
+    given.shapes = lambda: {"old_x": (None,), "old_labels": (2,)}
+    assert old.shapes() == {"old_x": (None,), "old_labels": (2,)} and port.shapes() == {"x": (None,), "labels": (2,)}
+
+
 def test_each_example_has_a_copy_of_what_is_no_batch():
     job = Job(Labelled(), 2, 4)
     port = PortBatches(job, Given(job, 2), {"x": "old_x", "labels": "old_labels"}, ["labels"])
