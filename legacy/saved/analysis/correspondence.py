@@ -124,7 +124,7 @@ def _input_rows(
     An input without a match gets the first unmatched tensor of the same dtype and shape, or the first tower's own
     tensor. Inputs that only another tower has make rows of their own, the same tensor for all.
     """
-    rows = [[first] for first in cuts[0]]
+    rows = [[first] for first in (cuts[0] if cuts else ())]
     extra: list[list[TensorId]] = []
     for tower, match in enumerate(matches, 1):
         matched = [match.cuts.get(row[0]) for row in rows]

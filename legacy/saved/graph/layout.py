@@ -73,7 +73,7 @@ OPS = {
 
 
 def as_requested(saved: SavedGraph, layout: str | None) -> SavedGraph:
-    """Returns a saved graph in the layout that the user asked for: "NHWC", or None for the graph as it is."""
+    """Returns a saved graph in the layout that the user asked for: "NHWC", or None for the graph's own."""
     return saved._replace(graph=Graph(with_channels_last(saved.graph_def))) if layout else saved
 
 

@@ -56,6 +56,7 @@ GRAPH_CHECKS = (
     placement.misplaced_towers,
     towers.unused_gradients,
     towers.gradients_in_queues,
+    towers.gradients_of_workers,
     towers.unshared_variables,
     towers.unshared_values,
     schedules.miscounted_steps,

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.graph.sync_replicas import accumulators
 from legacy.saved.hazards.basics.copies import (
     are_copies,
     are_trained_by_all_towers,
@@ -103,6 +104,19 @@ def _own_slots_text(whole: WholeGraph, updates: Iterable[Collection[str]]) -> st
 
 def _variables(whole: WholeGraph) -> set[str]:
     return {name for name in whole.graph.nodes if whole.graph.type(name) in op_types.VARIABLES}
+
+
+def gradients_of_workers(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds accumulators in which a `SyncReplicasOptimizer` collects the gradients of several workers."""
+    found = accumulators(whole.graph)
+    if found:
+        yield Hazard(
+            "GRADIENTS_OF_WORKERS",
+            found[0],
+            f"workers put gradients into {counted(len(found), 'accumulator')} (SyncReplicasOptimizer), whose means a "
+            "thread of the chief applies, or drops as too old: page and lift take the step of one worker",
+            "workers are replicas, whose gradients are all-reduced in each step; with as many towers as before in all",
+        )
 
 
 def gradients_in_queues(whole: WholeGraph) -> Iterator[Hazard]:

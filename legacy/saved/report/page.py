@@ -17,6 +17,7 @@ from legacy.saved.facts.whole_facts import whole_facts
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import graph_file
 from legacy.saved.graph.layout import as_requested
+from legacy.saved.graph.sync_replicas import with_own_gradients
 from legacy.saved.hazards.search import find_hazards
 from legacy.saved.report.next_step import next_rows
 from legacy.saved.runs.recorded_runs import Ran, ran_in_recording
@@ -78,7 +79,7 @@ def inspect_graph(
     Raises:
       InputError: the file holds no graph, or one that cannot be analysed, has no hazards and trains nothing.
     """
-    saved = as_requested(graph_file.read_graph_file(path), layout)
+    saved = as_requested(with_own_gradients(graph_file.read_graph_file(path)), layout)
     recorded = recorded_switches(saved)
     feed = {**recorded, **(feed or {})}
 

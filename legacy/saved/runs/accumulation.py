@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from legacy.saved.graph import op_types
+from legacy.saved.graph import op_types, sync_replicas
 from legacy.saved.graph.assignments import ASSIGNMENTS, variable_of
 from legacy.saved.runs.train_ops import TrainOpError, ends_that_run
 from workloads.lifted.graph import Graph
@@ -16,8 +16,8 @@ from workloads.support.wording import listed
 ADDITIONS = ("Add", "AddVariableOp", "NdAdd")
 #: Op types of staging areas, which have a name and no handle.
 STAGES = ("Stage", "Unstage", "StagePeek", "MapStage", "OrderedMapStage", "MapUnstage", "OrderedMapUnstage")
-#: Beginnings of the op types that take from a queue or a staging area.
-TAKERS = ("QueueDequeue", "Unstage", "StagePeek", "MapUnstage", "OrderedMapUnstage")
+#: Beginnings of the op types that take from a queue, a staging area or an accumulator.
+TAKERS = ("QueueDequeue", "Unstage", "StagePeek", "MapUnstage", "OrderedMapUnstage", *sync_replicas.TAKES)
 #: Queues that a message names.
 MOST_NAMED = 3
 
@@ -199,7 +199,7 @@ def queued_gradients(graph: Graph, updates: Collection[str]) -> dict[str, list[s
     takers = [name for name in graph.nodes if graph.type(name).startswith(TAKERS)]
     givers: dict[str, list[str]] = {}
     for name in graph.nodes:
-        if name in dependent and op_types.is_feeder(graph.type(name)):
+        if name in dependent and (op_types.is_feeder(graph.type(name)) or graph.type(name) in sync_replicas.APPLIES):
             givers.setdefault(_place(graph, name), []).append(name)
     taken = {name: _place(graph, name) for name in takers if givers and _place(graph, name) in givers}
     found: dict[str, list[str]] = {}

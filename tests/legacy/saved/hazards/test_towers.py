@@ -177,4 +177,10 @@ def test_a_queue_of_gradients_is_named_and_drops_none():
 
 
 def test_gradients_of_the_same_run_wait_nowhere():
-    assert hazards(towers.gradients_in_queues, TOWERS) == []
+    assert hazards(towers.gradients_in_queues, TOWERS) == hazards(towers.gradients_of_workers, TOWERS) == []
+
+
+def test_accumulators_of_several_workers_are_named():
+    text = TOWERS + "\n    sums = ConditionalAccumulator()\n    more = ResourceConditionalAccumulator()\n"
+    (found,) = hazards(towers.gradients_of_workers, text)
+    assert found[:2] == ("GRADIENTS_OF_WORKERS", "sums") and "into 2 accumulators" in found[2]
