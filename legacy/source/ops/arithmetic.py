@@ -96,8 +96,12 @@ def write_infix(op: OpView) -> Expression | None:
 
 
 def write_function(op: OpView) -> Expression | None:
-    """Writes an op that is a function of its inputs."""
-    return call(FUNCTIONS[op.type], *op.arguments())
+    """Writes an op that is a function of its inputs; numbers of examples alone become floats where those are meant."""
+    arguments = op.arguments()
+    counts = [op.value(position) is not None for position in range(len(arguments))]
+    if all(counts) and op.dtype().startswith("float"):
+        arguments = [one if isinstance(one, Literal) else call("float", one) for one in arguments]
+    return call(FUNCTIONS[op.type], *arguments)
 
 
 def write_negation(op: OpView) -> Expression | None:

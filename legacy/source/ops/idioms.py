@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.source.basics.expressions import OMIT, Expression, Infix, Listing, Literal, call
-from legacy.source.ops.cells import match_gru_cell, match_lstm_cell
+from legacy.source.ops.cells import match_gru_cell, match_lstm_block_cell, match_lstm_cell
 from legacy.source.ops.constants import is_counted
 from legacy.source.ops.dropout import match_dropout
 from legacy.source.ops.match import Match
@@ -281,6 +281,7 @@ IDIOMS: Dict[str, List[Callable[[OpView], Optional[Match]]]] = {
     "Div": [match_neutral],
     "DivNoNan": [match_safe_division],
     "Identity": [match_copy],
+    "LSTMBlockCell": [match_lstm_block_cell],
     "Less": [match_sequence_mask],
     "Max": [match_empty_reduction],
     "Maximum": [match_clip],

@@ -82,5 +82,15 @@ def test_a_choice_of_rows_by_a_vector_is_widened():
     assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
 
 
+def test_a_function_of_the_number_of_examples_gets_a_float():
+    def build(x):
+        return x * tf.raw_ops.Reciprocal(x=tf.cast(2 * tf.shape(x)[0], tf.float32))
+
+    lines = written(build, X)
+    assert "tf.math.reciprocal(float(2 * batch_size))" in "\n".join(lines)
+    x = np.random.RandomState(0).rand(4, 3).astype(np.float32)
+    assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
+
+
 def test_every_writer_is_of_an_op_that_exists():
     assert all(hasattr(tf.raw_ops, name) for name in arithmetic.WRITERS)
