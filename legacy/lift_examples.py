@@ -52,7 +52,8 @@ class DataOfProgram:
     def enter(self, found: Analysis) -> Sequence[Arrays]:
         """Enters what the data tell into an analysis' plan: sizes and bounds of made-up data, values of scalar inputs.
 
-        A learning rate stays open: it was fed so that it could change, and comparisons draw another one in each step.
+        A learning rate stays open, since it was fed so that it could change, and comparisons draw another one in each
+        step; its recorded value is assumed where one is needed.
 
         Args:
           found: the analysis of the old graph; its plan is changed.
@@ -75,8 +76,13 @@ class DataOfProgram:
             return ()
         plan = found.plan
         keep_sizes(plan.inputs + plan.common, self._batches)
-        open_scalars = {entry.name for entry in scalar_inputs(plan) if not entry.value} - fed_learning_rates(plan)
-        keep_settings(plan, {name: text for name, text in self.settings.items() if name in open_scalars})
+        rates = fed_learning_rates(plan)
+        open_scalars = [entry for entry in scalar_inputs(plan) if not entry.value and entry.name in self.settings]
+        keep_settings(
+            plan, {entry.name: self.settings[entry.name] for entry in open_scalars if entry.name not in rates}
+        )
+        for entry in open_scalars:
+            entry.recorded = self.settings[entry.name] if entry.name in rates else ""
         return self._batches
 
     def examples(self, plan: Plan) -> Sequence[Arrays]:

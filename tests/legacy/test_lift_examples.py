@@ -14,7 +14,7 @@ from tests.legacy.rerun.recordings import small_steps, write_recording
 from tests.legacy.variants.programs import TOWERS, assert_same, lifted, setup_of, towers, weights
 from tests.small_lift import small_lift
 from workloads.lifted.plan import Input
-from workloads.lifted.plan.settings import kept_settings
+from workloads.lifted.plan.settings import kept_settings, usual_setting
 from workloads.lifted.sources import LiftedSynthetic
 from workloads.lifted.workload import load_lift
 from workloads.support.errors import InputError
@@ -84,6 +84,16 @@ def test_settings_of_the_recording_beside_the_graph_are_kept(tmp_path):
     done = run("legacy.lift", recording + "/graph.meta", "--out=lifted", cwd=tmp_path)
     assert done.returncode == 0 and "settings of the recording: keep_prob=0.75" in done.stdout, done.stderr
     assert kept_settings(load_lift(str(tmp_path / "lifted")).plan) == {"keep_prob": "0.75"}
+
+
+def test_a_learning_rate_of_the_recording_is_assumed_and_not_kept(tmp_path, monkeypatch):
+    found = analysis(tmp_path)
+    plan = found.plan
+    plan.common = [Input(name, "float32", [], "setting", 0, [name + ":0"], name + ":0") for name in ("keep", "rate")]
+    plan.phases[0].effects[0].learning_rate = "rate:0"
+    monkeypatch.setattr("legacy.lift_examples.read_examples", lambda *_: ([], {"keep": "0.75", "rate": "0.125"}))
+    DataOfProgram("graph.meta", "run", {}).enter(found)
+    assert kept_settings(plan) == {"keep": "0.75"} and usual_setting(plan, "rate") == 0.125
 
 
 def test_a_damaged_recording_beside_the_graph_is_a_note_and_given_as_data_an_error(tmp_path):

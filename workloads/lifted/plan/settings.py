@@ -20,12 +20,15 @@ USUAL_LEARNING_RATE = 0.001
 
 
 def usual_setting(plan: Plan, name: str) -> float:
-    """Returns the value that is assumed for a scalar input where none is given: by its name, or else by its use.
+    """Returns the value that is assumed for a scalar input where none is given: as recorded, or by name or use.
 
     Args:
       plan: of the lift.
       name: of the scalar input.
     """
+    recorded = next((entry.recorded for entry in scalar_inputs(plan) if entry.name == name and entry.recorded), "")
+    if recorded:
+        return float(recorded)
     return usual_value(name, USUAL_LEARNING_RATE if name in fed_learning_rates(plan) else 1.0)
 
 

@@ -31,6 +31,8 @@ class Input:
       low: the least that made-up integers may be; negative where the program's own data are, as -1 for no label.
       sparse: "NAME/indices", "NAME/values" or "NAME/shape" of a part of the sparse tensor NAME; empty if it is dense.
       value: of a "setting", the text of its value in every step; empty if the lift was given none.
+      recorded: of a "setting" that is a learning rate, the text of its value in every recorded step, which is assumed
+        where a value is needed; made-up data have other ones, too.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Input:
     low: int = dataclasses.field(default=0, metadata={OMIT_EMPTY: True})
     sparse: str = dataclasses.field(default="", metadata={OMIT_EMPTY: True})
     value: str = dataclasses.field(default="", metadata={OMIT_EMPTY: True})
+    recorded: str = dataclasses.field(default="", metadata={OMIT_EMPTY: True})
 
     @property
     def has_examples(self) -> bool:

@@ -37,6 +37,15 @@ def test_what_an_optimizer_takes_as_its_learning_rate_is_small_whatever_its_name
     assert settings.assumed_settings(plan, {}) == {"keep": 0.5, "scale": 0.001}
 
 
+def test_a_recorded_learning_rate_is_assumed_and_not_kept():
+    plan = plan_with_scalars()
+    plan.common[1].recorded = "0.25"
+    plan = Plan.from_json(plan.to_json())
+    assert settings.kept_settings(plan) == {}
+    assert settings.assumed_settings(plan, {}) == {"keep": 0.5, "scale": 0.25}
+    assert settings.assumed_settings(plan, {"scale": "2"}) == {"keep": 0.5}
+
+
 @pytest.mark.parametrize("name", ["x", "no_such"])
 def test_only_scalar_inputs_have_a_value(name):
     with pytest.raises(InputError) as error:
