@@ -180,7 +180,7 @@ def _hint(statement: Statement, number: int, shape: Optional[List[int]]) -> str:
     if isinstance(expression, Variable):
         if isinstance(expression.name, Name) and expression.name.text.isidentifier():  # a parameter
             return "kernel" if len(expression.shape) > 1 else "bias"
-        return identifier(re.sub(r"\{\w+\}", "", _variable_text(expression.name)).replace(".", "/"))
+        return identifier(re.sub(r"\{\w+\}", "", variable_text(expression.name)).replace(".", "/"))
     if isinstance(expression, Method) and expression.name in _METHODS:
         return _METHODS[expression.name]
     if isinstance(expression, Infix) and expression.symbol in _COMPARISONS:
@@ -204,7 +204,7 @@ def _hint(statement: Statement, number: int, shape: Optional[List[int]]) -> str:
     return "x" if name.rstrip("_") in _OPS else name
 
 
-def _variable_text(name: Any) -> str:
+def variable_text(name: Any) -> str:
     """Returns the name of a variable as far as it is known: without its scope, or the first tower's of several."""
     if isinstance(name, Scoped):
         return name.rest

@@ -6,8 +6,8 @@ import itertools
 import re
 from typing import TYPE_CHECKING, List, Sequence, Set
 
-from legacy.source.basics.expressions import Literal, calls
-from legacy.source.lines.naming import common_folder, folder_below, identifier, numbered
+from legacy.source.basics.expressions import Literal, Variable, calls, leaves
+from legacy.source.lines.naming import common_folder, folder_below, identifier, numbered, variable_text
 
 if TYPE_CHECKING:
     from legacy.source.lines.statements import Statement
@@ -33,6 +33,14 @@ WORDS = {
     "dropout_by_rate": "dropout",
     "tf.nn.local_response_normalization": "lrn",
 }
+#: Parts of the names of functions that are named after their calls.
+_KNOWN = {*WORDS.values(), "bias"}
+#: The most functions of the program, and the most words, that a function is named after.
+MOST_OWN, MOST_WORDS = 2, 3
+#: Name of a function whose calls give it none.
+_UNKNOWN = "step"
+#: {name of a function by its variables: what it returns}.
+_BY_VARIABLES = {"normalize": "a normalization with scale and offset", "prelu": "a parametric rectifier"}
 #: The function that normalizes by given moments, those of a batch or of each example.
 _NORMALIZES = "tf.nn.batch_normalization"
 #: The same in a sentence.
@@ -85,6 +93,8 @@ def words_of(body: Sequence[Statement], scope: str = "") -> List[str]:
     found = ["attention"] if _has_attention(functions) else []
     long = {**LONG, **dict.fromkeys([_NORMALIZES] if _is_of_each_example(body) else [], "layer norm")}
     found += [long[name] for name in functions if name in long]
+    by_variables = _name_by_variables(body)
+    found = [_BY_VARIABLES[by_variables]] if by_variables and "norm" not in _plain_name(functions) else found
     own = [f"`{name}`" for name in functions if "." not in name and name not in LONG]
     if own and not found:
         return ["the result of " + ", ".join(dict.fromkeys(own))]
@@ -102,7 +112,20 @@ def function_name(body: Sequence[Statement], scope: str, taken: Set[str]) -> str
     Returns:
       The name.
     """
-    return numbered(identifier(scope) if scope else _plain_name(_functions(body)), taken)
+    name = identifier(scope) if scope else _plain_name(_functions(body))
+    if name == _UNKNOWN:
+        asks = any(isinstance(leaf, Variable) for statement in body for leaf in leaves(statement.expression))
+        name = _name_by_variables(body) or ("layer" if asks else "transform")
+    return numbered(name, taken)
+
+
+def _name_by_variables(body: Sequence[Statement]) -> str:
+    """Returns the name of a function by what its variables are called; "" if that says nothing."""
+    found = [leaf for statement in body for leaf in leaves(statement.expression) if isinstance(leaf, Variable)]
+    names = {variable_text(variable.name).rpartition("/")[2] for variable in found}
+    if names in ({"gamma", "beta"}, {"scale", "offset"}):
+        return "normalize"
+    return "prelu" if names == {"alpha"} and "tf.nn.relu" in _functions(body) else ""
 
 
 def network_name(weights_of_uses: Sequence[Sequence[str]]) -> str:
@@ -133,9 +156,16 @@ def _plain_name(functions: Sequence[str]) -> str:
     """Returns the name for the functions that are called, whatever others have that name."""
     if _has_attention(functions):
         return "transformer_block" if any(name in ACTIVATIONS for name in functions) else "attention"
-    words = [WORDS.get(name, "" if "." in name else "block") for name in functions]
-    words = list(dict.fromkeys(filter(None, words)))
-    return "block" if "block" in words else "lstm" if "lstm" in words else "_".join(words[:3]) or "step"
+    own = [re.sub(r"\d+$", "", name) for name in functions if "." not in name and name not in WORDS]
+    if own and (len(own) > MOST_OWN or len(set(own)) < len(own) or not _KNOWN.issuperset("_".join(own).split("_"))):
+        return "block"
+    words = [WORDS.get(name, "" if "." in name else re.sub(r"\d+$", "", name)) for name in functions]
+    words = list(dict.fromkeys(word for name in filter(None, words) for word in name.split("_")))
+    if own and len(words) == 1 and "tf.nn.bias_add" in functions:  # more than the function that it calls
+        words = ["bias", *words]
+    elif own and len(words) == 1:
+        return "block"
+    return "lstm" if "lstm" in words else "_".join(words[:MOST_WORDS]) or _UNKNOWN
 
 
 def telling_scope(blocks: Sequence[Sequence[Statement]], whole: str) -> str:
@@ -149,7 +179,7 @@ def telling_scope(blocks: Sequence[Sequence[Statement]], whole: str) -> str:
       The last part of the name of the innermost scope that each block is in, without a number; "" if that differs, if
       there is none below `whole`, or if the calls say what the function computes.
     """
-    if _plain_name(_functions(blocks[0])) not in ("block", "step"):
+    if _plain_name(_functions(blocks[0])) not in ("block", _UNKNOWN):
         return ""
     folders = [common_folder(target for statement in block for target in statement.targets) for block in blocks]
     scopes = {re.sub(r"_?\d+$", "", folder_below(folder + "/", whole).rpartition("/")[2]) for folder in folders}

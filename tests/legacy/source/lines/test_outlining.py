@@ -142,7 +142,7 @@ def test_a_function_without_variables_has_no_scope():
         lambda tensor: [3, 3],
         set(),
     )
-    assert made.parameters == ["x"] and expression_text(calls[1].expression) == "step(<x1:0>)"
+    assert made.parameters == ["x"] and expression_text(calls[1].expression) == "transform(<x1:0>)"
 
 
 def test_what_is_repeated_inside_of_a_repeated_block_is_a_function_that_this_one_calls():
@@ -173,7 +173,7 @@ def test_a_function_without_a_batch_among_its_tensors_is_given_the_batch_size():
     flat = make_function(lines, [0, 1, 2], 1, lambda tensor: [42, 3], set(), 14)
     rows = make_function(lines, [0, 1, 2], 1, lambda tensor: [14, 3], set(), 14)
     assert flat[0].parameters == ["scope", "batch_size", "x", "index"] and not flat[0].batch_of
-    assert expression_text(flat[1][1].expression) == "step(scope, batch_size, <x1:0>, index=1)"
+    assert expression_text(flat[1][1].expression) == "transform(scope, batch_size, <x1:0>, index=1)"
     assert rows[0].parameters == ["scope", "x", "index"] and rows[0].batch_of == "x"
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from legacy.source.basics.expressions import Call, Value, call
+from legacy.source.basics.expressions import Call, Name, Scoped, Value, Variable, call
 from legacy.source.lines.statements import Statement
 from legacy.source.lines.words import function_name, telling_scope, words_of
 
@@ -26,7 +26,11 @@ ATTENTION = ("tf.matmul", "tf.matmul", "tf.nn.softmax", "tf.matmul")
         (("attention", "tf.matmul", "tf.nn.relu"), "transformer_block", "attention"),
         (("attention", "dense"), "attention2", "attention"),
         (("dense", "tf.nn.relu"), "block", "a rectifier"),
-        (("tf.exp",), "step", "what several places compute alike"),
+        (("tf.nn.bias_add", "norm2"), "bias_norm", "the result of `norm2`"),
+        (("conv", "norm", "tf.nn.relu"), "conv_norm", "a rectifier"),
+        (("conv", "norm", "conv", "norm"), "block", "the result of `conv`, `norm`"),
+        (("warp", "tf.matmul"), "block", "a dense layer"),
+        (("tf.exp",), "transform", "what several places compute alike"),
     ],
 )
 def test_a_function_is_named_after_what_it_computes(functions, name, word):
@@ -73,10 +77,24 @@ def in_folders(*targets):
 )
 def test_a_function_whose_calls_give_no_name_has_that_of_its_scope(blocks, scope):
     assert telling_scope([in_folders(*block) for block in blocks], "net") == scope
-    assert function_name(in_folders(*blocks[0]), scope, {"warp"}) == ("warp2" if scope else "step")
+    assert function_name(in_folders(*blocks[0]), scope, {"warp"}) == ("warp2" if scope else "transform")
     assert ("`warp`" in words_of(in_folders(*blocks[0]), scope)[0]) == bool(scope)
 
 
 def test_a_convolution_is_not_named_after_its_scope():
     body = [Statement(("net/warp/Conv2D:0",), call("tf.nn.conv2d", Value("x:0")))]
     assert telling_scope([body, body], "net") == ""
+
+
+@pytest.mark.parametrize(
+    "names, function, name, word",
+    [
+        (("gamma", "beta"), "tf.sqrt", "normalize", "a normalization with scale and offset"),
+        (("alpha",), "tf.nn.relu", "prelu", "a parametric rectifier"),
+        (("alpha",), "tf.sqrt", "layer", "what several places compute alike"),
+    ],
+)
+def test_a_function_of_usual_variables_is_named_after_these(names, function, name, word):
+    asked = [Statement((f"{n}:0",), Variable(Scoped(Name("name"), "/" + n), (3,))) for n in names]
+    body = [*asked, Statement(("y:0",), call(function, Value("x:0")))]
+    assert function_name(body, "", set()) == name and words_of(body)[0] == word
