@@ -113,10 +113,11 @@ class _Search:
         for part in parts:
             classes = {self._classes[number]: number for number in part}
             if len(classes) == len(part):
-                alike[frozenset(classes)].append(classes)
+                alike[frozenset(one for one, n in classes.items() if self._weights([n]))].append(classes)
         found: List[Network] = []
         for group in alike.values():
-            order = [self._classes[number] for number in sorted(group[0].values())]
+            shared = set.intersection(*(set(use) for use in group))  # what is done to one result is no part of it
+            order = [self._classes[number] for number in sorted(group[0].values()) if self._classes[number] in shared]
             kept = self._in_folder(order, group)
             uses = [Use(tuple(use[one] for one in kept), self._weights([use[one] for one in kept])) for use in group]
             if len(uses) > 1 and min(len(set(use.weights)) for use in uses) >= LEAST_WEIGHTS:

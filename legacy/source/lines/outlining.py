@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import re
 from typing import TYPE_CHECKING, Any, Counter, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from legacy.source.basics.expressions import Call, Listing, Name, Value, Variable, replace
@@ -13,6 +14,8 @@ from legacy.source.lines.statements import Statement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
+
+    from legacy.source.basics.expressions import Expression
 
 #: The longest block of statements that is looked for, and how often blocks are.
 MOST_STATEMENTS, MOST_ROUNDS = 40, 16
@@ -26,6 +29,8 @@ PER_RESULT, PER_TENSOR, PER_PARAMETER, USUAL_PARAMETERS = 8, 3, 2, 5
 MOST_PARAMETERS = 12
 #: Characters of an average line, and columns that a function's lines are indented by.
 LINE, INDENT = 90, 4
+#: What the names of tensors have at their ends where several functions are outlined together.
+_OWNER = re.compile(r"(#\d+)?(@\w+)?(?=>)")
 
 
 class Outlined(NamedTuple):
@@ -117,6 +122,11 @@ class _Made(NamedTuple):
     function: Function
     calls: Dict[int, Statement]
 
+    @property
+    def rank(self) -> Tuple[int, int, int]:
+        """Orders functions: of those that save equally many lines, one of a whole layer has the fewest parameters."""
+        return self.score, -len(self.function.parameters), -self.length
+
 
 def _best(
     statements: List[Statement], shape: Callable[[str], Optional[List[int]]], taken: Set[str], batch: int
@@ -128,13 +138,13 @@ def _best(
         best: Optional[_Made] = None
         tried: Counter[int] = collections.Counter()
         for blocks in among:
-            if best and blocks.saved <= best.score:
+            if best and blocks.saved < best.score:
                 break
             tried[blocks.length] += 1
             if tried[blocks.length] > MOST_TRIED:
                 continue
             made = _make(statements, blocks, shape, taken, batch)
-            if made and made.score > 0 and (not best or (made.score, -made.length) > (best.score, -best.length)):
+            if made and made.score > 0 and (not best or made.rank > best.rank):
                 best = made
         return best
 
@@ -149,7 +159,7 @@ def _best(
 def _repeated(statements: Sequence[Statement], taken: Set[str]) -> List[_Repeated]:
     """Returns the blocks that stand in several places; those first that may save the most lines."""
     keys = [skeleton(statement.expression)[0] + str(len(statement.targets)) for statement in statements[:-1]]
-    lines = [1 + len(expression_text(statement.expression)) // LINE for statement in statements]
+    lines = [1 + len(_OWNER.sub("", expression_text(statement.expression))) // LINE for statement in statements]
     found: List[_Repeated] = []
     for length in range(1, min(MOST_STATEMENTS, len(keys) // 2) + 1):
         places: Dict[Tuple[str, ...], List[int]] = collections.defaultdict(list)
@@ -187,14 +197,18 @@ def _make(
         return None
     extra = PER_RESULT * (len(function.results) - 1) + PER_TENSOR * (len(function.tensors) - 1)
     extra += PER_PARAMETER * max(0, len(function.parameters) - USUAL_PARAMETERS)
-    score = (len(alike) - 1) * blocks.size - sum(map(_lines_of_call, calls.values())) - OVERHEAD - extra
+    score = (len(alike) - 1) * blocks.size - sum(map(_lines_of, calls.values())) - OVERHEAD - extra
     return _Made(score, length, function, calls)
 
 
-def _lines_of_call(statement: Statement) -> int:
-    """Returns the lines that a call takes in the text; one that is too long for a line has its arguments below."""
-    short = replace(statement.expression, lambda part: Name("x") if isinstance(part, Value) else None)
-    return len(layout("x = ", short, "", INDENT))
+def _lines_of(statement: Statement) -> int:
+    """Returns the lines that a statement takes in the text."""
+    return len(layout("x = ", _with_short_names(statement.expression), "", INDENT))
+
+
+def _with_short_names(expression: Expression) -> Expression:
+    """Returns an expression with short names in place of those that tensors have in the old graph."""
+    return replace(expression, lambda part: Name("x") if isinstance(part, Value) else None)
 
 
 def _calls(statement: Statement, functions: Set[str]) -> bool:

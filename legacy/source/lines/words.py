@@ -161,7 +161,8 @@ def _plain_name(functions: Sequence[str]) -> str:
         return "block"
     words = [WORDS.get(name, "" if "." in name else re.sub(r"\d+$", "", name)) for name in functions]
     words = list(dict.fromkeys(word for name in filter(None, words) for word in name.split("_")))
-    if own and len(words) == 1 and "tf.nn.bias_add" in functions:  # more than the function that it calls
+    layers = [name for name in functions if name in WORDS]
+    if own and len(words) == 1 and "tf.nn.bias_add" in functions and not layers:  # what it calls, and a bias
         words = ["bias", *words]
     elif own and len(words) == 1:
         return "block"

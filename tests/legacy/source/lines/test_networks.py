@@ -129,3 +129,9 @@ def test_a_network_ends_with_the_name_scope_of_its_layers():
     (found,) = find_networks(definitions, shape, without_data(definitions))
     ends = [expression_text(definitions[use.members[-1]].expression) for use in found.uses]
     assert len(found.uses) == 2 and all("relu" in text for text in ends)
+
+
+def test_what_is_done_to_the_result_of_some_uses_is_no_part_of_the_network():
+    made = made_of(lambda x, y, w: tf.reduce_mean(-network(x, w) + tf.exp(network(-y, w)) * -network(x + y, w)))
+    assert len(made.functions) == 1 and len(calls_of(made, "d")) == 3
+    assert "-" not in str([expression_text(s.expression) for s in made.functions[0].statements])

@@ -30,6 +30,7 @@ ATTENTION = ("tf.matmul", "tf.matmul", "tf.nn.softmax", "tf.matmul")
         (("conv", "norm", "tf.nn.relu"), "conv_norm", "a rectifier"),
         (("conv", "norm", "conv", "norm"), "block", "the result of `conv`, `norm`"),
         (("warp", "tf.matmul"), "block", "a dense layer"),
+        (("dense", "tf.matmul", "tf.nn.bias_add"), "block", "a dense layer"),
         (("tf.exp",), "transform", "what several places compute alike"),
     ],
 )
