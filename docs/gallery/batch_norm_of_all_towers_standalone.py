@@ -11,7 +11,7 @@ In the old program:
   * net/bn/moving_variance: changed by tower_0/net/bn/AssignMovingAvg_1/AssignSubVariableOp and
     tower_1/net/bn/AssignMovingAvg_1/AssignSubVariableOp in any order
   * the schedule counts updates (global_step), each of 2 x 8 examples, and no constant of it is 2: if its steps were
-    planned for one tower's batch, it decays 2 times too late
+    planned for one tower's batch, it changes 2 times too late
 """
 
 import argparse

@@ -8,7 +8,7 @@ In the old program:
   * reads have no order with the update; here those of global_step come before it, those of conv1/weights, conv1/biases,
     local/weights after it
   * the schedule counts updates (global_step), each of 2 x 8 examples, and no constant of it is 2: if its steps were
-    planned for one tower's batch, it decays 2 times too late
+    planned for one tower's batch, it changes 2 times too late
 """
 
 import argparse
