@@ -346,6 +346,8 @@ def _in_order(definitions: Sequence[Definition], part: range, written: Sequence[
     for number in part:
         if _updated(definitions[number]) and number in of_use:
             turns.setdefault(_updated(definitions[number]), []).append(of_use[number])
+    if any(_updated(definitions[n]) in turns for n in part if n not in of_use):
+        raise Unwritten("model: a statistic is updated by uses of a network and by others")
     before: Dict[str, List[str]] = {}
     for uses in turns.values():
         for first, second in itertools.combinations(uses, 2):
