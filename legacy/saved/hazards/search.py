@@ -36,20 +36,35 @@ from legacy.saved.hazards.data import (
 )
 from legacy.saved.hazards.losses import (
     broadcasts,
+    critics,
+    deviations,
     differences,
     likelihoods,
     logits,
     masks,
+    overlaps,
     penalties,
     penalty_signs,
+    policies,
     scales,
+    soft_labels,
     targets,
     terms,
     tower_losses,
 )
 from legacy.saved.hazards.losses.zero_penalties import zero_regularization
 from legacy.saved.hazards.models import attention, infinite_derivatives, norms, sequences
-from legacy.saved.hazards.updates import accumulators, gradients, momenta, shared_layers, states, twice, unused, weights
+from legacy.saved.hazards.updates import (
+    accumulators,
+    constants,
+    gradients,
+    momenta,
+    shared_layers,
+    states,
+    twice,
+    unused,
+    weights,
+)
 
 #: Checks of the graph alone, in the order of the page.
 GRAPH_CHECKS = (
@@ -104,6 +119,16 @@ GRAPH_CHECKS = (
     normalization.stopped_moments,
     likelihoods.minimized_likelihoods,
     targets.differentiated_targets,
+    policies.differentiated_advantages,
+    policies.minimized_entropies,
+    policies.reversed_ratios,
+    soft_labels.differentiated_labels,
+    overlaps.minimized_overlaps,
+    overlaps.exchanged_branches,
+    deviations.deviations_for_variances,
+    masks.masked_after_the_mean,
+    constants.exchanged_constants,
+    constants.growing_learning_rates,
     momenta.momentum_twice,
     shared_layers.layers_that_share_weights,
     twice.averages_that_are_trained,
@@ -143,6 +168,9 @@ ANALYSIS_CHECKS = (
     gradients.rows_of_one_tower,
     twice.updated_twice,
     norms.norms_over_examples,
+    critics.interpolated_by_pixel,
+    critics.norms_of_parts,
+    critics.generators_with_critics,
 )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph.folding import COMPARISONS
+from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import QUOTIENTS
@@ -32,6 +33,37 @@ def masked_means(whole: WholeGraph) -> Iterator[Hazard]:
                 "divide the sum by the sum of the mask, of all replicas; for parity keep the mean",
             )
             return
+
+
+def masked_after_the_mean(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds a mean over all positions that a mask of data multiplies, before it is added up; one hazard for all."""
+    graph = whole.graph
+    for name in [name for name in graph.nodes if name in whole.minimized and graph.type(name) in ("Sum", "Mean")]:
+        product = source_of_elements(graph, graph.inputs(name)[0]).node
+        inputs = graph.inputs(product) if graph.type(product) == "Mul" and not is_gradient_op(name) else []
+        for one, other in zip(inputs, reversed(inputs)):
+            mean, mask = graph.origin(other).node, source_of_elements(graph, one).node
+            is_mask = graph.type(mask) in _ANSWERS and mask in whole.data and graph.type(product) == "Mul"
+            if is_mask and graph.type(mean) == "Mean" and _is_of_all(whole, mean):
+                yield Hazard(
+                    "MASK_OF_A_MEAN",
+                    product,
+                    f"{product} multiplies {mean}, which is one number, a mean over all positions, by {mask}: the mask "
+                    "leaves nothing out",
+                    "multiply what the mean is taken of; for parity keep it",
+                )
+                return
+
+
+def _is_of_all(whole: WholeGraph, mean: str) -> bool:
+    """Whether a node is a mean of what weights compute over all dimensions: one of the axes 0, 1, and so on."""
+    graph = whole.graph
+    axes = constant_array(graph, graph.inputs(mean)[1].node)
+    if axes is None or axes.ndim != 1 or axes.tolist() != list(range(len(axes))):
+        return False
+    losses = source_of_elements(graph, graph.inputs(mean)[0]).node
+    is_of_positions = graph.type(losses).endswith("SoftmaxCrossEntropyWithLogits") or len(axes) > 1
+    return is_of_positions and bool(graph.ancestors([losses], controls=False) & whole.trainable)
 
 
 def _mask(whole: WholeGraph, mean: str) -> str:

@@ -65,16 +65,28 @@ def regularization(whole: WholeGraph, found: Analysis | None = None) -> Iterator
     groups = _corresponding(whole, penalties)
     lost = [entries for entries in groups if not any(entry.op in reached for entry in entries)]
     lost = [entries for entries in lost if any(_is_meant_for_a_loss(whole, entry.op) for entry in entries)]
-    if lost and not any(penalty.op in reached for penalty in penalties):
+    others = any(penalty.op in reached for penalty in penalties)
+    lost = [entries for entries in lost if all(_is_dropped(whole, entry) for entry in entries)] if others else lost
+    if lost:
         count = sum(len(entries) for entries in lost)
         yield Hazard(
             "REGULARIZATION_LOST",
             lost[0][0].op,
             f"{counted(count, 'regularization term is', 'regularization terms are')} in the graph and no gradient "
-            f"contains {plural(count, 'it', 'them')}",
+            f"contains {plural(count, 'it', 'them')}" + (", though it contains others" if others else ""),
             "leave them out for parity, or add them and say so",
         )
     yield from _miscounted(whole, found, groups, list(zip(towers, weights.values())))
+
+
+def _is_dropped(whole: WholeGraph, penalty: Penalty) -> bool:
+    """Whether a term with a scale, of variables that are trained, ends in nothing that an op of the graph takes."""
+    graph = whole.graph
+    trained = {whole.variable_of(apply) for apply in whole.applies}
+    behind = graph.descendants([penalty.op], controls=False)
+    is_scaled = graph.type(penalty.op) == "Mul" and bool(PENALTIES.search(penalty.op))
+    adds = all(any(linear_inputs(whole, name)) for name in behind)
+    return is_scaled and adds and trained.issuperset(penalty.variables) and not behind & whole.minimized
 
 
 def _corresponding(whole: WholeGraph, penalties: list[Penalty]) -> list[list[Penalty]]:

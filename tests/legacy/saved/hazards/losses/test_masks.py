@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.losses.masks import masked_means
+from legacy.saved.hazards.losses.masks import masked_after_the_mean, masked_means
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -29,3 +29,22 @@ def test_means_of_masked_values_are_named(mean, count):
 
     found = masked_means(WholeGraph(saved(traced(build), trainable_variables=["w"])))
     assert [hazard.id for hazard in found] == ["MASKED_MEAN"] * count
+
+
+@pytest.mark.parametrize(
+    "total, count",
+    [
+        (lambda values, mask: tf.reduce_sum(tf.reduce_mean(values) * mask) / tf.reduce_sum(mask), 1),
+        (lambda values, mask: tf.reduce_sum(values * mask) / tf.reduce_sum(mask), 0),
+        (lambda values, mask: tf.reduce_sum(tf.reduce_mean(values, 1, keepdims=True) * mask), 0),
+    ],
+)
+def test_a_mask_that_multiplies_a_mean_is_named(total, count):
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        mask = tf.cast(v1.placeholder(tf.int32, [2, 3], "ids") > 0, tf.float32)
+        loss = total(tf.square(v1.placeholder(tf.float32, [2, 4], "x") @ w), mask)
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    found = masked_after_the_mean(WholeGraph(saved(traced(build), trainable_variables=["w"])))
+    assert [hazard.id for hazard in found] == ["MASK_OF_A_MEAN"] * count

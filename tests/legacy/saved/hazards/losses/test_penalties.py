@@ -184,3 +184,17 @@ def test_a_term_is_counted_where_other_runs_add_the_gradients_up(terms, counts):
     analysis = analyse_graph(graph, "small", ["add", "train"])
     hazards = [hazard.description for hazard in regularization(WholeGraph(graph, analysis), analysis)]
     assert [text.partition("each tower's loss: ")[2].partition(";")[0] for text in hazards] == counts
+
+
+@pytest.mark.parametrize("last_only, count", [(True, 1), (False, 0)])
+def test_penalties_that_a_loop_drops_are_lost_beside_the_one_that_is_kept(last_only, count):
+    def build():
+        u, w = (v1.get_variable(name, [3, 3], use_resource=False) for name in "uw")
+        x = v1.placeholder(tf.float32, [8, 3], "x")
+        terms = [tf.multiply(tf.nn.l2_loss(variable), 0.5, name="weight_loss") for variable in (u, w)]
+        loss = tf.reduce_mean(tf.square(x @ u @ w)) + (terms[-1] if last_only else tf.add_n(terms))
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["u", "w"]))
+    found = [hazard for hazard in regularization(whole) if hazard.id == "REGULARIZATION_LOST"]
+    assert [hazard.op for hazard in found] == ["weight_loss"] * count

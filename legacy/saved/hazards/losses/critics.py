@@ -1,0 +1,142 @@
+"""Hazards of critics: interpolation by pixel, norms of parts of a gradient, a generator that helps its critic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_signs import linear_signs
+from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read
+from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.plan import Phase
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+_SUMS = ("Add", "AddV2")
+
+
+def interpolated_by_pixel(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds gradient penalties between real and made examples with a random factor for each element; one for all."""
+    graph, imported = found.cut.graph, found.context.imported
+    if not any(is_gradient_op(name) for name in whole.minimized):
+        return  # no loss contains derivatives
+    for name in [name for name in graph.nodes if name in whole.minimized and graph.type(name) in op_types.ADDITIONS]:
+        for product in [tensor.node for tensor in graph.inputs(name) if graph.type(tensor.node) == "Mul"]:
+            for factor, other in zip(graph.inputs(product), reversed(graph.inputs(product))):
+                shape = imported.shape(*factor) or ()
+                is_each = len(shape) > 1 and shape == imported.shape(*other) and set(shape[1:]) != {1}
+                if is_each and _is_uniform(whole, factor.node) and other.node in whole.data:
+                    yield Hazard(
+                        "INTERPOLATED_BY_ELEMENT",
+                        product,
+                        f"{name} lies between two batches by a random factor {factor.node} of shape {list(shape)}, one "
+                        "for each element: the points are not on a line between examples",
+                        "draw one factor for each example, of shape [batch, 1, ...]; for parity draw all",
+                    )
+                    return
+
+
+def _is_uniform(whole: WholeGraph, name: str) -> bool:
+    """Whether a node holds uniform random numbers, perhaps scaled."""
+    while whole.graph.type(name) in (*_SUMS, "Mul", "Identity"):
+        drawn = [t.node for t in whole.graph.inputs(name) if whole.value(t.node) is None]
+        if len(drawn) != 1:
+            return _is_scaled_uniform(whole, name)
+        name = drawn[0]
+    return whole.graph.type(name) == "RandomUniform"
+
+
+def _is_scaled_uniform(whole: WholeGraph, name: str) -> bool:
+    """Whether a node is min + (max - min) * uniform, as `tf.random_uniform` computes it."""
+    before = whole.graph.ancestors([name], controls=False)
+    kinds = {whole.graph.type(node) for node in before}
+    return kinds <= {"Const", "RandomUniform", "Shape", "Sub", "Identity", *_SUMS, "Mul"} and "RandomUniform" in kinds
+
+
+def norms_of_parts(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds gradient penalties whose norm leaves dimensions of an example out; one hazard for all."""
+    graph, imported = found.cut.graph, found.context.imported
+    for name in [name for name in graph.nodes if name in whole.minimized and graph.type(name) == "Sqrt"]:
+        if is_gradient_op(name):
+            continue
+        inner = graph.origin(graph.inputs(name)[0])
+        terms = graph.inputs(inner.node) if graph.type(inner.node) in _SUMS else [inner]
+        totals = [graph.origin(term).node for term in terms if graph.type(graph.origin(term).node) == "Sum"]
+        for total in totals:
+            squares, axes = graph.origin(graph.inputs(total)[0]), imported.constant(*graph.inputs(total)[1])
+            derivative = graph.origin(graph.inputs(squares.node)[0]) if graph.type(squares.node) == "Square" else None
+            shape = imported.shape(*derivative) if derivative is not None and is_gradient_op(derivative.node) else None
+            if axes is None or not shape:
+                continue
+            summed = {int(axis) % len(shape) for axis in np.ravel(axes)}
+            left = [axis for axis in range(1, len(shape)) if axis not in summed and shape[axis] != 1]
+            if 0 not in summed and left and _is_compared(whole, name):
+                yield Hazard(
+                    "PENALTY_OF_PARTS",
+                    name,
+                    f"{name} is a norm of derivatives of shape {list(shape)} along dimension "
+                    f"{', '.join(map(str, sorted(summed)))} alone: not one of an example's whole gradient, but "
+                    f"one for each element of dimension {', '.join(map(str, left))}",
+                    "sum over all dimensions but the first; for parity keep it",
+                )
+                return
+
+
+def _is_compared(whole: WholeGraph, name: str) -> bool:
+    """Whether a number is subtracted from a node, as from the norm in a gradient penalty."""
+    users = [use.node for use in whole.graph.users(name) if not is_gradient_op(use.node)]
+    return any(
+        whole.graph.type(user) == "Sub" and whole.value(whole.graph.inputs(user)[1].node) is not None for user in users
+    )
+
+
+def generators_with_critics(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds train ops that minimize a critic's output which another one, that trains the critic, minimizes, too."""
+    scores = [_scores(whole, phase) for phase in found.plan.phases]
+    trained = [_trained(found, phase) for phase in found.plan.phases]
+    for critic, own in zip(scores, trained):
+        opposite = {weight for weight, signs in _signs_by_weight(critic).items() if {1, -1} <= signs}
+        for phase, other, others in zip(found.plan.phases, scores, trained):
+            if other is critic or own & others:
+                continue
+            for name, (weight, sign) in other.items():
+                if weight in opposite & own and critic.get(name) == (weight, sign) and sign:
+                    verb = "minimizes" if sign > 0 else "maximizes"
+                    yield Hazard(
+                        "GENERATOR_HELPS_CRITIC",
+                        name,
+                        f"{phase.train_op} {verb} {name}, and so does the train op that trains its weight {weight}: "
+                        "both work in one direction, where they should oppose each other",
+                        "give the generator's loss the other sign; for parity keep it",
+                    )
+                    return
+
+
+def _scores(whole: WholeGraph, phase: Phase) -> dict[str, tuple[str, int]]:
+    """{product with a weight of which a train op's loss is a linear function: (the weight, the sign)}."""
+    found = {}
+    for loss in phase.losses[:1]:
+        name = parse_tensor_name(loss).node
+        for node, sign in linear_signs(whole, name).items() if name in whole.graph.nodes else ():
+            if whole.graph.type(node) == "MatMul" and sign:
+                weight = variable_read(whole.graph, whole.graph.inputs(node)[1].node, READS_IN_BRANCHES)
+                if weight:
+                    found[node] = (weight, sign)
+    return found
+
+
+def _signs_by_weight(scores: dict[str, tuple[str, int]]) -> dict[str, set[int]]:
+    found: dict[str, set[int]] = {}
+    for weight, sign in scores.values():
+        found.setdefault(weight, set()).add(sign)
+    return found
+
+
+def _trained(found: Analysis, phase: Phase) -> set[str]:
+    """The variables that a train op trains."""
+    rules = found.context.state.rules
+    return {effect.writes[0] for effect in phase.effects if effect.node in rules}

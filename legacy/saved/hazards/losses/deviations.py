@@ -1,0 +1,60 @@
+"""Hazard of a variational code: exp(h) is a deviation where it is drawn, and a variance in the divergence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_signs import linear_signs
+
+
+def deviations_for_variances(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds codes mu + exp(h) * noise beside a divergence exp(h) - h, in which exp(h) is the variance; one for all."""
+    graph = whole.graph
+    for target in whole.targets:
+        signs = linear_signs(whole, target)
+        for name, sign in signs.items():
+            if graph.type(name) != "Exp" or sign <= 0:
+                continue
+            logarithm = graph.origin(graph.inputs(name)[0]).node
+            if signs.get(logarithm, 0) >= 0:
+                continue
+            scaled = _scaled_noise(whole, logarithm)
+            if scaled:
+                yield Hazard(
+                    "VARIANCE_FOR_DEVIATION",
+                    scaled,
+                    f"{scaled} multiplies noise by exp({logarithm}), so that this is the deviation, and {target} "
+                    f"contains exp({logarithm}) - {logarithm}, where it is the variance: one of both is wrong",
+                    "draw with exp(h / 2); for parity keep both",
+                )
+                return
+
+
+def _scaled_noise(whole: WholeGraph, logarithm: str) -> str:
+    """A product of normal random numbers and the exponential of a node; "" if there is none."""
+    graph, todo = whole.graph, [logarithm]
+    while todo:
+        for user in [use.node for use in graph.users(todo.pop()) if use.node in whole.minimized]:
+            if graph.type(user) == "Identity":
+                todo.append(user)
+            elif graph.type(user) == "Exp":
+                for product in [use.node for use in graph.users(user) if graph.type(use.node) == "Mul"]:
+                    if any(_is_noise(whole, tensor.node) for tensor in graph.inputs(product)):
+                        return product
+    return ""
+
+
+def _is_noise(whole: WholeGraph, name: str) -> bool:
+    """Whether a node holds normal random numbers of mean 0 and deviation 1, as `tf.random_normal` gives them."""
+    graph = whole.graph
+    while True:
+        inputs = [tensor.node for tensor in graph.inputs(name)]
+        numbers = [whole.value(before) for before in inputs]
+        neutral = 1.0 if graph.type(name) == "Mul" else 0.0
+        if graph.type(name) in ("Mul", *op_types.ADDITIONS) and neutral in numbers:
+            name = inputs[1 - numbers.index(neutral)]
+        else:
+            return graph.type(name) in ("RandomStandardNormal", "StatelessRandomNormal")

@@ -1,0 +1,113 @@
+"""Hazards of losses with a wrong sign or exchanged branches: overlaps that are minimized, smooth L1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_signs import linear_signs
+from legacy.saved.hazards.basics.linear_weights import QUOTIENTS, constant_factor
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+_COPIES = ("Identity", "Reshape", "Squeeze", "ExpandDims", "Cast")
+_SQUARES = ("Square", "Pow")
+
+
+def minimized_overlaps(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds losses to which an overlap is added, sum(p y) / (sum(p) + sum(y)), as of Dice; one hazard for all."""
+    graph = whole.graph
+    for target in whole.targets:
+        for name, sign in linear_signs(whole, target).items():
+            if sign <= 0 or graph.type(name) not in QUOTIENTS or is_gradient_op(name):
+                continue
+            above, below = (graph.inputs(name)[place].node for place in (0, 1))
+            products = [factors for factors in map(lambda node: _factors(whole, node), _sums(whole, above)) if factors]
+            added = {node for total in _sums(whole, below) for node in _elements(whole, total)}
+            if any(set(factors) <= added for factors in products):
+                yield Hazard(
+                    "OVERLAP_MINIMIZED",
+                    name,
+                    f"the loss {target} grows with the overlap {name} of prediction and label: it falls where they "
+                    "overlap less",
+                    "minimize 1 less the overlap; for parity keep the sign",
+                )
+                return
+
+
+def _sums(whole: WholeGraph, name: str) -> list[str]:
+    """The Sum ops of which a node is a sum with positive weights."""
+    return [node for node, sign in linear_signs(whole, name).items() if sign > 0 and whole.graph.type(node) == "Sum"]
+
+
+def _elements(whole: WholeGraph, total: str) -> list[str]:
+    """The tensors whose elements, or their squares, a Sum adds up."""
+    graph, name = whole.graph, _past(whole, whole.graph.inputs(total)[0].node)
+    if graph.type(name) in op_types.ADDITIONS:
+        return [_past(whole, tensor.node) for tensor in graph.inputs(name)]
+    return [name] + ([_past(whole, graph.inputs(name)[0].node)] if graph.type(name) in (*_SQUARES, "Mul") else [])
+
+
+def _factors(whole: WholeGraph, total: str) -> list[str]:
+    """The probabilities and the labels whose product a Sum adds up; [] of any other."""
+    graph = whole.graph
+    product = _past(whole, graph.inputs(total)[0].node)
+    factors = [_past(whole, tensor.node) for tensor in graph.inputs(product)] if graph.type(product) == "Mul" else []
+    trained = [bool(graph.ancestors([factor], controls=False) & whole.trainable) for factor in factors]
+    is_of_both = sorted(trained) == [False, True] and all(factor in whole.data for factor in factors)
+    return factors if is_of_both and any(graph.type(f) in ("Sigmoid", "Softmax") for f in factors) else []
+
+
+def _past(whole: WholeGraph, name: str) -> str:
+    while whole.graph.type(name) in _COPIES:
+        name = whole.graph.inputs(name)[0].node
+    return name
+
+
+def exchanged_branches(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds where(|d| < 1, |d| - 0.5, 0.5 d^2): smooth L1 with its branches exchanged; one hazard for all."""
+    graph = whole.graph
+    for name in [
+        name for name in graph.nodes if name in whole.minimized and graph.type(name) in ("Select", "SelectV2")
+    ]:
+        condition, chosen, other = (graph.origin(tensor).node for tensor in graph.inputs(name)[:3])
+        if graph.type(condition) not in ("Less", "LessEqual") or is_gradient_op(name):
+            continue
+        size = graph.origin(graph.inputs(condition)[0]).node
+        if graph.type(size) == "Abs" and _degree(whole, chosen, size) == 1 and _degree(whole, other, size) == 2:
+            yield Hazard(
+                "BRANCHES_EXCHANGED",
+                name,
+                f"{name} takes a linear function of {size} where that is small, and its square where it is large: "
+                "smooth L1 with the branches exchanged",
+                "exchange them; for parity keep them",
+            )
+            return
+
+
+def _degree(whole: WholeGraph, name: str, size: str) -> int:
+    """1 of a multiple of |d|, perhaps less a number, 2 of a multiple of d^2; 0 of anything else."""
+    graph = whole.graph
+    while True:
+        kind, inputs = graph.type(name), [graph.origin(tensor).node for tensor in graph.inputs(name)]
+        own = {size, *[graph.origin(tensor).node for tensor in graph.inputs(size)]}
+        if name == size:
+            return 1
+        if kind in _SQUARES and inputs[0] in own:
+            return 2 if kind == "Square" or whole.value(inputs[1]) == 2 else 0
+        scaled = constant_factor(whole, name) if kind == "Mul" else None
+        if kind == "Mul" and scaled is None:
+            bare = [_unscaled(whole, before) for before in inputs]
+            return 2 if len(bare) == 2 and set(bare) <= own else 0
+        if scaled is not None:
+            name = graph.origin(graph.inputs(name)[0 if inputs[0] == scaled[0] else 1]).node
+        elif kind == "Sub" and whole.value(inputs[1]) is not None:
+            name = inputs[0]
+        else:
+            return 0
+
+
+def _unscaled(whole: WholeGraph, name: str) -> str:
+    scaled = constant_factor(whole, name) if whole.graph.type(name) == "Mul" else None
+    return _unscaled(whole, scaled[0]) if scaled is not None else name

@@ -1,0 +1,156 @@
+"""Hazards of policy gradients: a differentiated advantage, an entropy that is minimized, a reversed ratio."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.gradient_flow import GradientFlow
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_signs import linear_signs
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+_COPIES = ("Identity", "Reshape", "Squeeze", "ExpandDims", "Neg")
+_LIKELIHOODS = ("LogSoftmax", "SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits")
+#: Ops that end a value head.
+_VALUES = ("Add", "AddV2", "BiasAdd", "MatMul")
+
+
+def differentiated_advantages(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds log-probabilities of actions times a return less a value, whose gradient reaches the value; one for all."""
+    flow: GradientFlow | None = None
+    for name in _products(whole):
+        for place, tensor in enumerate(whole.graph.inputs(name)):
+            value = _value_of_advantage(whole, tensor.node)
+            if value and _is_log_probability(whole, whole.graph.inputs(name)[1 - place].node):
+                flow = flow or GradientFlow(whole)
+                if flow.passes_input(name, place):
+                    yield Hazard(
+                        "ADVANTAGE_DIFFERENTIATED",
+                        name,
+                        f"{name} multiplies log-probabilities by returns less {value}, and the gradient flows through "
+                        "both: the policy's loss trains the value, too",
+                        "tf.stop_gradient of the advantage; for parity leave it out",
+                    )
+                    return
+
+
+def minimized_entropies(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds losses with log-probabilities of actions that also contain the entropy with a positive weight."""
+    if not any(_is_policy_gradient(whole, name) for name in _products(whole)):
+        return
+    for target in whole.targets:
+        for name, sign in linear_signs(whole, target).items():
+            if sign < 0 and _is_negative_entropy(whole, name):
+                yield Hazard(
+                    "ENTROPY_MINIMIZED",
+                    name,
+                    f"{target} contains the entropy of the policy (less {name}) with a positive weight: it falls where "
+                    "the policy explores less",
+                    "subtract the entropy; for parity keep the sign",
+                )
+                return
+
+
+def reversed_ratios(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds clipped ratios exp(old - new) of probabilities, new over old being meant; one hazard for all."""
+    graph = whole.graph
+    for name in [name for name in graph.nodes if name in whole.minimized and graph.type(name) == "Exp"]:
+        difference = _past(whole, graph.inputs(name)[0].node)
+        if is_gradient_op(name) or graph.type(difference) != "Sub" or not _is_clipped_at_one(whole, name):
+            continue
+        old, new = (tensor.node for tensor in graph.inputs(difference))
+        if not _weights(whole, old) and old in whole.data and _weights(whole, new) and _is_log_probability(whole, new):
+            yield Hazard(
+                "RATIO_REVERSED",
+                name,
+                f"{name} is the ratio of {old}, which data bring, to {new}, and is clipped at 1: it rises where "
+                "actions of a positive advantage become less likely",
+                "exp(new - old); for parity keep it",
+            )
+            return
+
+
+def _products(whole: WholeGraph) -> list[str]:
+    graph = whole.graph
+    return [n for n in graph.nodes if n in whole.minimized and graph.type(n) == "Mul" and not is_gradient_op(n)]
+
+
+def _is_policy_gradient(whole: WholeGraph, product: str) -> bool:
+    """Whether a node multiplies log-probabilities of actions by what is no constant and comes from data."""
+    inputs = [tensor.node for tensor in whole.graph.inputs(product)]
+    return any(
+        _is_log_probability(whole, one) and other in whole.data and whole.value(other) is None
+        for one, other in zip(inputs, reversed(inputs))
+    )
+
+
+def _is_log_probability(whole: WholeGraph, name: str) -> bool:
+    """Whether a node holds the logarithms of the probabilities of actions that data bring, or their negatives."""
+    graph, name = whole.graph, _past(whole, name)
+    if graph.type(name) in _LIKELIHOODS[1:]:
+        return True
+    product = _past(whole, graph.inputs(name)[0].node) if graph.type(name) == "Sum" else ""
+    inputs = [_past(whole, tensor.node) for tensor in graph.inputs(product)] if product else []
+    if not product or graph.type(product) != "Mul":
+        return False
+    for one, other in zip(inputs, reversed(inputs)):
+        logarithm = graph.type(one) == "LogSoftmax" or (
+            graph.type(one) == "Log" and any(graph.type(n) == "Softmax" for n in graph.ancestors([one], controls=False))
+        )
+        if logarithm and other in whole.data and not _weights(whole, other):
+            return True
+    return False
+
+
+def _value_of_advantage(whole: WholeGraph, name: str) -> str:
+    """The value that data are lessened by, or the other way round; "" if a node is no such difference."""
+    graph, name = whole.graph, _past(whole, name)
+    inputs = [tensor.node for tensor in graph.inputs(name)] if graph.type(name) == "Sub" else []
+    for returns, value in zip(inputs, reversed(inputs)):
+        head = _past(whole, value)
+        if (
+            returns in whole.data
+            and not _weights(whole, returns)
+            and graph.type(head) in _VALUES
+            and _weights(whole, head)
+        ):
+            return value
+    return ""
+
+
+def _is_negative_entropy(whole: WholeGraph, name: str) -> bool:
+    """Whether a node is the product of probabilities and their own logarithms."""
+    graph = whole.graph
+    inputs = [_past(whole, tensor.node) for tensor in graph.inputs(name)] if graph.type(name) == "Mul" else []
+    for one, other in zip(inputs, reversed(inputs)):
+        logits = graph.origin(graph.inputs(one)[0]) if graph.type(one) == "Softmax" else None
+        if logits is None:
+            continue
+        if graph.type(other) == "LogSoftmax" and graph.origin(graph.inputs(other)[0]) == logits:
+            return True
+        if graph.type(other) == "Log" and one in graph.ancestors([other], controls=False):
+            return True
+    return False
+
+
+def _is_clipped_at_one(whole: WholeGraph, name: str) -> bool:
+    """Whether a node is bounded by numbers below and above 1, as by `tf.clip_by_value`."""
+    graph, bounds, todo = whole.graph, set(), [name]
+    while todo:
+        for user in [use.node for use in graph.users(todo.pop())]:
+            numbers = [whole.value(tensor.node) for tensor in graph.inputs(user)]
+            if graph.type(user) in ("Minimum", "Maximum", "ClipByValue") and any(n is not None for n in numbers):
+                bounds |= {number for number in numbers if number is not None}
+                todo.append(user)
+    return any(0.5 <= bound < 1 for bound in bounds) and any(1 < bound <= 2 for bound in bounds)
+
+
+def _past(whole: WholeGraph, name: str) -> str:
+    while whole.graph.type(name) in _COPIES:
+        name = whole.graph.inputs(name)[0].node
+    return name
+
+
+def _weights(whole: WholeGraph, name: str) -> set[str]:
+    return whole.graph.ancestors([name], controls=False) & whole.trainable

@@ -1,0 +1,62 @@
+"""Hazards of an optimizer's constants: exchanged arguments, and a learning rate that grows for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_weights import linear_weights
+from legacy.saved.hazards.basics.variable_reads import variable_read
+from workloads.lifted.graph.old_ops import registered_op
+
+#: The largest beta1 that is taken for an epsilon, the largest momentum and the least rate for each other.
+MOST_EPSILON, MOST_MOMENTUM, LEAST_RATE = 1e-3, 0.1, 0.5
+
+
+def exchanged_constants(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds a beta1 that is an epsilon, and a momentum and a learning rate that are exchanged; one hazard for all."""
+    for apply in [name for name in whole.applies if name in whole.members]:
+        found = _constants(whole, apply)
+        beta1, rate, momentum = (found.get(key) for key in ("beta1", "lr", "momentum"))
+        if beta1 is not None and 0 < beta1 < MOST_EPSILON:
+            text = f"beta1 of {apply} is {beta1:.4g}, the size of an epsilon: there is no momentum"
+            advice = "1.x's AdamOptimizer takes learning rate, beta1, beta2 and epsilon in this order"
+        elif momentum is not None and rate is not None and 0 < momentum < MOST_MOMENTUM and LEAST_RATE <= rate < 1:
+            text = f"{apply} has a learning rate of {rate:.4g} and a momentum of {momentum:.4g}: are they exchanged?"
+            advice = "MomentumOptimizer takes the learning rate first"
+        else:
+            continue
+        yield Hazard("CONSTANTS_EXCHANGED", apply, text, f"{advice}; for parity keep the values")
+        return
+
+
+def _constants(whole: WholeGraph, apply: str) -> dict[str, float]:
+    """{argument of an update op: its number} of those that are constants."""
+    definition = registered_op(whole.graph.type(apply))
+    arguments = [argument.name for argument in definition.input_arg] if definition is not None else []
+    values = {name: whole.value(tensor.node) for name, tensor in zip(arguments, whole.graph.inputs(apply))}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def growing_learning_rates(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds learning rates that are a multiple of a step counter, without any bound; one hazard for all."""
+    counters = {variable for name, variable in whole.writes.items() if whole.graph.type(name) in op_types.ADDS}
+    for apply in [name for name in whole.applies if name in whole.members]:
+        definition = registered_op(whole.graph.type(apply))
+        arguments = [argument.name for argument in definition.input_arg] if definition is not None else []
+        for place in [place for place, argument in enumerate(arguments) if argument in ("lr", "alpha")]:
+            rate = whole.graph.inputs(apply)[place].node
+            weights = linear_weights(whole, rate)
+            steps = {variable_read(whole.graph, node): weight for node, weight in weights.items() if weight > 0}
+            step = next((name for name in sorted(counters) if name in steps), None)
+            if step is not None:
+                yield Hazard(
+                    "LEARNING_RATE_GROWS",
+                    rate,
+                    f"the learning rate {rate} rises by {steps[step]:.4g} with each step of {step}, for ever: a bound "
+                    "of the warmup is missing",
+                    "tf.minimum of the rate and its final value; for parity leave it out",
+                )
+                return

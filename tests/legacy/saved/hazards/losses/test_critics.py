@@ -1,0 +1,50 @@
+"""Gradient penalties and the two losses of a critic and its generator, each wrong and right."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.losses import critics
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def found(check, factor=(4, 1, 1, 1), axes=(1, 2, 3), sign=-1.0, by_shares=False):
+    """The hazards of a critic of images [4, 2, 2, 3] and a generator."""
+
+    def build():
+        real = v1.placeholder(tf.float32, [4, 2, 2, 3], "real")
+        g = v1.get_variable("g", [3, 12], use_resource=False)
+        c = v1.get_variable("c", [12, 1], use_resource=False)
+        made = tf.reshape(tf.tanh(v1.random_normal([4, 3]) @ g), [4, 2, 2, 3])
+        critic = lambda images: tf.matmul(tf.tanh(tf.reshape(images, [4, 12])), c)  # noqa: E731
+        share = v1.random_uniform(factor)
+        between = share * real + (1.0 - share) * made if by_shares else real + share * (made - real)
+        slopes = tf.sqrt(tf.reduce_sum(tf.square(tf.gradients(critic(between), [between])[0]), axes))
+        scores, of_real = tf.reduce_mean(critic(made)), tf.reduce_mean(critic(real))
+        loss = scores - of_real + 10.0 * tf.reduce_mean(tf.square(slopes - 1.0))
+        optimizer = v1.train.GradientDescentOptimizer(0.5)
+        optimizer.minimize(loss, var_list=[c], name="c_train")
+        optimizer.minimize(sign * scores, var_list=[g], name="g_train")
+
+    graph = saved(traced(build), trainable_variables=["g", "c"])
+    analysis = analyse_graph(graph, "made-for-a-test", ["c_train", "g_train"])
+    return [hazard.id for hazard in check(WholeGraph(graph, analysis), analysis)]
+
+
+@pytest.mark.parametrize("by_shares", [True, False])
+@pytest.mark.parametrize("factor, count", [((4, 2, 2, 3), 1), ((4, 1, 1, 1), 0)])
+def test_a_factor_of_each_element_is_named(factor, count, by_shares):
+    assert found(critics.interpolated_by_pixel, factor, by_shares=by_shares) == ["INTERPOLATED_BY_ELEMENT"] * count
+
+
+@pytest.mark.parametrize("axes, count", [((1,), 1), ((1, 2), 1), ((1, 2, 3), 0)])
+def test_a_norm_of_parts_is_named(axes, count):
+    assert found(critics.norms_of_parts, axes=axes) == ["PENALTY_OF_PARTS"] * count
+
+
+@pytest.mark.parametrize("sign, count", [(1.0, 1), (-1.0, 0)])
+def test_a_generator_with_the_critics_sign_is_named(sign, count):
+    assert found(critics.generators_with_critics, sign=sign) == ["GENERATOR_HELPS_CRITIC"] * count

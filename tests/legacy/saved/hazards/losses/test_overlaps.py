@@ -1,0 +1,58 @@
+"""Overlaps and smooth L1, each wrong and right."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.losses.overlaps import exchanged_branches, minimized_overlaps
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def found(check, loss):
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        x, y = v1.placeholder(tf.float32, [8, 4], "x"), v1.placeholder(tf.float32, [8, 3], "y")
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss(x @ w, y), name="train")
+
+    return [hazard.id for hazard in check(WholeGraph(saved(traced(build), trainable_variables=["w"])))]
+
+
+def dice(logits, y):
+    p = tf.sigmoid(logits)
+    return (2.0 * tf.reduce_sum(p * y) + 1.0) / (tf.reduce_sum(p) + tf.reduce_sum(y) + 1.0)
+
+
+def of_squares(logits, y):
+    p = tf.nn.softmax(logits)
+    shares = 2.0 * tf.reduce_sum(p * y, 0) / (tf.reduce_sum(p * p, 0) + tf.reduce_sum(y * y, 0) + 1e-6)
+    return tf.reduce_mean(shares)
+
+
+@pytest.mark.parametrize("overlap", [dice, of_squares])
+def test_an_overlap_that_is_minimized_is_named(overlap):
+    assert found(minimized_overlaps, overlap) == ["OVERLAP_MINIMIZED"]
+    assert found(minimized_overlaps, lambda logits, y: 1.0 - overlap(logits, y)) == []
+    assert found(minimized_overlaps, lambda logits, y: -overlap(logits, y)) == []
+
+
+def test_a_share_that_is_no_overlap_is_not():
+    masked = lambda logits, y: tf.reduce_sum(tf.square(logits) * y) / tf.reduce_sum(y)  # noqa: E731
+    assert found(minimized_overlaps, masked) == []
+
+
+def smooth(square, linear, where):
+    def loss(x, y):
+        e = x - y
+        d = tf.abs(e)
+        return tf.reduce_mean(where(d < 1.0, square(d, e), linear(d)))
+
+    return loss
+
+
+@pytest.mark.parametrize("square", [lambda d, e: 0.5 * d * d, lambda d, e: 0.5 * tf.square(e), lambda d, e: d**2 * 0.5])
+def test_smooth_l1_with_its_branches_exchanged_is_named(square):
+    exchanged = lambda small, squares, others: v1.where(small, others, squares)  # noqa: E731
+    assert found(exchanged_branches, smooth(square, lambda d: d - 0.5, exchanged)) == ["BRANCHES_EXCHANGED"]
+    assert found(exchanged_branches, smooth(square, lambda d: d - 0.5, v1.where)) == []

@@ -1,0 +1,77 @@
+"""Policy gradients: advantages, entropies and ratios, each wrong and right."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.losses import policies
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def found(check, loss):
+    """The hazards of `loss`, which gets logits [8, 3], values, actions and returns."""
+
+    def build():
+        w, v = (v1.get_variable(name, shape, use_resource=False) for name, shape in (("w", [4, 3]), ("v", [4, 1])))
+        x = v1.placeholder(tf.float32, [8, 4], "x")
+        actions, returns = v1.placeholder(tf.int32, [8], "actions"), v1.placeholder(tf.float32, [8], "returns")
+        total = loss(x @ w, tf.squeeze(x @ v, [1]), actions, returns)
+        v1.train.GradientDescentOptimizer(0.5).minimize(total, name="train")
+
+    return [hazard.id for hazard in check(WholeGraph(saved(traced(build), trainable_variables=["w", "v"])))]
+
+
+def chosen(logits, actions):
+    return tf.reduce_sum(tf.one_hot(actions, 3) * tf.nn.log_softmax(logits), 1)
+
+
+def actor_critic(stop):
+    def loss(logits, values, actions, returns):
+        advantages = returns - values
+        policy = chosen(logits, actions) * (tf.stop_gradient(advantages) if stop else advantages)
+        return tf.reduce_mean(tf.square(advantages)) - tf.reduce_mean(policy)
+
+    return loss
+
+
+def with_cross_entropy(logits, values, actions, returns):
+    loss = v1.nn.sparse_softmax_cross_entropy_with_logits(labels=actions, logits=logits)
+    return tf.reduce_mean(loss * (returns - values))
+
+
+def test_an_advantage_that_the_gradient_passes_is_named():
+    check = policies.differentiated_advantages
+    assert found(check, actor_critic(stop=False)) == ["ADVANTAGE_DIFFERENTIATED"]
+    assert found(check, with_cross_entropy) == ["ADVANTAGE_DIFFERENTIATED"]
+    assert found(check, actor_critic(stop=True)) == []
+
+
+def entropy_with(weight, policy=True):
+    def loss(logits, values, actions, returns):
+        entropy = -tf.reduce_mean(tf.reduce_sum(tf.nn.softmax(logits) * tf.nn.log_softmax(logits), 1))
+        value = tf.reduce_mean(tf.square(returns - values))
+        return value + weight * entropy - (tf.reduce_mean(chosen(logits, actions) * returns) if policy else 0.0)
+
+    return loss
+
+
+@pytest.mark.parametrize("weight, policy, count", [(0.25, True, 1), (-0.25, True, 0), (0.25, False, 0)])
+def test_an_entropy_that_is_minimized_beside_a_policy_is_named(weight, policy, count):
+    assert found(policies.minimized_entropies, entropy_with(weight, policy)) == ["ENTROPY_MINIMIZED"] * count
+
+
+def clipped(ratio):
+    def loss(logits, values, actions, returns):
+        old = v1.placeholder(tf.float32, [8], "old")
+        value = tf.exp(ratio(chosen(logits, actions), old))
+        surrogate = tf.minimum(value * returns, tf.clip_by_value(value, 0.75, 1.25) * returns)
+        return tf.reduce_mean(tf.square(values)) - tf.reduce_mean(surrogate)
+
+    return loss
+
+
+@pytest.mark.parametrize("ratio, count", [(lambda new, old: old - new, 1), (lambda new, old: new - old, 0)])
+def test_a_ratio_of_old_to_new_is_named(ratio, count):
+    assert found(policies.reversed_ratios, clipped(ratio)) == ["RATIO_REVERSED"] * count

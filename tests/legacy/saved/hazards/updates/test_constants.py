@@ -1,0 +1,50 @@
+"""Constants of optimizers that are exchanged, and learning rates that grow, beside usual ones."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.updates.constants import exchanged_constants, growing_learning_rates
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def found(check, make_optimizer):
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        step = v1.train.get_or_create_global_step()
+        loss = tf.reduce_mean(tf.square(v1.placeholder(tf.float32, [8, 4], "x") @ w))
+        make_optimizer(tf.cast(step, tf.float32)).minimize(loss, step, name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
+    whole.members = whole.graph.ancestors(["train"])
+    return [hazard.id for hazard in check(whole)]
+
+
+@pytest.mark.parametrize(
+    "make, count",
+    [
+        (lambda step: v1.train.AdamOptimizer(1e-3, 1e-8), 1),
+        (lambda step: v1.train.MomentumOptimizer(0.9, 0.01), 1),
+        (lambda step: v1.train.AdamOptimizer(1e-3), 0),
+        (lambda step: v1.train.AdamOptimizer(1e-3, 0.0, 0.9), 0),
+        (lambda step: v1.train.MomentumOptimizer(0.01, 0.9), 0),
+    ],
+)
+def test_exchanged_constants_are_named(make, count):
+    assert found(exchanged_constants, make) == ["CONSTANTS_EXCHANGED"] * count
+
+
+@pytest.mark.parametrize(
+    "rate, count",
+    [
+        (lambda step: 0.001 * (step + 1.0) / 1000.0, 1),
+        (lambda step: 0.001 * tf.minimum(1.0, (step + 1.0) / 1000.0), 0),
+        (lambda step: 0.1 - 0.0001 * step, 0),
+        (lambda step: 0.5, 0),
+    ],
+)
+def test_a_learning_rate_that_grows_for_ever_is_named(rate, count):
+    make = lambda step: v1.train.GradientDescentOptimizer(rate(step))  # noqa: E731
+    assert found(growing_learning_rates, make) == ["LEARNING_RATE_GROWS"] * count
