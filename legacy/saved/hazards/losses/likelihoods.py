@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from legacy.saved.analysis.losses import differentiations
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.directions import minimized_targets
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import COPIES, QUOTIENTS, SUMS, constant_factor
@@ -26,7 +27,7 @@ def minimized_likelihoods(whole: WholeGraph) -> Iterator[Hazard]:
             continue  # what the derivative is multiplied by is not known
         for target in targets:
             name = next((name for name, sign in _labelled_logarithms(whole, target) if sign > 0), None)
-            if name is not None:
+            if name is not None and target in minimized_targets(whole):
                 yield Hazard(
                     "LIKELIHOOD_MINIMIZED",
                     name,

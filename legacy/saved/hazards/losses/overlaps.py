@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.directions import minimized_targets
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
 from legacy.saved.hazards.basics.linear_weights import QUOTIENTS, constant_factor
@@ -25,7 +26,7 @@ def minimized_overlaps(whole: WholeGraph) -> Iterator[Hazard]:
             above, below = (graph.inputs(name)[place].node for place in (0, 1))
             products = [factors for factors in map(lambda node: _factors(whole, node), _sums(whole, above)) if factors]
             added = {node for total in _sums(whole, below) for node in _elements(whole, total)}
-            if any(set(factors) <= added for factors in products):
+            if any(set(factors) <= added for factors in products) and target in minimized_targets(whole):
                 yield Hazard(
                     "OVERLAP_MINIMIZED",
                     name,

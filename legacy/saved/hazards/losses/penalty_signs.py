@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.directions import minimized_targets
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_weights
 from legacy.saved.hazards.losses.penalties import find_penalties
@@ -21,7 +22,7 @@ def subtracted_penalties(whole: WholeGraph) -> Iterator[Hazard]:
     for target in whole.targets if penalties else []:
         weights = linear_weights(whole, target)
         negative = [name for name in penalties if weights.get(name, 0.0) < 0]
-        if negative:
+        if negative and target in minimized_targets(whole):
             names = sorted({name for op in negative for name in penalties[op].variables})
             yield Hazard(
                 "PENALTY_SUBTRACTED",

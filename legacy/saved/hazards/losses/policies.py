@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.directions import minimized_targets
 from legacy.saved.hazards.basics.gradient_flow import GradientFlow
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
@@ -39,7 +40,7 @@ def minimized_entropies(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds losses with log-probabilities of actions that also contain the entropy with a positive weight."""
     if not any(_is_policy_gradient(whole, name) for name in _products(whole)):
         return
-    for target in whole.targets:
+    for target in minimized_targets(whole):
         for name, sign in linear_signs(whole, target).items():
             if sign < 0 and _is_negative_entropy(whole, name):
                 yield Hazard(

@@ -24,8 +24,9 @@ def differentiated_labels(whole: WholeGraph) -> Iterator[Hazard]:
         labels = entropy.labels.node
         while whole.graph.type(labels) in _COPIES:
             labels = whole.graph.inputs(labels)[0].node
-        teachers = _weights(whole, labels) - _weights(whole, entropy.logits.node)
-        if teachers and labels in whole.data and _is_for_labels_alone(whole.graph, labels):
+        students = _weights(whole, entropy.logits.node)
+        teachers = _weights(whole, labels) - students
+        if teachers and students and labels in whole.data and _is_for_labels_alone(whole.graph, labels):
             flow = flow or GradientFlow(whole)
             if flow.passes(labels):
                 yield Hazard(

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from legacy.saved.analysis.analyse import Analysis
-from legacy.saved.analysis.effects import GRADIENTS
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.copies import BOOKKEEPING
+from legacy.saved.hazards.basics.directions import applied_gradient
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from legacy.saved.hazards.basics.linear_weights import linear_weights
 from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read
 from workloads.lifted.graph import parse_tensor_name
-from workloads.lifted.graph.old_ops import registered_op
 from workloads.lifted.plan import is_indices_label, weight_of_label
 from workloads.lifted.tensors.gradient_names import forward_name, is_gradient_op
 from workloads.support.wording import counted, listed
@@ -44,14 +43,6 @@ def gradients_of_others(whole: WholeGraph) -> Iterator[Hazard]:
             f"others: that of {variable} takes the one of {other}",
             "pair each gradient with its variable; for parity, exchange them as the old program did",
         )
-
-
-def applied_gradient(whole: WholeGraph, apply: str) -> str:
-    """Returns the node whose result an update op takes for the gradient; "" if its op definition names none."""
-    definition = registered_op(whole.graph.type(apply))
-    arguments = [argument.name for argument in definition.input_arg] if definition is not None else []
-    places = [place for place, argument in enumerate(arguments) if argument in GRADIENTS]
-    return whole.graph.inputs(apply)[places[0]].node if places else ""
 
 
 def _variables_of_gradient(whole: WholeGraph, name: str) -> list[str]:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.directions import applied_gradient
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.kept_shares import kept_share
 from legacy.saved.hazards.basics.linear_weights import linear_weights
 from legacy.saved.hazards.basics.variable_reads import variable_read
-from legacy.saved.hazards.updates.gradients import applied_gradient
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted, listed
 

@@ -10,11 +10,13 @@ from tests.legacy.saved.graphs import saved, traced
 v1 = tf.compat.v1
 
 
-def found(loss):
+def found(loss, ascends=False):
     def build():
         w = v1.get_variable("w", [4, 3], use_resource=False)
         x, y = v1.placeholder(tf.float32, [8, 4], "x"), v1.placeholder(tf.float32, [8, 3], "y")
-        v1.train.GradientDescentOptimizer(0.5).minimize(loss(x @ w, y), name="train")
+        gradient = tf.gradients(loss(x @ w, y), [w])[0]
+        gradient = -gradient if ascends else gradient
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(gradient, w)], name="train")
 
     return list(minimized_likelihoods(WholeGraph(saved(traced(build), trainable_variables=["w"]))))
 
@@ -47,6 +49,10 @@ def test_a_likelihood_without_a_minus_sign_is_named(loss):
 @pytest.mark.parametrize("negative", [lambda x: -x, lambda x: -0.5 * x, lambda x: 3.0 - x])
 def test_a_likelihood_that_is_subtracted_is_not(loss, negative):
     assert found(lambda logits, y: negative(loss(logits, y))) == []
+
+
+def test_a_likelihood_whose_gradient_is_followed_up_is_not():
+    assert found(likelihood, ascends=True) == []
 
 
 def rewarded(logits, y):

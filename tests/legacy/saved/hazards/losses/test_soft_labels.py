@@ -35,3 +35,13 @@ def test_labels_of_a_teacher_that_the_gradient_reaches_are_named(sigmoid, functi
 def test_labels_of_the_same_weights_and_of_data_are_not():
     assert found(lambda teacher, student: tf.nn.softmax(student)) == []
     assert found(lambda teacher, student: v1.placeholder(tf.float32, [8, 3], "y")) == []
+
+
+def test_labels_and_logits_that_are_exchanged_are_no_teacher():
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        y, labels = v1.placeholder(tf.float32, [8, 3], "y"), v1.placeholder(tf.float32, [8, 4], "x") @ w
+        loss = tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(labels=labels, logits=y))
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    assert list(differentiated_labels(WholeGraph(saved(traced(build), trainable_variables=["w"])))) == []
