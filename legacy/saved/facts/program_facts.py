@@ -158,7 +158,7 @@ class _ProgramFacts:
         if divided is not None:
             return divided
         if self._plan.batch is not None:
-            return str(self._plan.batch)
+            return self._unequal_parts() or str(self._plan.batch)
         if not any(entry.has_examples for entry in self._plan.inputs):
             return "-"  # examples that are constants, or inputs that no tower has a part of
         rows = [[parse_tensor_name(name) for name in entry.tensors] for entry in self._plan.inputs]
@@ -167,6 +167,16 @@ class _ProgramFacts:
         whole = {tensor for row in rows for tensor in row}
         parts = parts or {part for part in (part_of_each_slice(self._graph, imported, one) for one in whole) if part}
         return f"any; the old graph's slices take {parts.pop()}" if len(parts) == 1 else "any"
+
+    def _unequal_parts(self) -> str | None:
+        """Returns the numbers of the towers' examples where they are not equal."""
+        imported = self._analysed.context.imported
+        for entry in self._plan.inputs:
+            shapes = [imported.shape(*parse_tensor_name(name)) for name in entry.tensors]
+            sizes = [shape[0] for shape in shapes if shape and shape[0] is not None]
+            if entry.kind == "batch" and len(sizes) == self._plan.towers and len(set(sizes)) > 1:
+                return ", ".join(map(str, sizes)) + " of the towers in turn"
+        return None
 
     def _divided_behind_the_first(self) -> str | None:
         """Returns the number of a tower's examples where a split of another dimension than the first deals them."""

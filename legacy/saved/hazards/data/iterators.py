@@ -47,6 +47,21 @@ def same_examples(whole: WholeGraph) -> Iterator[Hazard]:
             return
 
 
+def shuffles_of_one(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds datasets of the step that are shuffled with a buffer of one element; one hazard for all."""
+    graph = whole.graph
+    takers = [n for n in graph.nodes if n in whole.reach and graph.type(n).startswith("IteratorGetNext")]
+    for iterator in dict.fromkeys(graph.origin(graph.inputs(name)[0]).node for name in takers):
+        if _Recipes(graph).shuffles_one(iterator):
+            yield Hazard(
+                "SHUFFLE_OF_ONE",
+                iterator,
+                f"the dataset of {iterator} is shuffled with a buffer of 1 element, which leaves the order as it is",
+                "a buffer of many elements; for parity keep it",
+            )
+            return
+
+
 class _Recipes:
     """Recipes of the datasets of a graph: two datasets with equal ones have the same elements in the same order.
 
@@ -67,6 +82,19 @@ class _Recipes:
         if len(made) != 1:
             return (iterator,)
         return self._of_tensor(self._graph.nodes, self._graph.nodes[made[0]].input[0], "", {})
+
+    def shuffles_one(self, iterator: str) -> bool:
+        """Returns whether an iterator's dataset is shuffled with a buffer of one element."""
+        if self._graph.type(iterator) == "OneShotIterator":
+            factory = self._functions.get(self._graph.nodes[iterator].attr["dataset_factory"].func.name)
+            nodes = {node.name: node for node in factory.node_def} if factory is not None else {}
+        else:
+            made = [use.node for use in self._graph.users(iterator) if self._graph.type(use.node) == "MakeIterator"]
+            nodes = {name: self._graph.nodes[name] for name in self._graph.ancestors(made, controls=False)}
+        shuffles = [node for node in nodes.values() if node.op.startswith("Shuffle") and len(node.input) > 1]
+        buffers = [nodes.get(node.input[1].partition(":")[0]) for node in shuffles]
+        known = [node for node in buffers if node is not None and node.op == "Const"]
+        return any(np.all(tf.make_ndarray(node.attr["value"].tensor) == 1) for node in known)
 
     def _of_function(self, name: str) -> Recipe:
         function = self._functions.get(name)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
+from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.linear_weights import constant_factor
+from legacy.saved.hazards.basics.linear_weights import QUOTIENTS, constant_factor
 from workloads.lifted.graph import Graph
 
 #: Ops that hand a mask on, perhaps in another shape.
@@ -20,6 +24,16 @@ def inverted_masks(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds softmaxes of scores to which a large number is added where a mask has words; one hazard for all."""
     for softmax in _softmaxes(whole):
         scores = _past(whole.graph, whole.graph.inputs(softmax)[0].node)
+        chosen = _chosen_at_words(whole, scores)
+        if chosen:
+            yield Hazard(
+                "MASK_INVERTED",
+                softmax,
+                f"{scores} gives {chosen} to the words, and their scores to the padding, before {softmax}: the words "
+                "are masked, and the padding is attended",
+                "mask the padding; for parity keep the mask",
+            )
+            return
         for term in (
             [t.node for t in whole.graph.inputs(scores)] if whole.graph.type(scores) in op_types.ADDITIONS else []
         ):
@@ -34,6 +48,51 @@ def inverted_masks(whole: WholeGraph) -> Iterator[Hazard]:
                     "mask the padding; for parity keep the mask",
                 )
                 return
+
+
+def _chosen_at_words(whole: WholeGraph, name: str) -> str:
+    """A large negative number that a where gives to the words of a mask, in words; "" if it gives none."""
+    inputs = [tensor.node for tensor in whole.graph.inputs(name)]
+    if whole.graph.type(name) not in ("Select", "SelectV2"):
+        return ""
+    words = _words(whole, inputs[0])
+    number = _repeated_number(whole, inputs[1] if words > 0 else inputs[2]) if words else None
+    return f"{number:g}" if number is not None and number <= -LEAST_INFINITE else ""
+
+
+def _repeated_number(whole: WholeGraph, name: str) -> float | None:
+    """The number of which all elements of a tensor are, as tf.fill and c * tf.ones_like make them."""
+    graph = whole.graph
+    kind, inputs = graph.type(name), [tensor.node for tensor in graph.inputs(name)]
+    if kind == "Fill":
+        return whole.value(inputs[1])
+    scaled = constant_factor(whole, name) if kind == "Mul" else None
+    if scaled is not None and graph.type(scaled[0]) in ("OnesLike", "Fill", "Const"):
+        return scaled[1]
+    numbers = constant_array(graph, name)
+    return float(np.ravel(numbers)[0]) if numbers is not None and np.unique(numbers).size == 1 else None
+
+
+def scores_scaled_up(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds scores of queries and keys that are multiplied by the root of their size; one hazard for all."""
+    graph, imported = whole.graph, found.context.imported
+    for softmax in _softmaxes(whole):
+        product = _past(graph, graph.inputs(softmax)[0].node)
+        scaled = constant_factor(whole, product) if graph.type(product) in ("Mul", *QUOTIENTS) else None
+        scores = _past(graph, scaled[0]) if scaled is not None else ""
+        if scaled is None or graph.type(scores) not in ("MatMul", "BatchMatMul", "BatchMatMulV2"):
+            continue
+        shape = imported.shape(*graph.inputs(scores)[0]) if scores in found.cut.graph.nodes else None
+        size = shape[-1] if shape else None
+        if size is not None and size > 1 and abs(scaled[1] - size**0.5) < 1e-3:
+            yield Hazard(
+                "SCORES_SCALED_UP",
+                product,
+                f"{product} multiplies scores of queries and keys of {size} elements by {scaled[1]:.4g}, "
+                f"the root of {size}, in the place of dividing by it: the softmax is nearly one-hot",
+                "divide by the root; for parity keep it",
+            )
+            return
 
 
 def multiplied_masks(whole: WholeGraph) -> Iterator[Hazard]:

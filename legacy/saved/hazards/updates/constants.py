@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.directions import minimized_targets
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_weights
 from legacy.saved.hazards.basics.variable_reads import variable_read
@@ -38,6 +39,21 @@ def _constants(whole: WholeGraph, apply: str) -> dict[str, float]:
     arguments = [argument.name for argument in definition.input_arg] if definition is not None else []
     values = {name: whole.value(tensor.node) for name, tensor in zip(arguments, whole.graph.inputs(apply))}
     return {name: value for name, value in values.items() if value is not None}
+
+
+def negative_learning_rates(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds learning rates below 0 of gradients that are followed down otherwise; one hazard for all."""
+    for apply in [name for name in whole.applies if name in whole.members]:
+        found = _constants(whole, apply)
+        rate = found.get("lr", found.get("alpha"))
+        if rate is not None and rate < 0 and len(minimized_targets(whole)) == len(whole.targets):
+            yield Hazard(
+                "LEARNING_RATE_NEGATIVE",
+                apply,
+                f"the learning rate of {apply} is {rate:g}: the step goes against its sense, and the loss rises",
+                "a positive rate, or a loss with the other sign; for parity keep it",
+            )
+            return
 
 
 def growing_learning_rates(whole: WholeGraph) -> Iterator[Hazard]:

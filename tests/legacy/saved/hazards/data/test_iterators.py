@@ -5,13 +5,13 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.data.iterators import same_examples
+from legacy.saved.hazards.data.iterators import same_examples, shuffles_of_one
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
 
 
-def found(dataset, one_shot=True, shared=False, once=False):
+def found(dataset, one_shot=True, shared=False, once=False, check=same_examples):
     """The hazards of two towers that each take the examples of `dataset(tower)`, or of one dataset made once."""
 
     def build():
@@ -26,7 +26,7 @@ def found(dataset, one_shot=True, shared=False, once=False):
                 gradients.append(tf.gradients(tf.reduce_mean(tf.square(x @ w)), [w])[0])
         v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / 2.0, w)], name="train")
 
-    return list(same_examples(WholeGraph(saved(traced(build), trainable_variables=["w"]))))
+    return list(check(WholeGraph(saved(traced(build), trainable_variables=["w"]))))
 
 
 def arrays(first=0):
@@ -70,3 +70,10 @@ def test_one_iterator_of_all_towers_is_not():
 @pytest.mark.parametrize("dataset", [lambda tower: generated().batch(4), lambda tower: arrays().shuffle(8).batch(4)])
 def test_one_dataset_that_each_iterator_makes_anew_is_not(dataset):
     assert found(dataset, once=True) == []
+
+
+@pytest.mark.parametrize("one_shot", [True, False])
+@pytest.mark.parametrize("buffer, count", [(1, 1), (8, 0)])
+def test_a_shuffle_of_one_element_is_named(buffer, count, one_shot):
+    hazards = found(lambda tower: arrays().shuffle(buffer).batch(4), one_shot, shared=True, check=shuffles_of_one)
+    assert [hazard.id for hazard in hazards] == ["SHUFFLE_OF_ONE"] * count

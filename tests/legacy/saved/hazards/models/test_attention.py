@@ -3,8 +3,9 @@
 import pytest
 import tensorflow as tf
 
+from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.models.attention import inverted_masks, multiplied_masks
+from legacy.saved.hazards.models.attention import inverted_masks, multiplied_masks, scores_scaled_up
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -76,3 +77,45 @@ def test_a_mask_that_multiplies_scores_is_named():
 )
 def test_a_mask_of_shares_is_not(shares):
     assert found(multiplied_masks, shares) == []
+
+
+def chosen(mask, first, second):
+    return lambda scores, ids: tf.nn.softmax(v1.where(mask(scores, ids), first(scores), second(scores)))
+
+
+def is_word(scores, ids):
+    return tf.tile(tf.not_equal(ids, 0)[:, tf.newaxis, :], [1, 5, 1])
+
+
+def low(scores):
+    return -1e9 * tf.ones_like(scores)
+
+
+@pytest.mark.parametrize(
+    "shares, count",
+    [
+        (chosen(is_word, low, tf.identity), 1),
+        (chosen(is_word, tf.identity, low), 0),
+        (chosen(is_word, lambda scores: tf.fill([2, 5, 5], -1e9), tf.identity), 1),
+        (chosen(lambda scores, ids: tf.logical_not(is_word(scores, ids)), low, tf.identity), 0),
+    ],
+)
+def test_a_where_that_masks_the_words_is_named(shares, count):
+    assert found(inverted_masks, shares) == ["MASK_INVERTED"] * count
+
+
+@pytest.mark.parametrize(
+    "scale, count",
+    [(lambda scores: scores * 2.0, 1), (lambda scores: scores / 2.0, 0), (lambda scores: scores * 1.5, 0)],
+)
+def test_scores_times_the_root_of_their_size_are_named(scale, count):
+    def build():
+        w = v1.get_variable("w", [3, 4], use_resource=False)
+        words = tf.tensordot(v1.placeholder(tf.float32, [2, 5, 3], "x"), w, 1)
+        shares = tf.nn.softmax(scale(tf.matmul(words, words, transpose_b=True)))
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(tf.square(shares @ words)), name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    analysis = analyse_graph(graph, "made-for-a-test", ["train"])
+    hazards = scores_scaled_up(WholeGraph(graph, analysis), analysis)
+    assert [hazard.id for hazard in hazards] == ["SCORES_SCALED_UP"] * count

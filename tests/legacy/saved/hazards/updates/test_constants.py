@@ -4,7 +4,11 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.updates.constants import exchanged_constants, growing_learning_rates
+from legacy.saved.hazards.updates.constants import (
+    exchanged_constants,
+    growing_learning_rates,
+    negative_learning_rates,
+)
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -48,3 +52,9 @@ def test_exchanged_constants_are_named(make, count):
 def test_a_learning_rate_that_grows_for_ever_is_named(rate, count):
     make = lambda step: v1.train.GradientDescentOptimizer(rate(step))  # noqa: E731
     assert found(growing_learning_rates, make) == ["LEARNING_RATE_GROWS"] * count
+
+
+@pytest.mark.parametrize("rate, count", [(-0.5, 1), (0.5, 0)])
+def test_a_negative_learning_rate_is_named(rate, count):
+    make = lambda step: v1.train.GradientDescentOptimizer(rate)  # noqa: E731
+    assert found(negative_learning_rates, make) == ["LEARNING_RATE_NEGATIVE"] * count

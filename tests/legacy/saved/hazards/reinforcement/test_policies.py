@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.losses import policies
+from legacy.saved.hazards.reinforcement import policies
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -75,3 +75,13 @@ def clipped(ratio):
 @pytest.mark.parametrize("ratio, count", [(lambda new, old: old - new, 1), (lambda new, old: new - old, 0)])
 def test_a_ratio_of_old_to_new_is_named(ratio, count):
     assert found(policies.reversed_ratios, clipped(ratio)) == ["RATIO_REVERSED"] * count
+
+
+def test_a_ratio_of_densities_is_named_too():
+    def loss(logits, values, actions, returns):
+        old = v1.placeholder(tf.float32, [8], "old")
+        density = -tf.reduce_sum(tf.square(logits), 1)
+        value = tf.exp(old - density)
+        return -tf.reduce_mean(tf.minimum(value * returns, tf.clip_by_value(value, 0.75, 1.25) * returns))
+
+    assert found(policies.reversed_ratios, loss) == ["RATIO_REVERSED"]

@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.losses.targets import differentiated_targets
+from legacy.saved.hazards.reinforcement.targets import differentiated_targets
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1

@@ -61,7 +61,7 @@ def reversed_ratios(whole: WholeGraph) -> Iterator[Hazard]:
         if is_gradient_op(name) or graph.type(difference) != "Sub" or not _is_clipped_at_one(whole, name):
             continue
         old, new = (tensor.node for tensor in graph.inputs(difference))
-        if not _weights(whole, old) and old in whole.data and _weights(whole, new) and _is_log_probability(whole, new):
+        if not _weights(whole, old) and old in whole.data and _weights(whole, new):
             yield Hazard(
                 "RATIO_REVERSED",
                 name,

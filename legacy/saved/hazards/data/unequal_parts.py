@@ -1,0 +1,33 @@
+"""Hazard of towers with different numbers of examples, whose means are averaged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
+from legacy.saved.hazards.basics.linear_signs import linear_signs
+from workloads.lifted.graph import parse_tensor_name
+
+
+def unequal_parts(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds batches that are dealt in parts of different sizes, to towers whose losses are means over examples."""
+    plan, imported = found.plan, found.context.imported
+    averaged = any(entry.kind == "mean" for phase in plan.phases for entry in phase.combine)
+    losses = [parse_tensor_name(loss).node for phase in plan.phases for loss in phase.losses[:1]]
+    names = [name for loss in losses if loss in whole.graph.nodes for name in linear_signs(whole, loss)]
+    if plan.towers < 2 or not averaged or not any(whole.graph.type(name) == "Mean" for name in names):
+        return
+    for entry in plan.inputs:
+        shapes = [imported.shape(*parse_tensor_name(tensor)) for tensor in entry.tensors]
+        sizes = [shape[0] for shape in shapes if shape and shape[0] is not None]
+        if len(sizes) == plan.towers and len(set(sizes)) > 1 and len({tuple(s[1:]) for s in shapes if s}) == 1:
+            yield Hazard(
+                "PARTS_OF_UNEQUAL_SIZE",
+                parse_tensor_name(entry.tensors[0]).node,
+                f"{listed_towers(list(range(plan.towers)))} take {', '.join(map(str, sizes))} rows of {entry.name}, "
+                "and the gradients of their means are averaged: an example of a smaller part counts more",
+                "weigh each replica by its number of examples; for parity, deal the rows so",
+            )
+            return

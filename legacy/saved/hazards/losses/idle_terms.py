@@ -1,0 +1,95 @@
+"""Hazards of terms that train nothing: multiplied by 0, behind stop_gradient, or of a loss that is clipped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.gradient_flow import GradientFlow
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_signs import linear_signs
+from legacy.saved.hazards.basics.linear_weights import constant_factor
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+from workloads.support.wording import counted, listed
+
+#: Of terms, so many are named.
+MOST_NAMED = 3
+
+
+def terms_of_weight_zero(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds terms of a loss, of data and trained weights, that are multiplied by 0; one hazard for all of a tower."""
+    graph = whole.graph
+    for target in whole.targets:
+        idle = []
+        for name in linear_signs(whole, target):
+            scaled = constant_factor(whole, name) if graph.type(name) == "Mul" else None
+            if scaled is not None and scaled[1] == 0 and _is_trained_by(whole, scaled[0]):
+                idle.append(scaled[0])
+        if idle:
+            yield Hazard(
+                "TERM_OF_WEIGHT_ZERO",
+                idle[0],
+                f"{target} contains {counted(len(idle), 'term')} of data times 0 ({listed(idle, MOST_NAMED)}): "
+                "what only they depend on is not trained",
+                "leave them out: weights are the same; or give them a weight",
+            )
+            return
+
+
+def terms_without_gradient(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds terms of a loss whose trained weights are all behind stop_gradient; one hazard for all."""
+    graph = whole.graph
+    stops = {name for name in graph.nodes if graph.type(name) == "StopGradient"}
+    for target in whole.targets if stops else []:
+        for name in linear_signs(whole, target):
+            if graph.type(name) not in ("Mean", "Sum") or is_gradient_op(name) or not _is_trained_by(whole, name):
+                continue
+            open_ways = graph.ancestors([name], stops, controls=False)
+            if not open_ways & whole.trainable and open_ways & stops and not GradientFlow(whole).passes(name):
+                stop = sorted(open_ways & stops)[0]
+                yield Hazard(
+                    "TERM_WITHOUT_GRADIENT",
+                    name,
+                    f"{target} contains {name}, all of whose trained weights are behind stop_gradient, such as {stop}: "
+                    "the term changes the loss and trains nothing",
+                    "stop the gradient of the target, and not of the prediction; for parity keep it",
+                )
+                return
+
+
+def clipped_losses(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds losses that are bounded above by a constant, where they have no gradient; one hazard for all."""
+    graph, imported = found.cut.graph, found.context.imported
+    for target in whole.targets:
+        for name in _on_the_way(whole, target):
+            kind = graph.type(name) if name in graph.nodes else ""
+            places = {"Minimum": (0, 1), "ClipByValue": (2,)}.get(kind, ())
+            inputs = [tensor.node for tensor in graph.inputs(name)] if places else []
+            bounds = [whole.value(inputs[place]) for place in places if inputs[place] in whole.graph.nodes]
+            bound = next((number for number in bounds if number is not None), None)
+            if bound is not None and imported.shape(name) == () and _is_trained_by(whole, name):
+                yield Hazard(
+                    "LOSS_CLIPPED",
+                    name,
+                    f"{name} bounds the loss by {bound:g}: a batch whose loss is larger has no gradient at all",
+                    "clip the gradients; for parity keep the bound",
+                )
+                return
+
+
+def _on_the_way(whole: WholeGraph, target: str) -> list[str]:
+    """Nodes that a loss is a linear function of, also where that is not less than a constant."""
+    found = list(linear_signs(whole, target))
+    for name in found:
+        inputs = [tensor.node for tensor in whole.graph.inputs(name)] if whole.graph.type(name) == "Maximum" else []
+        numbers = [before for before in inputs if whole.value(before) is not None]
+        found += [
+            node for before in inputs if numbers and before not in numbers for node in linear_signs(whole, before)
+        ]
+    return found
+
+
+def _is_trained_by(whole: WholeGraph, name: str) -> bool:
+    """Whether a node is computed from data and from trained weights."""
+    return name in whole.data and bool(whole.graph.ancestors([name], controls=False) & whole.trainable)

@@ -1,0 +1,44 @@
+"""Hazard of a loss from which squares are subtracted, so that it falls without end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.directions import minimized_targets
+from legacy.saved.hazards.basics.gradient_flow import GradientFlow
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_signs import linear_signs
+from legacy.saved.hazards.basics.linear_weights import SUMS
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+
+def subtracted_squares(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds losses from which squares of what weights compute are subtracted: they fall without end; one for all."""
+    graph = whole.graph
+    for target in whole.targets:
+        for name, sign in linear_signs(whole, target).items():
+            if sign >= 0 or graph.type(name) not in ("Square", "SquaredDifference", "L2Loss") or is_gradient_op(name):
+                continue
+            inner = [graph.origin(tensor).node for tensor in graph.inputs(name)]
+            is_trained = name in whole.data and any(_is_unbounded(whole, node) for node in inner)
+            if is_trained and GradientFlow(whole).passes(name) and target in minimized_targets(whole):
+                yield Hazard(
+                    "LOSS_WITHOUT_BOUND",
+                    name,
+                    f"{target} contains {name} ({graph.type(name)}) with a negative weight: it falls without end where "
+                    "what is squared grows",
+                    "check the sign, or bound it, as max(0, margin - distance) does; for parity keep it",
+                )
+                return
+
+
+def _is_unbounded(whole: WholeGraph, name: str) -> bool:
+    """Whether a node is a sum of layers' results, without an activation that bounds it."""
+    graph, kind = whole.graph, whole.graph.type(name)
+    inputs = [graph.origin(tensor).node for tensor in graph.inputs(name)]
+    if kind in ("MatMul", "Conv2D", "BiasAdd"):
+        return bool(graph.ancestors([name], controls=False) & whole.trainable)
+    if kind in SUMS or kind in ("Relu", "Reshape", "Squeeze", "ExpandDims"):
+        return any(_is_unbounded(whole, before) for before in inputs)
+    return False

@@ -1,0 +1,74 @@
+"""Terms that train nothing and losses that are clipped, beside terms that train."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.losses import idle_terms
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def graph_of_loss(loss):
+    """A program whose `loss` gets the outputs of two layers, v(w(x)) and u(w(x)), and targets."""
+
+    def build():
+        w, v, u = (v1.get_variable(name, [4, 4], use_resource=False) for name in "wvu")
+        hidden = tf.tanh(v1.placeholder(tf.float32, [8, 4], "x") @ w)
+        total = loss(hidden @ v, hidden @ u, v1.placeholder(tf.float32, [8, 4], "y"))
+        v1.train.GradientDescentOptimizer(0.5).minimize(total, name="train")
+
+    return saved(traced(build), trainable_variables=["w", "v", "u"])
+
+
+def found(check, loss):
+    return [hazard.id for hazard in check(WholeGraph(graph_of_loss(loss)))]
+
+
+def error(a, b):
+    return tf.reduce_mean(tf.square(a - b))
+
+
+@pytest.mark.parametrize("weight, count", [(0.0, 1), (0.5, 0)])
+def test_a_term_times_zero_is_named(weight, count):
+    loss = lambda one, other, y: error(one, y) + weight * error(other, y)  # noqa: E731
+    assert found(idle_terms.terms_of_weight_zero, loss) == ["TERM_OF_WEIGHT_ZERO"] * count
+
+
+@pytest.mark.parametrize(
+    "term, count",
+    [
+        (lambda one, other: error(tf.stop_gradient(one), 1.0), 1),
+        (lambda one, other: error(tf.stop_gradient(one), tf.stop_gradient(other)), 1),
+        (lambda one, other: error(tf.stop_gradient(one), other), 0),
+        (lambda one, other: error(one, other), 0),
+    ],
+)
+def test_a_term_behind_stop_gradient_is_named(term, count):
+    loss = lambda one, other, y: error(one, y) + error(other, y) + term(one, other)  # noqa: E731
+    assert found(idle_terms.terms_without_gradient, loss) == ["TERM_WITHOUT_GRADIENT"] * count
+
+
+@pytest.mark.parametrize(
+    "bound, count",
+    [
+        (lambda loss: tf.clip_by_value(loss, 0.0, 5.0), 1),
+        (lambda loss: tf.minimum(loss, 5.0), 1),
+        (lambda loss: 0.5 * tf.minimum(loss, 5.0) + 1.0, 1),
+        (lambda loss: tf.maximum(loss, 0.25), 0),
+        (lambda loss: loss, 0),
+    ],
+)
+def test_a_loss_with_a_bound_above_is_named(bound, count):
+    graph = graph_of_loss(lambda one, other, y: bound(error(one, y) + error(other, y)))
+    analysis = analyse_graph(graph, "made-for-a-test", ["train"])
+    hazards = idle_terms.clipped_losses(WholeGraph(graph, analysis), analysis)
+    assert [hazard.id for hazard in hazards] == ["LOSS_CLIPPED"] * count
+
+
+def test_differences_that_are_bounded_one_by_one_are_no_clipped_loss():
+    graph = graph_of_loss(lambda one, other, y: tf.reduce_mean(tf.minimum(tf.square(one - other - y), 1.0)))
+    analysis = analyse_graph(graph, "made-for-a-test", ["train"])
+    assert list(idle_terms.clipped_losses(WholeGraph(graph, analysis), analysis)) == []

@@ -1,0 +1,56 @@
+"""Moving averages that are trained, keep little of themselves, or never move, beside usual ones."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.updates import averages
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def found(check, share, trained=False, resource=False, branch=False):
+    """The hazards of a step after which "teacher" keeps a share of itself and takes the rest of "w"."""
+
+    def build():
+        w, teacher = (v1.get_variable(name, [4, 3], use_resource=resource) for name in ("w", "teacher"))
+        x = v1.placeholder(tf.float32, [8, 4], "x")
+        loss = tf.reduce_mean(tf.square(x @ w - x @ teacher))
+        optimizer = v1.train.GradientDescentOptimizer(0.5)
+        update = optimizer.minimize(loss, var_list=[w, teacher] if trained else [w])
+        with tf.control_dependencies([update]):
+            if share is None:
+                moved = v1.assign(teacher, w)
+            else:
+                moved = v1.assign_sub(teacher, (teacher - w) * (tf.constant(1.0) - tf.constant(share)))
+        tf.group(moved, name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w", "teacher"]))
+    whole.members = whole.graph.ancestors(["train"])
+    return [hazard for hazard in check(whole)]
+
+
+@pytest.mark.parametrize("resource", [True, False])
+def test_a_teacher_that_is_trained_and_averaged_is_named(resource):
+    (hazard,) = found(averages.averages_that_are_trained, 0.75, trained=True, resource=resource)
+    assert hazard.id == "AVERAGE_TRAINED" and "teacher follows w" in hazard.description
+
+
+@pytest.mark.parametrize("share, trained", [(0.75, False), (None, True)])
+def test_a_teacher_that_is_averaged_alone_or_set_is_not(share, trained):
+    assert found(averages.averages_that_are_trained, share, trained) == []
+
+
+@pytest.mark.parametrize("resource", [True, False])
+@pytest.mark.parametrize("share, count", [(0.0625, 1), (0.25, 1), (0.5, 0), (0.9375, 0), (None, 0)])
+def test_an_average_that_keeps_little_is_named(share, count, resource):
+    hazards = found(averages.averages_that_keep_little, share, resource=resource)
+    assert [hazard.id for hazard in hazards] == ["AVERAGE_KEEPS_LITTLE"] * count
+
+
+@pytest.mark.parametrize("resource", [True, False])
+@pytest.mark.parametrize("share, count", [(1.0, 1), (0.5, 0), (None, 0)])
+def test_an_average_that_never_moves_is_named(share, count, resource):
+    hazards = found(averages.averages_that_never_move, share, resource=resource)
+    assert [hazard.id for hazard in hazards] == ["AVERAGE_NEVER_MOVES"] * count
