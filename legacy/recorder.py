@@ -5,11 +5,11 @@
 
 It needs nothing but TensorFlow 0.12 or later, numpy, and Python 2.7 or later. From then on every `Session.run` that
 updates weights, by an optimizer, by assignments that depend on gradients, or by assignments of weights from themselves,
-such as clipping, is a step. Before the first one the folder
-gets `graph.meta` (the whole graph) and `model.ckpt` (every variable); each of the first `steps` steps adds to
-`steps.zip` the inputs and random numbers that were drawn, every scalar, each tower's gradients and all that is made of
-them, the variables afterwards, and those that other runs changed since the step before. The program itself goes on as
-before, and no op is added to its graph. In the environment of this project:
+such as clipping, is a step, and so is one that adds up gradients for an optimizer of another run, or sets them back.
+Before the first one the folder gets `graph.meta` (the whole graph) and `model.ckpt` (every variable); each of the first
+`steps` steps adds to `steps.zip` the inputs and random numbers that were drawn, every scalar, each tower's gradients,
+all that is made of them, the variables afterwards, and those that other runs changed since the step before. The program
+itself goes on as before, and no op is added to its graph. In the environment of this project:
 
     python -m legacy.lift run/graph.meta --checkpoint=run/model.ckpt --out=lifted
     python -m parity.verify --workload=lifted --recording=run
@@ -201,6 +201,7 @@ class _Plan(object):
         self.targets = targets
         cone = _ancestors([graph.get_operation_by_name(name) for name in targets])
         applies = [op for op in cone if "Apply" in op.type] or _assignments_by_gradients(graph, cone)
+        applies = applies or _changes_of_kept_gradients(graph, cone)
         self.updates = bool(applies) or _changes_weights_alone(graph, cone)
         values = [(op.name, _value(op)) for op in cone if op.type in VARIABLES]
         self.variables = [name for name, value in values if value is not None and value.dtype.base_dtype != tf.string]
@@ -293,6 +294,42 @@ def _assignments_by_gradients(graph, cone):
     return found if any(_variable_of(op) in trainable for op in found) else []
 
 
+def _changes_of_kept_gradients(graph, cone):
+    # type: (Any, Sequence[Any]) -> List[Any]
+    """The assignments of a run that adds gradients up for an optimizer of another run, or that sets them back.
+
+    The run that initializes a program sets weights too, and is none.
+    """
+    trainable = set(variable.op for variable in graph.get_collection("trainable_variables"))
+    assigns = [op for op in cone if op.type.startswith(ASSIGNMENTS)]
+    if not assigns or any(_variable_of(op) in trainable for op in assigns):
+        return []
+    kept = _kept_gradients(graph) - trainable
+    return [op for op in assigns if _variable_of(op) in kept]
+
+
+def _kept_gradients(graph):
+    # type: (Any) -> Set[Any]
+    """The variables that are assigned what depends on gradients and that an optimizer's gradients are computed from."""
+    todo = [op for op in graph.get_operations() if GRADIENTS.search(op.name)]
+    dependent = set(todo)
+    while todo:
+        for user in [user for tensor in todo.pop().outputs for user in tensor.consumers()]:
+            if user not in dependent:
+                dependent.add(user)
+                todo.append(user)
+    assigned = set(_variable_of(op) for op in dependent if op.type.startswith(ASSIGNMENTS))
+    applies = [op for op in graph.get_operations() if "Apply" in op.type]
+    todo = [tensor.op for op in applies for tensor in op.inputs if not _is_reference(tensor)]
+    read = set(todo)
+    while todo:
+        for before in [tensor.op for tensor in todo.pop().inputs]:
+            if before not in read and before not in dependent:
+                read.add(before)
+                todo.append(before)
+    return assigned & read
+
+
 def _changes_weights_alone(graph, cone):
     # type: (Any, Sequence[Any]) -> bool
     """Whether a run assigns a weight what is computed from it and from no other variable, as clipping does."""
@@ -352,6 +389,12 @@ def _is_variable(tensor):
     """Whether a tensor is a reference to a variable or a resource handle, directly or through Identity ops."""
     if tensor.op.type == "Identity":
         return _is_variable(tensor.op.inputs[0])
+    return _is_reference(tensor)
+
+
+def _is_reference(tensor):
+    # type: (Any) -> bool
+    """Whether a tensor is a reference to a variable or a resource handle."""
     return tensor.dtype.name.endswith("_ref") or tensor.op.type == "VarHandleOp"
 
 

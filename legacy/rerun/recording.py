@@ -18,7 +18,7 @@ from workloads.support.files.input_files import require_regular
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from workloads.lifted.plan import Noise, Plan
+    from workloads.lifted.plan import Noise, Phase, Plan
     from workloads.program import Arrays
 
 #: Most bytes of one step's arrays: `MOST_BYTES` plus `MOST_TENSORS` times the variables' size.
@@ -46,7 +46,7 @@ class RecordedSteps:
         self._folder = folder
         self._subject = f"--recording: {folder!r} is not a recording, or is damaged"
         self.about = read_about(folder, self._subject)
-        self.numbers = _steps_in_turn(self.about["steps"], [phase.train_op for phase in plan.phases])
+        self.numbers = _steps_in_turn(self.about["steps"], plan.phases)
         ran = "step 0 ran {}, this lift's train op is {}".format(
             ", ".join(self.about["steps"][0]), plan.phases[0].train_op
         )
@@ -182,18 +182,19 @@ def _of_prefix(arrays: Arrays, prefix: str) -> Arrays:
     return {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
 
 
-def _steps_in_turn(steps: Sequence[Sequence[str]], train_ops: Sequence[str]) -> List[int]:
+def _steps_in_turn(steps: Sequence[Sequence[str]], phases: Sequence[Phase]) -> List[int]:
     """Returns the numbers of the steps that ran some train ops in turn, the first one first.
 
     Args:
       steps: names of the nodes that each step ran.
-      train_ops: names of the train ops.
+      phases: the train ops; one that stands for several nodes of a run is known by the changes among these.
     """
-    named = [any(train_op in targets for targets in steps) for train_op in train_ops]
+    names = [{phase.train_op, *(effect.node for effect in phase.effects)} for phase in phases]
+    named = [any(own.intersection(targets) for targets in steps) for own in names]
     found: List[int] = []
     for number, targets in enumerate(steps):
-        turn = len(found) % len(train_ops)
-        if train_ops[turn] in targets or (not named[turn] and _covers(targets, train_ops[turn])):
+        turn = len(found) % len(phases)
+        if names[turn].intersection(targets) or (not named[turn] and _covers(targets, phases[turn].train_op)):
             found.append(number)
     return found
 

@@ -60,7 +60,7 @@ def test_records_a_program_without_changing_its_graph(tmp_path):
     assert run.returncode == 0, run.stderr
     assert run.stdout.strip().endswith("['op', 'w']")  # the program gets its own answer
     assert checkpoint.read_checkpoint(str(tmp_path / "run" / "model.ckpt"))["m/w"].tolist() == [[1, 1]] * 3
-    plan = type("Plan", (), {"phases": [type("Phase", (), {"train_op": "GradientDescent"})]})
+    plan = type("Plan", (), {"phases": [type("Phase", (), {"train_op": "GradientDescent", "effects": ()})]})
     steps = RecordedSteps(str(tmp_path / "run"), plan)
     assert len(steps) == 3  # of five
     # Step 0: x = [0, 0, 1] four times, w = 1: each row's gradient is 2 * 1 for the last weight row; two rows a tower.
@@ -82,7 +82,7 @@ def test_what_other_runs_changed_between_the_steps_is_recorded(tmp_path):
     script.write_text(OTHER_RUNS)
     run = run_script(sys.executable, script, tmp_path / "run", tmp_path)
     assert run.returncode == 0, run.stderr
-    plan = type("Plan", (), {"phases": [type("Phase", (), {"train_op": "GradientDescent"})]})
+    plan = type("Plan", (), {"phases": [type("Phase", (), {"train_op": "GradientDescent", "effects": ()})]})
     steps = RecordedSteps(str(tmp_path / "run"), plan)
     assert len(steps) == 2 and not any(name.startswith("before/") for name in steps.step(0))
     assert steps.step(0)["after/m/w"].tolist() == [[1, 1], [1, 1], [-3, -3]]
@@ -106,7 +106,7 @@ x = tf.reshape(tf.slice(held, [0, 0], [4, 3]), [4, 3], name="x")
     assert run.returncode == 0, run.stderr
     found = checkpoint.read_checkpoint(str(tmp_path / "run" / "model.ckpt"))
     assert found["held"].tolist() == [[1, 0, 1]] * 6 and set(found) == {"held", "m/w"}
-    plan = type("Plan", (), {"phases": [type("Phase", (), {"train_op": "GradientDescent"})]})
+    plan = type("Plan", (), {"phases": [type("Phase", (), {"train_op": "GradientDescent", "effects": ()})]})
     assert RecordedSteps(str(tmp_path / "run"), plan).step(2)["after/held"].tolist() == [[1, 0, 1]] * 6
 
 
@@ -168,12 +168,33 @@ def test_an_optimizer_that_was_written_by_hand_is_recorded(tmp_path):
     script.write_text(BY_HAND)
     run = run_script(sys.executable, script, tmp_path / "run", tmp_path)
     assert run.returncode == 0, run.stderr
-    plan = type("Plan", (), {"phases": [type("Phase", (), {"train_op": "GradientDescent"})]})
+    plan = type("Plan", (), {"phases": [type("Phase", (), {"train_op": "GradientDescent", "effects": ()})]})
     steps = RecordedSteps(str(tmp_path / "run"), plan)
     assert len(steps) == 3 and len(steps.about["steps"]) == 6
     assert steps.tensor(0, "AddN:0").tolist() == [[0, 0], [0, 0], [8, 8]]
     assert steps.step(0)["after/m/w"].tolist() == [[1, 1], [1, 1], [-3, -3]]
     assert steps.step(0)["after/momentum"].tolist() == [[0, 0], [0, 0], [8, 8]]
+
+
+ADDED_UP = HERE.replace(
+    "train = ",
+    """kept = tf.get_variable("kept", initializer=tf.zeros([3, 2]), trainable=False)
+add, forget = kept.assign_add(grads[0] + grads[1]), kept.assign(tf.zeros([3, 2]))
+grads = [kept / 2.0]
+train = """,
+).replace(
+    "        answer", "        session.run(forget)\n        session.run(add, {x: [[step, 0, 1]] * 4})\n        answer"
+)
+
+
+def test_runs_that_add_up_gradients_for_another_and_set_them_back_are_steps(tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text(ADDED_UP)
+    run = run_script(sys.executable, script, tmp_path / "run", tmp_path)
+    assert run.returncode == 0, run.stderr
+    steps = json.loads((tmp_path / "run" / "recording.json").read_text())["steps"]
+    assert [len(targets) for targets in steps] == [1, 1, 2]
+    assert steps[0][0].startswith("Assign") and steps[1][0].startswith("AssignAdd") and "GradientDescent" in steps[2]
 
 
 def test_a_run_that_looks_at_gradients_alone_is_no_step(tmp_path):
@@ -220,7 +241,7 @@ def test_texts_that_are_fed_are_not_recorded(tmp_path):
     script.write_text(FED_HANDLE)
     run = run_script(sys.executable, script, tmp_path / "run", tmp_path)
     assert run.returncode == 0, run.stderr
-    plan = type("Plan", (), {"phases": [type("Phase", (), {"train_op": "group_deps"})]})
+    plan = type("Plan", (), {"phases": [type("Phase", (), {"train_op": "group_deps", "effects": ()})]})
     step = RecordedSteps(str(tmp_path / "run"), plan).step(2)
     assert step["tensors/x:0"].tolist() == [[2, 0, 1]] * 4 and "tensors/Placeholder:0" not in step
     with zipfile.ZipFile(tmp_path / "run" / "steps.zip") as archive:
@@ -233,7 +254,7 @@ def test_sparse_tensors_slices_and_tuples_may_be_fed(tmp_path):
     script.write_text(FED_PARTS)
     run = run_script(sys.executable, script, tmp_path / "run", tmp_path)
     assert run.returncode == 0, run.stderr
-    plan = type("Plan", (), {"phases": [type("Phase", (), {"train_op": "GradientDescent"})]})
+    plan = type("Plan", (), {"phases": [type("Phase", (), {"train_op": "GradientDescent", "effects": ()})]})
     step = RecordedSteps(str(tmp_path / "run"), plan).step(2)
     fed = {name: step["tensors/" + name + ":0"].tolist() for name in ("Placeholder", "Placeholder_1", "Placeholder_2")}
     assert fed == {"Placeholder": [[1, 2]], "Placeholder_1": [32], "Placeholder_2": [4, 3]}

@@ -6,9 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from legacy.saved.graph import folding
-from legacy.saved.graph.assignments import variable_of
+from legacy.saved.graph.assignments import ASSIGNMENTS, variable_of
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.graph.trained import trained_variables
+from legacy.saved.runs.accumulation import accumulating_writes
 from legacy.saved.runs.beside import assigns_from_itself, never_run
 from legacy.saved.runs.recording_folder import read_about, recording_beside
 from legacy.saved.runs.train_ops import TrainOpError, choose_train_ops, training_updates
@@ -75,14 +76,20 @@ def ran_in_recording(saved: SavedGraph, feed: Mapping[str, str] | None = None) -
 def _train_ops(graph: Graph, runs: Sequence[Sequence[str]], trainable: Collection[str]) -> list[list[str]]:
     """Returns the train ops among the nodes of each run; a loss that waits for a train op in the same run is none.
 
-    A run that trains nothing but clips weights, or the like, is a turn, too.
+    A run that trains nothing but clips weights, or the like, is a turn, too, and one that adds up gradients for another
+    run, or sets them back.
     """
     updates = set(training_updates(graph, trainable))
     members = {name: graph.ancestors([name]) for run in runs for name in run}
     runs_of = {name: updates & found for name, found in members.items()}
+    sums = accumulating_writes(graph, updates, trainable)
+    changes = {
+        name for name in graph.nodes if graph.type(name).startswith(ASSIGNMENTS) and variable_of(graph, name) in sums
+    }
     for run in runs:
         if not any(runs_of[name] for name in run):
-            runs_of.update((name, _changes_of_weights(graph, members[name], trainable)) for name in run)
+            own = {name: _changes_of_weights(graph, members[name], trainable) for name in run}
+            runs_of.update({name: found | changes & members[name] for name, found in own.items()})
     found = []
     for run in runs:
         kept: list[str] = []

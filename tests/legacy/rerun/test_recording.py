@@ -107,6 +107,21 @@ def test_steps_of_other_train_ops_are_left_out(tmp_path):
     assert steps.tensor(2, "x0:0").tolist() == small_steps(6)[5]["tensors/x0:0"].tolist()
 
 
+def test_train_ops_of_several_nodes_are_known_by_what_these_change(tmp_path):
+    """Gradients that are added up by the nodes `Assign`s of a run, and set back by others."""
+    plan = small_plan()
+    effects = {name: [dataclasses.replace(plan.phases[0].effects[0], node=name)] for name in ("AssignAdd", "Assign")}
+    plan.phases = [
+        dataclasses.replace(plan.phases[0], train_op=f"{name}_together", effects=own) for name, own in effects.items()
+    ]
+    folder = tmp_path / "run"
+    write_recording(folder, small_steps(4))
+    about = json.loads((folder / "recording.json").read_text())
+    about["steps"] = [["Assign", "Assign_1"], ["AssignAdd", "AssignAdd_1"], ["AssignAdd"], ["Assign", "Assign_1"]]
+    (folder / "recording.json").write_text(json.dumps(about))
+    assert RecordedSteps(str(folder), plan).numbers == [1, 3]
+
+
 def test_a_step_starts_from_what_the_runs_between_have_left(tmp_path):
     recorded = [dict(arrays, **{"after/count": np.int32(4 * step)}) for step, arrays in enumerate(small_steps(3))]
     recorded[2]["before/count"] = np.int32(6)

@@ -72,6 +72,27 @@ def test_a_train_op_that_was_run_alone_beside_others_of_the_same_variables(tmp_p
     assert ran(tmp_path, [["again_w"]] * 2, more=AGAIN) == Ran()
 
 
+#: An update of gradients that runs of their own add up in `sum`, and set back.
+KEPT = """
+    sum = VariableV2()
+    w/loss = Square(w)
+    gradients/w/loss_grad/Mul = Mul(w)
+    add = AssignAdd(sum, gradients/w/loss_grad/Mul)
+    add_loss = AddN(w/loss)
+    zeros = Const()
+    forget = Assign(sum, zeros)
+    sum/read = Identity(sum)
+    apply_w = ApplyGradientDescent(w, sum/read)
+    apply_v = ApplyGradientDescent(v, sum/read)
+    use = NoOp(^apply_w, ^apply_v)
+"""
+
+
+def test_runs_that_add_up_gradients_are_turns(tmp_path):
+    period = [["forget"], ["add", "add_loss"], ["add", "add_loss"], ["use"]]
+    assert ran(tmp_path, period * 2, more=KEPT) == Ran(["forget", "add", "add", "use"], [])
+
+
 def test_updates_that_every_run_fetched_beside_the_train_op(tmp_path):
     both = ["train_v", "train_w"]
     assert ran(tmp_path, [[*both, "bn"]] * 2) == Ran(["train_v+train_w"], ["bn"])
