@@ -7,7 +7,7 @@ make another lift.
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -125,7 +125,11 @@ class _ProgramFacts:
 
     def _program(self) -> list[Row]:
         runs = train_ops.find_train_ops(self._whole, self._trained)
-        others = [name for name in runs if name not in {phase.train_op for phase in self._plan.phases}]
+        own = [phase.train_op for phase in self._plan.phases]
+        updates = set().union(*(runs.get(name, set()) for name in own))
+        others = [
+            name for name in runs if name not in own and not self._reads_what_they_update(name, runs[name] - updates)
+        ]
         settings = ", ".join(f"{name}={value}" for name, value in self._plan.settings.items())
         nodes = f"{len(self._whole.nodes)} in all, {len(self._graph.nodes)} in a training step"
         return [
@@ -136,6 +140,10 @@ class _ProgramFacts:
             {"what": "other ops that train", "is": listed(others, MOST_LISTED) or "none"},
             {"what": "settings fixed", "is": settings or "none"},
         ]
+
+    def _reads_what_they_update(self, name: str, further: Collection[str]) -> bool:
+        """Returns whether a node reads a variable after its update, as `assign` does, and runs no `further` updates."""
+        return self._whole.type(name) == "ReadVariableOp" and not further
 
     def _towers(self) -> list[Row]:
         plan = self._plan

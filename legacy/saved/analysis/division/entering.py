@@ -8,6 +8,7 @@ from legacy.saved.analysis.division.labelled_step import LabelledStep
 from legacy.saved.graph import op_types
 from legacy.saved.tower_search.towers import Towers
 from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.tensors import gradient_names
 
 
 def find_cuts(step: LabelledStep, tower_nodes: dict[str, int], returns: list[list[TensorId]]) -> list[list[TensorId]]:
@@ -66,6 +67,8 @@ def _tensors_entering(
 def brings_data(graph: Graph, towers: Towers, producer: str) -> bool:
     """Tells whether a node holds data that no tower has computed: a placeholder, or a node before all towers.
 
+    A gradient holds none: that of a product with labels is made from the labels, which enter themselves.
+
     Args:
       graph: the cut graph.
       towers: the towers.
@@ -76,4 +79,5 @@ def brings_data(graph: Graph, towers: Towers, producer: str) -> bool:
     """
     if graph.type(producer) == "Placeholder":
         return True
-    return towers.is_common(producer) and not op_types.is_random(graph.type(producer))
+    drawn = op_types.is_random(graph.type(producer))
+    return towers.is_common(producer) and not drawn and not gradient_names.is_gradient_op(producer)

@@ -35,6 +35,19 @@ def test_the_program_and_its_towers(sections):
     }
 
 
+def test_reads_of_what_the_train_op_updates_train_nothing_else():
+    """What `assign` of a resource variable returns, as Keras' optimizers leave it."""
+
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=True)
+        (gradient,) = tf.gradients(tf.reduce_sum(v1.placeholder(tf.float32, [4, 2], "x") * w), [w])
+        tf.group(w.assign(w - 0.5 * gradient), name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    program = by_topic(program_facts(graph, analyse_graph(graph, "small"))["program"])
+    assert program["train op"] == "train" and program["other ops that train"] == "none"
+
+
 @pytest.mark.parametrize("made_at_once, batch", [(True, "-"), (False, "any")])
 def test_examples_that_are_constants_are_no_batch_of_any_size(made_at_once, batch):
     def build():

@@ -30,3 +30,18 @@ def test_common_cuts_are_those_of_update_ops_and_losses():
 def test_data_come_from_placeholders_and_nothing_that_a_tower_computes(producer, expected):
     step = of_step()
     assert brings_data(step.graph, step.towers, producer) == expected
+
+
+def test_gradients_of_data_are_no_data_themselves():
+    """That of labels times the logarithm of all towers' shares, as in Keras' `multi_gpu_model`, is made of labels."""
+    text = (
+        STEP
+        + """
+    labels = Placeholder()
+    gradients/loss/mul_grad/Mul = Neg(labels)
+"""
+    )
+    step = of_step(text, data=("x0", "x1", "labels", "gradients/loss/mul_grad/Mul"))
+    assert brings_data(step.graph, step.towers, "labels")
+    assert not brings_data(step.graph, step.towers, "gradients/loss/mul_grad/Mul")
+    assert find_common_cuts(step, STEP_TOWERS, [("gradients/loss/mul_grad/Mul", 0)])[0] == ("labels", 0)
