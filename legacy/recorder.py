@@ -65,6 +65,36 @@ def start(folder, steps=20):
         return plain_run(session, fetches, feed_dict, options, run_metadata)
 
     base.run = run
+    if hasattr(base, "_make_callable_from_options"):
+        base._make_callable_from_options = _recorded_callables(recording, base._make_callable_from_options)
+
+
+def _recorded_callables(recording, plain):
+    # type: (_Recording, Any) -> Any
+    """Returns a session's method that makes callables, by which Keras runs its steps, of which steps are recorded.
+
+    Args:
+      recording: the recording.
+      plain: the method itself.
+
+    Returns:
+      The method.
+    """
+
+    def make(session, options):
+        # type: (Any, Any) -> Any
+        made = plain(session, options)
+        fetches, nodes = list(options.fetch), list(options.fetch) + list(options.target)
+
+        def call(*values, **others):
+            # type: (Any, Any) -> Any
+            if not options.tensor_connection and recording.wants(session, nodes):
+                return recording.step(session, nodes, dict(zip(options.feed, values)), None, None)[: len(fetches)]
+            return made(*values, **others)
+
+        return call
+
+    return make
 
 
 class _Recording(object):

@@ -226,6 +226,28 @@ grads = []""",
 )
 
 
+CALLABLE = HERE.replace(
+    "    for step",
+    """    import numpy
+    from tensorflow.core.protobuf import config_pb2
+    options = config_pb2.CallableOptions(feed=["x:0"], fetch=["tower_0/m/loss:0"], target=[train.name])
+    run = session._make_callable_from_options(options)
+    for step""",
+).replace('session.run({"w": "m/w:0", "op": train}, {x: [[step, 0, 1]] * 4})', "run(numpy.float32([[step, 0, 1]] * 4))")
+
+
+def test_steps_that_are_run_by_a_callable_are_recorded(tmp_path):
+    """As Keras runs them."""
+    script = tmp_path / "program.py"
+    script.write_text(CALLABLE.replace("sorted(answer)", "answer[0].shape, len(answer)"))
+    run = run_script(sys.executable, script, tmp_path / "run", tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.strip().endswith("() 1")
+    plan = type("Plan", (), {"phases": [type("Phase", (), {"train_op": "GradientDescent", "effects": ()})]})
+    steps = RecordedSteps(str(tmp_path / "run"), plan)
+    assert len(steps) == 3 and steps.tensor(1, "x:0").tolist() == [[1, 0, 1]] * 4
+
+
 FED_HANDLE = HERE.replace(
     "recorder.start",
     """numbers = tf.compat.v1.data.make_one_shot_iterator(tf.data.Dataset.from_tensors([[1.0, 0, 1]] * 4).repeat())
