@@ -29,13 +29,13 @@ def counters_beside(graph: Graph, targets: Collection[str]) -> dict[str, str]:
       {op: its variable}; ops that follow updates of weights, as another train op's do, are left out.
     """
     members = graph.ancestors(targets)
-    raised = _raised(graph)
+    raised = raised_by(graph)
     counters = {variable for name, variable in raised.items() if name in members}
     beside = {name: variable for name, variable in raised.items() if name not in members and variable in counters}
     return {name: variable for name, variable in beside.items() if not _follows_updates(graph, name)}
 
 
-def _raised(graph: Graph) -> dict[str, str]:
+def raised_by(graph: Graph) -> dict[str, str]:
     """Returns {op: variable} of all that add a constant to a variable."""
     adds = [name for name in graph.nodes if graph.type(name) in op_types.ADDS and len(graph.inputs(name)) > 1]
     return {name: graph.inputs(name)[0].node for name in adds if graph.type(graph.inputs(name)[1].node) == "Const"}

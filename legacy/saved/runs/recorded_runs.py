@@ -11,6 +11,7 @@ from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.graph.trained import trained_variables
 from legacy.saved.runs.accumulation import accumulating_writes
 from legacy.saved.runs.beside import assigns_from_itself, never_run
+from legacy.saved.runs.fetched_beside import raised_by
 from legacy.saved.runs.recording_folder import read_about, recording_beside
 from legacy.saved.runs.train_ops import TrainOpError, choose_train_ops, training_updates
 from workloads.lifted.graph import Graph
@@ -120,8 +121,14 @@ def _period(names: Sequence[str]) -> list[str]:
 def _beside(
     saved: SavedGraph, graph: Graph, runs: Sequence[Sequence[str]], period: Sequence[str], trainable: Collection[str]
 ) -> list[str]:
-    """Returns the nodes that every run fetched and that run updates which no train op runs."""
+    """Returns the nodes that every run fetched and that run updates which no train op runs.
+
+    An op that raises a counter which the train ops read, and raise not, is one, as of the schedule's steps.
+    """
     targets = [name for names in period for name in names.split("+")]
     unused = {name for names in never_run(graph, targets, saved.collections, trainable).values() for name in names}
+    members, raised = graph.ancestors(targets), raised_by(graph)
+    counted = {variable for name, variable in raised.items() if name in members}
+    unused.update(name for name, variable in raised.items() if variable in members - counted)
     always = set(runs[0]).intersection(*runs).difference(targets)
     return sorted(name for name in always if unused & graph.ancestors([name]))

@@ -122,3 +122,22 @@ def test_without_a_recording(tmp_path):
     saved = graph_file.SavedGraph(graph_of(PROGRAM), {}, "1.15", str(tmp_path / "graph.meta"))
     assert ran_in_recording(saved) == Ran()
     assert isinstance(saved.graph_def, tf.compat.v1.GraphDef)
+
+
+#: A schedule's counter, which an op beside the train op raises after its updates.
+COUNTED = """
+    step = VariableV2()
+    step/read = Identity(step)
+    scaled = Mul(step/read)
+    apply_w = ApplyGradientDescent(w, scaled)
+    apply_v = ApplyGradientDescent(v, scaled)
+    both = NoOp(^apply_w, ^apply_v)
+    more = Const()
+    raise = AssignAdd(step, more, ^both)
+"""
+
+
+def test_a_counter_that_every_run_raised_beside_the_train_op(tmp_path):
+    """As tf_cnn_benchmarks does: the train op reads it, and raises it not."""
+    assert ran(tmp_path, [["both", "raise"]] * 3, more=COUNTED) == Ran(["both"], ["raise"])
+    assert ran(tmp_path, [["both"]] * 3, more=COUNTED) == Ran(["both"], [])
