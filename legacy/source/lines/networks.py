@@ -100,6 +100,7 @@ class _Search:
         self._likes = names_without_network({str(read.name): read.shape for read in reads.values()})
         self._classes: Dict[int, str] = {}
         self._short: Dict[str, str] = {}  # {text of a class: its number}
+        self._free_classes: Dict[str, str] = {}  # {tensor computed of no data: its class}
         for number, definition in enumerate(definitions):
             made = self._class_of(definition)
             if made and number not in free and not _is_read(definition):
@@ -145,22 +146,28 @@ class _Search:
             if part.tensor in self._reads:
                 return Name(f"weight {self._likes[self._reads[part.tensor]]}")
             if number in self._free:
-                return Name(self._text_of_free(part.tensor))
+                return Name(self._class_of_free(part.tensor))
             known = "" if of_weights else self._classes.get(number, "")
             return Name(known or _OUTSIDE)
 
         text = expression_text(replace(expression, label))
         return self._short.setdefault(text, f"#{len(self._short)}")
 
-    def _text_of_free(self, tensor: str) -> str:
-        """Returns the text of what is computed of no data, without the names of random streams."""
-        definition = self._definitions[self._number[tensor]]
-        text = expression_text(
-            replace(
-                definition.expression, lambda p: Name(self._text_of_free(p.tensor)) if isinstance(p, Value) else None
-            )
-        )
-        return re.sub(r'(scope\.\w+\()"[^"]*"', r"\1", text)
+    def _class_of_free(self, tensor: str) -> str:
+        """Returns what is equal for tensors that are computed alike of no data, whatever their random streams' names.
+
+        A number, and not the text of all that a tensor is computed of: where each value is used twice, that text
+        doubles with every definition.
+        """
+        if tensor not in self._free_classes:
+
+            def label(part: Expression) -> Expression | None:
+                return Name(self._class_of_free(part.tensor)) if isinstance(part, Value) else None
+
+            text = expression_text(replace(self._definitions[self._number[tensor]].expression, label))
+            text = re.sub(r'(scope\.\w+\()"[^"]*"', r"\1", text)
+            self._free_classes[tensor] = self._short.setdefault(text, f"#{len(self._short)}")
+        return self._free_classes[tensor]
 
     def _parts(self) -> List[List[int]]:
         """Returns the numbers of the definitions of each use of a network."""

@@ -65,8 +65,6 @@ def share_networks(models: Sequence[Model]) -> Optional[SharedNetworks]:
     Returns:
       The functions and the statements that call them; None if there is no such network.
     """
-    if any(any(model.statistics.proposals) for model in models):  # the order of their changes is not always kept
-        return None
     rates = {name: rate for model in models for name, rate in model.rates.items()}
     same_rates = all(rates[name] == rate for model in models for name, rate in model.rates.items())
     same_data = all(model.inputs == models[0].inputs and model.batch == models[0].batch for model in models)

@@ -51,6 +51,19 @@ def test_a_network_with_two_uses_is_one_function():
     assert texts == ["d(scope, <x:0>)", "d(scope, <y:0>)"]
 
 
+def test_what_is_computed_of_no_data_may_use_each_value_twice():
+    """Written out, the text of such a value would double with every definition."""
+
+    def numbers():
+        drawn = tf.random.uniform([14, 3])
+        for _ in range(30):
+            drawn = tf.tanh(drawn) * drawn
+        return drawn
+
+    made = made_of(lambda x, y, w: tf.reduce_mean(network(numbers(), w)) - tf.reduce_mean(network(numbers(), w)))
+    assert len(calls_of(made, "d")) == 2
+
+
 def test_a_use_of_the_other_use_is_an_argument():
     made = made_of(lambda x, y, w: tf.reduce_mean(network(network(x, w), w)))
     first, second = calls_of(made, "d")
