@@ -10,9 +10,9 @@ import tensorflow as tf
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import parse_tensor_name, tensor_name
 from workloads.lifted.graph.importing import import_graph
-from workloads.lifted.own_examples import common_shape
 from workloads.lifted.pieces.noise import noise_input
 from workloads.lifted.plan import TensorType
+from workloads.lifted.shapes import common_shape, fits
 from workloads.lifted.workload import as_lifted
 from workloads.sources import Source
 from workloads.support.errors import InputError
@@ -84,8 +84,7 @@ class RecordedSource(Source):
 
 def _fitting(value: np.ndarray, name: str, shape: Sequence[Optional[int]] | None) -> np.ndarray:
     """Returns a recorded value, or raises `InputError` if it has another shape than the graph gives it."""
-    fits = shape is None or (len(shape) == value.ndim and all(a in (None, b) for a, b in zip(shape, value.shape)))
-    if not fits:
+    if not fits(value.shape, shape):
         raise InputError(f"--recording: {name!r} is recorded with the shape {list(value.shape)}, expected {shape}")
     return value
 

@@ -17,6 +17,7 @@ from workloads.lifted.graph import Graph
 from workloads.lifted.graph.graph_check import require_sound_graph
 from workloads.lifted.plan import FORMAT, Plan
 from workloads.lifted.plan.plan_check import require_plan_of_graph
+from workloads.lifted.shapes import fits
 from workloads.support.errors import InputError, require
 from workloads.support.files import input_files, unfinished
 from workloads.support.files.array_archive import ArrayArchive
@@ -99,13 +100,10 @@ def read_batches(folder: str, plan: Plan) -> list[Arrays]:
         batch = {}
         for entry in plan.inputs + plan.common:
             array, shape = archive.array(f"{number}/{entry.name}"), entry.shape
-            fits = shape is None or (
-                len(shape) == array.ndim and all(size in (None, own) for size, own in zip(shape, array.shape))
-            )
             found = (
                 f"{BATCHES} holds {array.dtype} {list(array.shape)} for {entry.name!r}, expected {entry.dtype} {shape}"
             )
-            require(fits and array.dtype.kind not in "US", "--workload", folder, found)
+            require(fits(array.shape, shape) and array.dtype.kind not in "US", "--workload", folder, found)
             batch[entry.name] = array.astype(entry.dtype)
         batches.append(batch)
     return batches

@@ -6,7 +6,7 @@ rows fit each other; drawn in another order, they make as many batches as a comp
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Sequence
 
 import numpy as np
 
@@ -59,12 +59,3 @@ class OwnExamples:
             return dict(batch)
         rows = rng.permutation(np.arange(max(size.replica, count)) % count)[: size.replica]
         return {name: value[rows] if name in self._names else value for name, value in batch.items()}
-
-
-def common_shape(left: Sequence[Optional[int]], right: Sequence[int]) -> Tuple[Optional[int], ...]:
-    """Returns the sizes that two shapes share, None where they differ; the first shape if the ranks differ.
-
-    >>> common_shape((4, 7), (4, 9))
-    (4, None)
-    """
-    return tuple(a if a == b else None for a, b in zip(left, right)) if len(left) == len(right) else tuple(left)

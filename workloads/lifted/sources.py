@@ -17,8 +17,9 @@ from workloads.lifted.made_up_data import (
     sparse_groups,
     tie_parts,
 )
-from workloads.lifted.own_examples import OwnExamples, common_shape
+from workloads.lifted.own_examples import OwnExamples
 from workloads.lifted.plan.settings import fed_learning_rates
+from workloads.lifted.shapes import common_shape, fits
 from workloads.lifted.workload import as_lifted
 from workloads.numerics import random_keys
 from workloads.sources import Source
@@ -37,7 +38,22 @@ if TYPE_CHECKING:
 LARGEST_RATE = 0.01
 
 
-class LiftedSynthetic(Source):
+class _LiftedSource(Source):
+    """Batches of a lift's inputs.
+
+    Args:
+      job: the `Job`, of a `LiftedWorkload`.
+      settings: {input name: value} of inputs that have one value.
+    """
+
+    def __init__(self, job: Job, settings: Mapping[str, Any] | None = None) -> None:
+        super().__init__(job)
+        self._settings = settings or {}
+        self._inputs: Dict[str, Input] = as_lifted(job.workload).inputs()
+        self.shared = [name for name, entry in self._inputs.items() if entry.is_shared]
+
+
+class LiftedSynthetic(_LiftedSource):
     """Synthetic examples: floats uniform in [0, 1), integers uniform below what labels and embeddings allow.
 
     Where the graph does not run with such, the examples are rows of the batches that the lift keeps. A learning rate
@@ -49,12 +65,9 @@ class LiftedSynthetic(Source):
     """
 
     def __init__(self, job: Job, settings: Mapping[str, Any] | None = None) -> None:
-        super().__init__(job)
-        self._settings = settings or {}
+        super().__init__(job, settings)
         lift = as_lifted(job.workload)
-        self._inputs: Dict[str, Input] = lift.inputs()
         self._rates = fed_learning_rates(lift.plan, lift.graph)
-        self.shared = [name for name, entry in self._inputs.items() if entry.is_shared]
         batches = lift.own_batches()
         self._own = OwnExamples(batches, lift.plan.towers, list(self._inputs.values())) if batches else None
 
@@ -105,7 +118,7 @@ class LiftedResident(LiftedSynthetic):
         return super().shards(0)
 
 
-class LiftedData(LiftedSynthetic):
+class LiftedData(_LiftedSource):
     """The user's own global batches, cut into one contiguous part for each replica.
 
     Args:
@@ -180,11 +193,9 @@ def checked_values(what: str, entry: Input, value: Any) -> np.ndarray:
     require(numbers or array.dtype == entry.dtype, what, f"{array.dtype} {array.shape}", expected)
     if entry.shape is not None:
         cut = 0 if entry.kind == "setting" else 1  # the first dimension is the batch's, which is cut
-        sizes = list(array.shape)
-        fits = len(sizes) == len(entry.shape) and all(
-            expects in (None, size) for size, expects in zip(sizes[cut:], entry.shape[cut:])
-        )
-        require(fits, what, f"{array.dtype} {array.shape}", expected)
+        same_rank = array.ndim == len(entry.shape)
+        fitting = same_rank and fits(array.shape[cut:], entry.shape[cut:])
+        require(fitting, what, f"{array.dtype} {array.shape}", expected)
     return array.astype(entry.dtype)
 
 
