@@ -83,6 +83,10 @@ class WholeGraph:
         """Nodes of a tower's backward pass."""
         return [name for name, t in self.labels.items() if t == tower and is_gradient_op(name)]
 
+    def minimized_ops(self, *kinds: str) -> list[str]:
+        """Nodes of some op types that what is minimized is computed from, in the order of the graph."""
+        return [name for name in self.graph.nodes if name in self.minimized and self.graph.type(name) in kinds]
+
     def towers_of(self, names: Iterable[str]) -> set[int]:
         """The set of towers that some nodes are labelled with."""
         return {self.labels[name] for name in names if name in self.labels}

@@ -62,7 +62,7 @@ def stopped_moments(whole: WholeGraph) -> Iterator[Hazard]:
     """
     graph = whole.graph
     stopped = {}
-    for name in [name for name in graph.nodes if name in whole.minimized and graph.type(name) in ("Rsqrt", "Sqrt")]:
+    for name in whole.minimized_ops("Rsqrt", "Sqrt"):
         total = graph.inputs(name)[0].node
         for tensor in graph.inputs(total) if graph.type(total) in ("Add", "AddV2") else []:
             variance = graph.origin(tensor).node

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from legacy.saved.analysis.effects import GRADIENTS
 from legacy.saved.analysis.losses import differentiations
 from legacy.saved.facts.whole_graph import WholeGraph
@@ -20,6 +22,7 @@ def applied_gradient(whole: WholeGraph, apply: str) -> str:
     return whole.graph.inputs(apply)[places[0]].node if places else ""
 
 
+@functools.lru_cache(maxsize=2)
 def minimized_targets(whole: WholeGraph) -> list[str]:
     """Returns those of `whole.targets` that updates follow down; others are maximized, by adding their gradients.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from legacy.saved.facts.whole_graph import WholeGraph
 from workloads.lifted.tensors.gradient_names import forward_name, is_gradient_op
 
@@ -39,3 +41,9 @@ class GradientFlow:
             if any(end in pair for end in ends):
                 return pair[position] in ends
         return False
+
+
+@functools.lru_cache(maxsize=2)
+def gradient_flow(whole: WholeGraph) -> GradientFlow:
+    """Returns the gradient ops of a graph, which several checks ask for."""
+    return GradientFlow(whole)

@@ -25,7 +25,7 @@ _SPLITS = ("Split", "SplitV", "Unpack")
 def outputs_in_another_order(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds losses that compare joined outputs of towers with labels of the whole batch, in another order."""
     graph = whole.graph
-    for name in [name for name in graph.nodes if name in whole.minimized and graph.type(name) in _COMPARISONS]:
+    for name in whole.minimized_ops(*_COMPARISONS):
         if is_gradient_op(name) or len(graph.inputs(name)) != 2:
             continue
         first, second = (source_of_elements(graph, tensor) for tensor in graph.inputs(name))

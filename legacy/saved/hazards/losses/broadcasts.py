@@ -36,7 +36,7 @@ def columns_against_vectors(whole: WholeGraph, found: Analysis) -> Iterator[Haza
     Differences of all pairs are meant where both are made of one tensor.
     """
     graph = found.context.graph  # as it was imported, with shapes
-    places = [name for name in graph.nodes if name in whole.minimized and graph.type(name) in _ELEMENTWISE]
+    places = whole.minimized_ops(*_ELEMENTWISE)
     pairs = {name: _vector_and_column(graph, found, name) for name in places if whole.labels.get(name, 0) == 0}
     meeting = {name: pair for name, pair in pairs.items() if pair is not None}
     for name, (vector, column) in meeting.items():

@@ -24,7 +24,7 @@ def interpolated_by_pixel(whole: WholeGraph, found: Analysis) -> Iterator[Hazard
     graph, imported = found.cut.graph, found.context.imported
     if not any(is_gradient_op(name) for name in whole.minimized):
         return  # no loss contains derivatives
-    for name in [name for name in graph.nodes if name in whole.minimized and graph.type(name) in op_types.ADDITIONS]:
+    for name in whole.minimized_ops(*op_types.ADDITIONS):
         for product in [tensor.node for tensor in graph.inputs(name) if graph.type(tensor.node) == "Mul"]:
             for factor, other in zip(graph.inputs(product), reversed(graph.inputs(product))):
                 shape = imported.shape(*factor) or ()
@@ -60,7 +60,7 @@ def _is_scaled_uniform(whole: WholeGraph, name: str) -> bool:
 def norms_of_parts(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     """Finds gradient penalties whose norm leaves dimensions of an example out; one hazard for all."""
     graph, imported = found.cut.graph, found.context.imported
-    for name in [name for name in graph.nodes if name in whole.minimized and graph.type(name) == "Sqrt"]:
+    for name in whole.minimized_ops("Sqrt"):
         if is_gradient_op(name):
             continue
         inner = graph.origin(graph.inputs(name)[0])

@@ -18,7 +18,7 @@ def differences_of_one(whole: WholeGraph) -> Iterator[Hazard]:
     A straight-through estimate subtracts a tensor from itself, too, but lets no gradient pass one of both.
     """
     graph = whole.graph
-    for name in [name for name in graph.nodes if name in whole.minimized and graph.type(name) in _DIFFERENCES]:
+    for name in whole.minimized_ops(*_DIFFERENCES):
         first, second = graph.inputs(name)[:2]
         if graph.origin(first) == graph.origin(second) and graph.ancestors([first.node]) & whole.trainable:
             yield Hazard(

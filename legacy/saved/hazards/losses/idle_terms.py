@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.basics.gradient_flow import GradientFlow
+from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
 from legacy.saved.hazards.basics.linear_weights import constant_factor
@@ -46,7 +46,7 @@ def terms_without_gradient(whole: WholeGraph) -> Iterator[Hazard]:
             if graph.type(name) not in ("Mean", "Sum") or is_gradient_op(name) or not _is_trained_by(whole, name):
                 continue
             open_ways = graph.ancestors([name], stops, controls=False)
-            if not open_ways & whole.trainable and open_ways & stops and not GradientFlow(whole).passes(name):
+            if not open_ways & whole.trainable and open_ways & stops and not gradient_flow(whole).passes(name):
                 stop = sorted(open_ways & stops)[0]
                 yield Hazard(
                     "TERM_WITHOUT_GRADIENT",

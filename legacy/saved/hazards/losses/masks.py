@@ -21,8 +21,7 @@ def masked_means(whole: WholeGraph) -> Iterator[Hazard]:
 
     Such a mean that is divided by another, of the mask, is one over the positions that the mask keeps.
     """
-    graph = whole.graph
-    for name in [name for name in graph.nodes if name in whole.minimized and graph.type(name) == "Mean"]:
+    for name in whole.minimized_ops("Mean"):
         mask = "" if is_gradient_op(name) else _mask(whole, name)
         if mask and not _is_divided_by(whole, name, mask):
             yield Hazard(
@@ -38,7 +37,7 @@ def masked_means(whole: WholeGraph) -> Iterator[Hazard]:
 def masked_after_the_mean(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds a mean over all positions that a mask of data multiplies, before it is added up; one hazard for all."""
     graph = whole.graph
-    for name in [name for name in graph.nodes if name in whole.minimized and graph.type(name) in ("Sum", "Mean")]:
+    for name in whole.minimized_ops("Sum", "Mean"):
         product = source_of_elements(graph, graph.inputs(name)[0]).node
         inputs = graph.inputs(product) if graph.type(product) == "Mul" and not is_gradient_op(name) else []
         for one, other in zip(inputs, reversed(inputs)):

@@ -69,9 +69,7 @@ def _past(whole: WholeGraph, name: str) -> str:
 def exchanged_branches(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds where(|d| < 1, |d| - 0.5, 0.5 d^2): smooth L1 with its branches exchanged; one hazard for all."""
     graph = whole.graph
-    for name in [
-        name for name in graph.nodes if name in whole.minimized and graph.type(name) in ("Select", "SelectV2")
-    ]:
+    for name in whole.minimized_ops("Select", "SelectV2"):
         condition, chosen, other = (graph.origin(tensor).node for tensor in graph.inputs(name)[:3])
         if graph.type(condition) not in ("Less", "LessEqual") or is_gradient_op(name):
             continue

@@ -38,7 +38,7 @@ def penalties_of_untrained(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds penalties in a loss of variables that nothing trains, such as moving statistics; one hazard for all."""
     graph = whole.graph
     names: dict[str, str] = {}
-    for name in [name for name in graph.nodes if name in whole.minimized and graph.type(name) == "L2Loss"]:
+    for name in whole.minimized_ops("L2Loss"):
         before = graph.ancestors([name], controls=False)
         variables = {node for node in before if graph.type(node) in op_types.VARIABLES}
         if name not in whole.data and not variables & whole.trainable:

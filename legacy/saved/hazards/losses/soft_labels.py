@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
-from legacy.saved.hazards.basics.gradient_flow import GradientFlow
+from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -19,24 +19,22 @@ def differentiated_labels(whole: WholeGraph) -> Iterator[Hazard]:
 
     Labels of the same weights as the logits, as of an entropy that is minimized, are no teacher's.
     """
-    flow: GradientFlow | None = None
     for entropy in cross_entropies(whole):
         labels = entropy.labels.node
         while whole.graph.type(labels) in _COPIES:
             labels = whole.graph.inputs(labels)[0].node
         students = _weights(whole, entropy.logits.node)
         teachers = _weights(whole, labels) - students
-        if teachers and students and labels in whole.data and _is_for_labels_alone(whole.graph, labels):
-            flow = flow or GradientFlow(whole)
-            if flow.passes(labels):
-                yield Hazard(
-                    "LABELS_DIFFERENTIATED",
-                    entropy.op,
-                    f"the labels of {entropy.op} are {labels}, which other trained weights compute, such as "
-                    f"{sorted(teachers)[0]}, and the gradient flows to them: the labels move towards the prediction",
-                    "tf.stop_gradient of the labels; for parity leave it out",
-                )
-                return
+        is_teacher = teachers and students and labels in whole.data and _is_for_labels_alone(whole.graph, labels)
+        if is_teacher and gradient_flow(whole).passes(labels):
+            yield Hazard(
+                "LABELS_DIFFERENTIATED",
+                entropy.op,
+                f"the labels of {entropy.op} are {labels}, which other trained weights compute, such as "
+                f"{sorted(teachers)[0]}, and the gradient flows to them: the labels move towards the prediction",
+                "tf.stop_gradient of the labels; for parity leave it out",
+            )
+            return
 
 
 def _is_for_labels_alone(graph: Graph, name: str) -> bool:

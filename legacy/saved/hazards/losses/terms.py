@@ -37,7 +37,7 @@ def repeated_terms(whole: WholeGraph) -> Iterator[Hazard]:
 def logarithms_of_probabilities(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds a loss with the logarithm of a softmax or a sigmoid, to which nothing is added; one hazard for all."""
     graph = whole.graph
-    for name in [name for name in graph.nodes if name in whole.minimized and graph.type(name) == "Log"]:
+    for name in whole.minimized_ops("Log"):
         probability = _probability(graph, graph.inputs(name)[0].node)
         if probability:
             yield Hazard(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.directions import minimized_targets
-from legacy.saved.hazards.basics.gradient_flow import GradientFlow
+from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
 from legacy.saved.hazards.basics.linear_weights import SUMS
@@ -22,7 +22,7 @@ def subtracted_squares(whole: WholeGraph) -> Iterator[Hazard]:
                 continue
             inner = [graph.origin(tensor).node for tensor in graph.inputs(name)]
             is_trained = name in whole.data and any(_is_unbounded(whole, node) for node in inner)
-            if is_trained and GradientFlow(whole).passes(name) and target in minimized_targets(whole):
+            if is_trained and gradient_flow(whole).passes(name) and target in minimized_targets(whole):
                 yield Hazard(
                     "LOSS_WITHOUT_BOUND",
                     name,

@@ -114,7 +114,7 @@ def multiplied_masks(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def _softmaxes(whole: WholeGraph) -> list[str]:
-    return [name for name in whole.graph.nodes if name in whole.minimized and whole.graph.type(name) == "Softmax"]
+    return whole.minimized_ops("Softmax")
 
 
 def _past(graph: Graph, name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.basics.gradient_flow import GradientFlow
+from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor
 from workloads.lifted.graph import Graph
@@ -19,19 +19,16 @@ _COMPARISONS = ("Greater", "NotEqual")
 
 def roots_of_zero(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds roots of the distances between examples and themselves, to which nothing is added; one hazard for all."""
-    flow: GradientFlow | None = None
-    for name in [name for name in whole.graph.nodes if name in whole.minimized and whole.graph.type(name) == "Sqrt"]:
-        if _is_of_own_distances(whole, whole.graph.inputs(name)[0].node):
-            flow = flow or GradientFlow(whole)
-            if flow.passes(name):
-                yield Hazard(
-                    "ROOT_OF_ZERO",
-                    name,
-                    f"{name} is the root of distances of examples to each other and to themselves: those are 0, where "
-                    "the derivative is infinite, so that gradients can become NaN",
-                    "add a small number under the root; for parity keep it",
-                )
-                return
+    for name in whole.minimized_ops("Sqrt"):
+        if _is_of_own_distances(whole, whole.graph.inputs(name)[0].node) and gradient_flow(whole).passes(name):
+            yield Hazard(
+                "ROOT_OF_ZERO",
+                name,
+                f"{name} is the root of distances of examples to each other and to themselves: those are 0, where "
+                "the derivative is infinite, so that gradients can become NaN",
+                "add a small number under the root; for parity keep it",
+            )
+            return
 
 
 def _is_of_own_distances(whole: WholeGraph, name: str) -> bool:
@@ -75,23 +72,18 @@ def _origin(graph: Graph, name: str) -> str:
 def infinite_behind_where(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds where(x > 0, log(x), c), whose gradient is NaN where x is 0; one hazard for all."""
     graph = whole.graph
-    flow: GradientFlow | None = None
-    for name in [
-        name for name in graph.nodes if name in whole.minimized and graph.type(name) in ("Select", "SelectV2")
-    ]:
+    for name in whole.minimized_ops("Select", "SelectV2"):
         condition, chosen = (graph.origin(tensor).node for tensor in graph.inputs(name)[:2])
         if graph.type(chosen) not in _INFINITE or graph.type(condition) not in _COMPARISONS:
             continue
         compared, bound = graph.inputs(condition)[:2]
         is_same = graph.origin(compared) == graph.origin(graph.inputs(chosen)[0])
-        if is_same and whole.value(bound.node) == 0:
-            flow = flow or GradientFlow(whole)
-            if flow.passes(chosen):
-                yield Hazard(
-                    "INFINITE_BEHIND_WHERE",
-                    name,
-                    f"{name} takes {chosen} ({graph.type(chosen)}) where {compared.node} is not 0, but its gradient is "
-                    "computed everywhere: where that is 0, it is infinite times 0, which is NaN",
-                    "give the op a safe argument, where(x > 0, x, 1); for parity keep it",
-                )
-                return
+        if is_same and whole.value(bound.node) == 0 and gradient_flow(whole).passes(chosen):
+            yield Hazard(
+                "INFINITE_BEHIND_WHERE",
+                name,
+                f"{name} takes {chosen} ({graph.type(chosen)}) where {compared.node} is not 0, but its gradient is "
+                "computed everywhere: where that is 0, it is infinite times 0, which is NaN",
+                "give the op a safe argument, where(x > 0, x, 1); for parity keep it",
+            )
+            return

@@ -13,7 +13,7 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 def gumbel_noise(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds log(-log(u)) of uniform random numbers that is added as it is, -log(-log(u)) being meant; one for all."""
     graph = whole.graph
-    for name in [name for name in graph.nodes if name in whole.minimized and graph.type(name) == "Log"]:
+    for name in whole.minimized_ops("Log"):
         negative = _past_constants(whole, graph.inputs(name)[0].node)
         inner = _past_constants(whole, graph.inputs(negative)[0].node) if graph.type(negative) == "Neg" else ""
         if not inner or graph.type(inner) != "Log":

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.directions import minimized_targets
-from legacy.saved.hazards.basics.gradient_flow import GradientFlow
+from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -19,21 +19,19 @@ _VALUES = ("Add", "AddV2", "BiasAdd", "MatMul")
 
 def differentiated_advantages(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds log-probabilities of actions times a return less a value, whose gradient reaches the value; one for all."""
-    flow: GradientFlow | None = None
     for name in _products(whole):
         for place, tensor in enumerate(whole.graph.inputs(name)):
             value = _value_of_advantage(whole, tensor.node)
-            if value and _is_log_probability(whole, whole.graph.inputs(name)[1 - place].node):
-                flow = flow or GradientFlow(whole)
-                if flow.passes_input(name, place):
-                    yield Hazard(
-                        "ADVANTAGE_DIFFERENTIATED",
-                        name,
-                        f"{name} multiplies log-probabilities by returns less {value}, and the gradient flows through "
-                        "both: the policy's loss trains the value, too",
-                        "tf.stop_gradient of the advantage; for parity leave it out",
-                    )
-                    return
+            is_advantage = value and _is_log_probability(whole, whole.graph.inputs(name)[1 - place].node)
+            if is_advantage and gradient_flow(whole).passes_input(name, place):
+                yield Hazard(
+                    "ADVANTAGE_DIFFERENTIATED",
+                    name,
+                    f"{name} multiplies log-probabilities by returns less {value}, and the gradient flows through "
+                    "both: the policy's loss trains the value, too",
+                    "tf.stop_gradient of the advantage; for parity leave it out",
+                )
+                return
 
 
 def minimized_entropies(whole: WholeGraph) -> Iterator[Hazard]:
@@ -56,7 +54,7 @@ def minimized_entropies(whole: WholeGraph) -> Iterator[Hazard]:
 def reversed_ratios(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds clipped ratios exp(old - new) of probabilities, new over old being meant; one hazard for all."""
     graph = whole.graph
-    for name in [name for name in graph.nodes if name in whole.minimized and graph.type(name) == "Exp"]:
+    for name in whole.minimized_ops("Exp"):
         difference = _past(whole, graph.inputs(name)[0].node)
         if is_gradient_op(name) or graph.type(difference) != "Sub" or not _is_clipped_at_one(whole, name):
             continue

@@ -21,7 +21,7 @@ def differentiated_targets(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds targets r + c max Q(s') of a loss that gradients pass on their way to the weights; one hazard for all."""
     graph = whole.graph
     passed: set[str] | None = None
-    for name in [name for name in graph.nodes if name in whole.minimized and graph.type(name) in _DIFFERENCES]:
+    for name in whole.minimized_ops(*_DIFFERENCES):
         targets = [_discounted_maximum(whole, tensor.node) for tensor in graph.inputs(name)[:2]]
         for target, value in zip(targets, reversed(graph.inputs(name)[:2])):
             if not target or not _weights(whole, target) & _weights(whole, value.node):

@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.basics.gradient_flow import GradientFlow
+from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -21,6 +21,9 @@ def test_a_gradient_passes_the_inputs_that_lead_to_weights(shape, gates):
         loss = tf.reduce_sum(product) + tf.reduce_sum(tf.square(v))
         optimizer.minimize(loss, gate_gradients=int(gates), name="train")
 
-    flow = GradientFlow(WholeGraph(saved(traced(build), trainable_variables=["w", "v"])))
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w", "v"]))
+    flow = gradient_flow(whole)
+    assert flow is gradient_flow(whole), "made once for all checks"
+    assert whole.minimized_ops("Mul", "Square") == ["mul", "product", "Square"] and whole.minimized_ops("Log") == []
     assert flow.passes("product") and not flow.passes("x")
     assert flow.passes_input("product", 0) and not flow.passes_input("product", 1)
