@@ -18,15 +18,19 @@ MOST_NAMED = 3
 
 
 def terms_of_weight_zero(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds terms of a loss, of data and trained weights, that are multiplied by 0; one hazard for all of a tower."""
+    """Finds terms of a loss, of data and trained weights, that are multiplied by 0; one hazard for all of a tower.
+
+    Where nothing else in a loss trains, NOTHING_TRAINED says so.
+    """
     graph = whole.graph
     for target in whole.targets:
-        idle = []
+        idle, products = [], set()
         for name in linear_signs(whole, target):
             scaled = constant_factor(whole, name) if graph.type(name) == "Mul" else None
             if scaled is not None and scaled[1] == 0 and _is_trained_by(whole, scaled[0]):
                 idle.append(scaled[0])
-        if idle:
+                products.add(name)
+        if idle and graph.ancestors([target], products, controls=False) & whole.trainable:
             yield Hazard(
                 "TERM_OF_WEIGHT_ZERO",
                 idle[0],
