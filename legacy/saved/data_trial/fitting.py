@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
 from legacy.saved.analysis.context import Context
+from legacy.saved.data_trial.trial_choices import all_alike, choices, has_open_rows, is_open, of_full_length
 from legacy.saved.data_trial.trial_run import TrialOutcome, TrialRunner
-from legacy.saved.data_trial.trial_sizes import BATCH_PRIME, PRIMES, corrected_sizes, first_sizes, with_sizes
+from legacy.saved.data_trial.trial_sizes import BATCH_PRIME, corrected_sizes, first_sizes, with_sizes
 from legacy.saved.tower_search import inputs
 from legacy.saved.tower_search.inputs import rows_taken
 from workloads.lifted.graph import parse_tensor_name
-from workloads.lifted.made_up_data import FEW, OPEN, VALUES
+from workloads.lifted.made_up_data import FEW, OPEN
 from workloads.lifted.own_examples import OwnExamples
 from workloads.lifted.plan import Input, Plan
 from workloads.program import Arrays
@@ -37,8 +38,6 @@ SEEDS, SEEDS_OF_LARGE, LARGE = 8, 2, 10_000
 MOST_NODES, FIRST_RUNS = 200_000, 12
 #: The most that corrections of the sizes may cost, tried in turn.
 MOST_COSTS = (4.0, 9.0)
-#: Ranks that are tried for an input of unknown rank.
-RANKS = (2, 1, 4, 3)
 
 
 def fit_made_up_data(plan: Plan, context: Context, start: Mapping[str, np.ndarray], own: Sequence[Arrays] = ()) -> None:
@@ -55,7 +54,7 @@ def fit_made_up_data(plan: Plan, context: Context, start: Mapping[str, np.ndarra
     """
     entries = plan.inputs + plan.common
     tells = any(phase.losses or any(phase.gradients) for phase in plan.phases)
-    if not tells or not (own or any(_is_open(entry) for entry in entries)):
+    if not tells or not (own or any(is_open(entry) for entry in entries)):
         return
     try:
         search = _Search(plan, context, start, own)
@@ -71,14 +70,6 @@ def fit_made_up_data(plan: Plan, context: Context, start: Mapping[str, np.ndarra
             entry.example, entry.low, entry.limit = fitted.example, fitted.low, fitted.limit
             if entry.shape is None and not entry.sparse:
                 entry.kind = "setting" if not fitted.example else entry.kind
-
-
-def _is_open(entry: Input) -> bool:
-    """Returns whether made-up values of an input could be wrong."""
-    if entry.dtype in ("string", "resource", "variant"):
-        return False
-    is_unbounded = entry.dtype.startswith("int") and not entry.limit
-    return is_unbounded or entry.shape is None or None in entry.shape or bool(entry.sparse) or entry.dtype == "bool"
 
 
 class _Fit(NamedTuple):
@@ -133,17 +124,17 @@ class _Search:
             kept = self._runs_with_own()
             if kept is not None:
                 return kept
-        alike = _all_alike(self._entries)
+        alike = all_alike(self._entries)
         if alike != list(self._entries):
             outcome = self._run(alike, self._plan.per_replica_batch)
             if outcome.is_good:
                 return _Fit(alike, None, outcome)
-        if self._plan.batch is None and _has_open_rows(self._entries):
+        if self._plan.batch is None and has_open_rows(self._entries):
             outcome = self._run(self._entries, OPEN)
             if outcome.is_good:
                 return _Fit(list(self._entries), OPEN, outcome)
         found = self._first_that_runs(first)
-        padded = _of_full_length(self._entries)
+        padded = of_full_length(self._entries)
         if (found is None or not found.outcome.is_good) and padded != list(self._entries):
             outcome = self._run(padded, self._plan.per_replica_batch)
             found = _Fit(padded, None, outcome) if outcome.is_good else found
@@ -169,7 +160,7 @@ class _Search:
         """Returns the first choice of sizes and ranges with which the graph runs; `first` is the outcome of none."""
         fallback: _Fit | None = None
         for most_cost in MOST_COSTS:
-            for batch, entries in itertools.product(self._batches, _choices(self._entries)):
+            for batch, entries in itertools.product(self._batches, choices(self._entries)):
                 fit = self._solved(entries, batch, most_cost)
                 if fit is not None and fit.outcome.is_good:
                     return fit
@@ -252,64 +243,3 @@ class _Search:
             corrected = corrected_sizes(sizes, batch == BATCH_PRIME, outcome.message)
             todo += [other for other in corrected if other.cost <= most_cost]
         return None
-
-
-def _has_open_rows(entries: Sequence[Input]) -> bool:
-    """Whether a batch has another open dimension: the first may be that of time, which other inputs have elsewhere."""
-    return any(entry.has_examples and None in (entry.shape or [])[1:] for entry in entries)
-
-
-def _of_full_length(entries: Sequence[Input]) -> list[Input]:
-    """Returns the inputs with one size for all open dimensions, and with that as the length of each example.
-
-    A padded batch is as wide as its longest example, and a decoder's results may be as many as the greatest length.
-    """
-    found = []
-    for entry in _all_alike(entries):
-        is_number_of_example = len(entry.shape or []) == 1 and entry.has_examples and not entry.sparse
-        if is_number_of_example:
-            entry = _with_range(entry, OPEN, OPEN + 1)
-        elif None in (entry.shape or [])[1:] and not entry.sparse:
-            sizes = [size or (OPEN if i else None) for i, size in enumerate(entry.shape or [])]
-            entry = dataclasses.replace(entry, example=sizes)
-        found.append(entry)
-    return found
-
-
-def _all_alike(entries: Sequence[Input]) -> list[Input]:
-    """Returns the inputs with one size for all open dimensions: rank 4 may be letters of words, and not images."""
-    if not any(len(entry.shape or []) == 4 and None in (entry.shape or [])[1:] for entry in entries):
-        return list(entries)
-    sizes = [[size or (OPEN if i else None) for i, size in enumerate(entry.shape or [])] for entry in entries]
-    return [dataclasses.replace(entry, example=own) if own else entry for entry, own in zip(entries, sizes)]
-
-
-def _choices(entries: Sequence[Input]) -> Iterator[list[Input]]:
-    """Yields the inputs with ranks for those of unknown rank, and with ranges for integers without a bound."""
-    unknown = [e.name for e in entries if e.shape is None and e.kind != "setting" and not e.sparse]
-    sizes = sorted({size for entry in entries for size in (entry.shape or [])[1:] if size} | {OPEN, *PRIMES[:2]})
-    for rank in RANKS if unknown else (0,):
-        ranked = [
-            _with_rank(entry, 1 if entry.dtype.startswith("int") and rank == 2 else rank)
-            if entry.name in unknown
-            else entry
-            for entry in entries
-        ]
-        for low, limit in [(0, 0), (1, 2), (0, 1), *((size, size + 1) for size in sizes)]:
-            yield [_with_range(entry, low, limit) for entry in ranked]
-
-
-def _with_rank(entry: Input, rank: int) -> Input:
-    """Returns an input of unknown rank with all dimensions open."""
-    return dataclasses.replace(entry, shape=[None] * rank)
-
-
-def _with_range(entry: Input, low: int, limit: int) -> Input:
-    """Returns an input with another range, if it is of integers without a bound, or of booleans."""
-    if entry.sparse and not entry.sparse.endswith("/" + VALUES):
-        return entry
-    if entry.dtype == "bool" and entry.kind != "setting":
-        return dataclasses.replace(entry, low=min(low, 1))
-    if entry.dtype.startswith("int") and not entry.limit and entry.kind != "setting":
-        return dataclasses.replace(entry, low=max(low, entry.low), limit=limit)
-    return entry

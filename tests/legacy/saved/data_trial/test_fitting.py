@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
-from legacy.saved.data_trial import fitting
+from legacy.saved.data_trial import fitting, trial_choices
 from tests.legacy.saved.graphs import saved, traced
 from workloads.lifted.plan import Input
 
@@ -195,7 +195,7 @@ def test_a_batch_of_which_a_constant_number_of_rows_is_sliced_has_so_many():
 
 def test_closed_inputs_are_not_tried():
     def closed(dtype, shape, limit=0):
-        return fitting._is_open(Input("x", dtype, shape, "batch", limit, ["x:0"], "x:0"))
+        return trial_choices.is_open(Input("x", dtype, shape, "batch", limit, ["x:0"], "x:0"))
 
     assert not closed("float32", [4, 3]) and not closed("int32", [4], 5) and not closed("string", [None])
     assert closed("int32", [4]) and closed("float32", None) and closed("float32", [4, None]) and closed("bool", [4])
@@ -217,7 +217,7 @@ def test_maps_get_the_size_that_an_image_has_after_the_network():
 
 def test_ranges_are_given_to_integers_without_a_bound_and_to_booleans():
     def ranged(dtype, limit=0, kind="batch", sparse=""):
-        entry = fitting._with_range(Input("x", dtype, [4], kind, limit, ["x:0"], "x:0", sparse=sparse), 2, 5)
+        entry = trial_choices.with_range(Input("x", dtype, [4], kind, limit, ["x:0"], "x:0", sparse=sparse), 2, 5)
         return entry.low, entry.limit
 
     assert ranged("int32") == (2, 5) and ranged("bool") == (1, 0)

@@ -1,0 +1,91 @@
+"""Choices of made-up data that are tried: ranks of inputs of unknown rank, ranges of integers, sizes that are alike."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+from legacy.saved.data_trial.trial_sizes import PRIMES
+from workloads.lifted.made_up_data import OPEN, VALUES
+from workloads.lifted.plan import Input
+
+#: Ranks that are tried for an input of unknown rank.
+RANKS = (2, 1, 4, 3)
+
+
+def is_open(entry: Input) -> bool:
+    """Returns whether made-up values of an input could be wrong."""
+    if entry.dtype in ("string", "resource", "variant"):
+        return False
+    is_unbounded = entry.dtype.startswith("int") and not entry.limit
+    return is_unbounded or entry.shape is None or None in entry.shape or bool(entry.sparse) or entry.dtype == "bool"
+
+
+def has_open_rows(entries: Sequence[Input]) -> bool:
+    """Whether a batch has another open dimension: the first may be that of time, which other inputs have elsewhere."""
+    return any(entry.has_examples and None in (entry.shape or [])[1:] for entry in entries)
+
+
+def of_full_length(entries: Sequence[Input]) -> list[Input]:
+    """Returns the inputs with one size for all open dimensions, and with that as the length of each example.
+
+    A padded batch is as wide as its longest example, and a decoder's results may be as many as the greatest length.
+    """
+    found = []
+    for entry in all_alike(entries):
+        is_number_of_example = len(entry.shape or []) == 1 and entry.has_examples and not entry.sparse
+        if is_number_of_example:
+            entry = with_range(entry, OPEN, OPEN + 1)
+        elif None in (entry.shape or [])[1:] and not entry.sparse:
+            sizes = [size or (OPEN if i else None) for i, size in enumerate(entry.shape or [])]
+            entry = dataclasses.replace(entry, example=sizes)
+        found.append(entry)
+    return found
+
+
+def all_alike(entries: Sequence[Input]) -> list[Input]:
+    """Returns the inputs with one size for all open dimensions: rank 4 may be letters of words, and not images."""
+    if not any(len(entry.shape or []) == 4 and None in (entry.shape or [])[1:] for entry in entries):
+        return list(entries)
+    sizes = [[size or (OPEN if i else None) for i, size in enumerate(entry.shape or [])] for entry in entries]
+    return [dataclasses.replace(entry, example=own) if own else entry for entry, own in zip(entries, sizes)]
+
+
+def choices(entries: Sequence[Input]) -> Iterator[list[Input]]:
+    """Yields the inputs with ranks for those of unknown rank, and with ranges for integers without a bound."""
+    unknown = [e.name for e in entries if e.shape is None and e.kind != "setting" and not e.sparse]
+    sizes = sorted({size for entry in entries for size in (entry.shape or [])[1:] if size} | {OPEN, *PRIMES[:2]})
+    for rank in RANKS if unknown else (0,):
+        ranked = [
+            _with_rank(entry, 1 if entry.dtype.startswith("int") and rank == 2 else rank)
+            if entry.name in unknown
+            else entry
+            for entry in entries
+        ]
+        for low, limit in [(0, 0), (1, 2), (0, 1), *((size, size + 1) for size in sizes)]:
+            yield [with_range(entry, low, limit) for entry in ranked]
+
+
+def _with_rank(entry: Input, rank: int) -> Input:
+    """Returns an input of unknown rank with all dimensions open."""
+    return dataclasses.replace(entry, shape=[None] * rank)
+
+
+def with_range(entry: Input, low: int, limit: int) -> Input:
+    """Gives an input another range, if it is of integers without a bound, or of booleans.
+
+    Args:
+      entry: the input; it is not changed.
+      low: the least number.
+      limit: the number that all are below; 0 for the usual one.
+
+    Returns:
+      The input with that range; any other input as it is.
+    """
+    if entry.sparse and not entry.sparse.endswith("/" + VALUES):
+        return entry
+    if entry.dtype == "bool" and entry.kind != "setting":
+        return dataclasses.replace(entry, low=min(low, 1))
+    if entry.dtype.startswith("int") and not entry.limit and entry.kind != "setting":
+        return dataclasses.replace(entry, low=max(low, entry.low), limit=limit)
+    return entry
