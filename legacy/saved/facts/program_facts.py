@@ -27,7 +27,7 @@ from legacy.saved.facts.update_sources import UpdateSources
 from legacy.saved.facts.variable_updates import VariableUpdate
 from legacy.saved.facts.watch import sentences
 from legacy.saved.facts.whole_facts import device_rows
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph.assignments import written_variables
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.runs import train_ops
 from legacy.saved.tower_search.inputs import constant_part, part_of_each_slice, split_dimension
@@ -84,7 +84,7 @@ class _ProgramFacts:
         crossings = {name for phase in self._plan.phases for row in phase.crossings for name in row if name}
         self._decays = Decays(self._analysed.cutter, sorted(crossings), self._analysed.addend)
         self._whole, self._trained = saved.graph, found.trained
-        self._writes = WholeGraph(saved, found).writes
+        self._writes = written_variables(saved.graph)
         self._changed = {name for phase in self._plan.phases for effect in phase.effects for name in effect.writes}
         effects = [effect for phase in self._plan.phases for effect in phase.effects]
         held = {name: word for e in effects for name, word in held_constants(self._analysed, e).items()}

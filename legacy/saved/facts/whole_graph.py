@@ -11,18 +11,13 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.losses import differentiated
 from legacy.saved.facts.tower_labels import labels_of_analysis, suggested_labels
 from legacy.saved.graph import op_types
-from legacy.saved.graph.assignments import variable_of
+from legacy.saved.graph.assignments import variable_of, written_variables
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.graph.trained import gradient_assignments, trained_variables
 from legacy.saved.runs import train_ops
 from legacy.saved.runs.accumulation import dependent_on_gradients, queued_gradients
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.tensors.gradient_names import is_gradient_op
-
-#: Beginnings of the op types that change a variable.
-WRITERS = ("Assign", "Scatter", "ResourceScatter", "Apply", "SparseApply", "ResourceApply", "ResourceSparseApply")
-#: Most nodes between a saver's assignment and the op that reads the file.
-RESTORE_DEPTH = 3
 
 
 class WholeGraph:
@@ -69,7 +64,7 @@ class WholeGraph:
         self.labels = {name: tower for name, tower in self.labels.items() if name in self.graph.nodes}
         self.count = len(set(self.labels.values())) or 1
         self.data = self._data()
-        self.writes = self._writes()
+        self.writes = written_variables(self.graph)
         self.applies = self._update_rules()
         self.reach = self._reach()
         self.targets = differentiated(self.graph, self.reach)
@@ -131,26 +126,6 @@ class WholeGraph:
     def _ancestors_of_losses(self, found: Analysis) -> set[str]:
         names = {parse_tensor_name(loss).node for phase in found.plan.phases for loss in phase.losses}
         return self.graph.ancestors(names & set(self.graph.nodes))
-
-    def _writes(self) -> dict[str, str]:
-        writes = {}
-        for name in self.graph.nodes:
-            if self.graph.type(name).startswith(WRITERS):
-                variable = self.variable_of(name)
-                if variable is not None and not self._is_initial(name, variable):
-                    writes[name] = variable
-        return writes
-
-    def _is_initial(self, name: str, variable: str) -> bool:
-        """Whether an assignment is a variable's initializer, or a saver's."""
-        if name == variable + "/Assign":
-            return True
-        level = [producer for producer, _ in self.graph.inputs(name)[1:2]]
-        for _ in range(RESTORE_DEPTH):
-            if any(self.graph.type(producer).startswith("Restore") for producer in level):
-                return True
-            level = [before for producer in level for before, _ in self.graph.inputs(producer)]
-        return False
 
     def _update_rules(self) -> list[str]:
         applies = [name for name in self.graph.nodes if op_types.is_apply(self.graph.type(name))]

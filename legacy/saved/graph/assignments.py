@@ -7,6 +7,10 @@ from workloads.lifted.graph import Graph
 
 #: Beginnings of the op types that set a variable, or rows of one.
 ASSIGNMENTS = ("Assign", "Scatter", "ResourceScatter")
+#: Beginnings of the op types that change a variable: those, and the update rules.
+WRITERS = (*ASSIGNMENTS, "Apply", "SparseApply", "ResourceApply", "ResourceSparseApply")
+#: Most nodes between a saver's assignment and the op that reads the file.
+RESTORE_DEPTH = 3
 
 
 def variable_of(graph: Graph, node: str) -> str | None:
@@ -16,3 +20,22 @@ def variable_of(graph: Graph, node: str) -> str | None:
         before = graph.inputs(name)
         name = before[0].node if before else None
     return name
+
+
+def written_variables(graph: Graph) -> dict[str, str]:
+    """Returns {node: the variable that it changes}, without initializers and restores, in the order of the graph."""
+    writers = [name for name in graph.nodes if graph.type(name).startswith(WRITERS)]
+    written = ((name, variable_of(graph, name)) for name in writers)
+    return {name: variable for name, variable in written if variable and not _is_initial(graph, name, variable)}
+
+
+def _is_initial(graph: Graph, name: str, variable: str) -> bool:
+    """Whether an assignment is a variable's initializer, or a saver's."""
+    if name == variable + "/Assign":
+        return True
+    level = [producer for producer, _ in graph.inputs(name)[1:2]]
+    for _ in range(RESTORE_DEPTH):
+        if any(graph.type(producer).startswith("Restore") for producer in level):
+            return True
+        level = [before for producer in level for before, _ in graph.inputs(producer)]
+    return False

@@ -111,12 +111,11 @@ def _updates_outside(whole: WholeGraph) -> list[str]:
     listed = {name.partition(":")[0].lstrip("^") for name in whole.collections.get("update_ops", [])}
     moving = {n for n, variable in whole.writes.items() if MOVING.search(n) and variable not in whole.trainable}
     variables = set(whole.writes.values())
-    outside = whole.writes.keys() - whole.members
-    moving |= {name for name in outside if is_moved_by_data(whole.graph, name, whole.trainable, variables)}
     changed = {variable for name, variable in whole.writes.items() if name in whole.members}
-    updates = (listed | moving) & outside
-    idle = [name for name in whole.graph.nodes if name in updates and whole.writes[name] not in changed]
-    return [name for name in idle if not whole.is_scalar(whole.writes[name])]
+    unchanged = {name for name, variable in whole.writes.items() if variable not in changed}
+    outside = [name for name in whole.writes if name in unchanged and not whole.is_scalar(whole.writes[name])]
+    moving |= {name for name in outside if is_moved_by_data(whole.graph, name, whole.trainable, variables)}
+    return [name for name in outside if name in listed | moving]
 
 
 def _listed(whole: WholeGraph, updates: list[str]) -> str:

@@ -117,11 +117,12 @@ def never_run(
     updates = [name for name in dict.fromkeys(updates) if name in graph.nodes and name not in members]
     weights = set(trainable) & members
     variables = {name for name, node in graph.nodes.items() if node.op in op_types.VARIABLES}
-    moves = {name: _move(graph, name, variables) for name in graph.nodes if name not in members}
-    averages = [name for name, move in moves.items() if move is not None and move.averages_one_of(weights)]
     changed = {graph.inputs(name)[0].node for name in members if graph.type(name).startswith("Assign")}
-    of_data = {name: move for name, move in moves.items() if move is not None and move.is_of_data(trainable)}
-    moved = [name for name, move in of_data.items() if move.variable not in changed]  # no other tower's updates run
+    outside = [name for name in graph.nodes if name not in members and graph.inputs(name)]
+    still = [name for name in outside if graph.inputs(name)[0].node not in changed]  # no tower's update runs
+    moves = {name: _move(graph, name, variables) for name in still}
+    averages = [name for name, move in moves.items() if move is not None and move.averages_one_of(weights)]
+    moved = [name for name, move in moves.items() if move is not None and move.is_of_data(trainable)]
     by_updates = graph.ancestors(updates) if updates else set()
     clips = [name for name in graph.nodes if name not in members and assigns_from_itself(graph, name, weights)]
     found = {

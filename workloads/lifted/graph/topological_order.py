@@ -6,7 +6,7 @@ Where a thousand updates wait for a thousand others, there are a million control
 from __future__ import annotations
 
 import collections
-from typing import TYPE_CHECKING, Deque, Dict, List, NamedTuple, Tuple
+from typing import TYPE_CHECKING, Counter, Deque, Dict, List, NamedTuple, Tuple
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -98,25 +98,23 @@ class TopologicalOrder:
             raise ValueError(next(name for name, count in waits.items() if count > 0))
         return ordered
 
-    def _waits(self, members: Collection[str]) -> Tuple[Dict[str, int], List[int]]:
-        """Counts the members that each member and each barrier waits for.
+    def _waits(self, members: Collection[str]) -> Tuple[Dict[str, int], Counter[int]]:
+        """Counts the members that each member and each barrier waits for; takes no longer for a graph with more others.
 
         Returns:
-          {member: number of its data inputs, and 1 if it waits at a barrier}, in the order of the GraphDef; and for
-          each barrier, how many members it waits for.
+          {member: number of its data inputs, and 1 if it waits at a barrier}, in the order of the GraphDef;
+          and {number of a barrier: how many members it waits for}.
         """
-        waits = {}
-        for name, producers in self._inputs.items():  # not in the order of `members`, which may vary
-            if name in members:
-                waits[name] = sum([producer in members for producer in producers])
-        open_barriers = [sum([name in members for name in barrier.before]) for barrier in self._barriers]
-        for barrier, count in zip(self._barriers, open_barriers):
-            for name in barrier.after if count else ():
+        ordered = sorted((name for name in members if name in self._positions), key=self._positions.__getitem__)
+        waits = {name: sum([producer in members for producer in self._inputs[name]]) for name in ordered}
+        open_barriers = collections.Counter(number for name in ordered for number in self._behind.get(name, ()))
+        for number in open_barriers:
+            for name in self._barriers[number].after:
                 if name in waits:
                     waits[name] += 1
         return waits, open_barriers
 
-    def _released(self, name: str, open_barriers: List[int]) -> List[str]:
+    def _released(self, name: str, open_barriers: Counter[int]) -> List[str]:
         """Returns the nodes that wait for less when a node has run, in order; counts down the barriers behind it."""
         released = self._users[name]
         for number in self._behind.get(name, ()):

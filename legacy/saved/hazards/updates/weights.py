@@ -106,8 +106,10 @@ def _is_drawn(whole: WholeGraph, layer: str) -> bool:
     entered, weight = (tensor.node for tensor in whole.graph.inputs(layer)[:2])
     kinds = {whole.graph.type(name) for name in whole.graph.ancestors([weight], controls=False)}
     fixed = kinds.isdisjoint(op_types.VARIABLES) and not any(map(op_types.is_source, kinds))
+    if not fixed or not any(map(op_types.is_random, kinds)):
+        return False
     before = {whole.graph.type(name) for name in whole.graph.ancestors([entered], controls=False)}
-    return any(map(op_types.is_random, kinds)) and fixed and any(map(op_types.is_source, before))
+    return any(map(op_types.is_source, before))
 
 
 def trained_loss_weights(whole: WholeGraph) -> Iterator[Hazard]:
