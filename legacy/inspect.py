@@ -21,7 +21,9 @@ from workloads.support.processes import isolation
 saved_graph_flags.define_graph_flags(flags.FLAGS)
 command.define_json()
 report_flag.define_report(flags.FLAGS)
-flags.DEFINE_integer("rows", 40, "Rows to print of each section.", lower_bound=1)
+flags.DEFINE_integer(
+    "rows", 40, "Rows to print of each section; of a longer one, rows that are alike become one.", lower_bound=1
+)
 
 FLAGS = flags.FLAGS
 

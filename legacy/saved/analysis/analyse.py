@@ -11,6 +11,7 @@ from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.division.own_sizes import with_own_sizes
 from legacy.saved.analysis.phase_parts import PhaseParts
 from legacy.saved.graph import cone, folding
+from legacy.saved.graph.assignments import WRITERS, variable_of
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.graph.trained import trained_variables
 from legacy.saved.runs import accumulation, switches, train_ops
@@ -174,6 +175,8 @@ def _unused_notes(graph: Graph, unused: dict[str, list[str]], read: Collection[s
       The sentences.
     """
     notes = []
+    run = [name for name in read if name in graph.nodes and graph.type(name).startswith(WRITERS)]
+    changed = {variable_of(graph, name) for name in run}
     for kind, found in unused.items():
         names = [name for name in found if name in read]
         if names:
@@ -186,7 +189,11 @@ def _unused_notes(graph: Graph, unused: dict[str, list[str]], read: Collection[s
         if names:
             one = len(names) == 1
             subject = f"1 {ONE_OF[kind]} never runs" if one else f"{len(names)} {kind} never run"
-            notes.append(f"{subject} with the train op: {listed(names, MOST_LISTED)}; {_advice(graph, kind, names)}")
+            moved = {variable_of(graph, name) for name in names}
+            others = ", which updates their variables by other ops" if moved <= changed and None not in moved else ""
+            notes.append(
+                f"{subject} with the train op{others}: {listed(names, MOST_LISTED)}; {_advice(graph, kind, names)}"
+            )
     return notes
 
 

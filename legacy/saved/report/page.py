@@ -19,6 +19,7 @@ from legacy.saved.graph import graph_file
 from legacy.saved.graph.layout import as_requested
 from legacy.saved.graph.sync_replicas import with_own_gradients
 from legacy.saved.hazards.search import find_hazards
+from legacy.saved.report.alike_rows import fold_rows
 from legacy.saved.report.next_step import next_rows
 from legacy.saved.runs.recorded_runs import Ran, ran_in_recording
 from legacy.saved.runs.recorded_switches import recorded_switches
@@ -163,7 +164,7 @@ def page_lines(sections: Sections, most_rows: int) -> Iterator[str]:
 
     Args:
       sections: {section: rows}; all rows of a section have the same columns.
-      most_rows: of longer sections, only so many rows are shown.
+      most_rows: of longer sections, rows that are alike become one, and only so many are shown.
     """
     for title, rows in sections.items():
         yield ""
@@ -171,10 +172,25 @@ def page_lines(sections: Sections, most_rows: int) -> Iterator[str]:
         if not rows:
             yield "  " + (NOT_SEARCHED if title == "hazards" and NOT_ANALYSED in sections else "none")
             continue
-        shown = rows[:most_rows]
-        yield from _hazard_lines(shown) if title == "hazards" else _table(shown, HEADINGS.get(title, {}))
-        if len(rows) > most_rows:
-            yield f"  and {len(rows) - most_rows} more (--rows, --json)"
+        if title == "hazards":
+            yield from _hazard_lines(rows)
+        else:
+            yield from _section_lines(rows, HEADINGS.get(title, {}), most_rows)
+
+
+def _section_lines(rows: list[Row], headings: dict[str, str], most_rows: int) -> Iterator[str]:
+    """Lines of a section: all rows, or of more than `most_rows` one for those that are alike, and the first such."""
+    if len(rows) <= most_rows:
+        yield from _table(rows, headings)
+        return
+    folded = fold_rows(rows)
+    shown, left_out = folded[:most_rows], sum(number for _, number in folded[most_rows:])
+    numbered = any(number > 1 for _, number in shown)
+    yield from _table([{**row, "rows": number} if numbered else row for row, number in shown], headings)
+    if numbered:
+        yield f"  * stands for different numbers, and `rows` for how many rows are alike; --rows={len(rows)} shows each"
+    if left_out:
+        yield f"  and {left_out} more (--rows, --json)"
 
 
 def _hazard_lines(rows: list[Row]) -> Iterator[str]:

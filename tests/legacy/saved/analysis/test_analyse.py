@@ -136,6 +136,15 @@ def test_updates_that_only_a_read_loss_runs_are_distinguished_from_those_that_ne
     assert second.startswith("1 update op never runs with the train op: b; ")
 
 
+@pytest.mark.parametrize("run, others", [("first", ", which updates their variables by other ops"), ("train", "")])
+def test_updates_of_variables_that_other_ops_of_the_step_update_are_told_apart(run, others):
+    graph = graph_of(
+        "v = VariableV2()\nd = Placeholder()\nfirst = AssignSub(v, d)\nlater = AssignSub(v, d)\ntrain = NoOp()"
+    )
+    (note,) = analyse._unused_notes(graph, {"update ops": ["later", "later"]}, {run})
+    assert note.startswith(f"2 update ops never run with the train op{others}: ")
+
+
 def test_a_graph_that_trains_nothing_is_refused():
     graph = saved(traced(lambda: tf.square(v1.placeholder(tf.float32, [2], "x"))))
     with pytest.raises(InputError, match="no update op"):
