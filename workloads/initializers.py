@@ -19,6 +19,9 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+#: Standard deviation of a standard normal distribution that is cut at two standard deviations.
+TRUNCATED = 0.87962566103423978
+
 
 @dataclasses.dataclass(frozen=True)
 class Initializer(abc.ABC):
@@ -87,6 +90,30 @@ class GlorotUniform(Initializer):
 
 
 @dataclasses.dataclass(frozen=True)
+class VarianceScaling(Initializer):
+    """Random numbers of variance scale / n (`tf.variance_scaling_initializer`).
+
+    Attributes:
+      scale: their variance times n.
+      mode: what n is: "fan_in" (inputs of a unit), "fan_out" (outputs of an input) or "fan_avg" (the mean of these).
+      distribution: "truncated_normal", "untruncated_normal" or "uniform".
+    """
+
+    scale: float = 1.0
+    mode: str = "fan_in"
+    distribution: str = "truncated_normal"
+
+    def __call__(self, shape: Sequence[int], rng: np.random.RandomState) -> np.ndarray:
+        stddev = float(np.sqrt(self.scale / fan(shape, self.mode)))
+        if self.distribution == "uniform":
+            limit = float(np.sqrt(3.0)) * stddev
+            return Uniform(-limit, limit)(shape, rng)
+        if self.distribution == "untruncated_normal":
+            return Normal(stddev)(shape, rng)
+        return TruncatedNormal(stddev / TRUNCATED)(shape, rng)
+
+
+@dataclasses.dataclass(frozen=True)
 class HeNormal(Initializer):
     """Truncated normal with stddev sqrt(2 / fan_in): for layers followed by a rectifier."""
 
@@ -101,3 +128,13 @@ def fans(shape: Sequence[int]) -> tuple[float, float]:
         return size, size
     field = float(np.prod(shape[:-2]))
     return shape[-2] * field, shape[-1] * field
+
+
+def fan(shape: Sequence[int], mode: str) -> float:
+    """Returns the number that the variance of a weight is divided by; see `VarianceScaling.mode`.
+
+    >>> fan((3, 3, 4, 8), "fan_in"), fan((4, 8), "fan_avg")
+    (36.0, 6.0)
+    """
+    fan_in, fan_out = fans(shape)
+    return {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[mode]

@@ -20,6 +20,9 @@ def draw(initializer, name="x"):
         (initializers.Uniform(1.0, 2.0), np.sqrt(1.0 / 12.0)),
         (initializers.GlorotUniform(), np.sqrt(2.0 / (200 + 300))),
         (initializers.HeNormal(), 0.8796 * np.sqrt(2.0 / 200)),
+        (initializers.VarianceScaling(2.0), np.sqrt(2.0 / 200)),
+        (initializers.VarianceScaling(2.0, "fan_out", "untruncated_normal"), np.sqrt(2.0 / 300)),
+        (initializers.VarianceScaling(2.0, "fan_avg", "uniform"), np.sqrt(2.0 / 250)),
     ],
 )
 def test_deviation(initializer, deviation):

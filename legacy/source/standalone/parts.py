@@ -20,12 +20,14 @@ _INITIALIZERS = {
     "initializers.Normal(": "normal(stddev=",
     "initializers.TruncatedNormal(": "truncated_normal(stddev=",
     "initializers.Uniform(": "uniform(",
+    "initializers.VarianceScaling(": "variance_scaling(",
 }
 _NAMED = {
     "constant": "constant = tf.compat.v1.constant_initializer",
     "normal": "normal = tf.compat.v1.random_normal_initializer",
     "truncated_normal": "truncated_normal = tf.compat.v1.truncated_normal_initializer",
     "uniform": "uniform = tf.compat.v1.random_uniform_initializer",
+    "variance_scaling": "variance_scaling = tf.compat.v1.variance_scaling_initializer",
     "ZEROS": "ZEROS = tf.compat.v1.zeros_initializer()",
     "ONES": "ONES = tf.compat.v1.ones_initializer()",
 }

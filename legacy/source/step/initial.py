@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict, List, Tuple
+import dataclasses
+from typing import TYPE_CHECKING, Dict, List, Optional, Tuple
 
 import numpy as np
 
 from legacy.saved.analysis.initializers import FoundInitializer, find_initializer
 from legacy.source.basics.rendering import literal_text
+from legacy.source.step.scaled_initializers import Scaling, find_scaled
+from workloads.initializers import VarianceScaling
 from workloads.lifted.plan.initializers import CONSTANT, GLOROT, NORMAL, TRUNCATED_NORMAL, UNIFORM
 
 if TYPE_CHECKING:
@@ -32,14 +35,11 @@ def find_initializers(whole: Graph, variables: Sequence[Variable]) -> Tuple[Dict
       {variable: text of the initializer, "" for the default}, and the names of the variables whose initializer is not
       known here, which get the default.
     """
-    texts: Dict[str, str] = {}
-    unknown: List[str] = []
-    for variable in variables:
-        found = find_initializer(whole, variable.name, variable.shape)
-        if found is None:
-            unknown.append(variable.name)
-        texts[variable.name] = "" if found is None else _text(found)
-    return texts, unknown
+    found = {variable.name: find_initializer(whole, variable.name, variable.shape) for variable in variables}
+    shapes = {variable.name: variable.shape for variable in variables}
+    scaled = find_scaled({name: (one, shapes[name]) for name, one in found.items() if one is not None})
+    texts = {name: _scaled_text(scaled[name]) if name in scaled else _text(one) for name, one in found.items()}
+    return texts, [name for name, one in found.items() if one is None]
 
 
 def first_values(
@@ -75,9 +75,22 @@ def held_scalars(plan: Plan, initial: Mapping[str, np.ndarray]) -> Dict[str, np.
     return {name: initial[name] for name in held if name in initial and name not in changed}
 
 
-def _text(found: FoundInitializer) -> str:
-    """Returns the text of an initializer; "" for the default."""
-    if found.kind == GLOROT:
+def _scaled_text(scaling: Scaling) -> str:
+    """Returns the text of variance scaling.
+
+    >>> _scaled_text(Scaling(2.0, "fan_in", "truncated_normal")), _scaled_text(Scaling(1.0, "fan_avg", "uniform"))
+    ('initializers.VarianceScaling(2.0)', 'initializers.VarianceScaling(1.0, "fan_avg", "uniform")')
+    """
+    usual = [field.default for field in dataclasses.fields(VarianceScaling)]
+    numbers = list(scaling)
+    while len(numbers) > 1 and numbers[-1] == usual[len(numbers) - 1]:
+        numbers.pop()
+    return f"initializers.VarianceScaling({', '.join(map(literal_text, numbers))})"
+
+
+def _text(found: Optional[FoundInitializer]) -> str:
+    """Returns the text of an initializer; "" for the default, and for one that is not known."""
+    if found is None or found.kind == GLOROT:
         return ""
     numbers = [literal_text(number) for number in found.numbers]
     if found.kind == NORMAL and float(found.numbers[1]) == 0.0:
