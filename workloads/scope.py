@@ -108,6 +108,19 @@ class Scope:
         self._frame.values_given[name] = value
         return value
 
+    def names(self, ending: str = "") -> list[str]:
+        """Returns the names of the variables of this scope that were asked for so far, in that order.
+
+        So a penalty on all kernels needs no list of them: `sum(tf.nn.l2_loss(scope.get(name)) for name in
+        scope.names("/kernel"))`.
+
+        Args:
+          ending: of the names that are returned.
+        """
+        prefix = self._prefix
+        own = [name for name in self._frame.values_given if name.startswith(prefix) and name.endswith(ending)]
+        return [name[len(prefix) :] for name in own]
+
     def pipeline_stage(self, index: int, count: int) -> ContextManager[Any]:
         """Returns the context to build pipeline stage `index` of `count` in: its device, if layers are divided."""
         devices = self._frame.devices

@@ -134,7 +134,30 @@ class Lambda:
     body: Any
 
 
-Expression = Union[Literal, Name, Value, Variable, Call, Method, Infix, Prefix, Item, Channels, Listing, Scoped, Lambda]
+@dataclasses.dataclass(frozen=True)
+class Loop:
+    """`for variable in range(first, end): result = body`, in which each turn takes the result of the one before.
+
+    Attributes:
+      variable: name of the number of the turn.
+      first, end: numbers of the first turn, and after the last one.
+      start: what the first turn takes in place of a result.
+      body: what a turn computes; `CARRIED` stands for the result of the turn before.
+    """
+
+    variable: str
+    first: int
+    end: int
+    start: Any
+    body: Any
+
+
+#: Stands in the body of a loop for the result of the turn before.
+CARRIED = Name("<carried>")
+
+Expression = Union[
+    Literal, Name, Value, Variable, Call, Method, Infix, Prefix, Item, Channels, Listing, Scoped, Lambda, Loop
+]
 
 
 def call(function: str, *positional: Any, **named: Any) -> Call:
@@ -156,7 +179,7 @@ def call(function: str, *positional: Any, **named: Any) -> Call:
 #: Stands for an argument that is left out.
 OMIT = object()
 
-_KINDS = (Literal, Name, Value, Variable, Call, Method, Infix, Prefix, Item, Channels, Listing, Scoped, Lambda)
+_KINDS = (Literal, Name, Value, Variable, Call, Method, Infix, Prefix, Item, Channels, Listing, Scoped, Lambda, Loop)
 
 
 def as_expression(value: Any) -> Expression:
@@ -188,6 +211,8 @@ def children(node: Expression) -> tuple[Expression, ...]:
         return (node.base,)
     if isinstance(node, Lambda):
         return (node.body,)
+    if isinstance(node, Loop):
+        return (node.start, node.body)
     if isinstance(node, Variable):
         return tuple(size for size in node.shape if not isinstance(size, int))
     if isinstance(node, Listing):
@@ -211,6 +236,8 @@ def with_children(node: Expression, made: tuple[Expression, ...]) -> Expression:
         return Channels(made[0])
     if isinstance(node, Lambda):
         return Lambda(node.parameters, made[0])
+    if isinstance(node, Loop):
+        return dataclasses.replace(node, start=made[0], body=made[1])
     if isinstance(node, Variable):
         left = iter(made)
         return dataclasses.replace(node, shape=tuple(n if isinstance(n, int) else next(left) for n in node.shape))

@@ -18,6 +18,7 @@ from legacy.source.basics.expressions import (
     Lambda,
     Listing,
     Literal,
+    Loop,
     Method,
     Name,
     Prefix,
@@ -118,6 +119,8 @@ def _text(node: Expression, outer: int) -> str:
         return f"{f'lambda {node.parameters}'.rstrip()}: {_text(node.body, 0)}"
     if isinstance(node, Listing):
         return "[" + ", ".join(expression_text(item) for item in node.items) + "]"
+    if isinstance(node, Loop):
+        return f"{loop_header(node)} {_text(node.body, 0)}"
     if isinstance(node, Literal):
         text = literal_text(node.value)
         return f"({text})" if text.startswith("-") and outer > _UNARY else text
@@ -129,6 +132,15 @@ def _text(node: Expression, outer: int) -> str:
         return node.text
     assert isinstance(node, Value)
     return f"<{node.tensor}>"
+
+
+def loop_header(loop: Loop) -> str:
+    """Returns the first line of a loop.
+
+    >>> loop_header(Loop("layer", 0, 12, Name("x"), Name("y")))
+    'for layer in range(12):'
+    """
+    return f"for {loop.variable} in range({loop.first}, {loop.end}):".replace("(0, ", "(")
 
 
 def _argument(argument: Argument) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from legacy.source.basics.expressions import Expression, Infix, Literal, Name, Value, leaves, replace
-from legacy.source.basics.rendering import WIDTH, expression_text, layout
+from legacy.source.basics.expressions import CARRIED, Expression, Infix, Literal, Loop, Name, Value, leaves, replace
+from legacy.source.basics.rendering import WIDTH, expression_text, layout, loop_header
 from legacy.source.lines.naming import name_values
 from legacy.source.lines.repeated_terms import with_repeated_terms
 from legacy.source.ops.view import BATCH_SIZE
@@ -40,13 +40,17 @@ def function_lines(
     Returns:
       The lines.
     """
-    given = set(re.findall(r"\w+", signature))
+    given = {
+        *re.findall(r"\w+", signature),
+        *(s.expression.variable for s in statements if isinstance(s.expression, Loop)),
+    }
     names = name_values(statements, results, parameters, shape, given - set(parameters.values()))
     lines = [f"def {signature}:", f'    """{docstring}"""']
     uses_batch = any(leaf == BATCH_SIZE for statement in statements for leaf in leaves(statement.expression))
     if uses_batch and BATCH_SIZE.text not in given:
         lines.append(f"    batch_size = int({batch_from}.shape[0])")
-    if statements and list(statements[-1].targets) == list(results) and len(results) == 1:
+    at_once = bool(statements) and not isinstance(statements[-1].expression, Loop)
+    if at_once and list(statements[-1].targets) == list(results) and len(results) == 1:
         statements, results = [*statements[:-1], statements[-1]._replace(targets=())], ()
     statements = _returned_at_once(statements)
     last = statements[-1:] if not results else []
@@ -61,7 +65,9 @@ def function_lines(
 def _returned_at_once(statements: Sequence[Statement]) -> Sequence[Statement]:
     """Returns statements in which a last value that is only returned has no name."""
     made = statements[-2] if len(statements) > 1 else None
-    if made is None or len(made.targets) != 1 or statements[-1] != ((), Value(made.targets[0])):
+    if made is None or isinstance(made.expression, Loop):
+        return statements
+    if len(made.targets) != 1 or statements[-1] != ((), Value(made.targets[0])):
         return statements
     return [*statements[:-2], made._replace(targets=())]
 
@@ -88,6 +94,8 @@ def _statement(statement: Statement, names: Dict[str, str], indent: int, start: 
     """Returns the lines of a statement; the shortest of those that write terms that are alike out, and once."""
     expression = named(statement.expression, names)
     target = ", ".join(names[target] for target in statement.targets)
+    if isinstance(expression, Loop):
+        return _loop_lines(target, expression, indent)
     plain = _with_target(target, expression, indent, start)
     if len(plain) == 1:
         return plain
@@ -97,6 +105,13 @@ def _statement(statement: Statement, names: Dict[str, str], indent: int, start: 
     lines = [line for table in tables for line in layout(f"{table.name} = ", Literal(table.content), "", indent)]
     lines += _with_target(target, outside, indent, start)
     return min(plain, _with_target(target, inside, indent, start), lines, key=_length)
+
+
+def _loop_lines(target: str, loop: Loop, indent: int) -> List[str]:
+    """Returns the lines of a loop; a first one gives what it starts from the name of its result."""
+    start = [] if loop.start == Name(target) else _assignment(target, loop.start, indent)
+    turn = replace(loop.body, lambda part: Name(target) if part == CARRIED else None)
+    return [*start, " " * indent + loop_header(loop), *_assignment(target, turn, indent + 4)]
 
 
 def _length(lines: Sequence[str]) -> Tuple[bool, int]:

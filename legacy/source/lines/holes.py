@@ -51,6 +51,10 @@ _POSITIONAL = {
 }
 
 
+#: Label of a name that a function of the program is given, which variables' names may begin with.
+FOLDER = "folder"
+
+
 class Hole(NamedTuple):
     """A place in a statement.
 
@@ -129,8 +133,9 @@ def _labels(node: Call) -> List[str]:
 
 def _walk_literal(node: Any, visit: Callable[[Hole], Any], label: str, outer: str) -> Tuple[Any, str]:
     value = node.value if isinstance(node, Literal) else node
-    if isinstance(node, Scoped) or isinstance(value, str) and not outer.startswith("tf."):
-        return visit(Hole("name", label, node)), "n"
+    names_variable = isinstance(value, str) and not outer.startswith("tf.") and (not label or label.startswith("name"))
+    if isinstance(node, Scoped) or names_variable:
+        return visit(Hole("name", FOLDER if outer and "." not in outer else "", node)), "n"
     if value is None or isinstance(value, (bool, np.bool_)):
         return node, str(value)
     kind = type(value).__name__ + (str(len(value)) if isinstance(value, (list, tuple)) else "")

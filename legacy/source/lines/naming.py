@@ -17,6 +17,7 @@ from legacy.source.basics.expressions import (
     Item,
     Lambda,
     Literal,
+    Loop,
     Method,
     Name,
     Scoped,
@@ -121,6 +122,9 @@ def _last_uses(statements: Sequence[Statement], results: Sequence[str]) -> Dict[
     for position, statement in reversed(list(enumerate(statements))):
         for tensor in values_used(statement.expression):
             last.setdefault(tensor, position)
+        if isinstance(statement.expression, Loop):  # each turn uses them, also after the first result
+            for tensor in values_used(statement.expression.body):
+                last[tensor] = max(last[tensor], position + 1)
         # An update that is a function looks its values up when it is called, after the last line.
         last.update((tensor, len(statements)) for tensor in _values_in_functions(statement.expression))
     return last

@@ -6,14 +6,16 @@ import collections
 import re
 from typing import TYPE_CHECKING, Any, Counter, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from legacy.source.basics.expressions import Call, Listing, Name, Value, Variable, replace
+from legacy.source.basics.expressions import Call, Listing, Loop, Name, Value, Variable, replace
 from legacy.source.basics.rendering import expression_text, layout
 from legacy.source.lines.abstraction import Function, make_function
+from legacy.source.lines.defaults import usual_arguments, with_defaults, without_usual
 from legacy.source.lines.holes import skeleton
+from legacy.source.lines.runs import runs_of, with_loops
 from legacy.source.lines.statements import Statement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping
 
     from legacy.source.basics.expressions import Expression
 
@@ -95,7 +97,21 @@ def outline_parts(
             result.append([])
         else:
             result[-1].append(statement)
-    return functions, result[:-1]
+    return _shortened(functions, result[:-1], [results for _, results in parts], taken)
+
+
+def _shortened(
+    functions: Sequence[Function],
+    parts: Sequence[List[Statement]],
+    results: Sequence[Sequence[str]],
+    taken: Collection[str],
+) -> Tuple[List[Function], List[List[Statement]]]:
+    """Returns functions and parts with loops in place of runs of calls, and defaults; see `outline_parts`."""
+    names = {*taken, *(function.name for function in functions)}
+    made = [
+        one._replace(statements=with_loops(one.statements, one.results, {*names, *one.parameters})) for one in functions
+    ]
+    return with_defaults(made, [with_loops(part, needed, names) for part, needed in zip(parts, results)])
 
 
 class _Repeated(NamedTuple):
@@ -104,14 +120,14 @@ class _Repeated(NamedTuple):
     Attributes:
       saved: how many lines a function would save at most.
       length: statements of each block.
-      size: about how many lines each takes.
-      starts: of the blocks.
+      body: about how many lines they take in a function.
+      sizes: {start of a block: about how many lines it takes as it is}.
     """
 
     saved: int
     length: int
-    size: int
-    starts: List[int]
+    body: int
+    sizes: Dict[int, int]
 
 
 class _Made(NamedTuple):
@@ -159,7 +175,8 @@ def _best(
 def _repeated(statements: Sequence[Statement], taken: Set[str]) -> List[_Repeated]:
     """Returns the blocks that stand in several places; those first that may save the most lines."""
     keys = [skeleton(statement.expression)[0] + str(len(statement.targets)) for statement in statements[:-1]]
-    lines = [1 + len(_OWNER.sub("", expression_text(statement.expression))) // LINE for statement in statements]
+    lines = [_estimated_lines(statement) for statement in statements]
+    in_loops = _lines_with_loops(statements, lines)
     found: List[_Repeated] = []
     for length in range(1, min(MOST_STATEMENTS, len(keys) // 2) + 1):
         places: Dict[Tuple[str, ...], List[int]] = collections.defaultdict(list)
@@ -167,17 +184,41 @@ def _repeated(statements: Sequence[Statement], taken: Set[str]) -> List[_Repeate
             places[tuple(keys[start : start + length])].append(start)
         for starts in places.values():
             apart = _apart(starts, length)
-            size = sum(lines[starts[0] : starts[0] + length])
-            saved = (len(apart) - 1) * size - len(apart) - OVERHEAD
-            is_call = length == 1 and _calls(statements[starts[0]], taken)
-            if saved > 0 and not is_call and not _only_asks(statements[starts[0] : starts[0] + length]):
-                found.append(_Repeated(saved, length, size, apart))
+            block = statements[starts[0] : starts[0] + length]
+            body = sum(_lines_with_loops(block, lines[starts[0] :]))
+            sizes = {start: sum(in_loops[start : start + length]) for start in apart}
+            saved = sum(sizes.values()) - body - _fewest_lines(apart, length) - OVERHEAD
+            is_call = length == 1 and _calls(block[0], taken)
+            if saved > 0 and not is_call and not _only_asks(block):
+                found.append(_Repeated(saved, length, body, sizes))
     return sorted(found, key=lambda one: (-one.saved, one.length))
+
+
+def _estimated_lines(statement: Statement) -> int:
+    """Returns about how many lines a statement takes."""
+    return 1 + len(_OWNER.sub("", expression_text(statement.expression))) // LINE
+
+
+def _lines_with_loops(statements: Sequence[Statement], lines: Sequence[int]) -> List[int]:
+    """Returns the lines that statements take where runs of calls are loops: the first call of a run takes those of all.
+
+    Args:
+      statements: in order.
+      lines: that each takes by itself.
+
+    Returns:
+      The lines of each.
+    """
+    result: List[int] = []
+    for run in runs_of(statements):
+        own = lines[len(result)]
+        result += [own + 1, *[0] * (run.length - 1)] if run.length > 1 else [own]
+    return result
 
 
 def _times_inside(blocks: _Repeated, outer: range) -> int:
     """Returns how many of some blocks lie in a range of statements."""
-    return sum(start in outer and start + blocks.length - 1 in outer for start in blocks.starts)
+    return sum(start in outer and start + blocks.length - 1 in outer for start in blocks.sizes)
 
 
 def _make(
@@ -188,7 +229,7 @@ def _make(
     batch: int,
 ) -> Optional[_Made]:
     """Makes a function of those blocks that use their values alike; None if they cannot be one."""
-    length, alike = blocks.length, _alike(statements, blocks.starts, blocks.length)
+    length, alike = blocks.length, _alike(statements, list(blocks.sizes), blocks.length)
     made = make_function(statements, alike, length, shape, taken, batch)
     if made is None:
         return None
@@ -197,13 +238,49 @@ def _make(
         return None
     extra = PER_RESULT * (len(function.results) - 1) + PER_TENSOR * (len(function.tensors) - 1)
     extra += PER_PARAMETER * max(0, len(function.parameters) - USUAL_PARAMETERS)
-    score = (len(alike) - 1) * blocks.size - sum(map(_lines_of, calls.values())) - OVERHEAD - extra
+    short = _without_defaults(calls)
+    written = [_lines_of(s) for run in _runs(alike, length) for s in with_loops([short[start] for start in run])]
+    score = sum(blocks.sizes[start] for start in alike) - blocks.body - sum(written) - OVERHEAD - extra
     return _Made(score, length, function, calls)
+
+
+def _without_defaults(calls: Mapping[int, Statement]) -> Dict[int, Statement]:
+    """Returns the calls of one function without the arguments that become defaults."""
+    made = {start: statement.expression for start, statement in calls.items()}
+    usual = usual_arguments([call for call in made.values() if isinstance(call, Call)])
+    return {
+        start: calls[start]._replace(expression=without_usual(call, usual))
+        for start, call in made.items()
+        if isinstance(call, Call)
+    }
 
 
 def _lines_of(statement: Statement) -> int:
     """Returns the lines that a statement takes in the text."""
-    return len(layout("x = ", _with_short_names(statement.expression), "", INDENT))
+    expression = _with_short_names(statement.expression)
+    if isinstance(expression, Loop):
+        return 1 + len(layout("x = ", expression.body, "", 2 * INDENT))
+    return len(layout("x = ", expression, "", INDENT))
+
+
+def _runs(starts: Sequence[int], length: int) -> List[List[int]]:
+    """Divides the starts of blocks of one length where two do not follow each other at once.
+
+    >>> _runs([0, 2, 4, 9], 2)
+    [[0, 2, 4], [9]]
+    """
+    runs: List[List[int]] = []
+    for start in starts:
+        if runs and start == runs[-1][-1] + length:
+            runs[-1].append(start)
+        else:
+            runs.append([start])
+    return runs
+
+
+def _fewest_lines(starts: Sequence[int], length: int) -> int:
+    """Returns the lines that calls in place of some blocks take at least: two for those in a row, as a loop."""
+    return sum(min(len(run), 2) for run in _runs(starts, length))
 
 
 def _with_short_names(expression: Expression) -> Expression:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple
 
 from legacy.source.basics.expressions import Channels, Listing, Literal, Name, Scoped, Value
-from legacy.source.lines.holes import Hole, skeleton
+from legacy.source.lines.holes import FOLDER, Hole, skeleton
 from legacy.source.lines.naming import common_folder, numbered
 
 if TYPE_CHECKING:
@@ -101,10 +101,12 @@ class Parameters:
         texts = [[str(name) for name in block] for block in names]
         if all(block == texts[0] for block in texts):
             return None
-        prefixes = [common_folder(block) for block in texts]
-        rests = [[name[len(prefix) :] for name in block] for prefix, block in zip(prefixes, texts)]
-        if all(rest == rests[0] for rest in rests) and all(prefixes):
-            return prefixes
+        folders = [hole[0].label == FOLDER for hole in columns]
+        for ends in ([""] * len(folders), ["/" if folder else "" for folder in folders]):
+            prefixes = [common_folder(name + end for name, end in zip(block, ends)) for block in texts]
+            rests = [[name[len(prefix) :] for name in block] for prefix, block in zip(prefixes, texts)]
+            if all(rest == rests[0] for rest in rests) and all(prefixes):
+                return prefixes
         return None
 
     def _content(self, holes: List[Hole]) -> Any:
@@ -137,7 +139,7 @@ class Parameters:
                 return Name(self._prefix_parameter)
             return Scoped(Name(self._prefix_parameter), rest)
         plain = [str(text) for text in texts]
-        start, end = _common_ends(plain)
+        start, end = common_ends(plain)
         middles = [text[len(start) : len(text) - len(end)] for text in plain]
         if all(re.fullmatch(r"\d+", middle) for middle in middles):
             index = self._parameter("index", [Literal(int(middle)) for middle in middles])
@@ -200,7 +202,7 @@ def _only_difference(lists: Sequence[Any]) -> Optional[int]:
     return places[0] if len(places) == 1 else None
 
 
-def _common_ends(texts: Sequence[str]) -> Tuple[str, str]:
+def common_ends(texts: Sequence[str]) -> Tuple[str, str]:
     """Returns the longest common beginning, and the longest common end of the rest; digits are not torn apart."""
     least, most = min(texts), max(texts)
     start = 0

@@ -6,10 +6,13 @@ import itertools
 import re
 from typing import TYPE_CHECKING, List, Sequence, Set
 
-from legacy.source.basics.expressions import Literal, Variable, calls, leaves
+from legacy.source.basics.expressions import Call, Literal, Variable, calls, children, leaves
 from legacy.source.lines.naming import common_folder, folder_below, identifier, numbered, variable_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from legacy.source.basics.expressions import Expression
     from legacy.source.lines.statements import Statement
 
 #: Words for functions, by the calls that they make.
@@ -73,6 +76,8 @@ LONG = {
 PRODUCTS = ("tf.matmul", "tf.einsum")
 #: Functions between the dense layers that follow the attention in a transformer block.
 ACTIVATIONS = ("tf.nn.relu", "tf.nn.gelu", "tf.math.erf", "tf.tanh")
+_ACTIVATION_WORDS = {name: name.rpartition(".")[2] for name in (*ACTIVATIONS, "tf.sigmoid", "tf.nn.elu", "tf.nn.selu")}
+_ACTIVATION_WORDS["tf.nn.leaky_relu"] = "leaky"
 #: Parts of words that name no function of a model, since other functions of the program have such names.
 _TAKEN_PARTS = re.compile("loss|main|scope|gather|train|step|update|gradient|optimi|value|name|index|size|units")
 
@@ -92,13 +97,15 @@ def words_of(body: Sequence[Statement], scope: str = "") -> List[str]:
     functions = _functions(body)
     found = ["attention"] if _has_attention(functions) else []
     long = {**LONG, **dict.fromkeys([_NORMALIZES] if _is_of_each_example(body) else [], "layer norm")}
-    found += [long[name] for name in functions if name in long]
     by_variables = _name_by_variables(body)
-    found = [_BY_VARIABLES[by_variables]] if by_variables and "norm" not in _plain_name(functions) else found
-    own = [f"`{name}`" for name in functions if "." not in name and name not in LONG]
-    if own and not found:
-        return ["the result of " + ", ".join(dict.fromkeys(own))]
-    return list(dict.fromkeys(found + own)) or ["what several places compute alike"]
+    if by_variables and "norm" not in _plain_name(functions):
+        long = dict.fromkeys(functions[:1], _BY_VARIABLES[by_variables])
+    found += [
+        long.get(name) or f"`{name}`" for name in functions if name in long or "." not in name and name not in LONG
+    ]
+    if found and all(word.startswith("`") for word in found):
+        return ["the result of " + ", ".join(dict.fromkeys(found))]
+    return list(dict.fromkeys(found)) or ["what several places compute alike"]
 
 
 def function_name(body: Sequence[Statement], scope: str, taken: Set[str]) -> str:
@@ -112,11 +119,27 @@ def function_name(body: Sequence[Statement], scope: str, taken: Set[str]) -> str
     Returns:
       The name.
     """
-    name = identifier(scope) if scope else _plain_name(_functions(body))
+    functions = _functions(body)
+    name = identifier(scope) if scope else _plain_name(functions)
+    if name in taken and not scope:
+        name = _with_activation(name, functions)
     if name == _UNKNOWN:
         asks = any(isinstance(leaf, Variable) for statement in body for leaf in leaves(statement.expression))
         name = _name_by_variables(body) or ("layer" if asks else "transform")
     return numbered(name, taken)
+
+
+def _with_activation(name: str, functions: Sequence[str]) -> str:
+    """Returns a name with that of the activation before or after what it is named after.
+
+    >>> _with_activation("conv_norm", ["tf.nn.relu", "conv_norm"]), _with_activation("dense", ["tf.matmul", "tf.tanh"])
+    ('relu_conv_norm', 'dense_tanh')
+    """
+    places = [place for place, function in enumerate(functions) if function in _ACTIVATION_WORDS]
+    if not places:
+        return name
+    word = _ACTIVATION_WORDS[functions[places[0]]]
+    return f"{word}_{name}" if places[0] == 0 else f"{name}_{word}"
 
 
 def _name_by_variables(body: Sequence[Statement]) -> str:
@@ -183,14 +206,22 @@ def telling_scope(blocks: Sequence[Sequence[Statement]], whole: str) -> str:
     if _plain_name(_functions(blocks[0])) not in ("block", _UNKNOWN):
         return ""
     folders = [common_folder(target for statement in block for target in statement.targets) for block in blocks]
-    scopes = {re.sub(r"_?\d+$", "", folder_below(folder + "/", whole).rpartition("/")[2]) for folder in folders}
+    scopes = {re.sub(r"(_v)?_?\d+$", "", folder_below(folder + "/", whole).rpartition("/")[2]) for folder in folders}
     scope = scopes.pop()
     return scope if not scopes and scope.strip("_") and not _TAKEN_PARTS.search(scope.lower()) else ""
 
 
 def _functions(body: Sequence[Statement]) -> List[str]:
-    """Returns the functions that statements call, each as often as they do."""
-    return [part.function for statement in body for part in calls(statement.expression)]
+    """Returns the functions that statements call, each as often as they do, in the order in which they run."""
+    return [function for statement in body for function in _in_order_of_evaluation(statement.expression)]
+
+
+def _in_order_of_evaluation(expression: Expression) -> Iterator[str]:
+    """Yields the functions that an expression calls; those of its arguments come first."""
+    for part in children(expression):
+        yield from _in_order_of_evaluation(part)
+    if isinstance(expression, Call):
+        yield expression.function
 
 
 def _is_of_each_example(body: Sequence[Statement]) -> bool:

@@ -20,11 +20,17 @@ _CLASS = '''class Scope:
         {attributes} = {starts}
 '''
 _GET = """
-    def get(self, name, shape{none}, initializer{default}, trainable=True):
+    def get(self, name, shape{none}, initializer{default}, trainable=True):{recorded}
         if name not in self.values:
             with tf.init_scope():
                 self.values[name] = tf.Variable(initializer(shape, tf.float32), trainable=trainable)
         return tf.convert_to_tensor(self.values[name])
+"""
+#: Of a model with penalties on all weights whose names have one ending.
+_RECORDED = "\n        self.asked[name] = None  # in order"
+_NAMES = """
+    def names(self, ending):
+        return [name for name in self.asked if name.endswith(ending)]
 """
 #: Of a model with statistics.
 _UPDATE = """
@@ -133,8 +139,11 @@ def scope_of(models: Sequence[Model], functions: str, update: str = "", of_other
     default = "=GLOROT" if any(map(leaves_initializers_out, models)) else "=None" if asked_again else ""
     updated_again = any(model.statistics.changes_again for model in models)
     has_updates = any(any(model.statistics.proposals) for model in models)
-    text = _constructor(has_step, has_replica, has_updates) + (_MAKE_LATER_UPDATES if updated_again else "")
-    text += _GET.format(none="=None" if asked_again else "", default=default)
+    lists_names = "scope.names(" in functions
+    text = _constructor(has_step, has_replica, has_updates, lists_names)
+    text += _MAKE_LATER_UPDATES if updated_again else ""
+    text += _GET.format(none="=None" if asked_again else "", default=default, recorded=_RECORDED if lists_names else "")
+    text += _NAMES if lists_names else ""
     text += _LATER_UPDATE if updated_again else _UPDATE if has_updates else ""
     text += _REPLICAS if "scope.replicas" in functions else ""
     text += _OF_REPLICA if of_others and drawn else ""
@@ -144,10 +153,11 @@ def scope_of(models: Sequence[Model], functions: str, update: str = "", of_other
     return ScopeText(text + drawing, has_step, has_replica)
 
 
-def _constructor(has_step: bool, has_replica: bool, has_updates: bool) -> str:
+def _constructor(has_step: bool, has_replica: bool, has_updates: bool, lists_names: bool) -> str:
     """Returns the beginning of the class."""
     given = [name for name, used in (("step", has_step), ("replica", has_replica)) if used]
     starts = {"values": "values", **{name: name for name in given}, **({"updates": "{}"} if has_updates else {})}
+    starts.update({"asked": "{}"} if lists_names else {})
     return _CLASS.format(
         defaults="".join(f", {name}=0" for name in given),
         attributes=", ".join("self." + name for name in starts),

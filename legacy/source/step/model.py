@@ -20,7 +20,7 @@ from legacy.source.definitions.differences import adopt_values
 from legacy.source.definitions.recovery import Recovery
 from legacy.source.lines.complements import name_complements
 from legacy.source.lines.computed_once import computed_once
-from legacy.source.lines.penalties import penalties_ask_again, sum_penalties, with_shapes_first
+from legacy.source.lines.penalties import penalties_ask_again, penalties_by_ending, sum_penalties, with_shapes_first
 from legacy.source.lines.statements import Statement, build_statements, shared_data_first
 from legacy.source.step.input_names import InputNames, input_names
 from legacy.source.step.losses_of_weights import require_losses
@@ -148,7 +148,8 @@ def _model(
     if not recovery.has_derivatives:
         definitions = computed_once(definitions)
     statements, rates = name_complements(statements_of(definitions))
-    statements = with_shapes_first(statements, definitions)
+    of_loops = [line for loop in recovery.loops.values() for line in loop.statements]
+    statements = penalties_by_ending(with_shapes_first(statements, definitions), of_loops)
     _require_no_tables(statements)
     losses = 1 + len(phase.other_losses)
     given = (names.inputs, names.settings, statistics, recovery.batch, names.streams, rates)
