@@ -10,7 +10,7 @@ from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.integer_bounds import are_lengths, class_limit, upper_bound
 from legacy.saved.tower_search.open_shapes import known_shape
 from legacy.saved.tower_search.settings import is_array, is_scalar_setting
-from legacy.saved.tower_search.sparse_inputs import sparse_parts
+from legacy.saved.tower_search.sparse_inputs import shape_of_part, sparse_parts
 from legacy.saved.tower_search.tables import is_table
 from workloads.lifted.graph import Graph, TensorId, tensor_name
 from workloads.lifted.plan import Input
@@ -60,6 +60,7 @@ class InputDescriber:
             source = name if name not in self._taken else tensor_name(name, output)
         self._taken.add(source)
         dtype, shape = imported.dtype(name, output), known_shape(graph, imported, row[0])
+        shape = shape_of_part(sparse) if sparse and shape is None else shape
         is_integer = dtype.startswith(("int", "uint"))
         bound = upper_bound if is_integer else class_limit
         return Input(

@@ -54,3 +54,12 @@ def _taken_together(
             if match and graph.origin(tensor) in wanted:
                 groups.setdefault(match.group(1) or "", {})[match.group(2)] = graph.origin(tensor)
         yield from (group for group in groups.values() if {INDICES, VALUES} <= set(group))
+
+
+def shape_of_part(sparse: str) -> tuple[int | None, ...]:
+    """Returns the shape that a part of a sparse tensor has by its meaning, for a placeholder that was given none.
+
+    >>> shape_of_part("words/indices"), shape_of_part("words/values")
+    ((None, None), (None,))
+    """
+    return (None, None) if sparse.endswith(f"/{INDICES}") else (None,)

@@ -59,8 +59,10 @@ class TowerFlow:
         without_data = [name for name, _ in self._update_inputs if not masks.get(name, 0) & DATA]
         if len(without_data) == len(self._update_inputs):  # the data are constants, or kept in variables
             masks = self._masks(labels, slices, {name for name in labels if self._graph.inputs(name)})
-        elif without_data and count > 1:
-            masks = self._masks(labels, slices, self._gradients_without_data(without_data, masks, labels))
+        elif count > 1:
+            positions = self._positions(masks, labels)
+            without = self._gradients_without_data(without_data, masks, labels) if without_data else set()
+            masks = self._masks(labels, slices, positions | without) if positions | without else masks
         return Towers(count, labelling.found_by, masks, labels, slices)
 
     def _handed_over(self, given: Mapping[str, int]) -> dict[str, int]:
@@ -122,6 +124,24 @@ class TowerFlow:
         """
         before = self._graph.ancestors(inputs, controls=False)
         found = {n for n in before if n in labels and gradient_names.is_gradient_op(n) and not masks.get(n, 0)}
+        return found if {labels[name] for name in found} == set(labels.values()) else set()
+
+    def _positions(self, masks: Mapping[str, int], labels: Mapping[str, int]) -> set[str]:
+        """Returns the towers' nodes that number the rows of a weight to look up without any data, as positions do.
+
+        They follow from the length of a tower's sequences, or are constants. The gradient is of rows by these numbers,
+        which each tower has besides the rows.
+
+        Args:
+          masks: see `Towers`.
+          labels: {node: tower number}.
+
+        Returns:
+          The nodes; none if not every tower has some.
+        """
+        lookups = [n for n in self._order if n in labels and n in self._model and self._graph.type(n) in op_types.LOOKUPS]
+        rows = [self._graph.inputs(name)[1].node for name in lookups]
+        found = {name for name in rows if name in labels and not masks.get(name, 0)}
         return found if {labels[name] for name in found} == set(labels.values()) else set()
 
     def _sources(self) -> set[str]:

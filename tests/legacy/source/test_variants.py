@@ -351,12 +351,19 @@ def test_what_is_added_outside_of_the_towers_is_named(train, reason, tmp_path):
     assert re.search(reason, " ".join(source(build, tmp_path).split()))
 
 
-def test_sparse_labels_of_sequences_are_proven_with_labels_in_order(tmp_path):
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_sparse_labels_of_sequences_are_proven_with_labels_in_order(by_hand, tmp_path):
+    """Also where the parts are placeholders without any shape."""
+    parts = [(tf.int64, "indices"), (tf.int32, "values"), (tf.int64, "shape")]
+
     def build():
         xs = split_batch()
 
         def loss(tower):
-            labels = v1.sparse_placeholder(tf.int32, name=f"labels_{tower}")
+            if by_hand:
+                labels = tf.SparseTensor(*[v1.placeholder(dtype, name=f"{part}_{tower}") for dtype, part in parts])
+            else:
+                labels = v1.sparse_placeholder(tf.int32, name=f"labels_{tower}")
             logits = tf.stack([tf.matmul(xs[tower], weights()) * step for step in (1.0, 0.5, 2.0, -1.0)])
             return tf.reduce_mean(v1.nn.ctc_loss(labels, logits, tf.constant([4] * BATCH)))
 

@@ -38,16 +38,37 @@ def test_rows_that_are_made_dense_come_with_their_indices(tmp_path):
     assert_same(dataclasses.replace(setup_of(str(tmp_path / "lifted"), replicas=3), replicated=True))
 
 
-def test_rows_by_the_sizes_of_inputs_are_kept_as_written(tmp_path):
+def clipped_positions(words):
     """Relative positions: their indices are clipped, which is no clipping of the gradient."""
+    return tf.minimum(tf.maximum(tf.range(tf.size(words)) - 1, 0), 4)
+
+
+def constant_positions(words):
+    return tf.constant([0, 1, 2])
+
+
+@pytest.mark.parametrize("positions", [clipped_positions, constant_positions])
+def test_rows_by_positions_that_each_tower_makes_are_the_towers_own(positions, tmp_path):
+    setup = lifted(program(positions), tmp_path)
+    combined = {entry.weight: entry.kind for entry in setup.job.workload.plan.phases[0].combine}
+    assert combined == {"table": "concat", "table (indices)": "concat"}
+    assert_same(setup)
+    assert_same(dataclasses.replace(setup_of(str(tmp_path / "lifted"), replicas=3), replicated=True))
+    (row,) = inspect_graph(str(tmp_path / "graph.meta"))["combining"]
+    assert row["clipped"] == "no"
+
+
+def test_rows_by_positions_that_are_made_outside_of_the_towers_are_kept_as_written(tmp_path):
+    """Each tower takes the numbers that were made once."""
+    made = []
 
     def positions(words):
-        return tf.minimum(tf.maximum(tf.range(tf.size(words)) - 1, 0), 4)
+        with v1.name_scope(None), tf.device(None):
+            made.extend([] if made else [tf.range(3)])
+        return made[0]
 
     setup = lifted(program(positions), tmp_path)
     assert [entry.kind for entry in setup.job.workload.plan.phases[0].combine] == ["kept as written"]
     assert_same(setup)
-    (row,) = inspect_graph(str(tmp_path / "graph.meta"))["combining"]
-    assert row["clipped"] == "no"
     with pytest.raises(InputError, match=r"not recognised \(table\)"):
         setup_of(str(tmp_path / "lifted"), replicas=3).modern_program()

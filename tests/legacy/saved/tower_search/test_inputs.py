@@ -145,3 +145,4 @@ def test_the_parts_of_a_sparse_batch_are_no_settings_though_their_placeholders_h
     rows = [[TensorId(name, 0)] for name in ("indices", "values", "rate")]
     entries = InputDescriber(graph, ImportedGraph(graph), {}, None).describe(rows)
     assert [entry.kind for entry in entries] == ["batch", "batch", "setting"]
+    assert [entry.shape for entry in entries] == [[None, None], [None], None]
