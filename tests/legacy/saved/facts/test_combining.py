@@ -15,6 +15,7 @@ from workloads.lifted.plan import Combine
         (2, "mean", 1.0, 1.0, "mean"),
         (2, "sum", 1.0, 1.0, "sum"),
         (2, "sum", 1.0, 0.5, "sum of losses that are divided by the towers: a mean"),
+        (2, "concat", 1.0, 0.5, "concat of losses that are divided by the towers: a mean"),
         (1, "sum", 1.0, 1.0, "one tower alone; in a port of several replicas: sum"),  # nothing is combined in the graph
         (1, "concat", 1.0, 1.0, "one tower alone; in a port of several replicas: concat"),
         (1, "kept as written", 1.0, 1.0, "kept as written"),
