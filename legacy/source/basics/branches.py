@@ -7,7 +7,7 @@ So are random ops that draw by their seed: what they draw depends on how often t
 
 from __future__ import annotations
 
-from typing import Any, Dict, Set, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Set, Tuple
 
 import tensorflow as tf
 
@@ -16,10 +16,17 @@ from legacy.source.basics.unwritten import Unwritten
 from workloads.lifted.graph import parse_tensor_name
 from workloads.support.wording import counted
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy as np
+
 v1 = tf.compat.v1
 
 #: Attribute of a choice: names of the ops that run only where their branch is taken.
 GUARDED = "_guarded"
+#: Attribute of every choice that stands for a Merge.
+OF_BRANCHES = "_of_branches"
 #: Ops that fail for some numbers, such as an index beyond the end.
 _FAILS = ("TensorArrayReadV3",)
 #: Random ops without a stateless twin: their numbers follow from their seed and from how often they ran.
@@ -54,6 +61,7 @@ def merge_branches(graph_def: Any) -> Any:
             false, true = [text for text in node.input if not text.startswith("^")]
             node.op = "SelectV2"
             node.attr.pop("N", None)
+            node.attr[OF_BRANCHES].b = True
             if guarded:
                 node.attr[GUARDED].list.s.extend(name.encode() for name in sorted(guarded))
             del node.input[:]
@@ -65,6 +73,40 @@ def merge_branches(graph_def: Any) -> Any:
         del node.input[:]
         node.input.extend(kept)
     return merged
+
+
+def take_known_branches(graph_def: Any, constants: Callable[[Any], Mapping[str, np.ndarray]]) -> bool:
+    """Replaces the choices whose predicate is known, as one by sizes is, by a copy of the value that is taken.
+
+    The branches of such a choice may have different sizes, which a `SelectV2` does not take.
+
+    Args:
+      graph_def: a graph of `merge_branches`; changed.
+      constants: function from a graph to {tensor: value} of its known tensors.
+
+    Returns:
+      Whether there was one.
+    """
+    open_ = v1.GraphDef()
+    open_.CopyFrom(graph_def)
+    choices = [node.name for node in graph_def.node if OF_BRANCHES in node.attr]
+    for node in open_.node:
+        if OF_BRANCHES in node.attr:  # its sizes are those that both branches have
+            node.op = "Merge"
+            node.attr["N"].i = 2
+            del node.input[0]
+    known = constants(open_) if choices else {}
+    found = False
+    for node in graph_def.node:
+        value = known.get(parse_tensor_name(node.input[0]).name) if OF_BRANCHES in node.attr else None
+        if value is not None and value.shape == ():
+            found, taken = True, node.input[1 if value else 2]
+            node.op = "Identity"
+            for name in (OF_BRANCHES, GUARDED):
+                node.attr.pop(name, None)
+            del node.input[:]
+            node.input.append(taken)
+    return found
 
 
 def _predicate(nodes: Dict[str, Any], merge: str) -> Tuple[str, Set[str]]:

@@ -7,8 +7,10 @@ from typing import Any, Dict, List, Optional, Sequence, Set
 import numpy as np
 import tensorflow as tf
 
+from legacy.source.basics.branches import take_known_branches
 from workloads.lifted.graph import forget_placement
 from workloads.lifted.graph.importing import import_graph
+from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
 
@@ -43,7 +45,12 @@ class Typed:
         for node in shaped.node:
             if node.name in shapes:
                 node.attr["shape"].shape.CopyFrom(tf.TensorShape(shapes[node.name]).as_proto())
-        self._import(shaped)
+        try:
+            self._import(shaped)
+        except InputError:
+            if not take_known_branches(shaped, self._constants_of):
+                raise
+            self._import(shaped)
         if self._fix_open_sizes(shaped):
             self._import(shaped)
 
@@ -56,6 +63,11 @@ class Typed:
         with self.graph.as_default():
             import_graph(graph_def, subject="graph file")
         self.constants = self._computed_constants()
+
+    def _constants_of(self, graph_def: Any) -> Dict[str, np.ndarray]:
+        """Returns the constants of another graph with the same shapes."""
+        self._import(graph_def)
+        return self.constants
 
     def _fix_open_sizes(self, graph_def: Any) -> bool:
         """Makes known integers without a static shape constants, as `setdiff1d` gives them; tells whether it did.

@@ -13,12 +13,19 @@ _Shape = Sequence["int | None"]
 
 
 def reshaped_for_transposed(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
-    """Finds reshapes of examples whose result has their dimensions in another order; one hazard for all."""
+    """Finds reshapes of examples whose result has their dimensions in another order; one hazard for all.
+
+    A reshape of what was transposed joins dimensions that the transposition has brought together, as the results of a
+    dilated convolution, whose sizes may be any.
+    """
     graph, imported = found.cut.graph, found.context.imported
     for name in graph.nodes:
         if graph.type(name) != "Reshape" or name not in whole.data or is_gradient_op(name) or name not in whole.reach:
             continue
-        before, after = imported.shape(*graph.inputs(name)[0]), imported.shape(name)
+        source = graph.origin(graph.inputs(name)[0])
+        before, after = imported.shape(*source), imported.shape(name)
+        if graph.type(source.node) == "Transpose":
+            continue
         if before and after and _is_transposed(before, after):
             yield Hazard(
                 "RESHAPED_FOR_TRANSPOSED",

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from legacy.source.basics.branches import GUARDED, merge_branches
+from legacy.source.basics.branches import GUARDED, merge_branches, take_known_branches
+from legacy.source.basics.typed import Typed
 from legacy.source.basics.unwritten import Unwritten
 
 v1 = tf.compat.v1
@@ -55,6 +56,26 @@ def test_a_cond_in_a_cond_has_the_values_of_its_branches():
     values = [value(merged, np.float32(x)) for x in ([1, 2], [1, -2], [-1, 2], [-1, -2])]
     assert values == [[2.0, 5.0], [4.0, 6.0], [-1.0, 2.0], [1.0, 2.0]]
     assert values == [value(graph_def, np.float32(x)) for x in ([1, 2], [1, -2], [-1, 2], [-1, -2])]
+
+
+def cut_to_length(x):
+    """As many numbers of another tensor as `x` has, if that is longer."""
+    other = tf.range(5.0)
+    fewer = tf.greater(tf.shape(other)[0], tf.shape(x)[0])
+    return x + v1.cond(fewer, lambda: tf.slice(other, [0], [tf.shape(x)[0]]), lambda: other)
+
+
+def test_a_branch_that_sizes_decide_may_have_another_size_than_the_other():
+    """The sum of five and two numbers is no graph, though its branch is never taken."""
+    merged = merge_branches(graph_of(cut_to_length))
+    with pytest.raises(ValueError, match="Dimensions must be equal"), tf.Graph().as_default():
+        tf.import_graph_def(merged, name="")
+    assert Typed(merged, {"x": [2]}).graph.get_tensor_by_name("result:0").shape == [2]
+
+
+def test_a_branch_that_numbers_decide_is_not_known():
+    merged = merge_branches(graph_of(lambda x: v1.cond(x[0] > 0.0, lambda: x * 2.0, lambda: x + 1.0)))
+    assert not take_known_branches(merged, lambda graph_def: Typed(graph_def, {"x": [2]}).constants)
 
 
 def test_a_graph_without_branches_stays():

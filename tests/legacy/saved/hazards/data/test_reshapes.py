@@ -44,6 +44,8 @@ def test_a_reshape_that_exchanges_dimensions_is_named(shape, new, text):
         ([4, 7, 5], lambda x: tf.reshape(x, [28, 5])),
         ([4, 6, 2, 5], lambda x: tf.reshape(x, [4, 12, 5])),
         ([4, 4, 5], lambda x: tf.reshape(x, [4, 4, 5])),
+        # the parts of sequences that a dilation of 2 has made, put together: as many parts as sequences
+        ([2, None, 5], lambda x: tf.reshape(tf.transpose(tf.reshape(x, [2, -1, 5]), [1, 0, 2]), [2, -1, 5])),
     ],
 )
 def test_transpositions_and_other_reshapes_are_not(shape, reshape):
