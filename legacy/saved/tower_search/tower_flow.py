@@ -139,7 +139,9 @@ class TowerFlow:
         Returns:
           The nodes; none if not every tower has some.
         """
-        lookups = [n for n in self._order if n in labels and n in self._model and self._graph.type(n) in op_types.LOOKUPS]
+        lookups = [
+            n for n in self._order if n in labels and n in self._model and self._graph.type(n) in op_types.LOOKUPS
+        ]
         rows = [self._graph.inputs(name)[1].node for name in lookups]
         found = {name for name in rows if name in labels and not masks.get(name, 0)}
         return found if {labels[name] for name in found} == set(labels.values()) else set()

@@ -25,6 +25,9 @@ LATE = (1_000, 100_000, 10_000_000)
 #: Multiples of the weights, tried while the mutant of any constant has not been detected.
 SCALES = (4.0, 0.25, 32.0, 1 / 32)
 
+#: An average of zeros is moved by this.
+AWAY = 0.01
+
 #: Number of further steps searched for small gradients: a constant that bounds small gradients acts only there.
 MORE_STEPS = 300
 
@@ -94,13 +97,21 @@ def _visits(
     for count in steps if counters else ():
         yield Visit(f"the graph's own count at {count:,}", _counted(last, counters, count))
     yield Visit("slots near zero", dataclasses.replace(last, slots=all_times(last.slots, SMALL_SLOTS)))
-    averages, statistics = all_times(last.averages, 0.5), _halved_statistics(workload, last)
+    averages, statistics = _halved(last.averages), _halved_statistics(workload, last)
     yield Visit("averages and statistics halved", dataclasses.replace(last, averages=averages, statistics=statistics))
     yield from small_weights(last, coverage.still_weights())
     for number in range(1, MOST_RANDOM + 1):
         yield random_visit(last, number)
     for scale in SCALES:
         yield weights_times(last, scale)
+
+
+def _halved(averages: Arrays) -> Arrays:
+    """Returns averages halved; those of zeros, as of a bias that nothing trains, away from zero."""
+    return {
+        name: times(value, 0.5) if value.any() else np.asarray(value + AWAY, value.dtype)
+        for name, value in averages.items()
+    }
 
 
 def _halved_statistics(workload: LiftedWorkload, state: State) -> Arrays:

@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from legacy.saved.graph.imported import ImportedGraph
+from parity.coverage.changed_constants import FACTOR
 from parity.coverage.visits.counted_numbers import LARGEST
 from workloads.lifted.graph import Graph, Use
 from workloads.lifted.plan import Plan
@@ -20,6 +22,8 @@ _PASSES = ("Cast", "Identity", "ReadVariableOp", "Reshape", "Squeeze", "ToFloat"
 _FLOORS = ("Floor", "FloorDiv")
 #: Stairs that are looked for, of each staircase.
 STAIRS = (1, 2)
+#: Most stairs among which that one is looked for whose count tells a constant from one that is changed by `FACTOR`.
+MOST_STAIRS = 200
 
 
 def stairs_of(plan: Plan, graph: Graph, counters: Collection[str]) -> list[int]:
@@ -31,7 +35,8 @@ def stairs_of(plan: Plan, graph: Graph, counters: Collection[str]) -> list[int]:
       counters: names of variables that count.
 
     Returns:
-      The counts from 2 on, each once, rising: those at which a floor of a multiple of a counter becomes 1 and 2.
+      The counts from 2 on, each once, rising: where a floor of a multiple of a counter becomes 1 and 2, and the first
+      one that it would not reach there if a mutant changed the multiple.
     """
     imported = ImportedGraph(graph)
     readers = [tensor.partition(":")[0] for tensor, variable in plan.aliases.items() if variable in counters]
@@ -48,10 +53,21 @@ def stairs_of(plan: Plan, graph: Graph, counters: Collection[str]) -> list[int]:
             if factor is None:
                 continue
             if graph.type(use.node) in _FLOORS:
-                counts |= {math.ceil(stair / (multiple * factor)) for stair in STAIRS}
+                length = 1 / (multiple * factor)
+                counts |= {math.ceil(stair * length) for stair in (*STAIRS, *_telling_stair(length))}
             else:
                 todo.append((use.node, multiple * factor))
     return sorted(count for count in counts if 2 <= count < LARGEST)
+
+
+def _telling_stair(length: float) -> Iterator[int]:
+    """Yields the first stair that a whole number of counts reaches, and would not reach with a longer one.
+
+    >>> list(_telling_stair(6.3)), list(_telling_stair(20.0))
+    ([3], [1])
+    """
+    stairs = range(1, MOST_STAIRS + 1)
+    yield from itertools.islice((k for k in stairs if math.ceil(k * length) < k * length * FACTOR), 1)
 
 
 def _factor(graph: Graph, imported: ImportedGraph, use: Use) -> float | None:

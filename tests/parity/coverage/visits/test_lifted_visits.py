@@ -47,10 +47,17 @@ def test_statistics_are_halved_and_counters_are_not(tmp_path):
     workload.plan.variables += [Variable(name, [], dtypes[name], roles[name]) for name in names]
     workload.plan.phases[0].effects.append(Effect("counted", "AssignAdd", ["count"], ["rate:0"]))
     workload.plan.phases[0].effects.append(Effect("moved", "Assign", ["mean"], ["rate:0"]))
-    last = State(4, {"w": np.float32(2)}, {}, {name: np.asarray(4, dtypes[name]) for name in names}, {"a": np.ones(2)})
+    last = State(
+        4,
+        {"w": np.float32(2)},
+        {},
+        {name: np.asarray(4, dtypes[name]) for name in names},
+        {"a": np.ones(2), "zeros": np.zeros(2)},
+    )
     (visit,) = [visit for visit in visits_of_lift(workload, [], last, COVERAGE) if "halved" in visit.name]
     assert visit.state.statistics == {"count": 4, "steps": 4, "mean": 2, "hidden": 4, "frozen": 4}
     assert visit.state.averages["a"].tolist() == [0.5, 0.5] and visit.state.weights == last.weights
+    assert visit.state.averages["zeros"].tolist() == [0.01, 0.01]  # half of it would be where it was
 
 
 def trained_by_a_warm_up(next_count):
