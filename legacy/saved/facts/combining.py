@@ -86,7 +86,7 @@ def _combining_text(analysed: AnalysedStep, phase: Phase, combine: Combine) -> s
         losses = _losses_of(analysed, combine)
         of_losses = f", the gradients of {losses} losses" if losses > 1 else ""
         return f"one tower alone{of_losses}; in a port of several replicas: {combine.kind}"
-    adds = combine.kind == "sum" or combine.kind == "concat" and not is_indices_label(combine.weight)
+    adds = combine.kind in ("sum", "concat")  # rows are added up behind the concatenation
     is_mean = adds and towers > 1 and abs(phase.loss_scale * towers - 1) < SCALE_TOLERANCE
     return combine.kind + (" of losses that are divided by the towers: a mean" if is_mean else "")
 
