@@ -82,6 +82,7 @@ def _lift(graph: str, feed: dict[str, str], carry: dict[str, str], settings: dic
     environment.prepare(exact=True)
     from legacy.lift_examples import DataOfProgram
     from legacy.saved.lifting import lift_graph
+    from legacy.saved.runs.recorded_feeds import feeds_text
     from legacy.source.source import SourceOptions, source_of_analysis, write_source
     from workloads.lifted.replication import own_number_only
     from workloads.progress.progress import Progress
@@ -91,6 +92,7 @@ def _lift(graph: str, feed: dict[str, str], carry: dict[str, str], settings: dic
     progress = Progress("lift " + os.path.basename(graph))
 
     def write(found: Analysis, values: Arrays) -> None:
+        written.extend(filter(None, [feeds_text(found.fed)]))
         if FLAGS.source:
             progress.stage("writing " + FLAGS.source)
             folder = os.path.relpath(FLAGS.out, os.path.dirname(FLAGS.source) or ".") if FLAGS.out else ""

@@ -7,9 +7,9 @@ It needs nothing but TensorFlow 0.12 or later, numpy, and Python 2.7 or later. F
 updates weights, by an optimizer, by assignments that depend on gradients, or by assignments of weights from themselves,
 such as clipping, is a step, and so is one that adds up gradients for an optimizer of another run, or sets them back.
 Before the first one the folder gets `graph.meta` (the whole graph) and `model.ckpt` (every variable); each of the first
-`steps` steps adds to `steps.zip` the inputs and random numbers that were drawn, every scalar, each tower's gradients,
-all that is made of them, the variables afterwards, and those that other runs changed since the step before. The program
-itself goes on as before, and no op is added to its graph. In the environment of this project:
+`steps` steps adds to `steps.zip` the inputs and random numbers that were drawn, every scalar, what the program fetches,
+each tower's gradients, all that is made of them, the variables afterwards, and those that other runs changed since the
+step before. The program itself goes on as before, and no op is added to its graph. In the environment of this project:
 
     python -m legacy.lift run/graph.meta --checkpoint=run/model.ckpt --out=lifted
     python -m parity.verify --workload=lifted --recording=run
@@ -241,6 +241,8 @@ class _Plan(object):
             chosen = (
                 [tensor for op in cone for tensor in _worth_keeping(op)] + _gradients(applies) + _losses(graph, cone)
             )
+            # What the program fetches itself may be fed in the next step, such as the last state of a recurrent cell.
+            chosen += [t for name in targets for t in graph.get_operation_by_name(name).outputs if _is_plain(t)]
             chosen = [tensor for tensor in chosen if tensor.op not in conditional and graph.is_fetchable(tensor.op)]
             self.tensors = list(collections.OrderedDict((tensor.name, tensor) for tensor in chosen).values())
 

@@ -9,7 +9,8 @@ import tensorflow as tf
 
 from legacy.rerun.recorded_source import RecordedSource
 from legacy.rerun.runnable import learning_rate_tensors
-from workloads.lifted.graph import parse_tensor_name
+from legacy.saved.analysis.carried_state import carrying_node
+from workloads.lifted.graph import parse_tensor_name, tensor_name
 from workloads.lifted.workload import as_lifted
 from workloads.program import Program, State, StepRecord
 from workloads.records.writer import batch_digest
@@ -98,7 +99,8 @@ class RecordedRun(Program):
 
     def _state_of(self, arrays: Mapping[str, np.ndarray], prefix: str, step: int) -> State:
         """Returns the state in recorded arrays; variables that were not recorded have the lift's values."""
-        values = {v.name: arrays.get(prefix + v.name, self._lifted.get(v.name)) for v in self._plan.variables}
+        values = {v.name: arrays.get(prefix + v.name) for v in self._plan.variables}
+        values.update((name, self._fed(name, prefix, step)) for name, value in values.items() if value is None)
         for variable in self._plan.variables:
             value = np.asarray(values[variable.name])
             if list(value.shape) != list(variable.shape) or value.dtype.kind in "OSU":
@@ -107,6 +109,24 @@ class RecordedRun(Program):
                     f"{variable.dtype} {list(variable.shape)}"
                 )
         return self._workload.state(step, values)
+
+    def _fed(self, variable: str, prefix: str, step: int) -> Optional[np.ndarray]:
+        """Returns the value of a variable that the lift makes of a tensor which was fetched and fed back.
+
+        Args:
+          variable: its name.
+          prefix: "after/" for what a step left, as the program fetched it; else what is fed in the next step.
+          step: number of the step that starts from the value.
+
+        Returns:
+          The recorded value, or the lift's.
+        """
+        name = carrying_node(variable)
+        carried = [effect.values[0] for phase in self._plan.phases for effect in phase.effects if effect.node == name]
+        found = self._tensor(step - 1, carried[0]) if prefix and carried else None
+        if found is None and carried and step < len(self._steps):
+            found = self._steps.tensor(step, tensor_name(variable, 0))
+        return self._lifted.get(variable) if found is None else found
 
 
 def _present(arrays: Mapping[str, Optional[np.ndarray]]) -> Arrays:

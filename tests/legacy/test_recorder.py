@@ -12,7 +12,10 @@ import pytest
 
 from legacy import recorder
 from legacy.rerun.recording import RecordedSteps
+from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.graph.graph_file import read_graph_file
 from legacy.saved.lifting import lift_graph
+from legacy.saved.runs.recorded_feeds import FedTensor
 from tests import old_programs
 from workloads.lifted import checkpoint
 from workloads.selection import registry
@@ -311,3 +314,24 @@ def test_a_folder_that_holds_a_recording_is_not_overwritten(tmp_path):
     (tmp_path / "steps.zip").write_bytes(b"")
     with pytest.raises(IOError, match="holds a recording already"):
         recorder.start(str(tmp_path))
+
+
+STATE = (
+    HERE.replace("matmul(part, w)", "matmul(part + state, w)")
+    .replace("        w = ", "        state = tf.zeros([2, 3], name='state')\n        w = ")
+    .replace("        w = ", "        last = tf.tanh(state + part, name='last')\n        w = ")
+    .replace('{"w": "m/w:0", "op": train}, {', '{"last": last, "op": train}, {state: answer["last"], ')
+    .replace("    session.run(initialize)", "    session.run(initialize)\n    answer = {'last': [[0, 0, 0]] * 2}")
+)
+
+
+def test_what_the_program_fetches_is_recorded_since_it_may_feed_it_back(tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text(STATE)
+    run = run_script(sys.executable, script, tmp_path / "run", tmp_path)
+    assert run.returncode == 0, run.stderr
+    found = analyse_graph(read_graph_file(str(tmp_path / "run" / "graph.meta")), "x")
+    assert found.fed == [FedTensor("tower_1/m/state:0", "tower_1/m/last:0")]
+    assert any("--carry=tower_1/m/state:0=tower_1/m/last:0" in note for note in found.plan.notes)
+    carried = analyse_graph(read_graph_file(str(tmp_path / "run" / "graph.meta")), "x", carry=dict(found.fed))
+    assert carried.fed == []

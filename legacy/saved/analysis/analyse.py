@@ -17,8 +17,9 @@ from legacy.saved.graph.trained import trained_variables
 from legacy.saved.runs import accumulation, switches, train_ops
 from legacy.saved.runs.beside import FROM_THEMSELVES, join_runs, never_run, run_beside
 from legacy.saved.runs.fetched_beside import counters_beside, runner_of
+from legacy.saved.runs.recorded_feeds import FedTensor, fed_tensors, feeds_text
 from legacy.saved.tower_search import inputs
-from workloads.lifted.graph import Graph, TensorId, tensor_name
+from workloads.lifted.graph import Graph, TensorId, parse_tensor_name, tensor_name
 from workloads.lifted.plan import Effect, Plan, Variable
 from workloads.support.wording import listed
 
@@ -43,6 +44,7 @@ class Analysis(NamedTuple):
       whole: the graph that it was cut from, with settings made constants.
       context: variables and towers of the cut graph.
       trained: names of the variables that the program trains; see `trained_variables`.
+      fed: tensors that the recording beside the graph fed in place of their own values, and the lift does not carry.
     """
 
     plan: Plan
@@ -50,6 +52,7 @@ class Analysis(NamedTuple):
     whole: Graph
     context: Context
     trained: list[str]
+    fed: Sequence[FedTensor] = ()
 
 
 def analyse_graph(
@@ -86,6 +89,7 @@ def analyse_graph(
     unused = never_run(whole, targets, saved.collections, trainable)
     counters = counters_beside(whole, targets)
     whole, targets = carried_state.carry_state(whole, carry or {}, targets)
+    carried = {parse_tensor_name(name).name for name in carry or {}}
     minimized = losses.differentiated(whole, whole.ancestors(targets))
     ends = sorted(set(targets) | set(minimized))
     cut = cone.extract_cone(whole, ends)
@@ -106,7 +110,9 @@ def analyse_graph(
     read = set().union(*[phase.members for phase in analysed])
     plan.notes += [*filter(None, [note_on_reads(assigned)]), *tried.notes, *_unused_notes(whole, unused, read)]
     plan.notes += [_counter_note(name, variable) for name, variable in counters.items()]
-    return Analysis(plan, cut, whole, context, trainable)
+    fed = [tensor for tensor in fed_tensors(saved) if tensor.name not in carried]
+    plan.notes += filter(None, [feeds_text(fed)])
+    return Analysis(plan, cut, whole, context, trainable, fed)
 
 
 def _plan(context: Context, cut: cone.Cone, name: str, analysed: list[PhaseParts]) -> Plan:

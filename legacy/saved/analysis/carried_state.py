@@ -62,6 +62,11 @@ def carry_state(graph: Graph, carried: Mapping[str, str], targets: list[str]) ->
     return Graph(result), made
 
 
+def carrying_node(variable: str) -> str:
+    """Returns the name of the op that assigns the state to a variable that was made of a fed tensor."""
+    return variable + "/carry"
+
+
 def _has_one_output(op_type: str) -> bool:
     """Returns whether all ops of a type have one output."""
     definition = registered_op(op_type)
@@ -106,7 +111,7 @@ def _make_variable(graph_def: GraphDef, node: NodeDef, first: np.ndarray, tensor
     initial = graph_def.node.add(name=node.name + "/first", op="Const")
     initial.attr["dtype"].type = dtype
     initial.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(first))
-    for name, source in ((node.name + "/Assign", initial.name), (node.name + "/carry", tensor)):
+    for name, source in ((node.name + "/Assign", initial.name), (carrying_node(node.name), tensor)):
         assign = graph_def.node.add(name=name, op="Assign", input=[node.name, source])
         assign.attr["T"].type = dtype
-    return node.name + "/carry"
+    return carrying_node(node.name)

@@ -9,8 +9,8 @@ from typing import Any, Dict, Optional
 from workloads.support.errors import InputError, require
 from workloads.support.files.input_files import read_bytes
 
-#: The files with the names of the nodes that each run fetched, and with the arrays of each run.
-ABOUT, STEPS = "recording.json", "steps.zip"
+#: The files with the names of the nodes that each run fetched, with the arrays of each run, and with the graph.
+ABOUT, STEPS, GRAPH = "recording.json", "steps.zip", "graph.meta"
 #: Version of the files, and the most bytes of `ABOUT`.
 FORMAT, MOST_ABOUT = 1, 64 << 20
 

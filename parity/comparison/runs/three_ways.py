@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 
@@ -17,7 +18,10 @@ from legacy.rerun.recorded_run import RecordedRun
 from legacy.rerun.recorded_source import RecordedSource
 from legacy.rerun.recording import RecordedSteps, as_recorded, require_same_settings
 from legacy.saved.analysis.summation import longest_sum
+from legacy.saved.graph import graph_file
 from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.runs.recorded_feeds import fed_tensors, feeds_text
+from legacy.saved.runs.recording_folder import GRAPH
 from modern.options import ALL_REDUCES
 from parity.comparison import stages
 from parity.comparison.judging import tolerance
@@ -27,7 +31,7 @@ from parity.comparison.runs import doubts
 from parity.comparison.runs.options import Companions, Criterion, Observers
 from parity.comparison.runs.verification import verify
 from parity.comparison.setup import Setup
-from workloads.lifted.graph import Graph
+from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.plan import Plan
 from workloads.lifted.workload import as_lifted
 from workloads.program import Program, RecordRewriter, State, StepRecord
@@ -49,10 +53,12 @@ class ThreeWays:
     Attributes:
       columns: {column: `Verification`}.
       missing: lines about tensors that the recording does not hold.
+      fed: sentence on tensors that the original fed, and the lift computes; "" if there are none.
     """
 
     columns: dict[str, Verification]
     missing: list[str]
+    fed: str = ""
 
     @property
     def judged(self) -> Verification:
@@ -101,7 +107,9 @@ def compare_three_ways(
     if columns[GRAPH_AND_PORT].has_identical_bits and doubt is not None:
         judged.passed = True
         judged.unproven.append(doubt)
-    return ThreeWays(columns, _missing(plan, comparison.first_records))
+    return ThreeWays(
+        columns, _missing(plan, comparison.first_records), "" if judged.passed else _fed_text(folder, plan)
+    )
 
 
 class _Comparison:
@@ -239,8 +247,19 @@ def verdict(result: ThreeWays) -> str:
         agreement = "identical bits" if port.tolerance_name == "exact" else "within the auto tolerance"
         return f"PARITY with the original: {counted(port.steps, 'step')}, every stage {agreement}"
     if here.passed and not original.passed:
-        return "NO PARITY with the original; but the port has the old graph's bits: this TensorFlow runs it differently"
+        cause = result.fed or "this TensorFlow runs it differently"
+        return f"NO PARITY with the original; but the port has the old graph's bits: {cause}"
     return "NO PARITY with the original" + ("" if here.passed else ", nor with the old graph here: the port differs")
+
+
+def _fed_text(folder: str, plan: Plan) -> str:
+    """Returns a sentence on tensors that the original fed in place of their own values; "" if the lift carries them."""
+    path = os.path.join(folder, GRAPH)
+    if not os.path.isfile(path):
+        return ""
+    carried = {variable.name for variable in plan.variables}
+    fed = fed_tensors(graph_file.read_graph_file(path))
+    return feeds_text([tensor for tensor in fed if parse_tensor_name(tensor.name).node not in carried])
 
 
 def _missing(plan: Plan, records: Sequence[StepRecord]) -> list[str]:

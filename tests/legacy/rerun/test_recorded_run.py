@@ -10,6 +10,8 @@ from legacy.rerun.recording import RecordedSteps
 from tests.legacy.rerun.recordings import small_steps, write_recording
 from tests.small_lift import small_lift
 from workloads.job import Job
+from workloads.lifted.plan import Effect, Variable
+from workloads.lifted.workload import LiftedWorkload
 from workloads.records.writer import batch_digest
 from workloads.support.errors import InputError
 
@@ -63,3 +65,19 @@ def test_the_start_of_a_recorded_run_cannot_be_changed(tmp_path):
     assert run.step().state.weights == {"w": 0.75}
     assert run.describe() == {"program": "TensorFlow 0.12.1, Python 2.7.18, recorded"}
     assert [spec.name for spec in run.variables()] == ["w"] and run.side == "original"
+
+
+def test_a_state_that_was_fetched_and_fed_back_is_what_was_fetched_or_else_fed(tmp_path, monkeypatch):
+    """A lift makes a variable of it, which the recording does not have."""
+
+    steps = small_steps(2)
+    for step, value in zip(steps, (1, 2)):
+        step["tensors/total:0"] = np.float32(value)
+    workload = small_lift(str(tmp_path / "lift"))
+    monkeypatch.setattr(LiftedWorkload, "values", lambda self: {"w": np.float32(2), "total": np.float32(0)})
+    workload.plan.variables.append(Variable("total", [], "float32", "state"))
+    workload.plan.phases[0].effects.append(Effect("total/carry", "Assign", ["total"], ["mean:0"]))
+    run = RecordedRun(Job(workload, 2), RecordedSteps(write_recording(tmp_path / "run", steps), workload.plan))
+    assert run.state().statistics["total"] == 1
+    assert run.step().state.statistics["total"] == 5  # the mean gradient of step 0
+    assert run.state().statistics["total"] == 2  # fed: the program set its state back

@@ -63,6 +63,8 @@ def test_another_weight_in_the_recording_is_seen(tmp_path):
     first = result.columns[three_ways.COLUMNS[-1]].first
     assert not result.passed and (first.step, first.stage) == (2, "weights")
     assert "this TensorFlow" in three_ways.verdict(result)  # the port has the old graph's bits
+    fed = dataclasses.replace(result, fed="the program fed a state")
+    assert three_ways.verdict(fed).endswith("but the port has the old graph's bits: the program fed a state")
 
 
 def test_an_average_that_no_order_gives_is_seen(tmp_path):

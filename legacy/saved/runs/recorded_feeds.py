@@ -1,0 +1,125 @@
+"""Tensors that a recorded program fed in place of their own values, such as the zero state that a cell made.
+
+A session takes a feed for any tensor. The graph alone then computes something else than the program did.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Collection
+from typing import NamedTuple
+
+import numpy as np
+
+from legacy.saved.graph import op_types
+from legacy.saved.graph.graph_file import SavedGraph
+from legacy.saved.runs.recording_folder import STEPS
+from workloads.lifted.graph import Graph, parse_tensor_name
+from workloads.support.errors import InputError
+from workloads.support.files.array_archive import ArrayArchive
+from workloads.support.wording import listed, plural
+
+#: The most steps of a recording that are compared, and bytes of each.
+MOST_STEPS, MOST_BYTES = 4, 1 << 30
+PREFIX = "tensors/"
+#: Most fed tensors that a sentence names.
+MOST_LISTED = 6
+
+
+class FedTensor(NamedTuple):
+    """A tensor that was fed in place of its own value.
+
+    Attributes:
+      name: of the tensor.
+      source: the tensor whose value of the step before was fed; "" where the recording has none.
+    """
+
+    name: str
+    source: str
+
+
+def fed_tensors(saved: SavedGraph) -> list[FedTensor]:
+    """Returns the tensors that the recording beside a graph file fed in place of their own values.
+
+    The graph computes them of constants alone, and the recording has other values in other steps.
+
+    Args:
+      saved: the graph, as read from its file.
+
+    Returns:
+      The tensors, in the order of their names; [] without a recording, or if it cannot be read.
+    """
+    path = os.path.join(os.path.dirname(saved.path), STEPS)
+    if not os.path.isfile(path):
+        return []
+    graph = saved.graph
+    try:
+        archive = ArrayArchive(path, path, MOST_STEPS * MOST_BYTES)
+        contents = [bytes(archive.content(name, MOST_BYTES)) for name in archive.names[:MOST_STEPS]]
+        steps = [ArrayArchive(io.BytesIO(content), path) for content in contents]
+        recorded = [name for name in steps[0].names if name.startswith(PREFIX)] if steps else []
+        nodes = {name: parse_tensor_name(name[len(PREFIX) :]).node for name in recorded}
+        depends = _dependent(graph)
+        constant = {name: node for name, node in nodes.items() if node in graph.nodes and node not in depends}
+        fed = {name: node for name, node in sorted(constant.items()) if _varies(steps, name)}
+        behind = {node: graph.descendants([node], controls=False) for node in fed.values()}
+        found = []
+        for name, node in fed.items():
+            places = [behind[node], *behind.values()]  # its own tower's, or another one's by mistake
+            sources = (_source(steps, name, [other for other in nodes if nodes[other] in place]) for place in places)
+            found.append(FedTensor(name[len(PREFIX) :], next(filter(None, sources), "")))
+        return found
+    except InputError:
+        return []
+
+
+def feeds_text(fed: Collection[FedTensor]) -> str:
+    """Returns a sentence on tensors that a program fed, with the flag that a lift needs; "" if there are none."""
+    if not fed:
+        return ""
+    names = listed([tensor.name for tensor in fed], MOST_LISTED)
+    carried = ",".join(f"{tensor.name}={tensor.source or 'TENSOR'}" for tensor in fed)
+    known = all(tensor.source for tensor in fed)
+    which = "" if known else ", where TENSOR is what the program fetched in the step before"
+    are = plural(len(fed), "is no placeholder", "are no placeholders")
+    return f"the program fed {names}, which {are}: lift it with --carry={carried}{which}"
+
+
+def _dependent(graph: Graph) -> set[str]:
+    """The nodes whose values follow from more than constants and shapes."""
+    kinds = {name: graph.type(name) for name in graph.nodes}
+    roots = {
+        name
+        for name, kind in kinds.items()
+        if kind in op_types.VARIABLES or op_types.is_source(kind) or op_types.is_random(kind)
+    }
+    shapes = {name for name, kind in kinds.items() if kind in op_types.SHAPE_OPS}
+    stateful = {name for name, kind in kinds.items() if not graph.inputs(name) and kind != "Const"} - roots
+    return (graph.descendants(roots | stateful, controls=False, stop=shapes) - shapes) | roots | stateful
+
+
+def _varies(steps: list[ArrayArchive], name: str) -> bool:
+    """Whether a tensor has values of one shape that differ from step to step; a size that follows the batch is none."""
+    values = [step.array(name) for step in steps if name in step]
+    return (
+        len({value.shape for value in values}) == 1
+        and values[0].ndim > 0
+        and any(value.tobytes() != values[0].tobytes() for value in values[1:])
+    )
+
+
+def _source(steps: list[ArrayArchive], name: str, others: Collection[str]) -> str:
+    """The tensor among some recorded ones whose value of each step is fed in the next; "" if there is none."""
+    fed = [step.array(name) if name in step else None for step in steps]
+    for other in others:
+        pairs = [
+            (step.array(other), after) for step, after in zip(steps, fed[1:]) if other in step and after is not None
+        ]
+        if other != name and pairs and all(_equal(value, after) for value, after in pairs):
+            return other[len(PREFIX) :]
+    return ""
+
+
+def _equal(value: np.ndarray, other: np.ndarray) -> bool:
+    return value.shape == other.shape and value.dtype == other.dtype and value.tobytes() == other.tobytes()

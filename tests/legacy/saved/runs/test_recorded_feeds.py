@@ -1,0 +1,92 @@
+"""Tensors that a recorded program fed in place of their own values."""
+
+import io
+import zipfile
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from legacy.saved.graph import graph_file
+from legacy.saved.runs.recorded_feeds import FedTensor, fed_tensors, feeds_text
+from tests.legacy.saved.graphs import traced
+
+v1 = tf.compat.v1
+ZEROS = np.zeros((2, 3), np.float32)
+
+
+def program():
+    """Two towers of a recurrent step, each from a state of zeros, and a mask of constants."""
+    x = v1.placeholder(tf.float32, [2, 3], name="x")
+    w = tf.raw_ops.VariableV2(shape=[3, 3], dtype=tf.float32, name="w")
+    mask = tf.fill([2, 3], 1.0, name="mask")
+    for tower in range(2):
+        with tf.name_scope(f"tower_{tower}"):
+            state = tf.fill([tf.shape(x)[0], 3], 0.0, name="state")
+            tf.tanh(x + tf.matmul(state, w) * mask, name="last")
+
+
+def fed(tmp_path, steps):
+    """What a recording of steps, each with some tensors, fed."""
+    with zipfile.ZipFile(tmp_path / "steps.zip", "w") as archive:
+        for number, tensors in enumerate(steps):
+            content = io.BytesIO()
+            np.savez(content, **{f"tensors/{name}:0": value for name, value in tensors.items()})
+            archive.writestr(f"{number:05d}.npz", content.getvalue())
+    return fed_tensors(graph_file.SavedGraph(traced(program), {}, "1.15", str(tmp_path / "graph.meta")))
+
+
+def steps_of(sources=(0, 1), kept=("tower_0/last", "tower_1/last")):
+    """Three steps; each tower's state is that which one of the towers had last."""
+    found, last = [], [ZEROS, ZEROS]
+    for step in range(3):
+        states = {f"tower_{tower}/state": last[sources[tower]] for tower in range(2)}
+        last = [np.full((2, 3), 10 * step + tower + 1, np.float32) for tower in range(2)]
+        ends = {f"tower_{tower}/last": last[tower] for tower in range(2)}
+        found.append({"x": last[0], **states, **{name: ends[name] for name in kept}})
+    return found
+
+
+def test_states_of_zeros_that_were_fed_are_named_with_what_was_fetched(tmp_path):
+    found = fed(tmp_path, steps_of())
+    assert found == [FedTensor(f"tower_{tower}/state:0", f"tower_{tower}/last:0") for tower in range(2)]
+    assert feeds_text(found) == (
+        "the program fed tower_0/state:0, tower_1/state:0, which are no placeholders: lift it with "
+        "--carry=tower_0/state:0=tower_0/last:0,tower_1/state:0=tower_1/last:0"
+    )
+
+
+def test_a_tower_that_is_fed_another_towers_state_is_named_so(tmp_path):
+    assert [tensor.source for tensor in fed(tmp_path, steps_of(sources=(0, 0)))] == ["tower_0/last:0"] * 2
+
+
+def test_what_was_fetched_may_not_be_recorded(tmp_path):
+    found = fed(tmp_path, steps_of(kept=("tower_0/last",)))
+    assert [tensor.source for tensor in found] == ["tower_0/last:0", ""]
+    assert feeds_text(found).endswith(
+        "tower_1/state:0=TENSOR, where TENSOR is what the program fetched in the step before"
+    )
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [{"x": ZEROS}, {"x": ZEROS + 1}],  # a placeholder
+        [{"mask": ZEROS + 1}] * 2,  # as the graph computes it
+        [{"tower_0/last": ZEROS}, {"tower_0/last": ZEROS + 1}],  # depends on the weight
+        [{"mask": np.float32(step)} for step in range(2)],  # a number, such as a step
+        [{"mask": np.zeros((2 + step, 3), np.float32)} for step in range(2)],  # a size that follows the batch
+        [{"elsewhere": ZEROS}, {"elsewhere": ZEROS + 1}],
+        [],
+    ],
+)
+def test_what_the_graph_computes_was_not_fed(steps, tmp_path):
+    assert fed(tmp_path, steps) == []
+    assert feeds_text([]) == ""
+
+
+def test_without_a_recording_or_with_a_damaged_one_nothing_is_known(tmp_path):
+    saved = graph_file.SavedGraph(traced(program), {}, "1.15", str(tmp_path / "graph.meta"))
+    assert fed_tensors(saved) == []
+    (tmp_path / "steps.zip").write_bytes(b"no archive")
+    assert fed_tensors(saved) == []
