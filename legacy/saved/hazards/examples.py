@@ -25,35 +25,38 @@ def batch_constants(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     for loss in [loss for phase in plan.phases for loss in phase.losses[:1]]:
         for name in ancestors_of_tensors(graph, [loss]):
             divisor, total = _divisor_of_sum(whole, graph, name) or (0, "")
-            counts = _counts_of_examples(found, total) if divisor else set()
-            if not counts or divisor in counts or (summed and divisor in {n * plan.towers for n in counts}):
+            counts, is_flat = _counts_of_examples(found, total) if divisor else (set(), False)
+            of_all_towers = {n * plan.towers for n in counts}
+            if not counts or divisor in counts or (summed and divisor in of_all_towers):
                 continue
-            if graph.type(name) == "Mul" and divisor not in {n * plan.towers for n in counts}:
-                continue  # the weight of a term
+            if (graph.type(name) == "Mul" or is_flat) and divisor not in of_all_towers:
+                continue  # the weight of a term; or a number of elements of each example, such as times
             text = _divided_text(divisor, plan.batch, plan.towers)
             advice = "tf.nn.compute_average_loss with the global batch, and reduce with SUM"
             yield Hazard("BATCH_SIZE_CONSTANT", name, text, advice)
 
 
-def _counts_of_examples(found: Analysis, total: str) -> set[int]:
+def _counts_of_examples(found: Analysis, total: str) -> tuple[set[int], bool]:
     """The divisors that turn a sum over a tower's examples into a mean; {0} for an open batch, none for another sum.
 
-    A sum over examples and their elements may be divided by the number of examples or of elements.
+    A sum over examples and their elements may be divided by the number of examples or of elements. The second value is
+    whether rows of examples are joined in one dimension, as the words of sentences are.
     """
     graph, imported, batch = found.cut.graph, found.context.imported, found.plan.batch
     inputs = graph.inputs(total)
     shape, axes = imported.shape(*inputs[0]), imported.constant(*inputs[1]) if len(inputs) > 1 else None
-    if inputs[0].node not in found.context.data or not shape or shape[0] != batch:
-        return set()
+    is_flat = bool(batch and shape and shape[0] and shape[0] != batch and shape[0] % batch == 0)
+    if inputs[0].node not in found.context.data or not shape or (shape[0] != batch and not is_flat):
+        return set(), False
     reduced = set(range(len(shape))) if axes is None else {int(axis) % len(shape) for axis in np.ravel(axes)}
     if 0 not in reduced:
-        return set()
+        return set(), False
     if batch is None:
-        return {0}
-    counts = {batch}
+        return {0}, False
+    counts = {batch, shape[0] or batch}
     for axis in sorted(reduced - {0}):
         counts |= {count * (shape[axis] or 1) for count in counts}
-    return counts
+    return counts, is_flat
 
 
 def _divided_text(divisor: int, batch: int | None, towers: int) -> str:

@@ -32,7 +32,7 @@ def unused_targets(whole: WholeGraph) -> Iterator[Hazard]:
     graph = whole.graph
     for name in graph.nodes:
         kind = graph.type(name)
-        if kind.startswith("Placeholder") and name not in whole.reach and not is_scalar_placeholder(graph, name):
+        if kind.startswith("Placeholder") and name not in whole.reach and not _is_size(whole, name):
             if TARGETS.search(name) and not NOT_FOR_TRAINING.search(name) and not _is_of_another_model(whole, name):
                 yield _unused(name, f"{name} enters the graph, and no gradient depends on it")
         elif name in whole.reach and _deals_examples(whole, name):
@@ -51,6 +51,13 @@ def unused_targets(whole: WholeGraph) -> Iterator[Hazard]:
 def _unused(op: str, text: str) -> Hazard:
     advice = "check which target the loss uses; for parity with the old program leave it as it is"
     return Hazard("TARGET_UNUSED", op, text, advice)
+
+
+def _is_size(whole: WholeGraph, name: str) -> bool:
+    """Whether a placeholder is a number, or the shape of a sparse tensor, whose values are the target."""
+    base, _, part = name.rpartition("/")
+    is_shape = part == "shape" and all(f"{base}/{other}" in whole.graph.nodes for other in ("indices", "values"))
+    return is_shape or is_scalar_placeholder(whole.graph, name)
 
 
 def _is_of_another_model(whole: WholeGraph, name: str) -> bool:

@@ -6,6 +6,8 @@ import collections
 import re
 from collections.abc import Iterator
 
+import tensorflow as tf
+
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
@@ -14,13 +16,17 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops that compare the step with the end of a phase.
 COMPARISONS = {"Less", "LessEqual", "Greater", "GreaterEqual"}
+_WHOLE_NUMBERS = {dtype.as_datatype_enum for dtype in (tf.int32, tf.int64)}
 SCHEDULES = re.compile(r"(?i)(exponential|piecewise|polynomial|cosine|natural_?exp|inverse_?time)_?\w*(decay|constant)")
 
 
 def miscounted_steps(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds step counters that count towers, and schedules that multiply the step by the number of towers."""
     graph = whole.graph
-    steps = {n for n in graph.nodes if n.split("/")[-1] == "global_step" and graph.type(n) in op_types.VARIABLES}
+    variables = [name for name in graph.nodes if graph.type(name) in op_types.VARIABLES]
+    steps = {name for name in variables if name.split("/")[-1] == "global_step"}
+    for step in sorted({name for name in variables if _is_counter(whole, name)} - steps):
+        yield from _counted_by_towers(whole, step, _adds(graph, step))
     for step in sorted(steps):
         yield from _increments(whole, step)
         yield from _scaled_steps(whole, step, steps)
@@ -31,14 +37,9 @@ def _increments(whole: WholeGraph, step: str) -> Iterator[Hazard]:
     adds = _adds(whole.graph, step)
     addends = [whole.value(whole.graph.inputs(add)[1][0]) for add in adds if len(whole.graph.inputs(add)) > 1]
     other = next((value for value in addends if value not in (None, 1)), None)
-    towers = [_tower_of_add(whole, add) for add in adds]
-    if whole.count > 1 and len(set(towers) - {None}) == len(adds) == whole.count:
-        yield Hazard(
-            "STEP_COUNTS_TOWERS",
-            adds[0],
-            f"{step} is incremented by each of the {len(adds)} towers",
-            f"count one per update; multiply the schedule's steps by {len(adds)} to keep its learning rates",
-        )
+    of_towers = list(_counted_by_towers(whole, step, adds))
+    if of_towers:
+        yield from of_towers
     elif other is not None:
         yield Hazard(
             "STEP_COUNTS_TOWERS",
@@ -52,6 +53,30 @@ def _increments(whole: WholeGraph, step: str) -> Iterator[Hazard]:
             adds[0],
             f"{step} is incremented by {len(adds)} ops, of each optimizer and not of each tower: {', '.join(adds[:4])}",
             "count in one place; what reads the step sees it rise that often",
+        )
+
+
+def _is_counter(whole: WholeGraph, name: str) -> bool:
+    """Whether a variable is a whole number that train ops raise by one, and is no weight."""
+    graph = whole.graph
+    if graph.nodes[name].attr["dtype"].type not in _WHOLE_NUMBERS or name in whole.trainable:
+        return False
+    adds = _adds(graph, name)
+    addends = [graph.inputs(add)[1].node for add in adds if len(graph.inputs(add)) > 1]
+    return whole.is_scalar(name) and bool(adds) and all(whole.value(node) == 1 for node in addends)
+
+
+def _counted_by_towers(whole: WholeGraph, step: str, adds: list[str]) -> Iterator[Hazard]:
+    """Finds a counter that every tower's own part of the graph raises: by its device, its gradients or its names."""
+    towers = {_tower_of_add(whole, add) for add in adds} - {None}
+    alike = {re.sub(r"\d+", "#", add.rpartition("/")[0]) for add in adds}
+    is_named = len(alike) == 1 and "#" in alike.pop() and set(adds) <= whole.members
+    if whole.count > 1 and len(adds) == whole.count and (len(towers) == len(adds) or is_named):
+        yield Hazard(
+            "STEP_COUNTS_TOWERS",
+            adds[0],
+            f"{step} is incremented by each of the {len(adds)} towers",
+            f"count one per update; multiply the schedule's steps by {len(adds)} to keep its learning rates",
         )
 
 
@@ -115,6 +140,7 @@ def frozen_learning_rate(whole: WholeGraph) -> Iterator[Hazard]:
                 f"the schedule {scope} is computed and no update depends on it",
                 "hand the optimizer the schedule; for parity with the old program keep the constant it used",
             )
+    yield from _frozen_by_hand(whole, {name for names in schedules.values() for name in names})
     for scope in used:
         variables = _variables_behind(whole, schedules[scope])
         if not variables or any(variable in whole.writes.values() for variable in variables):
@@ -127,6 +153,26 @@ def frozen_learning_rate(whole: WholeGraph) -> Iterator[Hazard]:
                 f"the schedule {scope} depends on {variables[0]}, which nothing advances",
                 "give apply_gradients the global_step; in tf.distribute count the steps in a variable",
             )
+
+
+def _frozen_by_hand(whole: WholeGraph, named: set[str]) -> Iterator[Hazard]:
+    """Finds the first learning rate, but for named schedules, that is computed from a step which nothing advances."""
+    graph = whole.graph
+    for name in graph.nodes:
+        is_step = graph.type(name) in op_types.VARIABLES and graph.nodes[name].attr["dtype"].type in _WHOLE_NUMBERS
+        if not is_step or not whole.is_scalar(name) or name in set(whole.writes.values()) | whole.trainable:
+            continue
+        after = graph.descendants([name], controls=False)
+        for apply in [apply for apply in whole.applies if apply in after]:
+            rates = [t.node for t in graph.inputs(apply)[1:] if t.node in after and t.node not in whole.data]
+            if rates and not graph.ancestors(rates, controls=False) & (whole.trainable | named):
+                yield Hazard(
+                    "LEARNING_RATE_FROZEN",
+                    name,
+                    f"the learning rate {rates[0]} depends on {name}, which nothing advances",
+                    "give apply_gradients the global_step; in tf.distribute count the steps in a variable",
+                )
+                return
 
 
 def _schedules(whole: WholeGraph) -> dict[str, list[str]]:

@@ -16,6 +16,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.runs.recording_folder import STEPS
 from workloads.lifted.graph import Graph, parse_tensor_name
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.errors import InputError
 from workloads.support.files.array_archive import ArrayArchive
 from workloads.support.wording import listed, plural
@@ -61,7 +62,11 @@ def fed_tensors(saved: SavedGraph) -> list[FedTensor]:
         recorded = [name for name in steps[0].names if name.startswith(PREFIX)] if steps else []
         nodes = {name: parse_tensor_name(name[len(PREFIX) :]).node for name in recorded}
         depends = _dependent(graph)
-        constant = {name: node for name, node in nodes.items() if node in graph.nodes and node not in depends}
+        constant = {
+            name: node
+            for name, node in nodes.items()
+            if node in graph.nodes and node not in depends and not is_gradient_op(node)
+        }
         fed = {name: node for name, node in sorted(constant.items()) if _varies(steps, name)}
         behind = {node: graph.descendants([node], controls=False) for node in fed.values()}
         found = []
@@ -100,11 +105,12 @@ def _dependent(graph: Graph) -> set[str]:
 
 
 def _varies(steps: list[ArrayArchive], name: str) -> bool:
-    """Whether a tensor has values of one shape that differ from step to step; a size that follows the batch is none."""
+    """Whether a tensor has values of one shape that differ from step to step; sizes may follow the data."""
     values = [step.array(name) for step in steps if name in step]
     return (
         len({value.shape for value in values}) == 1
         and values[0].ndim > 0
+        and values[0].dtype.kind == "f"
         and any(value.tobytes() != values[0].tobytes() for value in values[1:])
     )
 

@@ -37,7 +37,8 @@ def columns_against_vectors(whole: WholeGraph, found: Analysis) -> Iterator[Haza
     """
     graph = found.context.graph  # as it was imported, with shapes
     places = whole.minimized_ops(*_ELEMENTWISE)
-    pairs = {name: _vector_and_column(graph, found, name) for name in places if whole.labels.get(name, 0) == 0}
+    places = [name for name in places if name in graph.nodes and whole.labels.get(name, 0) == 0]
+    pairs = {name: _vector_and_column(graph, found, name) for name in places}
     meeting = {name: pair for name, pair in pairs.items() if pair is not None}
     for name, (vector, column) in meeting.items():
         more = f", as in {counted(len(meeting) - 1, 'other op')}" if len(meeting) > 1 else ""

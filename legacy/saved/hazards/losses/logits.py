@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
-from legacy.saved.hazards.basics.cross_entropies import cross_entropies
+from legacy.saved.hazards.basics.cross_entropies import CrossEntropy, cross_entropies
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_part
@@ -26,6 +26,8 @@ _ACTIVATIONS_OF_SIGMOID = {
     "Softmax": "they are probabilities already, and all that follow are between 0.5 and 0.73",
     "Sigmoid": "they are probabilities already, and all that follow are between 0.5 and 0.73",
 }
+#: Losses of sequences that take logits, of which they compute a softmax.
+_CTC_LOSSES = ("CTCLoss", "CTCLossV2")
 #: Softmax ops, which add up over the last axis.
 _SOFTMAXES = ("Softmax", "LogSoftmax")
 #: Ops on the way from a product of rows and weights to its elements.
@@ -38,7 +40,7 @@ _SUM_TOLERANCE = 1e-3
 def activated_logits(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds losses of the step whose logits an activation made, each once for all towers."""
     seen: set[str] = set()
-    for entropy in cross_entropies(whole):
+    for entropy in [*cross_entropies(whole), *_of_sequences(whole)]:
         source = source_of_elements(whole.graph, entropy.logits).node
         kind, effects = whole.graph.type(source), _ACTIVATIONS_OF_SIGMOID if entropy.is_sigmoid else _ACTIVATIONS
         if kind in effects and kind not in seen:
@@ -49,6 +51,12 @@ def activated_logits(whole: WholeGraph) -> Iterator[Hazard]:
                 f"{entropy.op} takes what {source} ({kind}) gives for logits: {effects[kind]}",
                 "keep it for parity; in new code, give the loss what the activation is given",
             )
+
+
+def _of_sequences(whole: WholeGraph) -> Iterator[CrossEntropy]:
+    for name in whole.minimized_ops(*_CTC_LOSSES):
+        logits, labels = whole.graph.inputs(name)[:2]
+        yield CrossEntropy(name, logits, labels, False)
 
 
 def softmax_over_examples(whole: WholeGraph) -> Iterator[Hazard]:

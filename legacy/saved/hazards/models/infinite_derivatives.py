@@ -18,14 +18,21 @@ _COMPARISONS = ("Greater", "NotEqual")
 
 
 def roots_of_zero(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds roots of the distances between examples and themselves, to which nothing is added; one hazard for all."""
+    """Finds roots of distances between examples that can be 0, to which nothing is added; one hazard for all."""
     for name in whole.minimized_ops("Sqrt"):
-        if _is_of_own_distances(whole, whole.graph.inputs(name)[0].node) and gradient_flow(whole).passes(name):
+        squares = whole.graph.inputs(name)[0].node
+        text = (
+            "of examples to each other and to themselves: those are 0" if _is_of_own_distances(whole, squares) else ""
+        )
+        text = text or (
+            "of pairs of examples: it is 0 where both give the same" if _is_of_pairs(whole, squares) else ""
+        )
+        if text and gradient_flow(whole).passes(name):
             yield Hazard(
                 "ROOT_OF_ZERO",
                 name,
-                f"{name} is the root of distances of examples to each other and to themselves: those are 0, where "
-                "the derivative is infinite, so that gradients can become NaN",
+                f"{name} is the root of distances {text}, where the derivative is infinite, so that gradients can "
+                "become NaN",
                 "add a small number under the root; for parity keep it",
             )
             return
@@ -50,6 +57,21 @@ def _is_of_own_distances(whole: WholeGraph, name: str) -> bool:
         return False
     first, second = (_origin(graph, tensor.node) for tensor in graph.inputs(products[0])[:2])
     return first == second and first in whole.data
+
+
+def _is_of_pairs(whole: WholeGraph, name: str) -> bool:
+    """Whether a node is |f(a) - f(b)|^2 of each pair, of different data and one network."""
+    graph = whole.graph
+    while graph.type(name) in _COPIES:
+        name = graph.inputs(name)[0].node
+    squares = graph.origin(graph.inputs(name)[0]).node if graph.type(name) == "Sum" else ""
+    kind = graph.type(squares) if squares else ""
+    difference = graph.origin(graph.inputs(squares)[0]).node if kind == "Square" else squares
+    if not difference or graph.type(difference) not in ("Sub", "SquaredDifference"):
+        return False
+    both = [graph.ancestors([tensor.node], controls=False) for tensor in graph.inputs(difference)[:2]]
+    weights, data = [before & whole.trainable for before in both], [before & whole.data for before in both]
+    return bool(weights[0]) and weights[0] == weights[1] and bool(data[0] - data[1]) and bool(data[1] - data[0])
 
 
 def _terms(whole: WholeGraph, name: str) -> list[str]:

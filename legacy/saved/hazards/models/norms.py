@@ -29,8 +29,10 @@ def norms_over_examples(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
         axes, shape = imported.constant(*graph.inputs(total)[1]), imported.shape(*features)
         scaled = [use.node for use in graph.users(name) if graph.type(use.node) == "Mul"]
         is_norm = any(features in map(graph.origin, graph.inputs(user)) for user in scaled)
-        if axes is None or not shape or len(shape) != 2 or shape[0] == shape[1] or not is_norm:
+        if axes is None or not shape or len(shape) != 2 or not is_norm:
             continue
+        if shape[0] == shape[1] and graph.type(features.node) == "Transpose":
+            continue  # its first dimension may be the features
         of_examples = features.node in whole.data and shape[0] in (None, found.plan.batch)
         if np.ravel(axes).tolist() == [0] and of_examples and graph.ancestors([features.node]) & whole.trainable:
             yield Hazard(

@@ -56,9 +56,12 @@ def _maximum(whole: WholeGraph, name: str) -> str:
         if scaled is not None and LEAST_DISCOUNT <= scaled[1] < 1:
             name, is_discounted = scaled[0], True
             continue
-        computed = [tensor.node for tensor in graph.inputs(name) if _weights(whole, tensor.node)]
+        inputs = [tensor.node for tensor in graph.inputs(name)]
+        computed = [before for before in inputs if _weights(whole, before)]
         if len(computed) != 1:
             return ""
+        masks = [constant_factor(whole, before) for before in inputs if graph.type(before) == "Mul"]
+        is_discounted |= any(mask is not None and LEAST_DISCOUNT <= mask[1] < 1 for mask in masks)
         name = computed[0]
     return name if graph.type(name) == "Max" and is_discounted else ""
 

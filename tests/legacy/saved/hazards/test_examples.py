@@ -81,8 +81,29 @@ def divided(make_loss, rows):
         (lambda x, w: tf.reduce_sum(x * w) / 4.0, 4, []),
         (lambda x, w: tf.reduce_sum(x * w) * 0.2, 4, []),  # the weight of a term
         (lambda x, w: tf.reduce_mean(x * w) + tf.reduce_sum(w) / 5.0, 4, []),  # no examples
+        (lambda x, w: tf.reduce_sum(tf.reshape(x * w, [-1])) / 4.0, 4, []),  # rows of examples in one dimension
+        (lambda x, w: tf.reduce_sum(tf.reshape(x * w, [-1])) / 12.0, 4, []),
+        (lambda x, w: tf.reduce_sum(tf.reshape(x * w, [-1])) / 3.0, 4, []),  # a number of elements
         (lambda x, w: tf.reduce_mean(tf.reduce_sum(x * w, 1) / 5.0), 4, []),  # over an example's elements
     ],
 )
 def test_a_sum_that_is_divided_by_another_number_than_the_towers_examples(make_loss, rows, expected):
     assert divided(make_loss, rows) == expected
+
+
+def test_a_sum_over_the_words_of_all_sentences_that_is_divided_by_all_towers_sentences():
+    """Words of a tower's sentences stand in one dimension."""
+
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0, 3.0], use_resource=False)
+        gradients = []
+        for tower, x in enumerate(tf.split(v1.placeholder(tf.float32, [8, 5, 3], "x"), 2)):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                words = tf.reduce_sum(tf.reshape(x, [-1, 3]) * w, 1)
+                gradients += tf.gradients(tf.reduce_sum(words) / 8.0, [w])
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / 2.0, w)], name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    found = analyse_graph(graph, "small")
+    (hazard,) = examples.batch_constants(WholeGraph(graph, found), found)
+    assert hazard.description == "a sum over a tower's 4 examples is divided by all towers' 8"

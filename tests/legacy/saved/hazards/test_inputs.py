@@ -154,3 +154,19 @@ def test_a_switch_of_another_name_that_is_off_says_nothing_of_training():
     graph = saved(traced(switched("use_x")), trainable_variables=["w"])
     found = analyse_graph(graph, "small", feed={"use_x": "false"})
     assert list(switched_off(WholeGraph(graph, found))) == []
+
+
+@pytest.mark.parametrize("parts, count", [(("indices", "values"), 0), (("indices",), 1)])
+def test_the_shape_of_a_sparse_target_is_no_target(parts, count):
+    holders = "\n".join(f"targets/{part} = Placeholder()\ny_{part} = Mul(w, targets/{part})" for part in parts)
+    text = f"""
+        w = VariableV2()
+        targets/shape = Placeholder()
+        {holders}
+        loss = AddN({", ".join(f"y_{part}" for part in parts)})
+        gradients/loss_grad/Neg = Neg(loss)
+        train = ApplyGradientDescent(w, w, gradients/loss_grad/Neg)
+        """
+    shape = {"targets/shape": {"dtype": tf.int64, "shape": tf.TensorShape([2])}}
+    whole = WholeGraph(saved(graph_of(text, **shape), trainable_variables=["w"]))
+    assert len(list(unused_targets(whole))) == count

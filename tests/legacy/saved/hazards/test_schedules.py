@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards.schedules import frozen_learning_rate, miscounted_steps
@@ -90,3 +91,32 @@ def test_a_schedule_of_a_step_that_nothing_advances(assignment, is_frozen):
             "global_step",
             "the schedule ExponentialDecay depends on global_step, which nothing advances",
         )
+
+
+BY_HAND = TEXT.replace("ExponentialDecay/Pow", "rate").replace("global_step", "updates")
+WHOLE = {"updates": {"dtype": tf.int32, "shape": tf.TensorShape([])}}
+
+
+def hazards_by_hand(check, text):
+    constants = {name: {"value": np.array(value, np.float32)} for name, value in (("one", 1), ("two", 2))}
+    whole = WholeGraph(saved(graph_of(text, **constants, **WHOLE), trainable_variables=["w"]))
+    return [hazard[:3] for hazard in check(whole)]
+
+
+def test_a_counter_of_another_name_that_each_tower_raises():
+    assert hazards_by_hand(miscounted_steps, BY_HAND) == []
+    text = BY_HAND.replace("count = AssignAdd(updates, one)", "tower_0/count = AssignAdd(updates, one)")
+    found = hazards_by_hand(miscounted_steps, text + "tower_1/count = AssignAdd(updates, one)\n")
+    assert found == [("STEP_COUNTS_TOWERS", "tower_0/count", "updates is incremented by each of the 2 towers")]
+    seen = text.replace("(updates, one)", "(updates, two)") + "tower_1/count = AssignAdd(updates, two)\n"
+    assert hazards_by_hand(miscounted_steps, seen) == [], "examples, perhaps, and no steps"
+
+
+def test_a_learning_rate_by_hand_of_a_step_that_nothing_advances():
+    assert hazards_by_hand(frozen_learning_rate, BY_HAND) == []
+    text = BY_HAND.replace("count = AssignAdd(updates, one)\n", "")
+    assert hazards_by_hand(frozen_learning_rate, text) == [
+        ("LEARNING_RATE_FROZEN", "updates", "the learning rate rate depends on updates, which nothing advances")
+    ]
+    not_used = text.replace("ApplyGradientDescent(w, rate, sum)", "ApplyGradientDescent(w, one, sum)")
+    assert hazards_by_hand(frozen_learning_rate, not_used) == []

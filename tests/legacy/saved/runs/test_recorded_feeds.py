@@ -76,6 +76,7 @@ def test_what_was_fetched_may_not_be_recorded(tmp_path):
         [{"tower_0/last": ZEROS}, {"tower_0/last": ZEROS + 1}],  # depends on the weight
         [{"mask": np.float32(step)} for step in range(2)],  # a number, such as a step
         [{"mask": np.zeros((2 + step, 3), np.float32)} for step in range(2)],  # a size that follows the batch
+        [{"tower_0/Shape": np.array([2, 3 + step], np.int32)} for step in range(2)],  # a size
         [{"elsewhere": ZEROS}, {"elsewhere": ZEROS + 1}],
         [],
     ],

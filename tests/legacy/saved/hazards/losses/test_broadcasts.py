@@ -49,3 +49,22 @@ def test_several_are_one_hazard():
 )
 def test_other_losses_are_not(make_loss):
     assert found(make_loss) == []
+
+
+def test_ops_of_a_branch_that_the_analysis_left_out_are_not_looked_at():
+    """Such as dropout of a program that trains as in evaluation."""
+
+    def loss(p, y, x):
+        training = v1.placeholder_with_default(False, [], "is_training")
+        return tf.reduce_mean(tf.square(v1.cond(training, lambda: p * tf.ones([3, 1]), lambda: p) - y[:, tf.newaxis]))
+
+    def build():
+        v1.disable_control_flow_v2()
+        x, y = v1.placeholder(tf.float32, [3, 4], "x"), v1.placeholder(tf.float32, [3], "y")
+        w = v1.get_variable("w", [4, 1], use_resource=False)
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss(tf.matmul(x, w), y, x), name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    analysis = analyse_graph(graph, "small", feed={"is_training": "false"})
+    assert set(WholeGraph(graph, analysis).minimized_ops("Mul")) - set(analysis.context.graph.nodes)
+    assert list(columns_against_vectors(WholeGraph(graph, analysis), analysis)) == []

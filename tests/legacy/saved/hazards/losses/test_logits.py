@@ -126,3 +126,18 @@ def test_shares_over_the_examples_are_named(axis, size, count):
     found = analyse_graph(graph, "made-for-a-test")
     ids = [hazard.id for hazard in shares_over_examples(WholeGraph(graph, found), found)]
     assert ids == ["SOFTMAX_OVER_EXAMPLES"] * count
+
+
+@pytest.mark.parametrize("activation, count", [(tf.nn.softmax, 1), (tf.identity, 0)])
+def test_a_loss_of_sequences_computes_a_softmax_too(activation, count):
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        logits = tf.reshape(activation(v1.placeholder(tf.float32, [10, 4], "x") @ w), [5, 2, 3])
+        targets = tf.SparseTensor([[0, 0], [1, 0]], [0, 1], [2, 1])
+        loss = tf.reduce_mean(v1.nn.ctc_loss(targets, logits, [5, 5]))
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    hazards_found = list(activated_logits(WholeGraph(saved(traced(build), trainable_variables=["w"]))))
+    assert [(hazard.id, "(Softmax)" in hazard.description) for hazard in hazards_found] == [
+        ("LOGITS_ACTIVATED", True)
+    ] * count

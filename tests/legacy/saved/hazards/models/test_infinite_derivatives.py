@@ -42,6 +42,32 @@ def test_roots_with_something_added_or_of_other_examples_are_not(loss):
     assert found(roots_of_zero, loss) == []
 
 
+def pairs(distance):
+    """The hazards of a loss of distances between the outputs of one network for two inputs, and of w itself."""
+
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        a, b = (v1.placeholder(tf.float32, [8, 4], name) for name in "ab")
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(distance(a @ w, b @ w, w)), name="train")
+
+    return [hazard.id for hazard in roots_of_zero(WholeGraph(saved(traced(build), trainable_variables=["w"])))]
+
+
+@pytest.mark.parametrize(
+    "distance, count",
+    [
+        (lambda a, b, w: tf.sqrt(tf.reduce_sum(tf.square(a - b), 1)), 1),
+        (lambda a, b, w: tf.sqrt(tf.reduce_sum(tf.math.squared_difference(a, b), 1, keepdims=True)), 1),
+        (lambda a, b, w: tf.sqrt(tf.reduce_sum(tf.square(a - b), 1) + 1e-6), 0),
+        (lambda a, b, w: tf.sqrt(tf.maximum(tf.reduce_sum(tf.square(a - b), 1), 1e-6)), 0),
+        (lambda a, b, w: tf.sqrt(tf.reduce_sum(tf.square(a), 1)), 0),  # a norm, such as that of a gradient
+        (lambda a, b, w: tf.sqrt(tf.reduce_sum(tf.square(a - 1.0), 1)), 0),
+    ],
+)
+def test_the_root_of_the_distance_of_two_outputs_of_one_network_is_named(distance, count):
+    assert pairs(distance) == ["ROOT_OF_ZERO"] * count
+
+
 @pytest.mark.parametrize("function", [tf.math.log, tf.sqrt])
 def test_a_function_behind_a_where_is_named(function):
     def loss(e):

@@ -26,6 +26,20 @@ def test_a_norm_along_the_examples_is_named():
     assert found(lambda x, w: tf.nn.l2_normalize(x @ w, 0)) == ["NORM_OVER_EXAMPLES"]
 
 
+def square(x, w):
+    """As many features as examples."""
+    return tf.nn.l2_normalize(x @ tf.concat([w, w, w[:, :2]], 1), 0)
+
+
+def transposed(x, w):
+    return tf.nn.l2_normalize(tf.transpose(x @ tf.concat([w, w, w[:, :2]], 1)), 0)
+
+
+@pytest.mark.parametrize("features, hazards", [(square, ["NORM_OVER_EXAMPLES"]), (transposed, [])])
+def test_of_as_many_features_as_examples_the_first_dimension_is_the_examples_unless_transposed(features, hazards):
+    assert found(features) == hazards
+
+
 @pytest.mark.parametrize(
     "features",
     [

@@ -10,14 +10,15 @@ from tests.legacy.saved.graphs import saved, traced
 v1 = tf.compat.v1
 
 
-def found(stop=False, own=True, trained=True, mask=False):
+def found(stop=False, own=True, trained=True, mask=""):
     def build():
         w, other = (v1.get_variable(name, [4, 3], use_resource=False) for name in ("w", "other"))
         before, after = v1.placeholder(tf.float32, [8, 4], "s"), v1.placeholder(tf.float32, [8, 4], "s2")
         reward, action = v1.placeholder(tf.float32, [8], "r"), v1.placeholder(tf.int32, [8], "a")
         value = tf.reduce_sum((before @ w) * tf.one_hot(action, 3), 1)
         best = tf.reduce_max(after @ (w if own else other), 1, name="best")
-        later = 0.99 * (v1.placeholder(tf.float32, [8], "alive") * best if mask else best)
+        alive = v1.placeholder(tf.float32, [8], "alive")
+        later = {"": 0.99 * best, "first": 0.99 * (alive * best), "with the discount": (0.99 * alive) * best}[mask]
         target = reward + later
         target = tf.stop_gradient(target) if stop else target
         loss = tf.reduce_mean(tf.square(value - target))
@@ -27,7 +28,7 @@ def found(stop=False, own=True, trained=True, mask=False):
     return list(differentiated_targets(WholeGraph(saved(traced(build), trainable_variables=names))))
 
 
-@pytest.mark.parametrize("mask", [False, True])
+@pytest.mark.parametrize("mask", ["", "first", "with the discount"])
 def test_a_target_that_the_gradient_passes_is_named(mask):
     (hazard,) = found(mask=mask)
     assert hazard[:2] == ("TARGET_DIFFERENTIATED", "best")
