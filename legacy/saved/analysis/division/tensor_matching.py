@@ -23,6 +23,8 @@ PLACEMENT = (
     "tensor_array_name",
     "source",
 )
+#: Ops whose result has the same bits if its two inputs are exchanged.
+_COMMUTATIVE = ("Add", "AddN", "AddV2", "Mul")
 
 
 @dataclasses.dataclass
@@ -133,7 +135,20 @@ def _match_nodes(
     inputs, others = graph.inputs(node), graph.inputs(other_node)
     if len(inputs) != len(others):
         result.differences.append(f"{node} takes {counted(len(inputs), 'input')}, {other_node} {len(others)}")
-    return list(zip(inputs, others))
+    return list(zip(inputs, _in_order_of(graph, node, inputs, others)))
+
+
+def _in_order_of(graph: Graph, node: str, inputs: Sequence[TensorId], others: Sequence[TensorId]) -> Sequence[TensorId]:
+    """Returns the inputs of the other tower's node in the order of the first one's, where their order does not matter.
+
+    A penalty of the first tower that another tower's loss takes is the first term of one gradient, and the second of
+    the other.
+    """
+    if graph.type(node) not in _COMMUTATIVE or not len(inputs) == len(others) == 2:
+        return others
+    orders = [others, others[::-1]]
+    alike = [all(_is_same_op(graph, a.node, b.node) for a, b in zip(inputs, order)) for order in orders]
+    return orders[1] if alike == [False, True] else others
 
 
 def _is_same_op(graph: Graph, first: str, other: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Tuple
 import numpy as np
 import tensorflow as tf
 
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.whole_graph import WholeGraph, scalar_constant
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from workloads.lifted.graph import Graph
 
@@ -62,6 +62,11 @@ def shuffles_of_one(whole: WholeGraph) -> Iterator[Hazard]:
             return
 
 
+def seeds_of_shuffles(graph: Graph, iterator: str) -> list[tuple[float | None, ...]]:
+    """Returns the seeds of each shuffle of an iterator's dataset; zeros where each run draws others."""
+    return [numbers[1:] for numbers in _Recipes(graph).shuffles(iterator)]
+
+
 class _Recipes:
     """Recipes of the datasets of a graph: two datasets with equal ones have the same elements in the same order.
 
@@ -85,6 +90,10 @@ class _Recipes:
 
     def shuffles_one(self, iterator: str) -> bool:
         """Returns whether an iterator's dataset is shuffled with a buffer of one element."""
+        return any(numbers[:1] == (1,) for numbers in self.shuffles(iterator))
+
+    def shuffles(self, iterator: str) -> list[tuple[float | None, ...]]:
+        """Returns buffer and seeds of each shuffle of an iterator's dataset; None in place of one that is not known."""
         if self._graph.type(iterator) == "OneShotIterator":
             factory = self._functions.get(self._graph.nodes[iterator].attr["dataset_factory"].func.name)
             nodes = {node.name: node for node in factory.node_def} if factory is not None else {}
@@ -92,9 +101,8 @@ class _Recipes:
             made = [use.node for use in self._graph.users(iterator) if self._graph.type(use.node) == "MakeIterator"]
             nodes = {name: self._graph.nodes[name] for name in self._graph.ancestors(made, controls=False)}
         shuffles = [node for node in nodes.values() if node.op.startswith("Shuffle") and len(node.input) > 1]
-        buffers = [nodes.get(node.input[1].partition(":")[0]) for node in shuffles]
-        known = [node for node in buffers if node is not None and node.op == "Const"]
-        return any(np.all(tf.make_ndarray(node.attr["value"].tensor) == 1) for node in known)
+        inputs = [[nodes.get(text.partition(":")[0]) for text in node.input[1:]] for node in shuffles]
+        return [tuple(None if node is None else scalar_constant(node) for node in given) for given in inputs]
 
     def _of_function(self, name: str) -> Recipe:
         function = self._functions.get(name)

@@ -8,7 +8,9 @@ import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph, is_scalar_placeholder
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.cross_entropies import cross_entropies
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.data.iterators import seeds_of_shuffles
 
 #: Queues that hand out their elements in random order.
 _SHUFFLING_QUEUES = ("RandomShuffleQueue", "RandomShuffleQueueV2")
@@ -21,7 +23,7 @@ def unpaired_inputs(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds losses that join parts of different examples; of towers, in the first such loss."""
     for target in whole.targets:
         before = whole.graph.ancestors([target], controls=False)
-        checks = (_taken_twice, _two_queues, _shuffled_alone, _turned_apart)
+        checks = (_taken_twice, _two_queues, _labels_of_another_shuffle, _shuffled_alone, _turned_apart)
         found = next((pair for pair in (check(whole, before) for check in checks) if pair is not None), None)
         if found is not None:
             op, text = found
@@ -63,6 +65,38 @@ def _two_queues(whole: WholeGraph, before: Collection[str]) -> tuple[str, str] |
         if first & second:
             return other, f"{one} and {other} shuffle, each for itself, what {sorted(first & second)[0]} takes"
     return None
+
+
+def _labels_of_another_shuffle(whole: WholeGraph, before: Collection[str]) -> tuple[str, str] | None:
+    """Labels and logits of a cross entropy that come from two sources, each shuffled for itself."""
+    for entropy in cross_entropies(whole):
+        if entropy.op not in before:
+            continue
+        sides = [_sources(whole, tensor.node) for tensor in (entropy.labels, entropy.logits)]
+        if any(len(side) != 1 for side in sides) or sides[0] == sides[1]:
+            continue
+        (labels,), (images,) = sides
+        shuffles = [_shuffle_of(whole, source) for source in (labels, images)]
+        if all(shuffles) and shuffles[0] != shuffles[1]:
+            text = f"{entropy.op} takes labels from {labels} and logits made from {images}"
+            return labels, f"{text}, each of which is shuffled for itself"
+    return None
+
+
+def _sources(whole: WholeGraph, name: str) -> set[str]:
+    """The sources of data that a node is computed from, but for numbers that are fed."""
+    graph = whole.graph
+    found = {node for node in graph.ancestors([name], controls=False) if op_types.is_source(graph.type(node))}
+    return {source for source in found if not is_scalar_placeholder(graph, source)}
+
+
+def _shuffle_of(whole: WholeGraph, source: str) -> tuple[object, ...]:
+    """What shuffles the elements that a source hands out, with its seeds; () if nothing does."""
+    taken_from = whole.graph.origin(whole.graph.inputs(source)[0]).node if whole.graph.inputs(source) else ""
+    if not taken_from or whole.graph.type(taken_from) in _SHUFFLING_QUEUES:
+        return (taken_from,) if taken_from else ()
+    seeds = seeds_of_shuffles(whole.graph, taken_from)
+    return (*seeds, "" if any(any(seed) for seed in seeds) else taken_from) if seeds else ()
 
 
 def _taken_for(whole: WholeGraph, queue: str) -> set[str]:

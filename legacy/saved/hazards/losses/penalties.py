@@ -24,6 +24,7 @@ from legacy.saved.hazards.basics.linear_weights import (
     linear_inputs,
     linear_weights,
 )
+from workloads.lifted.plan import Combine, is_indices_label, weight_of_label
 from workloads.lifted.tensors.gradient_names import GRADIENTS, in_gradient_graphs, is_gradient_op
 from workloads.support.wording import counted, plural
 
@@ -142,7 +143,9 @@ def _has_penalty_op(whole: WholeGraph, name: str) -> bool:
         inputs = [before for before, _ in whole.graph.inputs(name)]
         if any(whole.graph.type(before) == "L2Loss" for before in inputs):
             return any(whole.value(before) is not None for before in inputs)
-    return kind in ("Mul", "Sum") and bool(PENALTIES.search(name.split("/")[-1]))
+    # A regularizer of Keras is a product in the name scope "Regularizer".
+    own = name.split("/")[-2 if re.match(r"mul(_\d+)?$", name.split("/")[-1]) else -1 :]
+    return kind in ("Mul", "Sum") and bool(PENALTIES.search("/".join(own)))
 
 
 def _users(whole: WholeGraph, name: str) -> set[str]:
@@ -294,12 +297,23 @@ def _combining_factor(found: Analysis | None, variable: str, count: int) -> floa
     """
     if found is None:
         return 1.0 / count
-    known = [entry for phase in found.plan.phases for entry in phase.combine if entry.kind != "kept as written"]
+    entries = [entry for phase in found.plan.phases for entry in phase.combine if not is_indices_label(entry.weight)]
+    known = [entry for entry in entries if entry.kind != "kept as written"]
     sums = set(found.context.accumulators)  # of gradients that other runs apply to the weights
-    if not any(entry.weight == variable or entry.weight in sums for entry in known):
-        return None
     factors = [1.0 / count if entry.kind == "mean" else entry.scale for entry in known]
+    is_known = any(_is_of(entry, variable) or entry.weight in sums for entry in known)
+    # One that is not recognised, as of rows and a penalty on all rows, is taken to be as all others are.
+    of_all = [entry for entry in entries if all(entry.parts) and len(entry.parts) == count]
+    is_as_others = len(set(factors)) == 1 and any(_is_of(entry, variable) for entry in of_all)
+    if not is_known and not is_as_others:
+        return None
     return collections.Counter(factors).most_common(1)[0][0]
+
+
+def _is_of(entry: Combine, variable: str) -> bool:
+    """Whether a combined gradient is that of a variable, also on its way into a slot, as rows have it."""
+    label = weight_of_label(entry.weight)
+    return label == variable or label.startswith(variable + "/")
 
 
 def data_weight(whole: WholeGraph, weights: dict[str, float]) -> float:

@@ -100,3 +100,12 @@ def test_constants_that_differ_are_given():
     numbers = {f"b{tower}": {"value": np.array(0.5 + tower, np.float32)} for tower in range(2)}
     found = matched(TOWERS.replace("Square(a0)", "Const()").replace("Square(a1)", "Const()"), **numbers)
     assert found.differences == ["b0 (Const, 0.5) against b1 (Const, 1.5)"]
+
+
+def test_two_terms_in_the_other_order_are_the_same_sum():
+    found = matched(TOWERS.replace("Add(b1, n1)", "Add(n1, b1)"))
+    assert found.differences == [] and found.cuts == {("x0", 0): ("x1", 0)}
+    turned = TOWERS.replace("= Add(b0, n0)", "= Sub(b0, n0)").replace("= Add(b1, n1)", "= Sub(n1, b1)")
+    assert matched(turned).differences == ["b0 (Square) against n1 (RandomUniform)"] * 1 + [
+        "n0 (RandomUniform) against b1 (Square)"
+    ]

@@ -102,3 +102,61 @@ def test_parts_of_different_examples_are_named(inputs, text):
 )
 def test_parts_of_the_same_examples_are_not(inputs):
     assert found(inputs) == []
+
+
+def of_labels(labelled):
+    """The hazards of a classifier whose images and labels a function brings."""
+
+    def build():
+        x, y = labelled()
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        loss = v1.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=x @ w)
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(loss), name="train")
+
+    return [
+        hazard.description for hazard in unpaired_inputs(WholeGraph(saved(traced(build), trainable_variables=["w"])))
+    ]
+
+
+def arrays():
+    return np.ones([8, 4], np.float32), np.zeros([8], np.int32)
+
+
+def two_queues(shuffles=(True, True)):
+    found = []
+    for array, shuffle in zip(arrays(), shuffles):
+        queue = tf.queue.RandomShuffleQueue if shuffle else None
+        made = (
+            queue(8, 0, array.dtype, array.shape[1:]) if queue else tf.queue.FIFOQueue(8, array.dtype, array.shape[1:])
+        )
+        made.enqueue_many(tf.constant(array))
+        found.append(made.dequeue_many(4))
+    return found
+
+
+def two_datasets(seeds=(None, None), shuffles=(True, True)):
+    found = []
+    for array, seed, shuffle in zip(arrays(), seeds, shuffles):
+        data = v1.data.Dataset.from_tensor_slices(array)
+        data = data.shuffle(8, seed=seed) if shuffle else data
+        found.append(v1.data.make_one_shot_iterator(data.repeat().batch(4)).get_next())
+    return found
+
+
+@pytest.mark.parametrize("labelled", [two_queues, two_datasets])
+def test_labels_that_are_shuffled_apart_from_their_images_are_named(labelled):
+    (text,) = of_labels(labelled)
+    assert text.endswith("each of which is shuffled for itself")
+
+
+@pytest.mark.parametrize(
+    "labelled",
+    [
+        lambda: two_queues(shuffles=(False, False)),
+        lambda: two_datasets(shuffles=(False, False)),
+        lambda: two_datasets(seeds=(3, 3)),
+        lambda: (v1.placeholder(tf.float32, [8, 4], "x"), v1.placeholder(tf.int32, [8], "y")),
+    ],
+)
+def test_labels_in_the_order_of_their_images_are_not(labelled):
+    assert of_labels(labelled) == []

@@ -52,6 +52,16 @@ def test_a_penalty_of_a_program_without_towers_is_no_hazard():
     assert found("\n".join(lines) + "\n train = ApplyGradientDescent(w, scale, gradients/l2_grad/mul)") == []
 
 
+def test_a_regularizer_of_keras_is_a_penalty():
+    """A product of a scale and a sum of squares, in a name scope of its own."""
+    made = "s = Square(w)\nw/Regularizer/Sum = Sum(s, scale)\nw/Regularizer/mul = Mul(scale, w/Regularizer/Sum)\n"
+    text = made + PENALTY.replace("tower_0/l2 = L2Loss(w)", "").replace("tower_1/l2 = L2Loss(w)", "")
+    text = text.replace("AddN(tower_0/l2, ", "AddN(tower_0/data, ").replace("tower_1/l2, ", "w/Regularizer/mul, ")
+    ((name, op, text),) = found(text)
+    assert (name, op) == ("REGULARIZATION_ONCE", "w/Regularizer/mul")
+    assert "terms in each tower's loss: 0, 1; averaged over 2 towers it counts 0.5 times" in text
+
+
 def test_a_penalty_of_one_tower():
     ((name, op, text),) = found(PENALTY.replace("AddN(tower_0/l2, tower_0/data)", "AddN(tower_0/data, tower_0/data)"))
     assert (name, op) == ("REGULARIZATION_ONCE", "tower_0/l2")
@@ -161,6 +171,13 @@ def test_what_multiplies_some_gradients_counts_for_their_losses_as_for_their_pen
     )
     assert _combining_factor(analysis, "last", 2) == 1.0
     assert _combining_factor(analysis, "unknown", 2) is None
+    rows = Combine("rows/Adam", "kept as written", "", 1.0, [["r0:0"], ["r1:0"]])
+    analysis.plan.phases[0].combine = [*combine, rows]
+    assert _combining_factor(analysis, "rows", 2) is None  # the others differ
+    analysis.plan.phases[0].combine = [*[entry for entry in combine if entry.scale == combine[0].scale], rows]
+    assert _combining_factor(analysis, "rows", 2) == _combining_factor(analysis, combine[0].weight, 2)
+    rows.parts = [["r0:0"], []]
+    assert _combining_factor(analysis, "rows", 2) is None  # of one tower alone
     assert _combining_factor(None, "w", 2) == 0.5
 
 
