@@ -15,6 +15,13 @@ from workloads.support.user import user_modules
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+#: A file that `legacy.recorder` writes into the folder of a recording, and what such a folder can be given to.
+RECORDING = "recording.json"
+RECORDED = (
+    "it is the folder of a recording: `parity.verify --workload=LIFT --recording=FOLDER` compares on the recorded "
+    "batches, and `legacy.lift GRAPH --data=FOLDER --source=FILE` proves a source on them"
+)
+
 
 def open_data(text: str, parser: str | None = None, argument: str = "--data") -> Data:
     """Returns the data that `--data` or `--eval_data` and `--parser` name.
@@ -34,6 +41,7 @@ def open_data(text: str, parser: str | None = None, argument: str = "--data") ->
     """
     if parser is not None:
         return ParsedRecords(text, parser, argument)
+    require(not os.path.isfile(os.path.join(text, RECORDING)), argument, text, RECORDED)
     require(not os.path.isdir(text), argument, text, "a folder of TFRecord files needs --parser=module:function")
     if ":" in text and not os.path.exists(text):
         return NamedFunction(text, argument)

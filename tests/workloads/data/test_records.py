@@ -1,5 +1,6 @@
 """Examples from TFRecord files: in the order of arrays, by the user's parser, whose faults are told."""
 
+import os
 import pickle
 
 import numpy as np
@@ -74,6 +75,12 @@ def test_refused_combinations(path):
         RecordData(path, parse, "mine").batches(request(12))
     with pytest.raises(InputError, match="a folder of TFRecord files needs --parser=module:function"):
         open_data(path)
+    recording = os.path.join(path, "run")
+    os.makedirs(recording)
+    with open(os.path.join(recording, "recording.json"), "w"):
+        pass
+    with pytest.raises(InputError, match="it is the folder of a recording: .*--recording=FOLDER.* compares on the rec"):
+        open_data(recording)
     with pytest.raises(InputError, match="--parser: got 'parse', expected module:function"):
         open_data(path, "parse")
     with pytest.raises(InputError, match="--parser: .*has no attribute 'nothing'"):
