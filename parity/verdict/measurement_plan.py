@@ -77,7 +77,7 @@ def measurement(setup: Setup, specs: Sequence[VariableSpec], plan: CoveragePlan)
             mutants += towers.mutants(with_towers=True) if towers is not None else []
         if setup.has_written_port:
             choose = with_far_weights(choose, len(as_lifted(job.workload).plan.phases) if job.workload.is_lifted else 1)
-        yield Measurement(job, mutants, choose, gradients, seen, dtype, plan.no_visits)
+        yield Measurement(job, mutants, choose, gradients, seen, dtype, plan.no_visits, towers)
 
 
 def _of_job(

@@ -26,6 +26,9 @@ THRESHOLD_FACTOR, _COMPARISONS = 1.25, ("Greater", "GreaterEqual", "Less", "Less
 #: Most elements of a constant that every step is given; see `ConstantIndex.own_values`.
 MOST_GIVEN = 1024
 
+#: Ops that bound a value by another one.
+_BOUNDING = ("ClipByValue", "Maximum", "Minimum")
+
 #: The towers' name scopes in the graphs that this project builds.
 _TOWER = re.compile(r"^tower_(\d+)/")
 
@@ -89,6 +92,16 @@ class ConstantIndex:
         for value in _changed(constant.value, THRESHOLD_FACTOR if is_threshold else FACTOR):
             words = f"{_words(constant.value)} -> {_words(value)}"
             yield words, {node + ":0": value for node in constant.nodes}
+
+    def bounds(self) -> Iterator[GraphConstant]:
+        """Yields the constants of the update that bound what a step computes, as the limit of a clipping does."""
+        for constant in self.constants():
+            if constant.in_towers or not np.any(constant.value) or not np.isfinite(constant.value).all():
+                continue
+            read = {place for node in constant.nodes for place in self._frontier(node) or {node + ":0"}}
+            users = {use.node for place in read for use in self._graph.users(parse_tensor_name(place).node)}
+            if any(self._graph.type(user) in _BOUNDING and not self._is_constant_only(user) for user in users):
+                yield constant
 
     def own_values(self, constant: GraphConstant) -> dict[str, np.ndarray]:
         """Returns {tensor name: value} of a constant that every step may be given in its place.

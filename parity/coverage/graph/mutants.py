@@ -42,6 +42,21 @@ class MutatedTowers:
         self._own: dict[str, np.ndarray] = {}  # values that every step is given, changed or not
         self._refused: dict[int, str] = {}
         self._right: tuple[ObservedStep, StepRecord] | None = None
+        self._bounds: dict[str, np.ndarray] = {}
+
+    def set_bounds(self, values: Mapping[str, np.ndarray]) -> None:
+        """Takes all steps from now on, those of mutants too, with other values of some constants.
+
+        Args:
+          values: {tensor name: value}; {} for the graph's own.
+        """
+        self._bounds, self._right = dict(values), None
+
+    def step_from(self, state: State) -> StepRecord:
+        """Returns a step from a state, with the bounds that are set."""
+        self._program.load(state)
+        self._program.replace_tensors({**self._own, **self._bounds})
+        return self._program.step()
 
     def mutants(self, with_towers: bool) -> Iterator[Mutant]:
         """Yields the mutants of the constants.
@@ -116,8 +131,15 @@ class MutatedTowers:
         return self._right[1]
 
     def _step(self, step: ObservedStep, values: Mapping[str, np.ndarray]) -> StepRecord:
+        # A mutant of a bound changes the one that is set by as much.
+        changed = {
+            name: np.asarray(value * (self._bounds[name] / self._own[name]), value.dtype)
+            if name in self._bounds and name in self._own
+            else value
+            for name, value in values.items()
+        }
         self._program.load(step.before)
-        self._program.replace_tensors({**self._own, **values})
+        self._program.replace_tensors({**self._own, **self._bounds, **changed})
         return self._program.step()
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from parity.comparison import stages
 from parity.comparison.tour import Tour, Visit
+from parity.coverage.graph.mutants import MutatedTowers
 from parity.coverage.measuring.detector import Detector, detector_in_float64
 from parity.coverage.mutant import Choice, Exposure, Mutant, MutantOutcome
 from parity.coverage.mutants.update_mutants import GradientLog
@@ -42,10 +43,12 @@ class Measurement(Tour):
       detector: tells whether the comparison would have failed.
       dtype: dtype in which differences are judged.
       no_visits: the reason why no other state can be visited, or "".
+      towers: that try the mutants of constants; None without any.
 
     Attributes:
       outcomes: what became of each mutant.
-      no_visits: see above.
+      no_visits, towers: see above.
+      last: the state that visits start from; None before the first.
     """
 
     def __init__(
@@ -57,10 +60,12 @@ class Measurement(Tour):
         detector: Detector,
         dtype: str,
         no_visits: str = "",
+        towers: MutatedTowers | None = None,
     ) -> None:
         self._job, self._choose_visits, self._gradients = job, choose_visits, gradients
         self._detector, self._dtype = detector, dtype
-        self.no_visits = no_visits
+        self.no_visits, self.towers = no_visits, towers
+        self.last: State | None = None
         self._steps: set[int] = set()
         self._finite_steps = 0
         self._last_is_finite = True
@@ -85,6 +90,7 @@ class Measurement(Tour):
         is_finite = lambda: self._last_is_finite  # noqa: E731
         if not self._last_is_finite and self._finite_state is not None:  # from NaN, every step is NaN
             last = self._finite_state
+        self.last = last
         coverage = CoverageState(
             self._any_missing,
             self._needs,
@@ -94,6 +100,23 @@ class Measurement(Tour):
             self._still_weights,
         )
         yield from self._choose_visits(last, coverage)
+
+    def misses_constants(self) -> bool:
+        """Returns whether a mutant of a constant that can matter has not been seen."""
+        return any(outcome.mutant.choice is Choice.CONSTANT and outcome.is_missing for outcome in self.outcomes)
+
+    def would_see_more(self, before: State, record: StepRecord, visit: Visit) -> bool:
+        """Returns whether a step shows a mutant of a constant that has not been seen; it is not counted.
+
+        Args:
+          before: the state that the step starts from.
+          record: of the step.
+          visit: the visit that it is.
+        """
+        step = ObservedStep(self._job, before, record, self._dtype, visit)
+        missing = [outcome.mutant for outcome in self.outcomes if outcome.is_missing and not outcome.unrecorded]
+        constants = [mutant for mutant in missing if mutant.choice is Choice.CONSTANT]
+        return step.is_finite and any(self._detector(effect) for mutant in constants for effect in mutant.effects(step))
 
     def reasons(self) -> list[str]:
         """Returns the reasons why parity is not shown though everything that was compared agrees."""

@@ -91,7 +91,7 @@ def _sources(whole: WholeGraph, name: str) -> set[str]:
 
 
 def _shuffle_of(whole: WholeGraph, source: str) -> tuple[object, ...]:
-    """What shuffles the elements that a source hands out, with its seeds; () if nothing does."""
+    """The queue or dataset that shuffles the elements of a source, with its seeds; () if none does."""
     taken_from = whole.graph.origin(whole.graph.inputs(source)[0]).node if whole.graph.inputs(source) else ""
     if not taken_from or whole.graph.type(taken_from) in _SHUFFLING_QUEUES:
         return (taken_from,) if taken_from else ()

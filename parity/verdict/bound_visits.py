@@ -1,0 +1,115 @@
+"""Steps that both sides of a lift take with another bound, such as the limit of a clipping that no gradient reaches.
+
+Behind a bound that is never reached, or always, constants change no step, from whatever state. Both sides then take a
+step with another bound, each made anew from a lift with that constant, which shows what is behind it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import tensorflow as tf
+
+from parity.comparison.result import Verification
+from parity.comparison.runs.options import Observers
+from parity.comparison.runs.verification import verify
+from parity.comparison.setup import Setup
+from parity.comparison.tour import Tour, Visit
+from parity.coverage.graph.constants import GraphConstant
+from parity.coverage.graph.outside_constants import OUTSIDE
+from parity.coverage.measuring.measurement import Measurement
+from workloads.lifted.graph import Graph
+from workloads.lifted.workload import LiftedWorkload, as_lifted
+from workloads.program import State, StepRecord
+
+#: Multiples of a bound that are tried while a mutant of a constant has not been seen.
+FACTORS = (1 / 8, 8.0, 1 / 512, 512.0, 2.0**-24, 2.0**24)
+
+
+def visit_bounds(setup: Setup, coverage: Measurement, verification: Verification) -> None:
+    """Compares one step of both sides with each other bound that shows a mutant which was not seen.
+
+    Args:
+      setup: of a lift, whose both sides have been compared bit by bit.
+      coverage: of that comparison; the steps are added to it.
+      verification: of that comparison; the steps are added to its visits.
+    """
+    workload, towers, last = as_lifted(setup.job.workload), coverage.towers, coverage.last
+    if towers is None or last is None:
+        return
+    try:
+        # A limit in an expression such as 1 / limit comes before the 1.
+        bounds = sorted(towers.index.bounds(), key=lambda bound: bool(np.all(bound.value == 1)))
+        for constant in bounds if coverage.misses_constants() else ():
+            for factor in FACTORS:
+                if not coverage.misses_constants() or not verification.passed:
+                    return
+                value = np.asarray(constant.value * factor, constant.value.dtype)
+                changed = _with_constants(workload, {name.removesuffix(OUTSIDE): value for name in constant.nodes})
+                if changed is None or not np.isfinite(value).all():
+                    continue
+                towers.set_bounds({name + ":0": value for name in constant.nodes})
+                for visit in _visits(constant, value, last, len(workload.plan.phases)):
+                    if coverage.would_see_more(visit.state, towers.step_from(visit.state), visit):
+                        _compare(setup, changed, visit, coverage, verification)
+    finally:
+        towers.set_bounds({})
+
+
+def _visits(constant: GraphConstant, value: np.ndarray, last: State, phases: int) -> Iterator[Visit]:
+    """Yields the last state once for each train op, named after the bound."""
+    own, other = (float(np.ravel(array)[0]) for array in (constant.value, value))
+    for phase in range(phases):
+        name = f"{constant.name.removesuffix(OUTSIDE)} {own:.6g} -> {other:.6g} on both sides"
+        yield Visit(name, dataclasses.replace(last, step=last.step + phase))
+
+
+def _compare(
+    setup: Setup, changed: LiftedWorkload, visit: Visit, coverage: Measurement, verification: Verification
+) -> None:
+    """Compares a step of both sides, made from a lift with another bound.
+
+    Args:
+      setup: of the lift.
+      changed: the lift with another bound.
+      visit: the state, and the name of the bound.
+      coverage: is shown the step.
+      verification: gets the visit, and the difference if there is one.
+    """
+    bounded = dataclasses.replace(setup, job=dataclasses.replace(setup.job, workload=changed))
+    with bounded.legacy_program() as left, bounded.modern_program() as right:
+        for program in (left, right):
+            program.load(visit.state)
+        found = verify(left, right, bounded.job, 1, observers=Observers(_Shown(coverage, visit)))
+    verification.visits.append(visit.name)
+    if not found.passed:
+        verification.add_failures([found.first] if found.first is not None else [])
+        verification.passed, verification.failed_visit = False, visit
+
+
+class _Shown(Tour):
+    """Shows the step of a comparison to a measurement, as a visit."""
+
+    def __init__(self, coverage: Measurement, visit: Visit) -> None:
+        self._coverage, self._visit = coverage, visit
+
+    def observe(self, before: State, record: StepRecord, visit: Visit | None) -> None:
+        self._coverage.observe(before, record, self._visit)
+
+    def visits(self, last: State) -> Iterator[Visit]:
+        return iter(())
+
+
+def _with_constants(workload: LiftedWorkload, values: Mapping[str, np.ndarray]) -> LiftedWorkload | None:
+    """Returns a lift with other values of some constants; None if its graph does not have them."""
+    if any(name not in workload.graph.nodes or workload.graph.type(name) != "Const" for name in values):
+        return None
+    graph_def = tf.compat.v1.GraphDef()
+    graph_def.CopyFrom(workload.graph.graph_def)
+    for node in graph_def.node:
+        if node.name in values:
+            value = values[node.name]
+            node.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value, value.dtype, value.shape))
+    return dataclasses.replace(workload, graph=Graph(graph_def))
