@@ -106,12 +106,15 @@ class Measurement(Tour):
         return any(outcome.mutant.choice is Choice.CONSTANT and outcome.is_missing for outcome in self.outcomes)
 
     def would_see_more(self, before: State, record: StepRecord, visit: Visit) -> bool:
-        """Returns whether a step shows a mutant of a constant that has not been seen; it is not counted.
+        """Tries the mutants of constants that have not been seen on a step, which is not counted.
 
         Args:
           before: the state that the step starts from.
           record: of the step.
           visit: the visit that it is.
+
+        Returns:
+          whether the step shows one.
         """
         step = ObservedStep(self._job, before, record, self._dtype, visit)
         missing = [outcome.mutant for outcome in self.outcomes if outcome.is_missing and not outcome.unrecorded]
