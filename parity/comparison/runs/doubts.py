@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from parity.comparison import stages
 from parity.comparison.judging import tolerance
 from parity.comparison.result import Verification
 from workloads.lifted.graph import Graph, parse_tensor_name
-from workloads.lifted.plan import Plan
+from workloads.lifted.plan import Plan, Race
 from workloads.support.wording import counted
 
 
@@ -99,4 +101,25 @@ def race_text(found: Verification, plan: Plan, graph: Graph) -> str | None:
                 f"{counted(len(open_), 'read')} of weights on the way to losses and gradients may come before or after "
                 f"their update, and the original may have taken either in each step, such as {open_[0].text}"
             )
+        updates = next((race for race in phase.races if _leaves_reads_open(race, plan, graph, before)), None)
+        if updates is not None:
+            return (
+                f"of {updates.variable}, losses or gradients may be computed between its two updates, and the original "
+                f"may have done so in any step: {updates.text}"
+            )
     return None
+
+
+def _leaves_reads_open(race: Race, plan: Plan, graph: Graph, before: Collection[str]) -> bool:
+    """Whether two updates of a variable come in any order, and one of them does not wait for all reads of it.
+
+    Args:
+      race: of the plan.
+      plan: of the lift.
+      graph: of the lift.
+      before: the nodes that losses and gradients are computed from.
+    """
+    if race.reader is not None:
+        return False
+    reads = {name for name in before if any(plan.aliases.get(t.name) == race.variable for t in graph.inputs(name))}
+    return any(reads - graph.ancestors([update]) for update in (race.first, race.second))

@@ -10,6 +10,7 @@ import zipfile
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from legacy.rerun.recording import RecordedSteps
 from parity.comparison.result import Verdict, Verification
@@ -17,8 +18,11 @@ from parity.comparison.runs import doubts, three_ways
 from parity.comparison.stage_summary import StageSummary
 from tests import old_programs
 from tests.small_lift import small_graph, small_plan
+from workloads.lifted.graph import Graph
 from workloads.lifted.plan import Noise, Race
 from workloads.support.errors import InputError
+
+v1 = tf.compat.v1
 
 
 @pytest.mark.slow
@@ -187,7 +191,6 @@ def test_a_difference_may_be_of_numbers_that_are_drawn_inside_loops(failed, nois
     [
         (["gradients", "weights"], "loss0", True),  # reads w, and its tower's loss follows from it
         (["gradients", "weights"], "update", False),  # reads w for no loss: other orders are tried
-        (["gradients", "weights"], None, False),
         (["weights"], "loss0", False),  # gradients agree
         ([], "loss0", False),
     ],
@@ -198,3 +201,17 @@ def test_a_difference_may_be_of_reads_that_the_graph_orders_with_no_update(faile
     text = doubts.race_text(compared(failed), plan, small_graph())
     assert (text is not None) is is_open
     assert not is_open or "w: loss0 may use it before or after update; taken before" in text
+
+
+@pytest.mark.parametrize("first, is_open", [("update", True), ("after", False)])
+def test_a_difference_may_be_of_a_read_between_two_updates_that_do_not_both_wait_for_it(first, is_open):
+    plan, graph = small_plan(), small_graph()
+    graph_def = v1.GraphDef()
+    graph_def.CopyFrom(graph.graph_def)
+    for name in ("after", "later"):  # two updates that wait for both losses
+        node = graph_def.node.add(name=name, op="NoOp", input=["^loss0", "^loss1"])
+        assert node.name == name
+    plan.phases[0].races = [Race("w", first, "later")]
+    text = doubts.race_text(compared(["gradients"]), plan, Graph(graph_def))
+    assert (text is not None) is is_open
+    assert not is_open or text.endswith(f"w: changed by {first} and later in any order")
