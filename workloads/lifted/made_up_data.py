@@ -19,6 +19,8 @@ OPEN_IMAGE, OPEN = 64, 6
 BYTES, FEW = 256, 2
 #: The parts of a sparse tensor, in the order of TensorFlow's ops.
 INDICES, VALUES, SHAPE = "indices", "values", "shape"
+#: Dimensions of a sparse tensor where the graph leaves them open.
+RANK = 2
 #: Entries of one row of a made-up sparse tensor.
 ENTRIES_OF_A_ROW = 2
 
@@ -43,7 +45,7 @@ def made_up_shape(entry: Input, size: BatchSize) -> Tuple[int, ...]:
     if entry.example:
         return tuple(first if length is None else length for length in entry.example)
     shape = entry.shape or []
-    other = OPEN_IMAGE if len(shape) == 4 else OPEN
+    other = OPEN_IMAGE if len(shape) == 4 else RANK if entry.sparse.endswith("/" + INDICES) else OPEN
     return tuple((first if i == 0 else other) if length is None else length for i, length in enumerate(shape))
 
 
@@ -124,7 +126,7 @@ def _dense_shape(parts: Mapping[str, Input], size: BatchSize) -> List[int]:
     """Returns the dense shape of a sparse tensor: rows are examples, columns as many as the graph can take."""
     shape = parts[SHAPE].shape if SHAPE in parts else None
     indices = parts[INDICES].shape if INDICES in parts else None
-    rank = (shape[0] if shape else None) or (indices[1] if indices and len(indices) == 2 else None) or 2
+    rank = (shape[0] if shape else None) or (indices[1] if indices and len(indices) == 2 else None) or RANK
     bounds = [parts[part].limit for part in (INDICES,) if part in parts and parts[part].limit]
     return [size.replica] + [bounds[0] if bounds else OPEN] * (rank - 1)
 

@@ -35,6 +35,7 @@ def entry(name="x", dtype="float32", shape=(None,), kind="batch", limit=0, **mor
         (entry(shape=None, example=[None, 4]), (3, 4)),
         (entry(shape=(None, None), example=[None, 7]), (3, 7)),
         (entry(shape=(None, None), example=[7, None]), (7, 3)),  # time comes first
+        (entry(shape=(None, None), sparse="w/indices"), (3, 2)),  # a row and a column
     ],
 )
 def test_shapes_are_the_batch_and_what_the_graph_or_an_example_says(made, shape):
