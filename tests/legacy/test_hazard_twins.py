@@ -62,6 +62,11 @@ def test_what_is_right_is_not_accused(traits):
             "REGULARIZATION_ONCE",
             "each tower's loss: 1, 2; averaged over 2 towers it counts 1.5",
         ),
+        (
+            {"penalty": "growing, times 0"},
+            "REGULARIZATION_ZERO",
+            "every regularization term of 1 variable is multiplied",
+        ),
         ({"penalty": "each, undivided", "combine": "sum"}, "REGULARIZATION_ONCE", "summed over 2 towers it counts 2"),
         ({"penalty": "lost"}, "REGULARIZATION_LOST", "2 regularization terms are in the graph and no gradient"),
         ({"penalty": "displayed"}, "REGULARIZATION_LOST", "4 regularization terms are in the graph and no gradient"),

@@ -44,7 +44,8 @@ class _Program:
       combine: "mean", "sum", "sum / 4", or "mean, but bias" whose gradients are summed.
       embedding: None, "sum", "mean" or "sum times batch": a sparse gradient that is concatenated, and perhaps divided
         or multiplied; "scatter" updates the rows by hand.
-      penalty: "none", "each", "first", "first, undivided", "each, undivided", "growing", "lost", "norm", "displayed".
+      penalty: "none", "each", "first", "first, undivided", "each, undivided", "growing", "growing, times 0", "lost",
+        "norm", "displayed".
       rate: "constant", "decay", "decay unused", "set by hand" or "fed".
       labels: "split", "same", "unused" or "first part".
       images: "split" or "same".
@@ -170,11 +171,12 @@ class _Program:
         if self.penalty == "none":
             return loss
         first = self.penalty.startswith("first")
+        scale = 0.0 if self.penalty.endswith("times 0") else 0.01
         if not first or number == 0:
-            v1.add_to_collection("losses", tf.multiply(0.01, tf.nn.l2_loss(w), name="weight_loss"))
+            v1.add_to_collection("losses", tf.multiply(scale, tf.nn.l2_loss(w), name="weight_loss"))
         if self.penalty.endswith("undivided"):
             loss = loss / TOWERS
-        terms = v1.get_collection("losses") if self.penalty == "growing" else v1.get_collection("losses")[-1:]
+        terms = v1.get_collection("losses") if "growing" in self.penalty else v1.get_collection("losses")[-1:]
         if self.penalty == "lost" or (first and number):
             return loss
         return tf.add_n([loss, *terms], name="total_loss")

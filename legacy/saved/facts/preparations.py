@@ -54,7 +54,8 @@ def preparation_sentences(analysed: AnalysedStep) -> Iterator[str]:
         types = {graph.type(name) for name in (before & after) - sources} - _MOVES
         if types:
             made_of = listed(sorted(types), MOST_LISTED)
+            read = listed([plan.sources[name] for name in graph.nodes if name in before & sources], MOST_LISTED)
             yield (
-                f"{entry.name} is what ops outside of the towers compute from {entry.origin} ({made_of}); a lift "
+                f"{entry.name} is what ops outside of the towers compute from {read} ({made_of}); a lift "
                 f"leaves them out: its data for {entry.name} are their results"
             )

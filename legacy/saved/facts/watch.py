@@ -116,6 +116,12 @@ def _of_weights(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
         yield f"{phase.train_op}: {how_many} {text} besides {plural(len(names), 'its', 'their')} update: {which}"
 
 
+def _rises_by_one(analysed: AnalysedStep, phase: Phase, variable: str) -> bool:
+    """Whether a step counts itself in a variable: other runs count something else, several optimizers several times."""
+    effects = [effect for effect in phase.effects if variable in effect.writes]
+    return analysed.is_changed(variable) and sum(analysed.addend(effect) or 1 for effect in effects) in (0, 1)
+
+
 def _of_schedules(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate]) -> Iterator[str]:
     """Yields a sentence for a schedule that counts updates and has no constant of the number of towers."""
     towers, batch = analysed.plan.towers, analysed.plan.batch
@@ -126,7 +132,7 @@ def _of_schedules(analysed: AnalysedStep, phase: Phase, rates: Sequence[Learning
     reported: set[str] = set()
     for rate in rates if towers > 1 else []:
         read = [v.name for v in analysed.plan.variables if v.name in rate.reads and analysed.is_counter(v.name)]
-        counters = [name for name in read if analysed.is_changed(name)]  # other runs may count something else
+        counters = [name for name in read if _rises_by_one(analysed, phase, name)]
         counts_towers = {towers, towers * (batch or 1)} & set(rate.constants)
         if counters and rate.train_op == phase.train_op and not counts_towers and counters[0] not in reported:
             reported.add(counters[0])

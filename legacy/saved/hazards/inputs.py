@@ -10,6 +10,7 @@ import tensorflow as tf
 from legacy.saved.facts.whole_graph import WholeGraph, is_scalar_placeholder
 from legacy.saved.graph import op_types
 from legacy.saved.graph.folding import TRAINING
+from legacy.saved.hazards.basics.dropout import kept_share
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.graph import TensorId
 
@@ -191,7 +192,7 @@ def dropouts(whole: WholeGraph) -> Iterator[tuple[str, TensorId, bool]]:
       (node by which it decides, tensor of its share, whether that is a rate).
     """
     for name in whole.graph.nodes:
-        share = _kept_share(whole, name) if name in whole.reach and "drop" in name.lower() else None
+        share = kept_share(whole, name) if name in whole.reach and "drop" in name.lower() else None
         if share is not None:
             yield (name, *share)
 
@@ -205,29 +206,6 @@ def _default_of(whole: WholeGraph, placeholder: str) -> float | None:
 def _keep_hazard(op: str, text: str) -> Hazard:
     advice = "tf.nn.dropout of 1.x takes the share that it keeps, that of 2.x the share that it drops"
     return Hazard("KEEP_FOR_RATE", op, text, advice)
-
-
-def _kept_share(whole: WholeGraph, name: str) -> tuple[TensorId, bool] | None:
-    """(a tensor, whether it is the rate) of the node by which dropout decides: Floor until 1.12, then GreaterEqual."""
-    graph, inputs = whole.graph, whole.graph.inputs(name)
-    if graph.type(name) == "GreaterEqual" and len(inputs) == 2 and _draws(whole, inputs[0].node):
-        return _without_complement(whole, inputs[1], True)
-    if graph.type(name) == "Floor" and inputs and graph.type(inputs[0].node) in ("Add", "AddV2"):
-        others = [tensor for tensor in graph.inputs(inputs[0].node) if not _draws(whole, tensor.node)]
-        return _without_complement(whole, others[0], False) if len(others) == 1 else None
-    return None
-
-
-def _without_complement(whole: WholeGraph, share: TensorId, is_rate: bool) -> tuple[TensorId, bool]:
-    """A share and whether it is a rate; of 1 - x, this of x."""
-    inputs = whole.graph.inputs(share.node)
-    if whole.graph.type(share.node) == "Sub" and whole.value(inputs[0].node) == 1:
-        return inputs[1], not is_rate
-    return share, is_rate
-
-
-def _draws(whole: WholeGraph, name: str) -> bool:
-    return any(op_types.is_random(whole.graph.type(node)) for node in whole.graph.ancestors([name], controls=False))
 
 
 def _placeholder(whole: WholeGraph, name: str) -> str | None:

@@ -30,6 +30,24 @@ def miscounted_steps(whole: WholeGraph) -> Iterator[Hazard]:
     for step in sorted(steps):
         yield from _increments(whole, step)
         yield from _scaled_steps(whole, step, steps)
+    for step in sorted(_counters(whole) - steps):
+        yield from _increments(whole, step)
+
+
+def _counters(whole: WholeGraph) -> set[str]:
+    """Scalars, of any name, that train ops raise by one, and that an update depends on, as by a schedule."""
+    written = {variable for name, variable in whole.writes.items() if name in whole.members}
+    scalars = {name for name in written - whole.trainable if name in whole.reach and whole.is_scalar(name)}
+    return {name for name in scalars if all(_adds_one(whole, write) for write in _writes(whole, name))}
+
+
+def _writes(whole: WholeGraph, variable: str) -> list[str]:
+    return [name for name, written in whole.writes.items() if written == variable]
+
+
+def _adds_one(whole: WholeGraph, write: str) -> bool:
+    inputs = whole.graph.inputs(write)
+    return whole.graph.type(write) in op_types.ADDS and len(inputs) > 1 and whole.value(inputs[1].node) == 1
 
 
 def _increments(whole: WholeGraph, step: str) -> Iterator[Hazard]:

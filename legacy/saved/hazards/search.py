@@ -54,7 +54,7 @@ from legacy.saved.hazards.losses import (
     unbounded,
 )
 from legacy.saved.hazards.losses.zero_penalties import zero_regularization
-from legacy.saved.hazards.models import attention, infinite_derivatives, noise, norms, sequences
+from legacy.saved.hazards.models import attention, infinite_derivatives, noise, norms, sequences, unused_dropout
 from legacy.saved.hazards.reinforcement import policies, targets
 from legacy.saved.hazards.updates import (
     accumulators,
@@ -90,6 +90,7 @@ GRAPH_CHECKS = (
     inputs.unused_targets,
     inputs.kept_for_dropped,
     inputs.inactive_dropout,
+    unused_dropout.unused_dropout,
     logits.activated_logits,
     normalization.fixed_statistics,
     logits.softmax_over_examples,

@@ -50,6 +50,12 @@ def linear_inputs(whole: WholeGraph, name: str) -> Iterator[tuple[str, float]]:
             yield inputs[0], 1.0 / stacked if kind == "Mean" else 1.0
 
 
+def is_zero_term(whole: WholeGraph, name: str) -> bool:
+    """Returns whether a term is a product with the constant 0."""
+    factor = constant_factor(whole, name) if whole.graph.type(name) == "Mul" else None
+    return factor is not None and factor[1] == 0
+
+
 def _stacked(whole: WholeGraph, name: str) -> int:
     """The number of scalars that a node stacks or joins; 0 if it does not."""
     while whole.graph.type(name) in ("Identity",):

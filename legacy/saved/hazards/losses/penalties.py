@@ -21,6 +21,7 @@ from legacy.saved.hazards.basics.linear_weights import (
     QUOTIENTS,
     SUMS,
     constant_factor,
+    is_zero_term,
     linear_inputs,
     linear_weights,
 )
@@ -227,6 +228,8 @@ def _miscounted(
     wrong: dict[tuple[tuple[int, ...], float, float], list[Penalty]] = collections.OrderedDict()
     terms = {entry.op: entry for entries in groups for entry in entries}
     for entries in groups:
+        if all(is_zero_term(whole, entry.op) for entry in entries):
+            continue  # it does nothing, however often it counts
         if all(_is_sum_of_terms(whole, entry, terms) for entry in entries):
             continue  # each of these terms is counted by itself: towers may sum them over other variables
         factor = _combining_factor(found, entries[0].variables[0], whole.count)

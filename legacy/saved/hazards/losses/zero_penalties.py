@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.linear_weights import constant_factor
+from legacy.saved.hazards.basics.linear_weights import is_zero_term
 from legacy.saved.hazards.losses.penalties import find_penalties
 from workloads.support.wording import counted
 
@@ -14,7 +14,7 @@ from workloads.support.wording import counted
 def zero_regularization(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds a program whose regularization terms are all multiplied by 0."""
     penalties = find_penalties(whole)
-    if penalties and all(_is_zero(whole, penalty.op) for penalty in penalties):
+    if penalties and all(is_zero_term(whole, penalty.op) for penalty in penalties):
         names = {name for penalty in penalties for name in penalty.variables}
         yield Hazard(
             "REGULARIZATION_ZERO",
@@ -22,9 +22,3 @@ def zero_regularization(whole: WholeGraph) -> Iterator[Hazard]:
             f"every regularization term of {counted(len(names), 'variable')} is multiplied by 0: no weight decays",
             "leave them out for parity, or give them the rate that was meant and say so",
         )
-
-
-def _is_zero(whole: WholeGraph, name: str) -> bool:
-    """Whether a term is a product with the constant 0."""
-    factor = constant_factor(whole, name) if whole.graph.type(name) == "Mul" else None
-    return factor is not None and factor[1] == 0

@@ -47,3 +47,20 @@ def test_what_is_computed_before_the_towers_split_it_is_named():
 )
 def test_what_is_moved_alone_is_not(prepare):
     assert sentences(prepare) == []
+
+
+def test_inputs_that_several_sources_are_joined_to_are_named_after_these():
+    """As the product of images and masks, of which each tower takes its slice."""
+
+    def build():
+        images, masks = ([v1.placeholder(tf.float32, [2, 3], f"{kind}{i}") for i in range(2)] for kind in "im")
+        masked = tf.stack(images) * tf.stack(masks)
+        w, gradients = v1.get_variable("w", initializer=[1.0, 2.0, 3.0], use_resource=False), []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"):
+                gradients += tf.gradients(tf.reduce_sum(tf.sigmoid(masked[tower] * w)), w)
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / 2, w)], name="train")
+
+    step = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "m"))
+    (text,) = preparation_sentences(step)
+    assert "compute from i0:0, i1:0, m0:0, m1:0 (Mul)" in text

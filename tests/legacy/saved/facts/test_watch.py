@@ -34,6 +34,7 @@ def warnings(
     rates=(),
     counters=(),
     changed=True,
+    adds=(),
     races=(),
     parts=((), ()),
     gradients=(),
@@ -48,7 +49,7 @@ def warnings(
         loss_scale=loss_scale,
         shared_loss=False,
         combine=combine,
-        effects=[],
+        effects=[types.SimpleNamespace(writes=list(counters), addend=value) for value in adds],
         crossings=[],
     )
     plan = types.SimpleNamespace(
@@ -73,6 +74,7 @@ def warnings(
         clippings=None,
         is_counter=is_counter,
         is_changed=lambda name: changed,
+        addend=lambda effect: effect.addend,
     )
     return list(watch.sentences(step, statistics, rates))
 
@@ -209,3 +211,10 @@ def test_a_schedule_of_what_other_runs_count_counts_no_updates(changed, expected
     """Such as the steps of a game, which the program adds to its counter after each episode."""
     rate = LearningRate("train", "rate:0", "a function", "-", ("global_step",), (1000.0,))
     assert len(warnings(rates=[rate], counters=["global_step"], changed=changed)) == expected
+
+
+@pytest.mark.parametrize("adds, expected", [((1.0,), 1), ((None,), 1), ((1.0, 1.0), 0), ((16.0,), 0)])
+def test_a_schedule_of_a_counter_that_rises_otherwise_counts_no_updates(adds, expected):
+    """Such as one that each of several optimizers counts, or that counts examples."""
+    rate = LearningRate("train", "rate:0", "a function", "-", ("seen",), (1000.0,))
+    assert len(warnings(rates=[rate], counters=["seen"], adds=adds)) == expected

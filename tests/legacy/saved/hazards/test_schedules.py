@@ -49,6 +49,21 @@ def test_a_step_that_rises_by_the_number_of_towers():
     assert found == [("STEP_COUNTS_TOWERS", "count", "global_step rises by 2 in a step")]
 
 
+def test_a_counter_of_any_name_that_several_optimizers_count():
+    text = (
+        TEXT.replace("global_step", "Variable")
+        + "count_1 = AssignAdd(Variable, one)\nall = NoOp(^train, ^count, ^count_1)\n"
+    )
+    found = hazards(miscounted_steps, text)
+    expected = "Variable is incremented by 2 ops, of each optimizer and not of each tower: count, count_1"
+    assert found == [("STEP_COUNTED_TWICE", "count", expected)]
+    assert hazards(miscounted_steps, text.replace("count_1 = AssignAdd(Variable, one)", "count_1 = Neg(one)")) == []
+    examples = text.replace("AssignAdd(Variable, one)", "AssignAdd(Variable, two)")
+    assert hazards(miscounted_steps, examples) == [], "it counts something else"
+    unread = text.replace("step = Cast(Variable)", "step = Cast(two)")
+    assert hazards(miscounted_steps, unread) == [], "no update depends on it"
+
+
 def test_a_schedule_of_the_step_times_the_towers():
     text = TEXT.replace("Mul(step, one)", "Mul(step, two)")
     found = hazards(miscounted_steps, text)

@@ -1,0 +1,46 @@
+"""Hazard of dropout whose result nothing takes: the layers behind it got what it should have dropped from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.dropout import kept_share
+from legacy.saved.hazards.basics.hazard import Hazard
+
+#: Ops between a layer and its dropout: the scale by the share that is kept.
+_SCALES = ("RealDiv", "Div", "Mul", "Identity")
+
+
+def unused_dropout(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds dropout of a layer that a loss is computed from, where no op takes the result; one hazard for all."""
+    graph = whole.graph
+    for name in graph.nodes:
+        if name in whole.reach or "drop" not in name.lower() or kept_share(whole, name) is None:
+            continue
+        for result in _results(whole, name):
+            dropped = _dropped(whole, result)
+            if dropped is not None and not graph.users(result) and not graph.after(result):
+                yield Hazard(
+                    "DROPOUT_UNUSED",
+                    result,
+                    f"{result} drops from {dropped}, and no op uses the result: the loss takes {dropped} whole",
+                    "a port without this dropout trains alike; if it was meant to drop, hand its result on",
+                )
+                return
+
+
+def _results(whole: WholeGraph, decision: str) -> list[str]:
+    """The products with what dropout decides by: zeros and ones, which may be cast first."""
+    users = [user for user, _, _ in whole.graph.users(decision)]
+    casts = [user for user in users if whole.graph.type(user) == "Cast"]
+    users += [user for cast in casts for user, _, _ in whole.graph.users(cast)]
+    return [user for user in users if whole.graph.type(user) == "Mul"]
+
+
+def _dropped(whole: WholeGraph, result: str) -> str | None:
+    """The value that dropout scales and drops from, if a minimized loss is computed from it."""
+    inputs = whole.graph.inputs(result)
+    while inputs and whole.graph.type(inputs[0].node) in _SCALES and inputs[0].node not in whole.minimized:
+        inputs = whole.graph.inputs(inputs[0].node)
+    return inputs[0].node if inputs and inputs[0].node in whole.minimized else None

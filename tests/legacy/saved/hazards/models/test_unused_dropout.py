@@ -1,0 +1,54 @@
+"""Dropout whose result nothing takes, beside dropout that is used, that is off, and that of another model."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.models.unused_dropout import unused_dropout
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def hazards(handed_on, drop):
+    """Hazards of a layer with dropout, of which the loss takes `handed_on(layer, its dropout)`."""
+
+    def build():
+        w = v1.get_variable("w", [4, 4], use_resource=False)
+        layer = tf.nn.relu(v1.placeholder(tf.float32, [2, 4], "x") @ w)
+        loss = tf.reduce_mean(handed_on(layer, drop(layer)))
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    return list(unused_dropout(WholeGraph(saved(traced(build), trainable_variables=["w"]))))
+
+
+def of_old(x):
+    """Dropout as the releases before 1.13 wrote it, which keep where a floor is 1."""
+    with v1.name_scope("dropout"):
+        return v1.div(x, 0.5) * tf.floor(0.5 + v1.random_uniform([2, 4]))
+
+
+def of_1_15(x):
+    """Dropout of 1.13 to 1.15, which keeps where a number is at least the rate."""
+    with v1.name_scope("dropout"):
+        return x * 2.0 * tf.cast(v1.random_uniform([2, 4]) >= 0.5, tf.float32)
+
+
+@pytest.mark.parametrize("drop", [of_old, of_1_15])
+@pytest.mark.parametrize("used", [True, False])
+def test_dropout_that_no_op_takes_is_named(drop, used):
+    found = hazards(lambda layer, dropped: dropped if used else layer, drop)
+    assert [hazard.id for hazard in found] == ([] if used else ["DROPOUT_UNUSED"])
+    assert all("no op uses the result: the loss takes Relu whole" in hazard.description for hazard in found)
+
+
+def test_dropout_that_something_else_takes_is_not():
+    def handed_on(layer, dropped):
+        v1.summary.histogram("dropped", dropped)
+        return layer
+
+    assert hazards(handed_on, of_old) == []
+
+
+def test_noise_that_is_no_dropout_is_not():
+    assert hazards(lambda layer, noisy: layer, lambda x: x * v1.random_uniform([2, 4])) == []
