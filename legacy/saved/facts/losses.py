@@ -88,8 +88,9 @@ def _terms(analysed: AnalysedStep, name: str) -> list[str]:
 
 def _term_text(analysed: AnalysedStep, term: str) -> str:
     before = analysed.graph.ancestors([term], controls=False)
-    if any(name in analysed.plan.sources for name in before):
-        return "depends on data"
+    inputs = {parse_tensor_name(tensor).node for tensor in _input_tensors(analysed)}
+    if before & (inputs | set(analysed.plan.sources)):
+        return "depends on data"  # also of an input that is drawn unless it is fed
     if before & analysed.context.random:
         return "depends on random numbers"
     trained = {variable.name for variable in analysed.plan.variables if variable.role == "weight"}
@@ -99,6 +100,11 @@ def _term_text(analysed: AnalysedStep, term: str) -> str:
     return "depends on weights only: a regularizer" if before & trained and not data else "depends on no input"
 
 
+def _input_tensors(analysed: AnalysedStep) -> list[str]:
+    entries = [entry for entry in analysed.plan.inputs + analysed.plan.common if entry.kind != "setting"]
+    return [tensor for entry in entries for tensor in entry.tensors]
+
+
 def _has_input(analysed: AnalysedStep) -> bool:
     """Whether data enter the step: if not, its examples are constants, and a loss cannot be told from a regularizer."""
-    return any(entry.kind != "setting" for entry in analysed.plan.inputs + analysed.plan.common)
+    return bool(_input_tensors(analysed))

@@ -82,9 +82,11 @@ def input_names(plan: Plan) -> InputNames:
 
 
 def _is_batch_of_all(plan: Plan, entry: Input) -> bool:
-    """Returns whether an input that every tower gets whole is as long as a batch, so that it may hold examples."""
-    lengths = (plan.batch, (plan.batch or 0) * plan.towers)
-    return entry.kind == "same" and made_up_shape(entry, BatchSize(1, 1))[0] in lengths
+    """Returns whether an input that every tower gets whole is as long as all towers' batch, and so may hold examples.
+
+    One that is as long as a tower's own batch, such as noise that is drawn once for all towers, is the same for each.
+    """
+    return entry.kind == "same" and made_up_shape(entry, BatchSize(1, 1))[0] == (plan.batch or 0) * plan.towers
 
 
 def names_of_lift(plan: Plan) -> InputNames:
@@ -98,10 +100,12 @@ def _input_name(entry: Input) -> str:
     word = identifier(entry.name)
     if not re.search(r"(?i)dequeue|placeholder|getnext|get_next|split|slice|batch|stag|value", word):
         return word
-    rank = len(example_sizes(entry)) + (0 if entry.is_copied else 1)
+    sizes = example_sizes(entry)
+    rank = len(sizes) + (0 if entry.is_copied else 1)
     if entry.dtype.startswith("int"):
         return "ids" if rank != 1 else "lengths" if entry.low > 0 else "labels"  # lengths are above zero
-    return "images" if rank == 4 else "features" if rank == 2 else "data"
+    is_vector = rank == 4 and list(sizes[-3:-1]) == [1, 1]  # as noise for transposed convolutions has
+    return "features" if rank == 2 or is_vector else "images" if rank == 4 else "data"
 
 
 def _setting_name(name: str, rates: Collection[str]) -> str:

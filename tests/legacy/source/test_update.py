@@ -128,6 +128,13 @@ def test_integers_above_zero_are_lengths(low, name):
     assert list(input_names(plan).inputs) == [name]
 
 
+@pytest.mark.parametrize("shape, name", [([4, 8, 8, 3], "images"), ([4, 1, 1, 9], "features"), ([4, 9], "features")])
+def test_vectors_of_any_rank_are_features(shape, name):
+    split = Input("split", "float32", shape, "batch", 0, [], "queue:0")
+    plan = types.SimpleNamespace(inputs=[split], common=[], noise=[], phases=[], batch=4, towers=2)
+    assert list(input_names(plan).inputs) == [name]
+
+
 @pytest.mark.parametrize("name, constant", [("Placeholder_1", "LEARNING_RATE"), ("pace", "PACE")])
 def test_a_learning_rate_that_was_fed_is_named_after_its_use_where_its_placeholder_has_no_name(name, constant):
     rate = Input(name, "float32", [], "setting", 0, [name + ":0"], name + ":0")

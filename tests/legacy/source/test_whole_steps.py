@@ -95,6 +95,14 @@ def factors_of_all_towers():
     return [apply(tf.reduce_max(tf.stack(gradients), 0))]
 
 
+def noise_of_all_towers():
+    """Noise that is drawn once, unless it is fed, for each tower's batch beside the batch that they share out."""
+    xs = split_batch()
+    noise = v1.placeholder_with_default(v1.random_normal([BATCH, 3], seed=1), [BATCH, 3], name="noise")
+    gradients = gradients_of(lambda tower: sum_of_squares(xs[tower]) + sum_of_squares(tf.tanh(noise)))
+    return [apply(tf.reduce_max(tf.stack(gradients), 0))]
+
+
 def lengths_of_each_tower():
     """A vector that each tower takes from a queue beside its batch, and that is no batch."""
     queue = v1.FIFOQueue(4, [tf.float32, tf.float32], [[BATCH, 3], [3]])
@@ -157,6 +165,7 @@ def decay_after_combining():
         (weights_of_each_tower, f"scope.get({WEIGHTS_OF_TOWERS})"),
         (data_of_the_graph, "        return {}"),
         (factors_of_all_towers, 'batch["factors"][0]'),
+        (noise_of_all_towers, 'batch["noise"][0]'),
         (lengths_of_each_tower, "[0]"),
         (rows_of_an_embedding, 'rows = ["net/table"]'),
         (largest_gradient, 'tf.reduce_max(tf.stack(gradients["net/w"]), axis=0)'),
@@ -183,16 +192,17 @@ def test_weights_of_another_tower_are_noticed(tmp_path):
     assert not assert_port_verified(setup, tmp_path, made, changed=other).passed
 
 
-def test_a_vector_of_all_towers_that_is_left_out_is_noticed(tmp_path):
-    setup, made = written(factors_of_all_towers, tmp_path)
-    assert "each example has a copy: factors" in " ".join(made.text.split())
-    changed = lambda text: text.replace('batch["factors"][0]', 'tf.ones_like(batch["factors"][0])')  # noqa: E731
+@pytest.mark.parametrize("build, name", [(factors_of_all_towers, "factors"), (noise_of_all_towers, "noise")])
+def test_a_vector_of_all_towers_that_is_left_out_is_noticed(build, name, tmp_path):
+    setup, made = written(build, tmp_path)
+    assert f"each example has a copy: {name}" in " ".join(made.text.split())
+    changed = lambda text: text.replace(f'batch["{name}"][0]', f'tf.ones_like(batch["{name}"][0])')  # noqa: E731
     result = assert_port_verified(setup, tmp_path, made, changed=changed)
     assert not result.passed and result.first.stage == stages.LOSS
 
 
 def vector_as_long_as_the_batch():
-    """A vector that all towers are fed whole and that is as long as the batch, so that it may hold examples."""
+    """A vector that all towers are fed whole and that is as long as their batch, so that it may hold examples."""
     x, scales = v1.placeholder(tf.float32, [TOWERS * BATCH, 3], name="x"), v1.placeholder(tf.float32, [TOWERS * BATCH])
     xs = tf.split(x, TOWERS)
     losses = lambda tower: sum_of_squares(xs[tower] * tf.reduce_sum(scales))  # noqa: E731

@@ -339,18 +339,23 @@ def test_terms_of_other_weights_are_of_a_loss_of_all_towers(monkeypatch, is_shar
     assert [tensor for tensor, _ in losses._terms_of_other_weights(step, phase)] == terms
 
 
-def test_a_term_of_random_numbers_is_named_so():
+@pytest.mark.parametrize("shared, text", [(False, "depends on random numbers"), (True, "depends on data")])
+def test_a_term_of_random_numbers_is_named_so(shared, text):
+    """Numbers that are drawn once for all towers, unless they are fed, are an input of the lift, and so are data."""
+
     def build():
         w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
-        data = tf.reduce_sum(v1.placeholder(tf.float32, [2], "x") * w, name="data")
-        noise = tf.reduce_sum(v1.random_uniform([2]) * w, name="noise")
-        v1.train.GradientDescentOptimizer(0.5).minimize(tf.add(data, noise, name="loss"), name="train")
+        x, gradients = v1.placeholder(tf.float32, [4, 2], "x"), []
+        z = v1.placeholder_with_default(v1.random_uniform([2]), [2], "z")
+        for tower, part in enumerate(tf.split(x, 2)):
+            with tf.device(f"/gpu:{tower}"), v1.name_scope(f"tower_{tower}"):
+                data = tf.reduce_sum(part * w, name="data")
+                noise = tf.reduce_sum((z if shared else v1.random_uniform([2])) * w, name="noise")
+                gradients += tf.gradients(tf.add(data, noise, name="loss"), w)
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / 2, w)], name="train")
 
     rows = loss_rows(AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"])))
-    assert {row["term"]: row["is"] for row in rows[1:]} == {
-        "data": "depends on data",
-        "noise": "depends on random numbers",
-    }
+    assert {row["term"]: row["is"] for row in rows[1:]} == {"tower_0/data": "depends on data", "tower_0/noise": text}
 
 
 def accumulated(clip=lambda total: total):
