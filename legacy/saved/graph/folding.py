@@ -66,7 +66,12 @@ def fold_settings(graph: Graph, fed: Mapping[str, str]) -> tuple[Graph, dict[str
     for name, node in graph.nodes.items():
         if is_boolean_setting(node) and name not in values and TRAINING.search(name):
             values[name] = np.array(True)
-    return fold_values(graph, values), {name: value.tolist() for name, value in values.items()}
+    return fold_values(graph, values), {name: _plain(value) for name, value in values.items()}
+
+
+def _plain(value: np.ndarray) -> object:
+    """Returns a scalar as Python has it, and a float with no more digits than its dtype has: 0.9, not 0.899999976."""
+    return float(str(value)) if value.dtype.kind == "f" else value.tolist()
 
 
 def fold_values(graph: Graph, values: Mapping[str, np.ndarray]) -> Graph:

@@ -1,4 +1,4 @@
-"""Values of boolean placeholders, such as is_training, in the recording beside a graph file."""
+"""Values of switches, such as is_training or keep_prob, in the recording beside a graph file."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import io
 import os
 
 import numpy as np
+import tensorflow as tf
 
 from legacy.saved.graph import folding
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.runs.recording_folder import STEPS
+from workloads.lifted.graph import Graph
 from workloads.support.errors import InputError
 from workloads.support.files.array_archive import ArrayArchive
 
@@ -20,27 +22,41 @@ MOST_READ, MOST_BYTES = 3, 1 << 30
 def recorded_switches(saved: SavedGraph) -> dict[str, str]:
     """Returns the switches of a program as its recorded runs had them.
 
+    Switches are boolean placeholders, and numbers that are constants unless they are fed, such as keep_prob.
+
     Args:
       saved: the graph, as read from its file.
 
     Returns:
-      {boolean placeholder: "true" or "false"} of those that had one value in the first recorded runs, another one than
-      `fold_settings` assumes; {} without a recording, or if it cannot be read.
+      {placeholder: text of its value} of those that had one value in the first recorded runs, another one than is
+      assumed otherwise: by `fold_settings`, or the constant; {} without a recording, or if it cannot be read.
     """
     path = os.path.join(os.path.dirname(saved.path), STEPS)
-    names = [name for name, node in saved.graph.nodes.items() if folding.is_boolean_setting(node)]
-    if not names or not os.path.isfile(path):
+    booleans = [name for name, node in saved.graph.nodes.items() if folding.is_boolean_setting(node)]
+    assumed: dict[str, object] = {name: True for name in booleans if folding.TRAINING.search(name)}
+    assumed.update(_defaults(saved.graph, booleans))
+    if not (booleans or assumed) or not os.path.isfile(path):
         return {}
     try:
-        seen = [_values(content, names) for content in _first_steps(path)]
+        seen = [_values(content, list(dict.fromkeys([*booleans, *assumed]))) for content in _first_steps(path)]
     except InputError:
         return {}
     found = {}
-    for name in names:
+    for name in dict.fromkeys([*booleans, *assumed]):
         values = [step[name] for step in seen if name in step]
-        is_assumed = values[:1] == [True] and folding.TRAINING.search(name) is not None
-        if len(set(values)) == 1 and not is_assumed:
+        if len(set(values)) == 1 and values[0] != assumed.get(name):
             found[name] = str(values[0]).lower()
+    return found
+
+
+def _defaults(graph: Graph, booleans: list[str]) -> dict[str, object]:
+    """Returns {placeholder: the constant that it has unless it is fed} of the scalars that are no booleans."""
+    nodes = [node for node in graph.nodes.values() if node.op == "PlaceholderWithDefault" and node.name not in booleans]
+    found: dict[str, object] = {}
+    for node in nodes:
+        number = folding.scalar_number(graph, graph.inputs(node.name)[0].node)
+        if number is not None:
+            found[node.name] = tf.as_dtype(node.attr["dtype"].type).as_numpy_dtype(number)
     return found
 
 
@@ -50,13 +66,13 @@ def _first_steps(path: str) -> list[bytes]:
     return [bytes(archive.content(name, MOST_BYTES)) for name in archive.names[:MOST_READ]]
 
 
-def _values(content: bytes, names: list[str]) -> dict[str, bool]:
+def _values(content: bytes, names: list[str]) -> dict[str, object]:
     """Returns {placeholder: value} of the scalars among some placeholders that a run has."""
     step = ArrayArchive(io.BytesIO(content), STEPS)
-    found = {}
+    found: dict[str, object] = {}
     for name in names:
         key = f"tensors/{name}:0"
         value = step.array(key) if key in step else np.zeros([0])
-        if value.shape == () and value.dtype == bool:
-            found[name] = bool(value)
+        if value.shape == ():
+            found[name] = value[()]
     return found

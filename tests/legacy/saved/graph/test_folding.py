@@ -124,3 +124,9 @@ def test_what_cannot_be_fed_is_named():
         folded("x = Placeholder()", {"z": "1"})
     with pytest.raises(InputError, match="--feed: got x='high', expected a float32 scalar"):
         folded("x = Placeholder()", {"x": "high"}, x={"dtype": tf.float32})
+
+
+def test_a_float_has_no_more_digits_than_its_dtype():
+    graph = graph_of("rate = Placeholder()", rate={"dtype": tf.float32})
+    _, settings = folding.fold_settings(graph, {"rate": "0.9"})
+    assert settings == {"rate": 0.9}

@@ -47,6 +47,24 @@ def test_booleans_have_the_value_that_they_had_in_all_recorded_steps(steps, expe
     assert switches(tmp_path) == expected
 
 
+@pytest.mark.parametrize(
+    "steps, expected",
+    [
+        ([{"keep_prob": np.float32(0.9)}] * 2, {"keep_prob": "0.9"}),
+        ([{"keep_prob": np.float32(1.0)}], {}),  # its constant, which is assumed without a recording
+        ([{"keep_prob": np.float32(0.9)}, {"keep_prob": np.float32(0.5)}], {}),
+        ([{"scheduled": np.float32(0.9)}], {}),  # computed, and perhaps not fed
+    ],
+)
+def test_constants_that_were_fed_otherwise_have_the_value_of_all_recorded_steps(steps, expected, tmp_path):
+    record(tmp_path, steps)
+    text = "one = Const()\nstep = VariableV2()\n"
+    text += "keep_prob = PlaceholderWithDefault(one)\nscheduled = PlaceholderWithDefault(step)"
+    holders = {name: {"dtype": tf.float32} for name in ("keep_prob", "scheduled")}
+    graph = graph_of(text, one={"value": np.array(1, np.float32), "dtype": tf.float32}, **holders)
+    assert recorded_switches(graph_file.SavedGraph(graph, {}, "1.15", str(tmp_path / "graph.meta"))) == expected
+
+
 def test_without_a_recording_or_with_a_damaged_one_nothing_is_known(tmp_path):
     assert switches(tmp_path) == {}
     (tmp_path / "steps.zip").write_bytes(b"no archive")
