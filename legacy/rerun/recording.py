@@ -159,11 +159,11 @@ def require_same_settings(plan: Plan, steps: RecordedSteps) -> None:
         if seen is None:
             start = steps.start_of(0) if start is None else start
             seen = start.get(name)
-        if seen is not None and seen.size == 1 and seen.item() != value:
-            given = str(seen.item()).lower()
+        if seen is not None and seen.size == 1 and np.asarray(value).astype(seen.dtype) != seen:
+            given = str(seen.reshape(-1)[0])
             raise InputError(
-                f"--recording: the original ran with {name} = {seen.item()}, the lift has {value}: lift it again with "
-                f"--feed={name}={given}"
+                f"--recording: the original ran with {name} = {given}, the lift has {value}: lift it again with "
+                f"--feed={name}={given.lower()}"
             )
 
 

@@ -65,6 +65,16 @@ def test_a_switch_that_the_original_had_off_and_the_lift_has_on_is_refused(tmp_p
         require_same_settings(dataclasses.replace(plan, settings=settings), steps)
 
 
+def test_a_float_that_the_original_was_fed_is_compared_in_its_dtype(tmp_path):
+    recorded = small_steps(1)
+    recorded[0]["tensors/keep_prob:0"] = np.array(0.9, np.float32)
+    plan = dataclasses.replace(small_plan(), settings={"keep_prob": 0.9})
+    steps = RecordedSteps(write_recording(tmp_path / "run", recorded), plan)
+    require_same_settings(plan, steps)
+    with pytest.raises(InputError, match="ran with keep_prob = 0.9, the lift has 1.0: .* --feed=keep_prob=0.9$"):
+        require_same_settings(dataclasses.replace(plan, settings={"keep_prob": 1.0}), steps)
+
+
 def test_looking_for_an_input_that_no_step_has_reads_each_step_once(tmp_path, monkeypatch):
     """As for every random op at every step: the recorder has no outputs of it beyond those that it has."""
     read = []
