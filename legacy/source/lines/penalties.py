@@ -180,7 +180,8 @@ def sum_penalties(definitions: Sequence[Definition]) -> List[Definition]:
     for definition in definitions:
         terms = _terms(definition.expression, once)
         whole = [_opened(term, once) for term in terms]
-        sums = sum(map(_has_penalty, whole)) >= LEAST and not any(
+        least = LEAST - (terms[0] == Literal(0.0))  # a sum that begins with 0 is one of the program's
+        sums = sum(map(_has_penalty, whole)) >= least and not any(
             Value(t) in begun and t in once for t in definition.targets
         )
         if sums:

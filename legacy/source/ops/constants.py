@@ -98,7 +98,12 @@ def runs_expression(value: np.ndarray) -> Expression | None:
 
 
 def band_expression(value: np.ndarray) -> Expression | None:
-    """Returns the expression of a matrix with one number in a band around its diagonal; None for another table."""
+    """Returns the expression of a matrix with one number in a band around its diagonal; None for another table.
+
+    >>> from legacy.source.basics.rendering import expression_text
+    >>> expression_text(band_expression(np.eye(3, dtype=np.float32)))
+    'tf.eye(3)'
+    """
     if value.ndim != 2 or not value.any():
         return None
     rows, columns = np.nonzero(value)
@@ -108,6 +113,10 @@ def band_expression(value: np.ndarray) -> Expression | None:
     number = value[rows[0], columns[0]]
     if lower < 0 or upper < 0 or not np.array_equal(value, np.where(band, number, value.dtype.type(0))):
         return None
+    if lower == upper == 0 and number == 1:
+        rows, columns = value.shape
+        dtype = OMIT if value.dtype.name == "float32" else Name("tf." + value.dtype.name)
+        return call("tf.eye", rows, num_columns=OMIT if rows == columns else columns, dtype=dtype)
     return call("tf.linalg.band_part", filled_expression(value.shape, number), lower, upper)
 
 

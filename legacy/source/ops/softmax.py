@@ -1,14 +1,18 @@
-"""Idiom of a softmax along the last dimension: until 1.13 it is one of rows, between two reshapes."""
+"""Idioms of a softmax along the last dimension, until 1.13 one of rows between two reshapes, and of its cross-entropy.
+
+The functions of the cross-entropy reshape their operands to rows, and the result back, in all releases.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING, List, Optional
 
 from legacy.source.basics.expressions import call
 from legacy.source.ops.gradient_order import orders_gradients
 from legacy.source.ops.match import Match
 
 if TYPE_CHECKING:
+    from legacy.source.basics.expressions import Expression
     from legacy.source.ops.view import OpView
 
 _FUNCTIONS = {"Softmax": "tf.nn.softmax", "LogSoftmax": "tf.nn.log_softmax"}
@@ -48,3 +52,67 @@ def _restores(op: OpView, flat: OpView) -> bool:
 def _is_shape_of(op: OpView, flat: OpView) -> bool:
     """Returns whether an op gives the shape of what another one reshapes."""
     return op.type == "Shape" and op.tensor(0) == flat.tensor(0)
+
+
+def match_cross_entropy(op: OpView) -> Optional[Match]:
+    """Matches the cross-entropy of distributions, with the reshapes that `tf.nn.softmax_cross_entropy...` makes."""
+    cost = op.producer(0)
+    if cost.type != "SoftmaxCrossEntropyWithLogits" or cost.uses() != 1:
+        return None
+    flat = cost.producer(0)
+    if flat.type != "Reshape":
+        return None
+    scope = cost.operation.name + "/"  # of the ops that the function made, whose shapes may not be known
+    named = all(one.operation.name.startswith(scope) for one in (op, flat))
+    if not (_keeps_last(flat) and _restores_all_but_last(op, flat)) and (flat.shape(0) or not named):
+        return None
+    result, rows = op.output_shape(), flat.output_shape() or cost.shape(1)
+    labels = _labels(cost, [*result, rows[-1]]) if result is not None and rows else None
+    if labels is None:
+        return None
+    found = call("tf.nn.softmax_cross_entropy_with_logits", labels=labels, logits=flat.argument(0))
+    return Match((op.output,), found)
+
+
+def match_sparse_cross_entropy(op: OpView) -> Optional[Match]:
+    """Matches the cross-entropy with class numbers of more than one dimension, with the reshapes that it makes."""
+    cost = op.producer(0)
+    if cost.type != "SparseSoftmaxCrossEntropyWithLogits" or cost.uses() != 1:
+        return None
+    flat = cost.producer(0)
+    before = flat.shape(0) if flat.type == "Reshape" and _keeps_last(flat) else None
+    if before is None or len(before) < 3 or op.output_shape() != before[:-1]:
+        return None
+    labels = _labels(cost, before[:-1])
+    if labels is None:
+        return None
+    found = call("tf.nn.sparse_softmax_cross_entropy_with_logits", labels=labels, logits=flat.argument(0))
+    return Match((op.output,), found)
+
+
+def _restores_all_but_last(op: OpView, flat: OpView) -> bool:
+    """Returns whether a reshape gives the shape that was there before another one, without its last dimension."""
+    before, after = flat.shape(0), op.output_shape()
+    if before and after:
+        return before[:-1] == after
+    part = op.producer(1)
+    return part.type == "Slice" and _is_shape_of(part.producer(0), flat)
+
+
+def _labels(cost: OpView, shape: List[int]) -> Optional[Expression]:
+    """Returns the labels of a cross-entropy before they are reshaped to rows; None if they have another shape.
+
+    Args:
+      cost: the cross-entropy of rows.
+      shape: of the labels.
+
+    Returns:
+      The labels.
+    """
+    rows = cost.producer(1)
+    if rows.type == "Reshape" and rows.shape(0) == shape:
+        return rows.argument(0)
+    stopped = rows.producer(0) if rows.type == "StopGradient" else rows
+    if stopped.type == "Reshape" and stopped.shape(0) == shape:
+        return call("tf.stop_gradient", stopped.argument(0))
+    return cost.argument(1) if cost.shape(1) == shape else None

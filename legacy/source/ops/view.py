@@ -112,6 +112,12 @@ class OpView:
         return value.decode() if isinstance(value, bytes) else value
 
     @property
+    def is_noise(self) -> bool:
+        """Whether the op stands for random numbers that are drawn outside of the forward pass."""
+        feed = self._forward.cut.feeds.get(self.operation.name)
+        return feed is not None and feed.kind == "drawn"
+
+    @property
     def has_old_derivative(self) -> bool:
         """Whether the old gradients differentiate the op by another formula than today's."""
         return OLD_DERIVATIVE in self.operation.node_def.attr

@@ -98,3 +98,25 @@ def test_few_penalties_and_other_terms_are_added_as_they_are():
         return through(x, weights) + tf.nn.l2_loss(first) + tf.nn.l2_loss(second)
 
     assert "sum(" not in str(sums(build))
+
+
+def begun_with_a_zero(count):
+    """The sum of some penalties that a program adds to 0.0, and of what a layer of each weight gives, twice."""
+
+    def build(x, **weights):
+        penalty = 0.0
+        for weight in list(weights.values())[:count]:
+            penalty += 0.25 * tf.nn.l2_loss(weight)
+        return through(x, weights) * through(x, weights) + penalty
+
+    return build
+
+
+def test_two_penalties_that_begin_with_a_zero_are_a_sum():
+    assert "sum([0.25 * tf.nn.l2_loss(" in sums(begun_with_a_zero(2))[-1]
+    assert "0.0 + " not in "".join(sums(begun_with_a_zero(2)))
+
+
+def test_one_penalty_that_begins_with_a_zero_is_none():
+    """Without the addition, the parts of the weight's gradient would be added in another order."""
+    assert "0.0 + 0.25 * tf.nn.l2_loss(" in "".join(sums(begun_with_a_zero(1)))

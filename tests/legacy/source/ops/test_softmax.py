@@ -49,3 +49,50 @@ def test_other_reshapes_stay(build):
     assert "tf.reshape(" in "".join(lines)
     x = np.random.RandomState(0).rand(5, 2, 3).astype(np.float32)
     assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
+
+
+def with_stopped_labels(x, y):
+    return v1.nn.softmax_cross_entropy_with_logits(labels=y, logits=x)
+
+
+def with_labels(x, y):
+    return tf.nn.softmax_cross_entropy_with_logits(labels=y, logits=x)
+
+
+@pytest.mark.parametrize("shape", [[3], [2, 3]])
+def test_a_cross_entropy_of_distributions_is_one_function_with_its_reshapes(shape):
+    """The reshapes that it makes are not written again: gradients of what is behind them would have another order."""
+    call = 'return tf.nn.softmax_cross_entropy_with_logits(labels={}, logits=batch["x"])'
+    assert written(with_labels, {"x": shape, "y": shape}) == [call.format('batch["y"]')]
+    stopped = written(with_stopped_labels, {"x": shape, "y": shape})
+    assert stopped == [call.format('tf.stop_gradient(batch["y"])')]
+    given = {name: np.random.RandomState(0).rand(5, *shape).astype(np.float32) for name in "xy"}
+    expected = with_labels(given["x"], given["y"]).numpy()
+    assert np.array_equal(values_of([call.format('batch["y"]')], given), expected)
+
+
+def of_steps(x, y):
+    return tf.nn.sparse_softmax_cross_entropy_with_logits(labels=tf.argmax(y, -1), logits=x)
+
+
+def test_a_cross_entropy_of_class_numbers_of_each_step_is_one_function():
+    lines = written(of_steps, {"x": [2, 3], "y": [2, 3]})
+    assert "tf.reshape" not in "".join(lines)
+    assert 'logits=batch["x"]' in lines[-1] and "return tf.nn.sparse_softmax_cross_entropy_with_logits(" in lines[-1]
+    given = {name: np.random.RandomState(0).rand(5, 2, 3).astype(np.float32) for name in "xy"}
+    assert np.array_equal(values_of(lines, given), of_steps(**given).numpy())
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda x, y: tf.reshape(with_labels(x, y), [-1, 1]),
+        lambda x, y: with_labels(tf.reshape(x, [-1, 6]), tf.reshape(y, [-1, 6])),  # over two dimensions
+        lambda x, y: with_labels(tf.reshape(x, [-1, 3]), tf.reshape(tf.transpose(y, [0, 2, 1]), [-1, 3])),
+    ],
+)
+def test_reshapes_of_the_program_beside_a_cross_entropy_stay(build):
+    lines = written(build, {"x": [2, 3], "y": [2, 3]})
+    assert "tf.reshape(" in "".join(lines)
+    given = {name: np.random.RandomState(0).rand(5, 2, 3).astype(np.float32) for name in "xy"}
+    assert np.array_equal(values_of(lines, given), build(*map(tf.constant, given.values())).numpy())

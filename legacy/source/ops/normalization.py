@@ -1,0 +1,105 @@
+"""Idioms of normalizations: moments, batch normalization, and rows of length 1."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Optional
+
+import numpy as np
+
+from legacy.source.basics.expressions import OMIT, Literal, call
+from legacy.source.ops.match import Match
+
+if TYPE_CHECKING:
+    from legacy.source.basics.expressions import Expression
+    from legacy.source.ops.view import OpView
+
+_ADD = ("Add", "AddV2")
+#: The epsilon of `tf.nn.l2_normalize`.
+_L2_EPSILON = np.float32(1e-12)
+
+
+def match_batch_normalization(op: OpView) -> Optional[Match]:
+    """Matches `x * m + (beta - mean * m)` with `m = rsqrt(variance + epsilon) * gamma`: batch normalization."""
+    product, offset = op.producer(0), op.producer(1)
+    if product.type != "Mul" or offset.type != "Sub" or offset.producer(1).type != "Mul":
+        return None
+    shifted = offset.producer(1)
+    if product.tensor(1) != shifted.tensor(1):
+        return None
+    factor = product.producer(1)
+    scale: Expression = Literal(None)
+    root = factor
+    if factor.type == "Mul":
+        root, scale = factor.producer(0), factor.argument(1)
+    if root.type != "Rsqrt" or root.producer(0).type not in _ADD:
+        return None
+    variance = root.producer(0)
+    if variance.constant(1) is None:
+        return None
+    expression = call(
+        "tf.nn.batch_normalization",
+        product.argument(0),
+        shifted.argument(0),
+        variance.argument(0),
+        offset.argument(0),
+        scale,
+        variance.argument(1),
+    )
+    return Match((op.output,), expression)
+
+
+def match_moments(op: OpView) -> Optional[Match]:
+    """Matches mean and variance over the same axes: `tf.nn.moments`, with its squeezes where they are there."""
+    variance = op.producer(0) if op.type == "Squeeze" else op
+    if variance.type != "Mean" or variance.producer(0).type != "SquaredDifference":
+        return None
+    difference = variance.producer(0)
+    mean = _behind_stop(difference, 1)
+    axes = variance.constant(1)
+    if mean is None or mean.type != "Mean" or axes is None:
+        return None
+    others = mean.constant(1)
+    if mean.tensor(0) != difference.tensor(0) or others is None or not np.array_equal(axes, others):
+        return None
+    if not variance.attribute("keep_dims") or not mean.attribute("keep_dims"):
+        return None
+    keep = op.type != "Squeeze"
+    mean_output = mean.output if keep else _squeezed(mean, op)
+    if mean_output is None:
+        return None
+    over = [int(axis) for axis in np.atleast_1d(axes)]
+    expression = call("tf.nn.moments", difference.argument(0), over, keepdims=True if keep else OMIT)
+    return Match((mean_output, op.output), expression)
+
+
+def _behind_stop(op: OpView, position: int) -> Optional[OpView]:
+    """Returns the producer of an input behind a StopGradient; None if there is no StopGradient."""
+    stop = op.producer(position)
+    return stop.producer(0) if stop.type == "StopGradient" else None
+
+
+def _squeezed(mean: OpView, like: OpView) -> Optional[str]:
+    """Returns the tensor that is the mean squeezed as the variance is, if the graph has one."""
+    for user in mean.operation.outputs[0].consumers():
+        same = user.type == "Squeeze" and list(user.get_attr("squeeze_dims")) == like.attribute("squeeze_dims")
+        if same:
+            return str(user.outputs[0].name)
+    return None
+
+
+def match_l2_normalize(op: OpView) -> Optional[Match]:
+    """Matches `x * rsqrt(maximum(sum(square(x)), epsilon))` as `tf.nn.l2_normalize`, which makes the same ops."""
+    root = op.producer(1)
+    if root.type != "Rsqrt" or root.uses() > 1 or root.producer(0).type != "Maximum":
+        return None
+    least = root.producer(0)
+    total, epsilon = least.producer(0), least.constant(1)
+    if total.type != "Sum" or epsilon is None or epsilon.shape != () or least.uses() > 1 or total.uses() > 1:
+        return None
+    axes, square = total.constant(1), total.producer(0)
+    same = square.type == "Square" and square.uses() == 1 and square.tensor(0) == op.tensor(0)
+    if not same or axes is None or not total.attribute("keep_dims"):
+        return None
+    given = OMIT if epsilon == _L2_EPSILON else epsilon[()]
+    axis = axes.item() if axes.size == 1 else [int(one) for one in axes]
+    return Match((op.output,), call("tf.nn.l2_normalize", op.argument(0), axis=axis, epsilon=given))

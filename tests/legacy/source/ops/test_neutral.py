@@ -1,0 +1,26 @@
+"""Zeros that are added: they are left out where they change no bit."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.source.ops import neutral
+from tests.legacy.source.tiny import written
+
+
+@pytest.mark.parametrize(
+    "build, text",
+    [
+        (lambda x: 0.0 + 0.5 * tf.nn.l2_loss(x), 'return 0.5 * tf.nn.l2_loss(batch["x"])'),
+        (lambda x: tf.square(x) + 0.0, 'return tf.square(batch["x"])'),
+        (lambda x: 0.0 + 0.5 * x, 'return 0.0 + 0.5 * batch["x"]'),  # which makes 0.0 of -0.0
+        (lambda x: x + 0.0, 'return batch["x"] + 0.0'),
+    ],
+)
+def test_a_zero_is_left_out_where_the_result_is_never_minus_zero(build, text):
+    assert written(build, {"x": [3]}) == [text]
+    assert callable(neutral.match_neutral)
+
+
+def test_a_multiple_by_a_negative_number_may_be_minus_zero():
+    (line,) = written(lambda x: 0.0 + -0.5 * tf.nn.l2_loss(x), {"x": [3]})
+    assert line.startswith("return 0.0 ")
