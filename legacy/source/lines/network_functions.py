@@ -10,7 +10,6 @@ from legacy.source.basics.expressions import (
     Argument,
     Call,
     Definition,
-    Literal,
     Value,
     Variable,
     as_expression,
@@ -19,9 +18,11 @@ from legacy.source.basics.expressions import (
 )
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.lines.abstraction import Function, function_of_blocks
+from legacy.source.lines.definition_order import Order, asked_for, is_read, updated
 from legacy.source.lines.holes import skeleton
 from legacy.source.lines.naming import numbered
 from legacy.source.lines.networks import Network, find_networks, without_data
+from legacy.source.lines.networks_beside import networks_beside
 from legacy.source.lines.parameters import tensor_name
 from legacy.source.lines.statements import Statement, build_statements
 from legacy.source.lines.words import network_name
@@ -65,7 +66,7 @@ class _Written(NamedTuple):
 def with_networks(
     parts: Sequence[Sequence[Definition]], shape: Callable[[str], Optional[List[int]]], batch: int
 ) -> WithNetworks:
-    """Makes a function of each network that is used several times.
+    """Makes a function of each network that is used several times, and of each of the networks beside these.
 
     Args:
       parts: definitions of several functions, the last one its result; each after those that it uses, and those without
@@ -79,21 +80,24 @@ def with_networks(
     Raises:
       Unwritten: no order of the calls makes the updates of statistics in the given order.
     """
-    definitions = [d for part in parts for d in part]
+    reads = {d.targets[0]: d.expression for part in parts for d in part if is_read(d)}
+    definitions = [_with_read(d, reads) for part in parts for d in part]
     counts = list(itertools.accumulate(map(len, parts)))
     program = _Program(definitions, {count - 1 for count in counts}, without_data(definitions), shape, batch)
     written: List[_Written] = []
-    for network in find_networks(definitions, shape, program.free):
+    ranges = [range(end - len(part), end) for part, end in zip(parts, counts)]
+    found = find_networks(definitions, shape, program.free)
+    for network in [*found, *networks_beside(found, ranges, definitions, shape)]:
         made = _write(program, network, {one.function.name for one in written})
         if made is not None:
             written.append(made)
-    ordered = [_in_order(definitions, range(end - len(part), end), written) for part, end in zip(parts, counts)]
+    ordered = [_in_order(definitions, part, written) for part in ranges]
     shapes = {tensor: own for one in written for tensor, own in one.shapes.items()}
     updating = {
         tensor
         for one in written
         for own, made in zip(one.members, one.calls)
-        if any(_updated(definitions[number]) for number in own)
+        if any(updated(definitions[number]) for number in own)
         for tensor in made.targets
     }
     return WithNetworks([one.function for one in written], ordered, shapes, updating)
@@ -126,7 +130,9 @@ def _write(program: _Program, network: Network, taken: Set[str]) -> Optional[_Wr
     if not 0 < len(places) <= MOST_RESULTS:
         return None
     results = [[definitions[use.members[n]].targets[m] for n, m in places] for use in network.uses]
-    bodies = [_body(definitions, own, members) for own, members in zip(results, inside)]
+    bodies: List[List[Definition]] = []
+    for own, members in zip(results, inside):
+        bodies.append(_body(definitions, own, members, bodies[0] if bodies else ()))
     blocks = [_block(body, bodies[0], own) for body, own in zip(bodies, results)]
     if not _are_alike(blocks, results):
         return None
@@ -177,7 +183,7 @@ def _whole_use(program: _Program, members: Iterable[int], users: Mapping[str, Se
         definition = program.definitions[number]
         used_by = {user for target in definition.targets for user in users.get(target, ())}
         is_own = bool(used_by) and number in program.free and used_by <= own
-        is_own = is_own or _is_read(definition) and bool(used_by & own)
+        is_own = is_own or is_read(definition) and bool(used_by & own)
         if not definition.targets and number not in program.ends:
             is_own = bool(targets & set(values_used(definition.expression)))
         if is_own:
@@ -198,16 +204,30 @@ def _results(
     return sorted(found)
 
 
-def _body(definitions: Sequence[Definition], results: Sequence[str], members: Set[int]) -> List[Definition]:
-    """Returns the definitions of a use, each after those that it needs, and its updates as early as they can be."""
+def _body(
+    definitions: Sequence[Definition], results: Sequence[str], members: Set[int], first: Sequence[Definition]
+) -> List[Definition]:
+    """Returns the definitions of a use, each after those that it needs, and its updates as early as they can be.
+
+    Args:
+      definitions: of the program.
+      results: of the use.
+      members: numbers of its definitions.
+      first: the definitions of the first use, in whose order statistics are updated; those of one have no other.
+
+    Returns:
+      The definitions.
+    """
     own = [definitions[number] for number in sorted(members)]
-    order = _Order(own)
-    placed = order.with_effects(order.needed(results), [d for d in own if not d.targets])
+    order = Order(own)
+    turns = {name: turn for turn, name in enumerate(dict.fromkeys(map(updated, first)))}
+    updates = sorted((d for d in own if not d.targets), key=lambda d: turns.get(updated(d), len(turns)))
+    placed = order.with_effects(order.needed(results), updates)
     asked = {d.expression.name: d for d in definitions if not d.targets and isinstance(d.expression, Variable)}
     known: Set[str] = set()
     body: List[Definition] = []
     for definition in placed:
-        name = _updated(definition)
+        name = updated(definition)
         if definition.targets or not isinstance(definition.expression, Variable):
             body += [asked[name]] if name in asked and name not in known else []
             body.append(definition)
@@ -231,82 +251,6 @@ def _block(body: Sequence[Definition], first: Sequence[Definition], results: Seq
         return variables.get(part) if isinstance(part, Variable) else None
 
     return [s._replace(expression=replace(s.expression, own_variable)) for s in statements]
-
-
-class _Order:
-    """Orders definitions: each after those that it needs.
-
-    Args:
-      definitions: among which those that are needed are looked for.
-      before: {target: targets whose definitions come before it, though it does not use them}.
-    """
-
-    def __init__(self, definitions: Sequence[Definition], before: Mapping[str, Sequence[str]] | None = None) -> None:
-        self._by_target = {target: d for d in definitions for target in d.targets}
-        self._before = before or {}
-
-    def needed(self, tensors: Iterable[str]) -> List[Definition]:
-        """Returns the definitions that tensors need, depth first.
-
-        Raises:
-          Unwritten: one needs itself.
-        """
-        found: List[Definition] = []
-        state: Dict[str, bool] = {}  # {first target: whether all that it needs is there}
-        todo = [(tensor, False) for tensor in reversed(list(tensors))]
-        while todo:
-            tensor, ready = todo.pop()
-            definition = self._by_target.get(tensor)
-            if definition is None or state.get(definition.targets[0]):
-                continue
-            if ready:
-                state[definition.targets[0]] = True
-                found.append(definition)
-            elif definition.targets[0] in state:
-                raise Unwritten("model: networks that need each other")
-            else:
-                state[definition.targets[0]] = False
-                todo.append((tensor, True))
-                used = [*self._before.get(definition.targets[0], ()), *values_used(definition.expression)]
-                todo += [(other, False) for other in reversed(dict.fromkeys(used)) if not self._is_done(other, state)]
-        return found
-
-    def _is_done(self, tensor: str, state: Mapping[str, bool]) -> bool:
-        definition = self._by_target.get(tensor)
-        return definition is None or bool(state.get(definition.targets[0]))
-
-    def with_effects(self, items: Sequence[Definition], effects: Sequence[Definition]) -> List[Definition]:
-        """Returns definitions with those that are made for their effect, in order, each as early as it can be."""
-        result = list(items)
-        asked: List[Definition] = []  # on a line before that of the update
-        for effect in effects:
-            if _asked_for(effect):
-                asked.append(effect)
-                continue
-            needed = self.needed(values_used(effect.expression))
-            places = {id(item): place for place, item in enumerate(result)}
-            same = [p for p, item in enumerate(result) if _updated(item) and _updated(item) == _updated(effect)]
-            place = max([places.get(id(item), -1) for item in needed] + same, default=-1) + 1
-            while place < len(result) and not result[place].targets:
-                place += 1
-            result[place:place] = [*(item for item in needed if id(item) not in places), *asked, effect]
-            asked = []
-        return [*result, *asked]
-
-
-def _updated(definition: Definition) -> str:
-    """Returns the name of the statistic that a definition updates, or ""."""
-    expression = definition.expression
-    if definition.targets or not isinstance(expression, Call) or expression.function != "scope.update":
-        return ""
-    name = expression.arguments[0].value
-    return str(name.value) if isinstance(name, Literal) else ""
-
-
-def _asked_for(definition: Definition) -> str:
-    """Returns the name of the variable that a definition asks for on a line of its own, or ""."""
-    expression = definition.expression
-    return str(expression.name) if isinstance(expression, Variable) and not definition.targets else ""
 
 
 def _are_alike(blocks: Sequence[Sequence[Statement]], results: Sequence[Sequence[str]]) -> bool:
@@ -335,29 +279,33 @@ def _in_order(definitions: Sequence[Definition], part: range, written: Sequence[
       Unwritten: there is no such order.
     """
     of_use = {number: one.calls[u] for one in written for u, own in enumerate(one.members) for number in own}
-    asked = {_updated(definitions[number]) for number in of_use} - {""}  # their functions ask for these statistics
+    asked = {updated(definitions[number]) for number in of_use} - {""}  # their functions ask for these statistics
     *items, last = [
         definitions[n]
         for n in part
-        if (n not in of_use or _is_read(definitions[n])) and _asked_for(definitions[n]) not in asked
+        if (n not in of_use or is_read(definitions[n])) and asked_for(definitions[n]) not in asked
     ]
     calls = list({id(of_use[number]): of_use[number] for number in part if number in of_use}.values())
     turns: Dict[str, List[Definition]] = {}
     for number in part:
-        if _updated(definitions[number]) and number in of_use:
-            turns.setdefault(_updated(definitions[number]), []).append(of_use[number])
-    if any(_updated(definitions[n]) in turns for n in part if n not in of_use):
+        if updated(definitions[number]) and number in of_use:
+            turns.setdefault(updated(definitions[number]), []).append(of_use[number])
+    if any(updated(definitions[n]) in turns for n in part if n not in of_use):
         raise Unwritten("model: a statistic is updated by uses of a network and by others")
     before: Dict[str, List[str]] = {}
     for uses in turns.values():
         for first, second in itertools.combinations(uses, 2):
             if first is not second:
                 before.setdefault(second.targets[0], []).append(first.targets[0])
-    order = _Order([*items, *calls], before)
+    order = Order([*items, *calls], before)
     updating = [use.targets[0] for uses in turns.values() for use in uses]
     ordered = order.needed([*values_used(last.expression), *updating])
     return [*order.with_effects(ordered, [item for item in items if not item.targets]), last]
 
 
-def _is_read(definition: Definition) -> bool:
-    return isinstance(definition.expression, Variable) and bool(definition.targets)
+def _with_read(definition: Definition, reads: Mapping[str, Expression]) -> Definition:
+    """Returns a definition; one that only names a variable's value asks for the variable itself."""
+    value = definition.expression
+    if definition.targets or not isinstance(value, Value) or value.tensor not in reads:
+        return definition
+    return definition._replace(expression=reads[value.tensor])

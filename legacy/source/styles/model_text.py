@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Dict, List, Mapping, Optional, Sequence, Tuple
 from legacy.source.basics.cut import example_sizes
 from legacy.source.basics.expressions import Listing, calls
 from legacy.source.lines.functions import function_lines
-from legacy.source.lines.outlining import outline
+from legacy.source.lines.outlining import OVERHEAD, outline
 from legacy.source.lines.words import words_of
 from legacy.source.ops import cells, dropout, neural
 from legacy.source.step.model import all_statements
@@ -46,11 +46,19 @@ def lines_of_losses(
     apart = joined_blocks([(name, [*model_blocks(model, name), *(more or {}).get(name, ())]) for name, model in losses])
     shared = blocks_with_networks(losses)
     shared += [block for name, _ in losses for block in (more or {}).get(name, ())] if shared else []
-    best = shared if shared and sum(map(len, shared)) < sum(map(len, apart)) else apart
+    most = sum(map(len, apart)) + OVERHEAD * len(_called_once(shared))  # which no function can save lines for
+    best = shared if shared and sum(map(len, shared)) < most else apart
     lines: List[str] = []
     for block in best:
         lines += ["", "", *block] if lines else block
     return lines
+
+
+def _called_once(blocks: Sequence[Sequence[str]]) -> List[str]:
+    """Returns the names of the functions that only one line of some functions calls."""
+    text = "\n".join(line for block in blocks for line in block)
+    names = [function_name(block) for block in blocks]
+    return [name for name in names if len(re.findall(rf"(?<![\w.]){name}\(", text)) == 2]  # one is its definition
 
 
 def blocks_with_networks(losses: Sequence[Tuple[str, Model]]) -> List[List[str]]:

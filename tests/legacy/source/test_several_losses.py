@@ -274,3 +274,73 @@ def test_the_terms_of_one_loss_of_all_towers_are_each_towers_losses(style, tmp_p
         assert_port_verified(setup, tmp_path, source)
     else:
         assert_trains_alike(setup, tmp_path, source)
+
+
+def layer(x, name, units, updates=None):
+    """A dense layer, with a batch norm if `updates` is a list, which gets the changes of its statistics."""
+    x = tf.matmul(x, weight(name + "/w", [int(x.shape[-1]), units]))
+    if updates is None:
+        return x + weight(name + "/b", [1, units])
+    mean, variance = tf.nn.moments(x, [0])
+    with v1.variable_scope("net", reuse=v1.AUTO_REUSE):
+        statistics = [plain(f"{name}/{kind}", [units]) for kind in ("mean", "variance")]
+    for old, new in zip(statistics, (mean, variance)):
+        updates.append(v1.assign_sub(old, (old - new) * 0.25))
+    return tf.nn.batch_normalization(x, mean, variance, weight(name + "/beta", [1, units]), None, 0.25)
+
+
+def adversarial_with_batch_norm():
+    """Both networks have batch norms; the first tower's changes are run, of real and of generated examples."""
+    xs, changes = split_batch(), []
+
+    def gradients(tower):
+        updates = changes if tower == 0 else []
+        with tf.name_scope("generator"):
+            hidden = tf.nn.relu(layer(xs[tower] * 0.5, "generator/g1", 5, updates))
+            made = tf.tanh(layer(hidden, "generator/g2", 3))
+
+        def judge(x):
+            hidden = tf.nn.leaky_relu(layer(x, "critic/c1", 5, updates))
+            return layer(hidden, "critic/c2", 1)
+
+        real, fake = judge(xs[tower]), judge(made)
+        of_critic = tf.reduce_mean(tf.nn.softplus(-real)) + tf.reduce_mean(tf.nn.softplus(fake))
+        of_generator = tf.reduce_mean(tf.nn.softplus(-fake))
+        trained = v1.trainable_variables()
+        names = ("generator", "critic")
+        own = [[one for one in trained if one.name.startswith("net/" + name)] for name in names]
+        found = [tf.gradients(loss, ones) for loss, ones in zip((of_generator, of_critic), own)]
+        return sum(found, [])
+
+    means = [tf.add_n(list(pair)) / TOWERS for pair in zip(*towers(gradients))]
+    step = v1.train.MomentumOptimizer(0.125, 0.5).apply_gradients(
+        [(mean, one) for mean, one in zip(means, sorted_by_network(v1.trainable_variables()))]
+    )
+    return tf.group(step, *changes)
+
+
+def sorted_by_network(variables):
+    return sorted(variables, key=lambda variable: not variable.name.startswith("net/generator"))
+
+
+def test_networks_with_batch_norms_are_functions_also_of_a_generator_that_is_used_once(tmp_path):
+    """The changes of different statistics have no order; those of one, by real and by generated examples, do."""
+    setup = lifted(adversarial_with_batch_norm, tmp_path)
+    source = source_of(setup, "workload")
+    assert "\ndef critic(scope, x):\n" in source.text and "\ndef generator(scope, x):\n" in source.text
+    loss = source.text.partition("\ndef tower_loss(")[2].partition("\ndef ")[0]
+    assert loss.count("critic(scope, ") == 2 and loss.count("generator(scope, ") == 1 and "scope.get(" not in loss
+    assert_port_verified(setup, tmp_path, source)
+    assert_trains_alike(setup, tmp_path, source_of(setup))
+
+
+def test_the_other_order_of_real_and_generated_examples_is_seen(tmp_path):
+    setup = lifted(adversarial_with_batch_norm, tmp_path)
+
+    def swapped(text):
+        changes = "changes = [*scope.updates.items(), *scope.later_updates]"
+        assert changes in text
+        return text.replace(changes, "changes = [*scope.later_updates, *scope.updates.items()]")
+
+    other = assert_port_verified(setup, tmp_path, source_of(setup, "workload"), changed=swapped)
+    assert not other.passed and other.first.stage == "statistics"
