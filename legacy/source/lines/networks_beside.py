@@ -60,7 +60,7 @@ def _folders(names: Sequence[str]) -> List[Set[str]]:
 
 
 class _Graph:
-    """Which definitions use which."""
+    """The definitions, and the users of each."""
 
     def __init__(self, definitions: Sequence[Definition], shape: Callable[[str], Optional[List[int]]]) -> None:
         self._definitions, self._shape = definitions, shape
