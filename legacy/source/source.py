@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Dict, List, NamedTuple
 
 import tensorflow as tf
 
+from legacy.source.basics.dense_uses import with_rows_of_dense_uses
 from legacy.source.basics.inner_targets import with_inner_targets
 from legacy.source.basics.old_derivatives import with_old_derivatives
 from legacy.source.basics.stopped_labels import with_stopped_labels
@@ -116,7 +117,8 @@ def source_text(program: OldProgram, options: SourceOptions = DEFAULTS) -> Sourc
     """
     joined = with_equal_tables_joined(program.graph)
     graph = with_inner_targets(joined, program.whole, tensors_of_towers(program.plan))
-    program = with_shared_variables(program._replace(graph=with_old_derivatives(with_stopped_labels(graph))))
+    plan, graph = with_rows_of_dense_uses(program.plan, with_old_derivatives(with_stopped_labels(graph)))
+    program = with_shared_variables(program._replace(plan=plan, graph=graph))
     try:
         plan = with_minimized_losses(with_derivatives(program.plan, program.graph), program.graph)
         program = program._replace(plan=plan)

@@ -1,0 +1,115 @@
+"""Weights that are looked up by rows and used whole as well, as embeddings that give the logits, too.
+
+The old gradients of both uses are rows, which are joined and added up in their order; of a weight that is used whole,
+they are those of all rows. Today a sum of rows is added to a dense gradient, which rounds otherwise.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Dict, List, Tuple
+
+import numpy as np
+import tensorflow as tf
+
+from legacy.saved.graph import op_types
+from workloads.lifted.graph import Graph, tensor_name
+from workloads.lifted.tensors.gradient_names import forward_name, in_gradient_graphs
+from workloads.support.wording import listed
+
+if TYPE_CHECKING:
+    from workloads.lifted.plan import Plan
+
+v1 = tf.compat.v1
+_SUM_OF_ROWS, _JOIN = "UnsortedSegmentSum", "ConcatV2"
+_LOOKUPS = ("Gather", "GatherV2", "ResourceGather")
+_COPIES = ("Identity", "ReadVariableOp")
+#: The most weights that a note names.
+MOST_LISTED = 8
+
+
+def with_rows_of_dense_uses(plan: Plan, graph: Graph) -> Tuple[Plan, Graph]:
+    """Returns a lift in which such a weight is used whole as a lookup of all its rows.
+
+    What is written is differentiated again: the gradient of a lookup is rows, and has the old graph's order.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+
+    Returns:
+      The plan, which names the weights, and the graph; the same ones if there are no such weights.
+    """
+    found = _dense_uses(graph)
+    if not found:
+        return plan, graph
+    graph_def = v1.GraphDef()
+    graph_def.CopyFrom(graph.graph_def)
+    nodes = {node.name: node for node in graph_def.node}
+    for (user, position), rows in sorted(found.items()):
+        given = nodes[user].input[position]
+        name = f"{user}/all_rows_{position}"
+        for part, value in (("indices", np.arange(rows, dtype=np.int32)), ("axis", np.int32(0))):
+            constant = graph_def.node.add(name=f"{name}/{part}", op="Const", device=nodes[user].device)
+            constant.attr["dtype"].type = tf.int32.as_datatype_enum
+            constant.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(value))
+        node = graph_def.node.add(name=name, op="GatherV2", device=nodes[user].device)
+        node.input.extend([given, f"{name}/indices", f"{name}/axis"])
+        node.attr["Tparams"].CopyFrom(nodes[user].attr["T"])
+        for kind in ("Tindices", "Taxis"):
+            node.attr[kind].type = tf.int32.as_datatype_enum
+        nodes[user].input[position] = tensor_name(name, 0)
+    weights = sorted({_variable(graph, graph.inputs(user)[position].node) for user, position in found})
+    note = f"{listed(weights, MOST_LISTED)}: looked up, and used whole as tf.range looks all rows up, whose gradients"
+    note += " the old program adds one by one"
+    about = {**plan.about, "watch": [note, *plan.about.get("watch", [])]}
+    return dataclasses.replace(plan, about=about), Graph(graph_def)
+
+
+def _dense_uses(graph: Graph) -> Dict[Tuple[str, int], int]:
+    """Returns {(op, number of an input): rows of the weight there} of the uses whose old gradients are all rows."""
+    gradients = in_gradient_graphs(graph.nodes)
+    found: Dict[Tuple[str, int], int] = {}
+    for total in (name for name in graph.nodes if graph.type(name) == _SUM_OF_ROWS):
+        values, indices = (graph.inputs(total)[n].node for n in (0, 1))
+        if graph.type(values) != _JOIN or graph.type(indices) != _JOIN:
+            continue
+        parts = list(zip(graph.inputs(values)[:-1], graph.inputs(indices)[:-1]))
+        of_rows = [value.node for value, rows in parts if graph.type(rows.node) != "Range"]
+        looked_up = {name for part in of_rows for name in _variables(graph, _forward(graph, part, gradients))}
+        for value, rows in parts:
+            if graph.type(rows.node) == "Range" and len(looked_up) == 1:
+                found.update(_uses(graph, _forward(graph, value.node, gradients), *looked_up))
+    return found
+
+
+def _forward(graph: Graph, gradient: str, gradients: set[str]) -> str:
+    """Returns the op that an op of a gradient graph is of; "" if there is none."""
+    name = forward_name(gradient, graph.nodes) if gradient in gradients else ""
+    return name if name in graph.nodes else ""
+
+
+def _variables(graph: Graph, user: str) -> List[str]:
+    """Returns the variables that an op takes, behind copies."""
+    return (
+        [_variable(graph, tensor.node) for tensor in graph.inputs(user) if _variable(graph, tensor.node)]
+        if user
+        else []
+    )
+
+
+def _variable(graph: Graph, name: str) -> str:
+    while graph.type(name) in _COPIES:
+        name = graph.inputs(name)[0].node
+    return name if graph.type(name) in op_types.VARIABLES else ""
+
+
+def _uses(graph: Graph, user: str, weight: str) -> Dict[Tuple[str, int], int]:
+    """Returns {(op, number of an input): rows} of the one place where an op takes a weight; none for several."""
+    if not user or graph.type(user) in _LOOKUPS:
+        return {}
+    places = [n for n, tensor in enumerate(graph.inputs(user)) if _variable(graph, tensor.node) == weight]
+    shape = graph.nodes[weight].attr["shape"].shape
+    if len(places) != 1 or not shape.dim or shape.dim[0].size <= 0:
+        return {}
+    return {(user, places[0]): int(shape.dim[0].size)}
