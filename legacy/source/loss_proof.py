@@ -99,7 +99,7 @@ def prove_losses(
         names = InputNames(model.inputs, model.settings, model.streams, model.copied)
         for number in range(plan.towers):
             proposals = model.statistics.proposals[number]
-            tower = Tower(plan, graph, initial, fed, proposals, number, phase, names, examples)
+            tower = Tower(plan, graph, initial, fed, proposals, number, phase, names, examples, loss.further)
             of_all = [space[loss.function_of_all] if lines else None for lines in (loss.of_all, loss.with_others)]
             found = compare_tower(tower, space[loss.function], *of_all)
             in_any_order = in_any_order or found.in_any_order

@@ -16,6 +16,7 @@ from workloads.lifted.made_up_data import (
 from workloads.numerics import random_keys
 
 if TYPE_CHECKING:
+    from legacy.source.step.further_gradients import FurtherGradients
     from legacy.source.step.input_names import InputNames
     from legacy.source.step.statistics import Proposal
     from workloads.lifted.graph import Graph
@@ -42,6 +43,7 @@ class Tower(NamedTuple):
       phase: the train op.
       names: of the inputs in the written function.
       examples: each tower's batch of the program's own data; empty for made-up numbers.
+      further: gradients that some weights have besides.
     """
 
     plan: Plan
@@ -53,6 +55,7 @@ class Tower(NamedTuple):
     phase: Phase
     names: InputNames
     examples: Sequence[Arrays] = ()
+    further: Sequence[FurtherGradients] = ()
 
 
 def made_up_seed(stream: str, number: int) -> np.ndarray:

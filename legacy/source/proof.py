@@ -55,10 +55,12 @@ class WantedGradient(NamedTuple):
     """A gradient that a proof compares.
 
     Attributes:
+      weight: its weight.
       losses: numbers of the losses that it is of.
       rows: whether the values of its rows are compared, if it has rows.
     """
 
+    weight: str
     losses: Tuple[int, ...]
     rows: bool
 
@@ -105,16 +107,21 @@ def compare_tower(
     weights = [name for name in gradients if roles.get(name) == "weight"]  # the others are indices of rows
     needed = range(tower.plan.towers) if loss_of_all or with_others else [tower.number]
     data = {n: tower_data(tower, n) for n in needed}
-    old, noises = old_results(tower, [gradients[name] for name in weights], data)
     numbers = losses_of_weights(tower.plan, tower.graph, phase, tower.number)
-    wanted = {name: WantedGradient(numbers[name], indices_label(name) in gradients) for name in weights}
+    wanted = {name: WantedGradient(name, numbers[name], indices_label(name) in gradients) for name in weights}
+    tensors = [gradients[name] for name in weights]
+    for place, further in enumerate(tower.further):
+        for name, tensor in further.towers[tower.number].items():
+            tensors.append(tensor)
+            wanted[f"{name} (gradient {place + 2})"] = WantedGradient(name, further.losses, False)
+    old, noises = old_results(tower, tensors, data)
     made = _new_results(tower, wanted, data, noises, loss, loss_of_all, with_others, len(old))
     scales = loss_scales(phase)
     scale = scales[0] if len(set(scales)) == 1 and not loss_of_all and not with_others else 1.0
     differing: Dict[str, float] = {}
     for state, before, new, changes in zip(proof_states(tower), old, made.results, made.changes):
-        expected = old_named(tower, weights, before, state)
-        found = new_named(tower, weights, new, changes, scale)
+        expected = old_named(tower, list(wanted), before, state)
+        found = new_named(tower, list(wanted), new, changes, scale)
         if np.shape(found[LOSS]) == () and np.size(expected[LOSS]) == 1:  # the one value of a workload's loss
             expected[LOSS] = np.reshape(expected[LOSS], ())
         for name in expected:
@@ -207,7 +214,7 @@ def _gradients(
 
     Args:
       results: of the written function, the losses first.
-      wanted: {weight: its gradient}.
+      wanted: {name: gradient}.
       values: {weight: tensor}.
       seeds: for each result, the derivative of what is minimized by it; None is one.
 
@@ -217,7 +224,7 @@ def _gradients(
     found: Dict[str, tf.Tensor] = {}
     for numbers in sorted({one.losses for one in wanted.values()}):
         names = [name for name, one in wanted.items() if one.losses == numbers]
-        given = [values[name] for name in names]
+        given = [values[wanted[name].weight] for name in names]
         ends, begun = [results[number] for number in numbers], [seeds[number] for number in numbers]
         with gradient_sums.added_in_order():
             made = v1.gradients(ends, given, begun, unconnected_gradients="zero")

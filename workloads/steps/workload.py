@@ -52,7 +52,7 @@ class StepScope(Scope):
       values: as given.
       updates: {statistic: its new value, or a function from the old value to the new one}, as the losses asked for.
       later_updates: likewise (statistic, change), in order, of those that were asked for again.
-      gradients_found: {weight: gradient} that `gradients` has returned so far.
+      gradients_found: {weight: the first gradient that `gradients` has returned}, which the step's record will hold.
     """
 
     def __init__(self, frame: Frame, values: Tensors) -> None:
@@ -88,7 +88,7 @@ class StepScope(Scope):
         values = [self.values[name] for name in weights]
         with gradient_sums.added_in_order():
             found = list(tf.gradients(loss, values, factor, unconnected_gradients="zero"))
-        self.gradients_found.update(zip(weights, found))
+        self.gradients_found = {**dict(zip(weights, found)), **self.gradients_found}
         return found
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from legacy.source.basics.rendering import literal_text
 from legacy.source.ops.random_numbers import draws_noise
 from legacy.source.replica_step.lines import clip_lines, has_rows, listed, statistics_text
+from legacy.source.update.paths import further_name
 from legacy.source.update.recovered import loss_name
 
 if TYPE_CHECKING:
@@ -59,6 +60,28 @@ def _seed(scales: Sequence[float], numbers: Sequence[int]) -> str:
         return f", seeds[{numbers[0]}]"
     is_all = list(numbers) == list(range(len(scales)))
     return ", seeds" if is_all else f", [{', '.join(f'seeds[{number}]' for number in numbers)}]"
+
+
+def _further_lines(update: WrittenUpdate, differentiate: str, has_rows: bool) -> List[str]:
+    """Returns the lines that make further gradients of some weights.
+
+    Args:
+      update: the train op.
+      differentiate: how a loss is differentiated, with fields; see `DIFFERENTIATE`.
+      has_rows: whether gradients may be rows.
+
+    Returns:
+      The lines.
+    """
+    lines: List[str] = []
+    for number, (one, group) in enumerate(zip(update.path.further, update.further_groups)):
+        name = further_name(number)
+        lines.append(f"{name} = " + differentiate.format(loss=_minimized(one.losses), group=group, seed=""))
+        if has_rows:
+            lines.append(f"{name} = [tf.convert_to_tensor(gradient) for gradient in {name}]")
+        lines.append(f"{name} = context.all_reduce(tf.distribute.ReduceOp.{update.path.combine.upper()}, {name})")
+        lines.append(f"{name} = dict(zip({group}, {name}))")
+    return lines
 
 
 def train_op_text(update: WrittenUpdate, functions: str, style: str = "standalone") -> str:
@@ -111,6 +134,7 @@ def train_op_text(update: WrittenUpdate, functions: str, style: str = "standalon
         body.append(f"gradients = dict(zip({update.group}, gradients))")
     else:
         body.append(f"gradients = {{n: gather(context, gradient) for n, gradient in zip({update.group}, gradients)}}")
+    body += _further_lines(update, DIFFERENTIATE[style], has_rows(functions))
     body += ["losses = gather(context, loss)"] if update.uses_losses and not update.factor.of_all else []
     head.append(f'    """Runs a replica\'s part of {update.phase.train_op}; returns its loss."""')
     statistics = textwrap.indent(textwrap.dedent(statistics_text(loss.model)), _INDENT)

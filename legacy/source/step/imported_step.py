@@ -13,6 +13,7 @@ from legacy.source.step.statistics import find_states
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from legacy.source.step.further_gradients import FurtherGradients
     from workloads.lifted.graph import Graph
     from workloads.lifted.plan import Phase, Plan
 
@@ -27,6 +28,7 @@ class WrittenLoss(NamedTuple):
       of_all: lines of the function of all towers' losses that is minimized, where it is none of their sums.
       with_others: lines of the function of the results on all batches that a replica minimizes, where that is not its
         own loss.
+      further: gradients that some weights have besides.
     """
 
     function: str
@@ -34,6 +36,7 @@ class WrittenLoss(NamedTuple):
     model: Model
     of_all: Sequence[str] = ()
     with_others: Sequence[str] = ()
+    further: Sequence[FurtherGradients] = ()
 
     @property
     def function_of_all(self) -> str:

@@ -79,19 +79,42 @@ def losses_of_weights(plan: Plan, graph: Graph, phase: Phase, tower: int) -> Dic
     """
     gradients = weight_gradients(plan, graph, phase, tower)
     weights = {name: tensor for name, tensor in gradients.items() if not is_indices_label(name)}
+    found = losses_of_gradients(graph, phase, tower, weights)
     if not phase.other_losses:
-        return dict.fromkeys(weights, (0,))
+        return found
+    return differentiated_together(graph, losses_of_tower(phase, tower), found)
+
+
+def losses_of_gradients(
+    graph: Graph, phase: Phase, tower: int, gradients: Mapping[str, str]
+) -> Dict[str, Tuple[int, ...]]:
+    """Finds the losses that some gradients are of.
+
+    Args:
+      graph: of the lift.
+      phase: the train op.
+      tower: number of the tower.
+      gradients: {weight: tensor} of the tower.
+
+    Returns:
+      {weight: numbers of its losses among `losses_of_tower`}.
+
+    Raises:
+      Unwritten: the graph does not tell.
+    """
+    if not phase.other_losses:
+        return dict.fromkeys(gradients, (0,))
     starts = differentiations(graph, graph.ancestors([phase.train_op]))
     losses = losses_of_tower(phase, tower)
     numbers = {root: _numbers_of(graph, targets, losses) for root, targets in starts.items()}
     found: Dict[str, Tuple[int, ...]] = {}
-    for name, tensor in weights.items():
+    for name, tensor in gradients.items():
         before = graph.ancestors([parse_tensor_name(tensor).node], controls=False)
         own = [found_of_root for root, found_of_root in numbers.items() if root in before]
         if not own or not all(own):
             raise Unwritten(f"loss: the graph does not tell of which loss the gradient of {name!r} is")
         found[name] = tuple(sorted(set().union(*own)))
-    return differentiated_together(graph, losses, found)
+    return found
 
 
 def differentiated_together(

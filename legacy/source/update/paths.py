@@ -10,11 +10,13 @@ from legacy.source.basics.rendering import literal_text
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.step.clipping import clipping_after, clipping_of_towers
 from legacy.source.step.derivatives import weight_gradients
+from legacy.source.step.further_gradients import further_gradients
 from legacy.source.step.learning import combining
 from legacy.source.step.losses_of_weights import loss_scales, losses_of_weights, require_losses
 from workloads.lifted.plan import indices_label, is_indices_label, weight_of_label
 
 if TYPE_CHECKING:
+    from legacy.source.step.further_gradients import FurtherGradients
     from workloads.lifted.graph import Graph
     from workloads.lifted.plan import Phase, Plan
     from workloads.numerics.clip_rule import Clip
@@ -32,6 +34,7 @@ class GradientPath(NamedTuple):
       scales: factor on each of a tower's losses before it is differentiated; empty if all are one.
       tensors: {tensor of the old graph: expression} of what the update is given.
       losses: for each of `weights`, the numbers of the losses that its gradient is of; these rise.
+      further: gradients that some of `weights` have besides.
     """
 
     weights: List[str]
@@ -42,6 +45,7 @@ class GradientPath(NamedTuple):
     scales: Sequence[float]
     tensors: Dict[str, Name]
     losses: Sequence[Tuple[int, ...]] = ()
+    further: Sequence[FurtherGradients] = ()
 
     def weights_of_losses(self) -> Dict[Tuple[int, ...], List[str]]:
         """Returns {numbers of losses: weights whose gradients are of these}."""
@@ -69,7 +73,25 @@ def find_path(plan: Plan, graph: Graph, phase: Phase) -> GradientPath:
     path = _path(plan, graph, phase, numbers)
     if phase.other_losses and path.scales and len(differentiated(graph, graph.ancestors([phase.train_op]))) > 1:
         raise Unwritten("loss: several are minimized, each made of all towers' losses")
-    return path._replace(losses=[numbers[name] for name in path.weights])
+    path = path._replace(losses=[numbers[name] for name in path.weights])
+    if not path.combine or path.clip or path.clip_after or path.scales or any(phase.returns):
+        return path
+    further = further_gradients(plan, graph, phase, path.weights, path.combine)
+    tensors = {
+        tensor: Name(f"{further_name(number)}[{literal_text(weight)}]")
+        for number, one in enumerate(further)
+        for weight, tensor in one.combined.items()
+    }
+    return path._replace(further=further, tensors={**path.tensors, **tensors})
+
+
+def further_name(number: int) -> str:
+    """Returns the name of further gradients in the text.
+
+    >>> further_name(0)
+    'gradients2'
+    """
+    return f"gradients{number + 2}"
 
 
 def _path(plan: Plan, graph: Graph, phase: Phase, numbers: Mapping[str, Tuple[int, ...]]) -> GradientPath:

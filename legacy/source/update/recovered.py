@@ -19,11 +19,12 @@ from legacy.source.step.learning import find_counter, find_counters
 from legacy.source.step.model import has_own_variables, recover_model
 from legacy.source.step.statistics import EACH_TOWER
 from legacy.source.step.towers import Towers
+from legacy.source.update.groups import text_of_group
 from legacy.source.update.lines import update_lines
 from legacy.source.update.loss_of_all import loss_of_all_lines
 from legacy.source.update.losses_of_others import find_minimized, with_rows
 from legacy.source.update.names import TrainOpName, names_of_folders, names_of_train_ops
-from legacy.source.update.paths import GradientPath, find_path
+from legacy.source.update.paths import GradientPath, find_path, further_name
 from legacy.source.update.shared import SharedFactor, find_shared_factor, with_results
 from workloads.lifted.plan import TensorType
 
@@ -46,6 +47,7 @@ class WrittenUpdate(NamedTuple):
       loss: its loss; None of one that only changes variables, as clipping of weights does.
       path: the way of its gradients.
       groups: names of the lists of its weights in the text, one for each loss.
+      further_groups: the same, one for each set of further gradients.
       lines: the body of the update.
       factor: on the loss before it is differentiated.
     """
@@ -57,6 +59,7 @@ class WrittenUpdate(NamedTuple):
     groups: List[str]
     lines: List[str]
     factor: SharedFactor
+    further_groups: Sequence[str] = ()
 
     @property
     def group(self) -> str:
@@ -133,6 +136,8 @@ def recover_updates(plan: Plan, graph: Graph, initializers: Mapping[str, str], r
     groups: Dict[str, List[str]] = {}
     names = names_of_train_ops(plan.phases, paths)
     of_weights = [_named_groups(name, path, groups) for name, path in zip(names, paths)]
+    for name, path in zip(names, paths):
+        _name_further_groups(name, path, groups)
     updates: List[WrittenUpdate] = []
     for phase, path, name, own in zip(plan.phases, paths, names, of_weights):
         known = [one for one in updates if one.phase.train_op == phase.train_op and one.phase.effects == phase.effects]
@@ -140,7 +145,10 @@ def recover_updates(plan: Plan, graph: Graph, initializers: Mapping[str, str], r
             updates.append(known[0])
             continue
         try:
-            updates.append(_update(plan, graph, phase, path, name, own, groups, initializers, updates))
+            update = _update(plan, graph, phase, path, name, own, groups, initializers, updates)
+            updates.append(
+                update._replace(further_groups=[text_of_group(list(f.combined), groups) for f in path.further])
+            )
         except Unwritten as reason:
             raise reason if alone else Unwritten(f"{phase.train_op}: {reason}") from reason
     return WrittenStep(updates, groups, list(reasons), find_counter(plan, ImportedGraph(graph)))
@@ -161,6 +169,15 @@ def _named_groups(name: TrainOpName, path: GradientPath, groups: Dict[str, List[
         names.append(known[0] if known else free_name(wanted, groups))
         groups[names[-1]] = weights
     return names
+
+
+def _name_further_groups(name: TrainOpName, path: GradientPath, groups: Dict[str, List[str]]) -> None:
+    """Adds lists of the weights of further gradients to `groups`, where the text has no name for them."""
+    for one in path.further:
+        weights = list(one.combined)
+        if not text_of_group(weights, groups):
+            folder = "".join(names_of_folders([weights]))
+            groups[free_name(f"{folder.upper()}_WEIGHTS" if folder else name.weights, groups)] = weights
 
 
 def loss_name(number: int) -> str:
@@ -198,7 +215,7 @@ def _update(
         phase, factor = _with_others(typed, graph, phase, effects, path, towers, of_loss + "_with_others", reason)
     path = path._replace(scales=[]) if factor.of_all or factor.with_others else path
     model = recover_model(plan, graph, phase, known, initializers, counters, apart=True)
-    loss = WrittenLoss(of_loss, phase, model, factor.of_all, factor.with_others)
+    loss = WrittenLoss(of_loss, phase, model, factor.of_all, factor.with_others, path.further)
     given = {**factor.tensors, **path.tensors}
     for constant, source in model.settings.items():
         entries = [entry for entry in plan.inputs + plan.common if entry.name == source]
@@ -277,6 +294,9 @@ def _with_others(
 
 def _with_types(plan: Plan, path: GradientPath) -> Plan:
     """Returns the plan with the types of the gradients that an update begins with."""
-    variables = {f"gradients[{literal_text(v.name)}]": TensorType(v.dtype, list(v.shape)) for v in plan.variables}
+    names = ["gradients", *map(further_name, range(len(path.further)))]
+    variables = {
+        f"{name}[{literal_text(v.name)}]": TensorType(v.dtype, list(v.shape)) for name in names for v in plan.variables
+    }
     types = {tensor: variables[one.text] for tensor, one in path.tensors.items() if one.text in variables}
     return dataclasses.replace(plan, tensors={**plan.tensors, **types})
