@@ -22,7 +22,7 @@ from legacy.source.basics.expressions import (
 )
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.lines.functions import function_lines
-from legacy.source.lines.naming import identifier
+from legacy.source.lines.identifiers import identifier
 from legacy.source.lines.statements import Statement, build_statements
 from legacy.source.ops.tensor_arrays import FLOWS
 from legacy.source.ops.view import BATCH_SIZE

@@ -7,26 +7,19 @@ from __future__ import annotations
 
 import collections
 import itertools
-import keyword
 import re
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Set
+from typing import TYPE_CHECKING, Dict, List, Optional, Sequence, Set
 
 from legacy.source.basics.expressions import (
     Call,
-    Infix,
-    Item,
     Lambda,
-    Literal,
     Loop,
-    Method,
-    Name,
-    Scoped,
-    Value,
-    Variable,
     calls,
     children,
     values_used,
 )
+from legacy.source.lines.identifiers import RESERVED, identifier
+from legacy.source.lines.name_hints import hint, hints_of_use, names_of_variables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -40,27 +33,8 @@ CHAIN = ("x", "y", "z", "u", "v", "w")
 LONG_LIVED = 8
 #: Share of the names from which on a folder says nothing about one of them.
 SHARE_OF_USUAL_FOLDER = 0.75
-_TYPICAL = {
-    "lstm_cell": ("c", "h"),
-    "lstm_state": ("c", "h"),
-    "tf.nn.moments": ("mean", "variance"),
-    "tf.compat.v1.nn.fused_batch_norm": ("x", "mean", "variance"),
-    "fused_batch_norm": ("x", "mean", "variance"),
-}
-#: {argument of a call: name of what is given}; the last ones of optimizers' kernels.
-_TELLING = {"logits": "logits", "labels": "labels", "grad": "gradient", "delta": "gradient", "lr": "rate"}
-#: {method of a tensor array: name of its result}.
-_METHODS = {"unstack": "inputs", "write": "outputs"}
 #: Stands for what is no value and needed up to the end: functions that are called, and parameters.
 _ALWAYS = "always"
-#: Names of ops, which say nothing about their results.
-_OPS = {"add", "addn", "sub", "mul", "truediv", "div", "neg", "cast", "pow", "sum", "squeeze", "floordiv", "maximum"}
-#: What a name of a cut-out graph's input has before the last part of its variable's.
-_FED = re.compile(r"^feed_\d+_(.*_)?")
-_COMPARISONS = ("<", "<=", ">", ">=")
-#: Words that name no value in text: Python's and those that the program's text uses.
-RESERVED = {"and", "as", "batch", "from", "for", "if", "in", "is", "lambda", "not", "or", "scope", "self", "tf", "np"}
-RESERVED |= {"max", "min", "sum", "pow", "abs", "range", "slice", "batch_size", "dataclasses", "del", "with", "while"}
 
 
 def name_values(
@@ -83,7 +57,8 @@ def name_values(
       {tensor: name}, parameters included.
     """
     last = _last_uses(statements, results)
-    hints = {tensor: name for s in reversed(statements) for tensor, name in _hints_of_use(s.expression).items()}
+    hints = {tensor: name for s in reversed(statements) for tensor, name in hints_of_use(s.expression).items()}
+    hints.update(names_of_variables(statements))
     names = dict(taken)
     holder = {name: tensor for tensor, name in taken.items()}
     functions = {part.function for statement in statements for part in calls(statement.expression)}
@@ -96,7 +71,7 @@ def name_values(
             if target not in last:
                 names[target] = "_"
                 continue
-            wanted = hints.get(target) or _hint(statement, number, shape(target))
+            wanted = hints.get(target) or hint(statement, number, shape(target))
             if wanted == "x" and last[target] - position > LONG_LIVED:
                 wanted = _layer_name(folder_below(target, whole), functions)
             free = _free_names(wanted, holder, last, position, own)
@@ -150,73 +125,6 @@ def _free_names(wanted: str, holder: Mapping[str, str], last: Mapping[str, int],
         number += 1
 
 
-def _hints_of_use(expression: Expression) -> Dict[str, str]:
-    """Returns {tensor: name} of values that a call takes under a telling name."""
-    found = {}
-    for part in calls(expression):
-        for argument in part.arguments:
-            if argument.keyword in _TELLING and isinstance(argument.value, Value):
-                found[argument.value.tensor] = _TELLING[argument.keyword]
-        if part.function == "tf.cond" and isinstance(part.arguments[0].value, Value):
-            found[part.arguments[0].value.tensor] = "predicate"
-        if part.function.startswith("tf.random.stateless") and isinstance(part.arguments[1].value, Value):
-            found[part.arguments[1].value.tensor] = "seed"
-        if part.function == "tf.while_loop":
-            starts = part.arguments[2].value.items
-            found.update((start.tensor, name) for start, name in zip(starts, _states(part)) if isinstance(start, Value))
-    return found
-
-
-def _states(loop: Call) -> List[str]:
-    """Returns the names of what a loop carries: the parameters of its condition."""
-    return list(loop.arguments[0].value.parameters.split(", "))
-
-
-def _hint(statement: Statement, number: int, shape: Optional[List[int]]) -> str:
-    """Returns the name that suits a target by what computes it."""
-    expression = statement.expression
-    if isinstance(expression, Call) and expression.function == "tf.while_loop":
-        return _states(expression)[number]
-    if isinstance(expression, Call) and expression.function in _TYPICAL:
-        return _TYPICAL[expression.function][number]
-    if isinstance(expression, Item) and isinstance(expression.base, Name):
-        return identifier(expression.key.strip('"'))
-    if isinstance(expression, Variable):
-        if isinstance(expression.name, Name) and expression.name.text.isidentifier():  # a parameter
-            return "kernel" if len(expression.shape) > 1 else "bias"
-        return identifier(re.sub(r"\{\w+\}", "", variable_text(expression.name)).replace(".", "/"))
-    if isinstance(expression, Method) and expression.name in _METHODS:
-        return _METHODS[expression.name]
-    if isinstance(expression, Infix) and expression.symbol in _COMPARISONS:
-        return "mask"
-    functions = {part.function for part in calls(expression)}
-    if any(function.startswith("dropout_by_") for function in functions):
-        return "x"
-    if "tf.linalg.global_norm" in functions:
-        return (
-            "global_norm"
-            if isinstance(expression, Call) and expression.function == "tf.linalg.global_norm"
-            else "scale"
-        )
-    if "scope.uniform" in functions or "scope.keep" in functions:
-        return "noise" if shape is None or "tf.cast" not in functions else "kept"
-    if any("cross_entropy" in function for function in functions):
-        return "losses" if shape else "loss"
-    if shape is None or len(shape) >= 2:
-        return "x"
-    name = identifier(_FED.sub("", statement.targets[number].partition(":")[0]))
-    return "x" if name.rstrip("_") in _OPS else name
-
-
-def variable_text(name: Any) -> str:
-    """Returns the name of a variable as far as it is known: without its scope, or the first tower's of several."""
-    if isinstance(name, Scoped):
-        return name.rest
-    if isinstance(name, Item) and isinstance(name.base, Literal):
-        return str(name.base.value[0])
-    return name if isinstance(name, str) else name.text.strip('"')
-
-
 def common_folder(names: Iterable[str]) -> str:
     """Returns the folders that all names are in, without the last "/".
 
@@ -253,28 +161,6 @@ def folder_below(name: str, whole: str) -> str:
     folders, others = name.split("/")[:-1], whole.split("/")
     shared = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(folders, others)))
     return "/".join(folders[shared:])
-
-
-def identifier(path: str, with_number: bool = False) -> str:
-    """Returns the last telling word of a name in the graph as a Python name.
-
-    >>> identifier("tower_0/conv1/weights"), identifier("tower_0/loss"), identifier("net/Mean_1")
-    ('weights', 'loss', 'mean')
-    >>> identifier("net/Conv_3", with_number=True), identifier("net/64_block1", with_number=True), identifier("net/2d")
-    ('conv_3', 'block1', 'x2d')
-
-    Args:
-      path: the name.
-      with_number: whether a number at its end is kept.
-
-    Returns:
-      The word.
-    """
-    word = re.sub(r"\W", "_", path.rpartition("/")[2])
-    word = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", word).lower()
-    word = (word if with_number else re.sub(r"_?\d+$", "", word)).strip("_") or "value"
-    word = re.sub(r"^(\d+_+(?=[a-z])|(?=\d))", lambda number: "" if number[0] else "x", word)
-    return word + "_" if word in RESERVED or keyword.iskeyword(word) else word
 
 
 def numbered(name: str, taken: Collection[str]) -> str:

@@ -11,7 +11,7 @@ from legacy.source.basics import expressions
 from legacy.source.basics.expressions import CARRIED, Call, Literal, Loop, Name, Scoped, Value, values_used
 from legacy.source.basics.rendering import expression_text
 from legacy.source.lines.holes import skeleton, with_holes
-from legacy.source.lines.naming import RESERVED, identifier
+from legacy.source.lines.identifiers import RESERVED, identifier
 from legacy.source.lines.parameters import common_ends
 from legacy.source.lines.statements import Statement
 

@@ -7,7 +7,8 @@ import re
 from typing import TYPE_CHECKING, List, Sequence, Set
 
 from legacy.source.basics.expressions import Call, Literal, Variable, calls, children, leaves
-from legacy.source.lines.naming import common_folder, folder_below, identifier, numbered, variable_text
+from legacy.source.lines.identifiers import identifier, variable_text
+from legacy.source.lines.naming import common_folder, folder_below, numbered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

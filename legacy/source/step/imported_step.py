@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence
 
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.lines.naming import free_name, identifier
+from legacy.source.lines.identifiers import identifier
+from legacy.source.lines.naming import free_name
 from legacy.source.step.input_names import names_of_lift
 from legacy.source.step.model import Model, recover_model
 from legacy.source.step.statistics import find_states

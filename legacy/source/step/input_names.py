@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Dict, NamedTuple, Sequence
 
 from legacy.source.basics.cut import example_sizes
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.lines.naming import free_name, identifier
+from legacy.source.lines.identifiers import identifier
+from legacy.source.lines.naming import free_name
 from workloads.lifted.made_up_data import BatchSize, made_up_shape
 from workloads.lifted.plan.settings import fed_learning_rates
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Dict, List, Sequence, Set, Tuple
 
 from legacy.source.basics.expressions import Definition, Lambda, Literal, Name, call
-from legacy.source.lines.naming import identifier
+from legacy.source.lines.identifiers import identifier
 from legacy.source.update.per_weight import list_items, take_out_values
 from legacy.source.update.wave_lines import common_lines, own_lines, values_lines
 from legacy.source.update.waves import effects_of

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, List, NamedTuple, Sequence
 
-from legacy.source.lines.naming import common_folder, identifier
+from legacy.source.lines.identifiers import identifier
+from legacy.source.lines.naming import common_folder
 
 if TYPE_CHECKING:
     from legacy.source.update.paths import GradientPath

@@ -2,7 +2,8 @@
 
 from legacy.source.basics.expressions import Definition, Infix, Item, Name, Value, Variable, call
 from legacy.source.definitions.alignment import by_replica
-from legacy.source.lines.naming import identifier, name_values
+from legacy.source.lines.identifiers import identifier
+from legacy.source.lines.naming import name_values
 from legacy.source.lines.statements import Statement, build_statements, shared_data_first
 
 X = Definition(("x:0",), Item(Name("batch"), '"x"'))

@@ -1,0 +1,132 @@
+"""Hints for the names of values: what computes a value, or what uses it under a telling name."""
+
+from __future__ import annotations
+
+import collections
+import re
+from typing import TYPE_CHECKING, Dict, List, Optional, Sequence
+
+from legacy.source.basics.expressions import Call, Infix, Item, Method, Name, Value, Variable, calls
+from legacy.source.lines.identifiers import identifier, variable_text
+
+if TYPE_CHECKING:
+    from legacy.source.basics.expressions import Expression
+    from legacy.source.lines.statements import Statement
+
+#: {function: names of its results}.
+_TYPICAL = {
+    "tf.unique": ("unique", "positions"),
+    "lstm_cell": ("c", "h"),
+    "lstm_state": ("c", "h"),
+    "tf.nn.moments": ("mean", "variance"),
+    "tf.compat.v1.nn.fused_batch_norm": ("x", "mean", "variance"),
+    "fused_batch_norm": ("x", "mean", "variance"),
+}
+#: {argument of a call: name of what is given}; the last ones of optimizers' kernels.
+_TELLING = {"logits": "logits", "labels": "labels", "grad": "gradient", "delta": "gradient", "lr": "rate"}
+#: {method of a tensor array: name of its result}.
+_METHODS = {"unstack": "inputs", "write": "outputs"}
+#: {function: {number of an argument: name of what is given}}.
+_GIVEN = {"dropout_by_rate": {1: "rate"}, "dropout_by_keep_prob": {1: "keep_prob"}}
+#: {op: name of a scalar or vector that it gives}, where the op's own name says nothing.
+_OF_OPS = {"add": "total", "addn": "total", "sum": "total", "sub": "difference", "neg": "negative"}
+_OF_OPS.update({"mul": "product", "truediv": "ratio", "div": "ratio", "floordiv": "quotient", "pow": "power"})
+#: Names of ops, which say nothing about their results.
+_OPS = {"add", "addn", "sub", "mul", "truediv", "div", "neg", "cast", "pow", "sum", "squeeze", "floordiv", "maximum"}
+#: What a name of a cut-out graph's input has before the last part of its variable's.
+_FED = re.compile(r"^feed_\d+_(.*_)?")
+_COMPARISONS = ("<", "<=", ">", ">=")
+
+
+def hints_of_use(expression: Expression) -> Dict[str, str]:
+    """Returns {tensor: name} of values that a call takes under a telling name."""
+    found = {}
+    for part in calls(expression):
+        for argument in part.arguments:
+            if argument.keyword in _TELLING and isinstance(argument.value, Value):
+                found[argument.value.tensor] = _TELLING[argument.keyword]
+        for place, name in _GIVEN.get(part.function, {}).items():
+            given = part.arguments[place].value
+            found.update({given.tensor: name} if isinstance(given, Value) else {})
+        if part.function == "tf.cond" and isinstance(part.arguments[0].value, Value):
+            found[part.arguments[0].value.tensor] = "predicate"
+        if part.function.startswith("tf.random.stateless") and isinstance(part.arguments[1].value, Value):
+            found[part.arguments[1].value.tensor] = "seed"
+        if part.function == "tf.while_loop":
+            starts = part.arguments[2].value.items
+            found.update((start.tensor, name) for start, name in zip(starts, _states(part)) if isinstance(start, Value))
+    return found
+
+
+def _states(loop: Call) -> List[str]:
+    """Returns the names of what a loop carries: the parameters of its condition."""
+    return list(loop.arguments[0].value.parameters.split(", "))
+
+
+def hint(statement: Statement, number: int, shape: Optional[List[int]]) -> str:
+    """Returns the name that suits a target by what computes it."""
+    expression = statement.expression
+    if isinstance(expression, Call) and expression.function == "tf.while_loop":
+        return _states(expression)[number]
+    if isinstance(expression, Call) and expression.function in _TYPICAL:
+        return _TYPICAL[expression.function][number]
+    if isinstance(expression, Item) and isinstance(expression.base, Name):
+        return identifier(expression.key.strip('"'))
+    if isinstance(expression, Variable):
+        if isinstance(expression.name, Name) and expression.name.text.isidentifier():  # a parameter
+            return "kernel" if len(expression.shape) > 1 else "bias"
+        return identifier(re.sub(r"\{\w+\}", "", variable_text(expression.name)).replace(".", "/"))
+    if isinstance(expression, Method) and expression.name in _METHODS:
+        return _METHODS[expression.name]
+    if isinstance(expression, Infix) and expression.symbol in _COMPARISONS:
+        return "mask"
+    functions = {part.function for part in calls(expression)}
+    if any(function.startswith("dropout_by_") for function in functions):
+        return "x"
+    if "tf.linalg.global_norm" in functions:
+        return (
+            "global_norm"
+            if isinstance(expression, Call) and expression.function == "tf.linalg.global_norm"
+            else "scale"
+        )
+    if "scope.uniform" in functions or "scope.keep" in functions:
+        return "noise" if shape is None or "tf.cast" not in functions else "kept"
+    if any("cross_entropy" in function for function in functions):
+        return "losses" if shape else "loss"
+    if shape is None:
+        return _name_in_update(expression)
+    if len(shape) >= 2:
+        return "x"
+    if shape == [] and "tf.nn.l2_loss" in functions:
+        return "penalty"
+    name = identifier(_FED.sub("", statement.targets[number].partition(":")[0]))
+    return _OF_OPS.get(name.rstrip("_"), "x" if name.rstrip("_") in _OPS else name)
+
+
+def _name_in_update(expression: Expression) -> str:
+    """Returns the name of a value whose shape is not known, as in an update; "x" if its form tells nothing."""
+    if isinstance(expression, Infix) and expression.symbol == "+":
+        parts = (expression.left, expression.right)
+        if all(isinstance(part, Infix) and part.symbol == "*" for part in parts):
+            return "average"
+        if any(isinstance(part, Call) and part.function == "tf.sqrt" for part in parts):
+            return "denominator"
+    if isinstance(expression, Call) and expression.function == "tf.sqrt":
+        return "root"
+    return "x"
+
+
+def names_of_variables(statements: Sequence[Statement]) -> Dict[str, str]:
+    """Returns {tensor: name} of those variables of which another one has the same last word: the layer is told, too.
+
+    >>> from legacy.source.lines.statements import Statement
+    >>> asked = [Statement((one,), Variable(f"{one}/w", (), "", True)) for one in ("fc1", "fc2")]
+    >>> names_of_variables(asked), names_of_variables(asked[:1])
+    ({'fc1': 'fc1_w', 'fc2': 'fc2_w'}, {})
+    """
+    asked = {s.targets[0]: s.expression for s in statements if s.targets and isinstance(s.expression, Variable)}
+    paths = {tensor: one.name for tensor, one in asked.items() if isinstance(one.name, str) and "/" in one.name}
+    words = {tensor: identifier(path) for tensor, path in paths.items()}
+    counts = collections.Counter(word for tensor, word in words.items())
+    told = {tensor: f"{identifier(paths[tensor].rpartition('/')[0], True)}_{words[tensor]}" for tensor in paths}
+    return {tensor: name for tensor, name in told.items() if counts[words[tensor]] > 1}
