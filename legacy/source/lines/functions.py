@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from legacy.source.basics.expressions import CARRIED, Expression, Infix, Literal, Loop, Name, Value, leaves, replace
 from legacy.source.basics.rendering import WIDTH, expression_text, layout, loop_header
+from legacy.source.lines.name_hints import list_name
 from legacy.source.lines.naming import name_values
 from legacy.source.lines.repeated_terms import with_repeated_terms
 from legacy.source.ops.view import BATCH_SIZE
@@ -96,6 +97,8 @@ def _statement(statement: Statement, names: Dict[str, str], indent: int, start: 
     target = ", ".join(names[target] for target in statement.targets)
     if isinstance(expression, Loop):
         return _loop_lines(target, expression, indent)
+    if list_name(statement):
+        target = names[statement.targets[0]].partition("[")[0]
     plain = _with_target(target, expression, indent, start)
     if len(plain) == 1:
         return plain

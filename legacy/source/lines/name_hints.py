@@ -6,7 +6,7 @@ import collections
 import re
 from typing import TYPE_CHECKING, Dict, List, Optional, Sequence
 
-from legacy.source.basics.expressions import Call, Infix, Item, Method, Name, Value, Variable, calls
+from legacy.source.basics.expressions import Call, Infix, Item, Method, Name, Value, Variable, calls, leaves
 from legacy.source.lines.identifiers import identifier, variable_text
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ _TELLING = {"logits": "logits", "labels": "labels", "grad": "gradient", "delta":
 _METHODS = {"unstack": "inputs", "write": "outputs"}
 #: {function: {number of an argument: name of what is given}}.
 _GIVEN = {"dropout_by_rate": {1: "rate"}, "dropout_by_keep_prob": {1: "keep_prob"}}
+#: {function: name of the list of its results}, and the fewest results of which a list is made.
+_LISTS, LEAST_LISTED = {"tf.unstack": "steps", "tf.split": "parts"}, 4
 #: {op: name of a scalar or vector that it gives}, where the op's own name says nothing.
 _OF_OPS = {"add": "total", "addn": "total", "sum": "total", "sub": "difference", "neg": "negative"}
 _OF_OPS.update({"mul": "product", "truediv": "ratio", "div": "ratio", "floordiv": "quotient", "pow": "power"})
@@ -73,9 +75,7 @@ def hint(statement: Statement, number: int, shape: Optional[List[int]]) -> str:
     if isinstance(expression, Item) and isinstance(expression.base, Name):
         return identifier(expression.key.strip('"'))
     if isinstance(expression, Variable):
-        if isinstance(expression.name, Name) and expression.name.text.isidentifier():  # a parameter
-            return "kernel" if len(expression.shape) > 1 else "bias"
-        return identifier(re.sub(r"\{\w+\}", "", variable_text(expression.name)).replace(".", "/"))
+        return _variable_word(expression)
     if isinstance(expression, Method) and expression.name in _METHODS:
         return _METHODS[expression.name]
     if isinstance(expression, Infix) and expression.symbol in _COMPARISONS:
@@ -100,7 +100,17 @@ def hint(statement: Statement, number: int, shape: Optional[List[int]]) -> str:
     if shape == [] and "tf.nn.l2_loss" in functions:
         return "penalty"
     name = identifier(_FED.sub("", statement.targets[number].partition(":")[0]))
+    if len(shape) == 1 and name.rstrip("_") in _OPS:
+        asked = [leaf for leaf in leaves(expression) if isinstance(leaf, Variable)]
+        return _variable_word(asked[0]) if len(asked) == 1 else "x"
     return _OF_OPS.get(name.rstrip("_"), "x" if name.rstrip("_") in _OPS else name)
+
+
+def _variable_word(variable: Variable) -> str:
+    """Returns the last telling word of a variable's name; of one whose name is a parameter, what its shape tells."""
+    if isinstance(variable.name, Name) and variable.name.text.isidentifier():
+        return "kernel" if len(variable.shape) > 1 else "bias"
+    return identifier(re.sub(r"\{\w+\}", "", variable_text(variable.name)).replace(".", "/"))
 
 
 def _name_in_update(expression: Expression) -> str:
@@ -114,6 +124,20 @@ def _name_in_update(expression: Expression) -> str:
     if isinstance(expression, Call) and expression.function == "tf.sqrt":
         return "root"
     return "x"
+
+
+def list_name(statement: Statement) -> str:
+    """Returns the name of the list of a statement's results, if these are many equal parts; "" if each has a name.
+
+    >>> from legacy.source.basics.expressions import call
+    >>> from legacy.source.lines.statements import Statement
+    >>> list_name(Statement(tuple("abcd"), call("tf.unstack"))), list_name(Statement(tuple("ab"), call("tf.unstack")))
+    ('steps', '')
+    """
+    expression = statement.expression
+    if not isinstance(expression, Call) or len(statement.targets) < LEAST_LISTED:
+        return ""
+    return _LISTS.get(expression.function, "")
 
 
 def names_of_variables(statements: Sequence[Statement]) -> Dict[str, str]:

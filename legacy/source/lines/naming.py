@@ -19,7 +19,7 @@ from legacy.source.basics.expressions import (
     values_used,
 )
 from legacy.source.lines.identifiers import RESERVED, identifier
-from legacy.source.lines.name_hints import hint, hints_of_use, names_of_variables
+from legacy.source.lines.name_hints import hint, hints_of_use, list_name, names_of_variables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -67,6 +67,13 @@ def name_values(
     whole = usual_folder([target for statement in statements for target in statement.targets])
     for position, statement in enumerate(statements):
         own: Set[str] = set()
+        listed = list_name(statement)
+        if listed:
+            last[_whole(statement)] = max(last.get(target, position) for target in statement.targets)
+            holder[_free_names(listed, holder, last, position, own)] = _whole(statement)
+            base = next(name for name, tensor in holder.items() if tensor == _whole(statement))
+            names.update((target, f"{base}[{number}]") for number, target in enumerate(statement.targets))
+            continue
         for number, target in enumerate(statement.targets):
             if target not in last:
                 names[target] = "_"
@@ -79,6 +86,11 @@ def name_values(
             holder[free] = target
             own.add(free)
     return names
+
+
+def _whole(statement: Statement) -> str:
+    """Returns what stands for the list of all results of a statement."""
+    return f"all of {statement.targets[0]}"
 
 
 def _layer_name(folder: str, functions: Collection[str]) -> str:

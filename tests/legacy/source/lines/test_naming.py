@@ -1,6 +1,8 @@
 """Names of values: layers that are used much later, and names that other things have."""
 
-from legacy.source.basics.expressions import Call, Name, Value, call
+from legacy.source.basics.expressions import Call, Infix, Name, Value, Variable, call
+from legacy.source.lines import identifiers, name_hints
+from legacy.source.lines.functions import statement_lines
 from legacy.source.lines.naming import LONG_LIVED, name_values
 from legacy.source.lines.statements import Statement
 
@@ -56,3 +58,44 @@ def test_a_weight_that_a_function_hands_on_has_the_last_part_of_its_name():
     lines = [Statement((gamma, "net/out:0"), Call("norm", call("tf.nn.relu", Value("net/x:0")).arguments))]
     lines.append(Statement(("net/Add:0",), call("tf.add", Value(gamma), Value("net/out:0"))))
     assert name_values(lines, ["net/Add:0"], {"net/x:0": "x"}, lambda tensor: [4])[gamma] == "gamma"
+
+
+def test_many_equal_parts_are_a_list():
+    parts = tuple(f"net/unstack:{n}" for n in range(5))
+    lines = [Statement(parts, call("tf.unstack", Value("net/x:0"), axis=1))]
+    lines.append(Statement(("net/Add:0",), call("tf.add", Value(parts[1]), Value(parts[4]))))
+    names = names_of(lines)
+    assert [names[part] for part in parts] == [f"steps[{n}]" for n in range(5)]
+    assert statement_lines(lines, names)[0] == "    steps = tf.unstack(x, axis=1)"
+    few = [lines[0]._replace(targets=parts[:2]), lines[1]._replace(expression=call("tf.add", *map(Value, parts[:2])))]
+    assert statement_lines(few, names_of(few))[0] == "    x, y = tf.unstack(x, axis=1)"
+
+
+def test_variables_with_one_word_have_the_names_of_their_layers_too():
+    asked = [Statement((f"{layer}:0",), Variable(f"net/{layer}/w", (3, 3), "", True)) for layer in ("fc1", "fc2")]
+    last = Statement(("net/Add:0",), call("tf.add", Value("fc1:0"), Value("fc2:0")))
+    assert list(names_of([*asked, last]).values())[1:3] == ["fc1_w", "fc2_w"]
+    assert names_of([asked[0], last])["fc1:0"] == "w"
+
+
+def test_scalars_and_updates_are_called_after_what_they_are():
+    def name_of(expression, shape):
+        target = "net/Add:0" if shape is not None else "update/mul:0"
+        return name_values([Statement((target,), expression)], [target], {}, lambda tensor: shape)[target]
+
+    assert name_of(call("tf.nn.l2_loss", Name("w")), []) == "penalty"
+    assert name_of(Infix("+", Name("a"), Name("b")), []) == "total"
+    old, new = Infix("*", Name("a"), Name("b")), Infix("*", Name("c"), Name("d"))
+    assert name_of(Infix("+", old, new), None) == "average"
+    assert name_of(Infix("+", call("tf.sqrt", Name("a")), Name("b")), None) == "denominator"
+    assert name_of(Infix("-", old, new), None) == "x"
+
+
+def test_what_dropout_gets_is_its_rate():
+    rate = Statement(("net/sub:0",), Infix("-", Name("a"), Name("b")))
+    drop = Statement(("net/Add:0",), Call("dropout_by_rate", call("f", Name("x"), Value("net/sub:0")).arguments))
+    assert name_values([rate, drop], ["net/Add:0"], {}, lambda tensor: [])["net/sub:0"] == "rate"
+
+
+def test_words_that_text_uses_are_no_names():
+    assert identifiers.identifier("net/batch") == "batch_" and callable(name_hints.hint)
