@@ -42,7 +42,7 @@ def test_slots_of_other_names_are_in_a_table(tmp_path):
         line.partition("  #")[0] for line in lines
     )
     assert any("tf.linalg.global_norm([gradients[name] for name in WEIGHTS])" in line for line in lines)
-    assert "        variables[SLOTS_OF[name][0]].assign(y)" in lines
+    assert "        variables[SLOTS_OF[name][0]].assign(average)" in lines
     assert sum("SLOTS_OF[name][0]].assign(" in line for line in lines) == 1, "one loop"
 
 
