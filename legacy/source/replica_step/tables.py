@@ -82,7 +82,7 @@ def slot_lines(slots: Mapping[str, Mapping[str, Any]], groups: Mapping[str, Sequ
     for weight, own in slots.items():
         alike.setdefault(dict_text(own), []).append(weight)
     lines: List[str] = []
-    items: List[str] = []
+    items: List[Tuple[str, str]] = []
     taken = set(groups)  # a train op may be called as a slot is: Adam
     for text, weights in alike.items():
         name = text_of_group(weights, groups)
@@ -91,9 +91,28 @@ def slot_lines(slots: Mapping[str, Mapping[str, Any]], groups: Mapping[str, Sequ
             name = free_name(re.sub(r"\W", "_", slot).upper() + "_WEIGHTS", taken)
             taken.add(name)
             lines += listed(name, weights)
-        items.append(f"({name}, {text})")
-    line = "SLOTS = [" + ", ".join(items) + "]"
-    return [*lines, line] if len(line) <= WIDTH else [*lines, "SLOTS = [", *(f"{_INDENT}{i}," for i in items), "]"]
+        items.append((name, text))
+    line = "SLOTS = [" + ", ".join(f"({name}, {text})" for name, text in items) + "]"
+    if len(line) <= WIDTH:
+        return [*lines, line]
+    return [*lines, "SLOTS = [", *(one for item in items for one in _slot_item_lines(*item)), "]"]
+
+
+def _slot_item_lines(weights: str, slots: str) -> List[str]:
+    """Returns the lines of one item of the list of slots; in parts, where one line is too long."""
+    line = f"{_INDENT}({weights}, {slots}),"
+    if len(line) <= WIDTH:
+        return [line]
+    inner = _INDENT * 2
+    lines = [f"{inner}{weights},"]
+    if len(lines[0]) > WIDTH:
+        lines = [f"{inner}{part}" for part in weights.replace(" + ", "\n+ ").splitlines()]
+        lines[-1] += ","
+    own = f"{inner}{slots},"
+    if len(own) > WIDTH:
+        entries = re.findall(r'"[^"]*": [^,}]*', slots)
+        own = "\n".join([f"{inner}{{", *(f"{inner}{_INDENT}{entry}," for entry in entries), f"{inner}}},"])
+    return [f"{_INDENT}(", *lines, *own.splitlines(), f"{_INDENT}),"]
 
 
 def owners_of(plan: Plan) -> Dict[str, int]:
