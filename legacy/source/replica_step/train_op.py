@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, List
 
 import numpy as np
 
-from legacy.source.basics.rendering import literal_text
+from legacy.source.basics.rendering import WIDTH, literal_text
 from legacy.source.ops.random_numbers import draws_noise
 from legacy.source.replica_step.lines import clip_lines, has_rows, listed, statistics_text
 from legacy.source.update.paths import further_name
@@ -60,6 +60,23 @@ def _seed(scales: Sequence[float], numbers: Sequence[int]) -> str:
         return f", seeds[{numbers[0]}]"
     is_all = list(numbers) == list(range(len(scales)))
     return ", seeds" if is_all else f", [{', '.join(f'seeds[{number}]' for number in numbers)}]"
+
+
+def with_short_lines(lines: Sequence[str], groups: Sequence[str]) -> List[str]:
+    """Returns lines in which the sum of all lists of weights has a name, where it makes a line too long.
+
+    >>> with_short_lines(["gradients = dict(zip(A + B, gradients))"], ["A", "B"])
+    ['gradients = dict(zip(A + B, gradients))']
+    """
+    group, most = " + ".join(groups), WIDTH - len(_INDENT)
+    long = [number for number, line in enumerate(lines) if len(line) > most and group in line]
+    if not long or len(groups) < 2:
+        return list(lines)
+    made = [f"weights = {group}"]
+    if len(made[0]) > most:
+        made = ["weights = (", f"{_INDENT}{groups[0]}", *(f"{_INDENT}+ {one}" for one in groups[1:]), ")"]
+    short = [line.replace(group, "weights") for line in lines[long[0] :]]
+    return [*lines[: long[0]], *made, *short]
 
 
 def _further_lines(update: WrittenUpdate, differentiate: str, has_rows: bool) -> List[str]:
@@ -135,6 +152,7 @@ def train_op_text(update: WrittenUpdate, functions: str, style: str = "standalon
     else:
         body.append(f"gradients = {{n: gather(context, gradient) for n, gradient in zip({update.group}, gradients)}}")
     body += _further_lines(update, DIFFERENTIATE[style], has_rows(functions))
+    body = with_short_lines(body, update.groups)
     body += ["losses = gather(context, loss)"] if update.uses_losses and not update.factor.of_all else []
     head.append(f'    """Runs a replica\'s part of {update.phase.train_op}; returns its loss."""')
     statistics = textwrap.indent(textwrap.dedent(statistics_text(loss.model)), _INDENT)

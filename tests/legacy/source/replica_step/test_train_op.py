@@ -3,9 +3,10 @@
 import pytest
 import tensorflow as tf
 
+from legacy.source.basics.rendering import WIDTH
 from legacy.source.replica_step.lines import clip_lines, dict_text, has_rows, listed
 from legacy.source.replica_step.tables import slot_lines, table_lines
-from legacy.source.replica_step.train_op import DIFFERENTIATE, train_op_text
+from legacy.source.replica_step.train_op import DIFFERENTIATE, train_op_text, with_short_lines
 from legacy.source.source import STEP_STYLES, STYLES
 from legacy.source.update.recovered import recover_updates
 from tests import old_programs
@@ -59,3 +60,12 @@ def test_a_list_of_slots_has_a_name_of_its_own():
     slots = {"g": {"Adam": 0.0}, "d": {"Adam": 0.0}}
     assert slot_lines(slots, {"ADAM_WEIGHTS": ["d"]})[0] == 'ADAM_WEIGHTS_2 = ["g", "d"]'
     assert slot_lines(slots, {})[0] == 'ADAM_WEIGHTS = ["g", "d"]'
+
+
+def test_a_long_sum_of_lists_of_weights_has_a_name():
+    groups = [f"{'LONG_NAME_' * 3}{n}_WEIGHTS" for n in range(4)]
+    line = f"gradients = dict(zip({' + '.join(groups)}, gradients))"
+    made = with_short_lines(["loss = 1", line], groups)
+    assert made[0] == "loss = 1" and made[1] == "weights = (" and max(map(len, made)) <= WIDTH
+    assert made[-1] == "gradients = dict(zip(weights, gradients))"
+    assert with_short_lines(["loss = 1", line], groups[:1]) == ["loss = 1", line]
