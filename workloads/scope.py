@@ -117,9 +117,8 @@ class Scope:
         Args:
           ending: of the names that are returned.
         """
-        prefix = self._prefix
-        own = [name for name in self._frame.values_given if name.startswith(prefix) and name.endswith(ending)]
-        return [name[len(prefix) :] for name in own]
+        own = [name for name in self._frame.values_given if name.startswith(self._prefix)]
+        return [name for name in (name[len(self._prefix) :] for name in own) if name.endswith(ending)]
 
     def pipeline_stage(self, index: int, count: int) -> ContextManager[Any]:
         """Returns the context to build pipeline stage `index` of `count` in: its device, if layers are divided."""

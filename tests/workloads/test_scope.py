@@ -69,3 +69,13 @@ def test_what_was_asked_for_is_asked_for_again_by_its_name():
     assert asked.get("w") is first
     with pytest.raises(InputError, match="net/other.*was not asked for before"):
         asked.get("other")
+
+
+def test_names_are_those_that_were_asked_for_in_order_within_the_scope():
+    here = scope.Scope(StubFrame("float32", 0, tf.constant(0, tf.int64), 0))
+    for name in ("b/kernel", "b/bias", "a/kernel"):
+        here.get(name, (2,))
+    here.child("a").get("bias", (2,))
+    assert here.names() == ["b/kernel", "b/bias", "a/kernel", "a/bias"]
+    assert here.names("/kernel") == ["b/kernel", "a/kernel"] and here.child("a").names("/kernel") == []
+    assert here.child("a").names() == ["kernel", "bias"]

@@ -20,7 +20,8 @@ from legacy.source.definitions.differences import adopt_values
 from legacy.source.definitions.recovery import Recovery
 from legacy.source.lines.complements import name_complements
 from legacy.source.lines.computed_once import computed_once
-from legacy.source.lines.penalties import penalties_ask_again, penalties_by_ending, sum_penalties, with_shapes_first
+from legacy.source.lines.penalties import penalties_ask_again, sum_penalties, with_shapes_first
+from legacy.source.lines.penalties_by_ending import penalties_by_ending
 from legacy.source.lines.statements import Statement, build_statements, shared_data_first
 from legacy.source.step.input_names import InputNames, input_names
 from legacy.source.step.losses_of_weights import require_losses

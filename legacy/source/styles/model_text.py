@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Dict, List, Mapping, Optional, Sequence, Tuple
 from legacy.source.basics.cut import example_sizes
 from legacy.source.basics.expressions import Listing, calls
 from legacy.source.lines.functions import function_lines
-from legacy.source.lines.outlining import OVERHEAD, outline
-from legacy.source.lines.words import words_of
 from legacy.source.ops import cells, dropout, neural
+from legacy.source.repeats.outlining import outline
+from legacy.source.repeats.sizes import OVERHEAD
+from legacy.source.repeats.words import words_of
 from legacy.source.step.model import all_statements
 from legacy.source.styles.shared_networks import share_networks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from legacy.source.lines.abstraction import Function
     from legacy.source.lines.statements import Statement
+    from legacy.source.repeats.abstraction import Function
     from legacy.source.step.model import Model
 
 _INDENT = "    "

@@ -8,17 +8,17 @@ from legacy.source.basics.cut import example_sizes
 from legacy.source.basics.expressions import Definition, Value, replace
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.lines.complements import with_names
-from legacy.source.lines.network_functions import with_networks
-from legacy.source.lines.outlining import outline_parts
 from legacy.source.lines.penalties import with_shapes_first
+from legacy.source.repeats.network_functions import with_networks
+from legacy.source.repeats.outlining import outline_parts
 from legacy.source.step.model import statements_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from legacy.source.basics.expressions import Expression
-    from legacy.source.lines.abstraction import Function
     from legacy.source.lines.statements import Statement
+    from legacy.source.repeats.abstraction import Function
     from legacy.source.step.model import Model
 
 

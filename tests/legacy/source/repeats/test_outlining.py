@@ -6,13 +6,13 @@ import tensorflow as tf
 
 from legacy.source.basics.expressions import Definition, Infix, Listing, Literal, Scoped, Value, Variable, call, calls
 from legacy.source.basics.rendering import expression_text
-from legacy.source.lines import outlining
-from legacy.source.lines.abstraction import make_function
 from legacy.source.lines.holes import skeleton, with_holes
-from legacy.source.lines.outlining import outline
 from legacy.source.lines.statements import Statement, build_statements
-from legacy.source.lines.words import words_of
 from legacy.source.ops.view import BATCH_SIZE
+from legacy.source.repeats import outlining
+from legacy.source.repeats.abstraction import make_function
+from legacy.source.repeats.outlining import outline
+from legacy.source.repeats.words import words_of
 from tests.legacy.source.tiny import recovered
 
 v1 = tf.compat.v1

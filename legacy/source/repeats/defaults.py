@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from legacy.source.basics.expressions import Argument, Expression
-    from legacy.source.lines.abstraction import Function
     from legacy.source.lines.statements import Statement
+    from legacy.source.repeats.abstraction import Function
 
 #: Of the calls of a function, at least this share, and so many, give the value that becomes a default.
 LEAST_SHARE, FEWEST = 0.6, 3

@@ -3,8 +3,8 @@
 import doctest
 
 from legacy.source.basics.expressions import Listing, Literal, Name, Value, call
-from legacy.source.lines import parameters
 from legacy.source.lines.statements import Statement
+from legacy.source.repeats import parameters
 
 
 def found(*shapes):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from legacy.source.basics.expressions import Literal, Name, Value, call
 from legacy.source.basics.rendering import expression_text
-from legacy.source.lines.abstraction import Function
-from legacy.source.lines.defaults import with_defaults
 from legacy.source.lines.statements import Statement
+from legacy.source.repeats.abstraction import Function
+from legacy.source.repeats.defaults import with_defaults
 
 CONV = Function("conv", ["scope", "x", "strides", "units"], {"x:0": "x"}, [Statement(("y:0",), Value("x:0"))], ["y:0"])
 

@@ -12,8 +12,8 @@ from legacy.source.basics.expressions import CARRIED, Call, Literal, Loop, Name,
 from legacy.source.basics.rendering import expression_text
 from legacy.source.lines.holes import skeleton, with_holes
 from legacy.source.lines.identifiers import RESERVED, identifier
-from legacy.source.lines.parameters import common_ends
 from legacy.source.lines.statements import Statement
+from legacy.source.repeats.parameters import common_ends
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

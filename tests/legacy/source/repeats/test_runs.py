@@ -7,8 +7,8 @@ import pytest
 from legacy.source.basics.expressions import Argument, Call, Literal, Loop, Name, Scoped, Value
 from legacy.source.basics.rendering import expression_text
 from legacy.source.lines.functions import function_lines
-from legacy.source.lines.runs import with_loops
 from legacy.source.lines.statements import Statement
+from legacy.source.repeats.runs import with_loops
 
 
 def unit(number: int, **changed: object) -> Statement:

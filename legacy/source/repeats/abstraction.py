@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence, Se
 from legacy.source.basics.expressions import Argument, Call, Name, Variable, calls, leaves, values_used
 from legacy.source.lines.holes import with_holes
 from legacy.source.lines.naming import usual_folder
-from legacy.source.lines.parameters import Parameters
 from legacy.source.lines.statements import Statement, uses_scope
-from legacy.source.lines.words import function_name, telling_scope
 from legacy.source.ops.view import BATCH_SIZE
+from legacy.source.repeats.parameters import Parameters
+from legacy.source.repeats.words import function_name, telling_scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

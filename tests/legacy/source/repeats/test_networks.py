@@ -4,8 +4,8 @@ import tensorflow as tf
 
 from legacy.source.basics.expressions import Call, Definition, Lambda, Name, Value, Variable, call, replace, values_used
 from legacy.source.basics.rendering import expression_text
-from legacy.source.lines.network_functions import with_networks
-from legacy.source.lines.networks import find_networks, without_data
+from legacy.source.repeats.network_functions import with_networks
+from legacy.source.repeats.networks import find_networks, without_data
 from tests.legacy.source.tiny import recovered
 
 v1 = tf.compat.v1

@@ -2,9 +2,9 @@
 
 import tensorflow as tf
 
-from legacy.source.lines.networks import LEAST_WEIGHTS
-from legacy.source.lines.networks_beside import networks_beside
-from tests.legacy.source.lines.test_networks import calls_of, definitions_of, made_of, network
+from legacy.source.repeats.networks import LEAST_WEIGHTS
+from legacy.source.repeats.networks_beside import networks_beside
+from tests.legacy.source.repeats.test_networks import calls_of, definitions_of, made_of, network
 
 DISCRIMINATOR = {f"gan/d/w{n}": [3, 3] for n in range(4)}
 GENERATOR = {f"gan/g/w{n}": [3, 3] for n in range(5)}

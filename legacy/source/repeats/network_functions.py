@@ -17,15 +17,15 @@ from legacy.source.basics.expressions import (
     values_used,
 )
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.lines.abstraction import Function, function_of_blocks
 from legacy.source.lines.definition_order import Order, asked_for, is_read, updated
 from legacy.source.lines.holes import skeleton
 from legacy.source.lines.naming import numbered
-from legacy.source.lines.networks import Network, find_networks, without_data
-from legacy.source.lines.networks_beside import networks_beside
-from legacy.source.lines.parameters import tensor_name
 from legacy.source.lines.statements import Statement, build_statements
-from legacy.source.lines.words import network_name
+from legacy.source.repeats.abstraction import Function, function_of_blocks
+from legacy.source.repeats.networks import Network, find_networks, without_data
+from legacy.source.repeats.networks_beside import networks_beside
+from legacy.source.repeats.parameters import tensor_name
+from legacy.source.repeats.words import network_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Dict, List, Optional, Sequence, Set
 from legacy.source.basics.expressions import calls, values_used
 from legacy.source.lines.definition_order import is_read
 from legacy.source.lines.naming import common_folder
-from legacy.source.lines.networks import LEAST_WEIGHTS, Network, Use
+from legacy.source.repeats.networks import LEAST_WEIGHTS, Network, Use
 
 if TYPE_CHECKING:
     from collections.abc import Callable

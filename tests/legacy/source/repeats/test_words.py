@@ -4,7 +4,7 @@ import pytest
 
 from legacy.source.basics.expressions import Call, Name, Scoped, Value, Variable, call
 from legacy.source.lines.statements import Statement
-from legacy.source.lines.words import function_name, telling_scope, words_of
+from legacy.source.repeats.words import function_name, telling_scope, words_of
 
 
 def statements(*functions):
@@ -25,12 +25,12 @@ ATTENTION = ("tf.matmul", "tf.matmul", "tf.nn.softmax", "tf.matmul")
         ((*ATTENTION, "tf.matmul", "tf.tanh", "tf.matmul"), "transformer_block", "attention"),
         (("attention", "tf.matmul", "tf.nn.relu"), "transformer_block", "attention"),
         (("attention", "dense"), "attention2", "attention"),
-        (("dense", "tf.nn.relu"), "block", "a rectifier"),
+        (("dense", "tf.nn.relu"), "block", "`dense`"),
         (("tf.nn.bias_add", "norm2"), "bias_norm", "the result of `norm2`"),
-        (("conv", "norm", "tf.nn.relu"), "conv_norm", "a rectifier"),
+        (("conv", "norm", "tf.nn.relu"), "conv_norm", "`conv`"),
         (("conv", "norm", "conv", "norm"), "block", "the result of `conv`, `norm`"),
-        (("warp", "tf.matmul"), "block", "a dense layer"),
-        (("dense", "tf.matmul", "tf.nn.bias_add"), "block", "a dense layer"),
+        (("warp", "tf.matmul"), "block", "`warp`"),
+        (("dense", "tf.matmul", "tf.nn.bias_add"), "block", "`dense`"),
         (("tf.exp",), "transform", "what several places compute alike"),
     ],
 )
@@ -99,3 +99,9 @@ def test_a_function_of_usual_variables_is_named_after_these(names, function, nam
     asked = [Statement((f"{n}:0",), Variable(Scoped(Name("name"), "/" + n), (3,))) for n in names]
     body = [*asked, Statement(("y:0",), call(function, Value("x:0")))]
     assert function_name(body, "", set()) == name and words_of(body)[0] == word
+
+
+def test_functions_of_one_name_are_told_apart_by_their_activations():
+    assert function_name(statements("tf.nn.conv2d", "tf.nn.relu"), "", {"conv"}) == "conv_relu"
+    assert function_name(statements("tf.tanh", "tf.nn.conv2d"), "", {"conv"}) == "tanh_conv"
+    assert function_name(statements("tf.nn.conv2d"), "", {"conv"}) == "conv2"

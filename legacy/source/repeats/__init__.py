@@ -1,0 +1,6 @@
+"""What a program does several times: functions, loops and networks.
+
+`outlining` finds lines that are repeated, and `abstraction` makes a function of them, whose `parameters` are what
+differs. `runs` makes loops of its calls, `defaults` gives its parameters values, `words` names it. `networks` and
+`networks_beside` find whole networks that several places use, which `network_functions` makes functions of.
+"""
