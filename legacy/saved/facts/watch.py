@@ -13,10 +13,11 @@ from legacy.saved.facts.variable_updates import VariableUpdate
 from legacy.saved.tower_search.inputs import is_only_measured
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Phase
+from workloads.lifted.plan.race_sentences import race_sentences
 from workloads.lifted.replication import is_averaged_twice
 from workloads.support.wording import counted, listed, plural
 
-#: Most races, variables and the like that are listed.
+#: Most variables and the like that are listed.
 MOST_LISTED = 6
 #: Relative difference within which a loss weight is 1, or 1 / N.
 WEIGHT_TOLERANCE = 1e-6
@@ -71,10 +72,7 @@ def _of_statistics(statistics: Sequence[VariableUpdate], towers: int) -> Iterato
 
 def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate]) -> Iterator[str]:
     towers = analysed.plan.towers
-    for race in phase.races[:MOST_LISTED]:
-        yield "race: " + race.text
-    if len(phase.races) > MOST_LISTED:
-        yield f"race: {len(phase.races) - MOST_LISTED} more of {phase.train_op}, of the same kinds (--json)"
+    yield from ("race: " + text for text in race_sentences(phase.races))
     if not phase.losses:
         trained = [tower for tower, gradients in enumerate(phase.gradients) if gradients]
         unknown = "the gradient graph does not tell what is minimized"

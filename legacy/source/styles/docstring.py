@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Dict, List
 from legacy.source.basics.expressions import calls
 from legacy.source.basics.rendering import WIDTH
 from legacy.source.step.model import all_statements
+from workloads.lifted.plan.race_sentences import race_sentences
 from workloads.support.wording import counted, listed
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def _hazards(plan: Plan) -> List[str]:
 
 
 def _races(races: Sequence[Race]) -> List[str]:
-    """Returns lines about the races of a plan: one for all reads, and one for each pair of updates.
+    """Returns lines about the races of a plan: one for all reads, and one for each pair of updates or for many.
 
     >>> from workloads.lifted.plan import Race
     >>> _races([Race("w", "update", "read", reader="read"), Race("v", "update", "read", reader="read")])
@@ -154,7 +155,7 @@ def _races(races: Sequence[Race]) -> List[str]:
         (place, names), (other, others) = variables.items()
         first, second = f"those of {_few(list(names))} come {place} it", f"those of {_few(list(others))} {other} it"
         lines.append(f"reads have no order with the update; here {first}, {second}")
-    return lines + [race.text for race in races if race.reader is None]
+    return lines + list(race_sentences([race for race in races if race.reader is None]))
 
 
 def _few(names: Sequence[str]) -> str:
