@@ -40,5 +40,6 @@ def race_sentences(races: Sequence[Race]) -> Iterator[str]:
             ops = f"{first.variable} by {first.first} and {first.second}"
             yield f"{which} are each changed by several ops in any order, such as {ops}"
         else:
-            reads = f"{first.variable} by {first.reader}"
-            yield f"{which} may be read before or after they are changed, such as {reads}; taken {place}"
+            update = first.second if first.reader == first.first else first.first
+            read = f"{first.variable} by {first.reader} before or after {update}"
+            yield f"{which} may be read before or after they are changed, such as {read}; taken {place}"

@@ -126,8 +126,8 @@ def test_many_races_of_one_kind_are_one_sentence():
     races = [Race(f"v{number}", "read", "update", "read") for number in range(5)]
     assert warnings(races=races[:2]) == ["race: " + race.text for race in races[:2]]
     assert warnings(races=[*races, Race("v0", "update", "read", "read")]) == [
-        "race: 5 variables (v0, v1, v2 and 2 more) may be read before or after they are changed, such as v0 by read; "
-        "taken before",
+        "race: 5 variables (v0, v1, v2 and 2 more) may be read before or after they are changed, such as v0 by read "
+        "before or after update; taken before",
         "race: " + Race("v0", "update", "read", "read").text,
     ]
 
