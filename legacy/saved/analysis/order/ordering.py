@@ -252,6 +252,8 @@ class _Ordering:
 
         A read from which a later update of the same variable is computed is: two towers that update one statistic take
         turns. One that the gradients depend on, too, is not, as where batch renormalization corrects by a moving mean.
+        Nor is one of the data that another variable's update is computed from, as those of the layers behind a batch norm
+        of 0.12, whose moments are shifted by the moving mean.
         Nor is one that a later update only waits for: a decay is computed from a step counter, which several optimizers
         raise behind the statistics that decay.
         So is a moving average of weights that is not ordered against their update: it mostly sees the new weight, as
@@ -263,8 +265,14 @@ class _Ordering:
         computed_with = depends_on_data if rules.intersection(updates) else reader in self._computed_with
         later = updates[index + 1 :]
         if not computed_with and any(self._is_computed_from(update, reader) for update in later):
-            return True
+            return not (depends_on_data and self._leads_to_others(updates, reader))
         return updates[index] in rules and not depends_on_data and not behind & self._rules
+
+    def _leads_to_others(self, updates: list[str], reader: str) -> bool:
+        """Whether an update of another variable than these change is computed from a node, by way of no update."""
+        others = self._state.writes.keys() - set(updates)
+        behind = self._graph.descendants([reader], stop=self._state.writes, controls=False)
+        return bool(behind & others & self._members)
 
     def _is_computed_from(self, update: str, reader: str) -> bool:
         """Whether an update op reads a variable itself, or gets what a node computes from it."""

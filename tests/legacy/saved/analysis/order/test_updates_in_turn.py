@@ -166,6 +166,27 @@ def test_a_read_that_a_later_update_only_waits_for_sees_the_first_value():
         assert order.versions["decay", "step"] == version
 
 
+SHIFTED = """
+    x = Placeholder()
+    mean = VariableV2()
+    shifted0 = Sub(x, mean)
+    move0 = AssignSub(mean, shifted0)
+    shifted1 = Sub(x, mean)
+    move1 = AssignSub(mean, shifted1)
+    next = VariableV2()
+    move = AssignSub(next, {of_next})
+    """
+
+
+def test_a_read_of_the_data_that_other_statistics_are_computed_from_sees_the_first_value():
+    """A layer that a step runs twice, whose moments are shifted by the moving mean, with another layer behind it."""
+    used = {"reads": {"shifted0": ["mean"], "shifted1": ["mean"]}, "on_data": ["shifted0", "shifted1"]}
+    writes = {"move0": ["mean"], "move1": ["mean"], "move": ["next"]}
+    for of_next, version in [("x", 1), ("shifted1", 0)]:
+        order = ordered(SHIFTED.format(of_next=of_next), writes=writes, **used)
+        assert order.versions["shifted1", "mean"] == version
+
+
 def test_an_update_that_reads_its_variable_sees_the_updates_before_it():
     text = TWO_UPDATES.replace("second = AssignAdd(v, one)", "second = AssignAdd(v, one, ^first)")
     writes = {"first": ["v"], "second": ["v"]}
