@@ -9,6 +9,9 @@ from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
+#: Ops whose results have the rows of their first input.
+_BY_ROW = ("Add", "AddV2", "BiasAdd", "Elu", "Identity", "LogSoftmax", "MatMul", "Relu", "Sigmoid", "Softmax", "Tanh")
+
 _Shape = Sequence["int | None"]
 
 
@@ -22,10 +25,9 @@ def reshaped_for_transposed(whole: WholeGraph, found: Analysis) -> Iterator[Haza
     for name in graph.nodes:
         if graph.type(name) != "Reshape" or name not in whole.data or is_gradient_op(name) or name not in whole.reach:
             continue
-        source = graph.origin(graph.inputs(name)[0])
-        before, after = imported.shape(*source), imported.shape(name)
-        if graph.type(source.node) == "Transpose":
+        if graph.type(graph.origin(graph.inputs(name)[0]).node) == "Transpose":
             continue
+        before, after = _shape_before(found, name), imported.shape(name)
         if before and after and _is_transposed(before, after):
             yield Hazard(
                 "RESHAPED_FOR_TRANSPOSED",
@@ -37,12 +39,32 @@ def reshaped_for_transposed(whole: WholeGraph, found: Analysis) -> Iterator[Haza
             return
 
 
+def _shape_before(found: Analysis, name: str) -> _Shape | None:
+    """The shape of what a node reshapes; of rows that layers took one by one, that before they were joined.
+
+    Layers of 1.x take [batch * time, features]: their result has the order of what was reshaped before them.
+    """
+    graph, imported = found.cut.graph, found.context.imported
+    tensor = graph.inputs(name)[0]
+    shape = imported.shape(*tensor)
+    if shape is None or len(shape) != 2:
+        return shape
+    while graph.type(tensor.node) in _BY_ROW:
+        tensor = graph.inputs(tensor.node)[0]
+    joined = imported.shape(*graph.inputs(tensor.node)[0]) if graph.type(tensor.node) == "Reshape" else None
+    return shape if joined is None or len(joined) < 3 else [*joined[:2], shape[1]]
+
+
 def _is_transposed(before: _Shape, after: _Shape) -> bool:
     """Whether a shape has another one's first two dimensions exchanged, or an image's last one moved to the second.
 
     >>> _is_transposed([4, 7, 5], [7, 4, 5]), _is_transposed([4, 1, 5], [1, 4, 5]), _is_transposed([4, 4, 5], [4, 4, 5])
     (True, False, False)
+    >>> _is_transposed([4, None, 5], [7, 4, 5]), _is_transposed([4, None, 5], [4, 4, 5])
+    (True, False)
     """
+    if len(before) == 3 and before[0] and before[1] is None and len(after) == 3 and after[0] != before[0]:
+        before = [before[0], after[0], before[2]]
     if len(before) < 3 or 1 in (before[0], before[1]) or before[0] == before[1]:
         first_two = False
     else:

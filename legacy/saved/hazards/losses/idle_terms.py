@@ -15,6 +15,7 @@ from workloads.support.wording import counted, listed
 
 #: Of terms, so many are named.
 MOST_NAMED = 3
+_SQUARES = ("L2Loss", "Mul", "Square")
 
 
 def terms_of_weight_zero(whole: WholeGraph) -> Iterator[Hazard]:
@@ -80,6 +81,43 @@ def clipped_losses(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
                     "clip the gradients; for parity keep the bound",
                 )
                 return
+
+
+def clipped_errors(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds errors that are bounded to both sides before a loss squares them; one hazard for all."""
+    graph = whole.graph
+    for target in whole.targets:
+        for name in linear_signs(whole, target):
+            inputs = {tensor.node for tensor in graph.inputs(name)} if graph.type(name) in _SQUARES else set()
+            clipped = _clipped(whole, inputs.pop()) if len(inputs) == 1 else None
+            if clipped is None or graph.type(clipped[0]) != "Sub" or not _is_trained_by(whole, clipped[0]):
+                continue
+            yield Hazard(
+                "LOSS_CLIPPED",
+                name,
+                f"{name} squares {clipped[0]} bounded to {-clipped[1]:g} and {clipped[1]:g}: an example with a larger "
+                "error has no gradient at all",
+                "a Huber loss, whose gradient is bounded; for parity keep it",
+            )
+            return
+
+
+def _clipped(whole: WholeGraph, name: str) -> tuple[str, float] | None:
+    """(x, c) of a node that is x, at most c and at least -c; None for any other."""
+    bounds: list[float] = []
+    graph = whole.graph
+    if graph.type(name) == "ClipByValue":
+        least, most = (whole.value(tensor.node) for tensor in graph.inputs(name)[1:])
+        bounds = [] if least is None or most is None else [least, most]
+        name = graph.inputs(name)[0].node
+    while graph.type(name) in ("Minimum", "Maximum"):
+        inputs = [tensor.node for tensor in graph.inputs(name)]
+        numbers = [whole.value(before) for before in inputs]
+        if (numbers[0] is None) == (numbers[1] is None):
+            return None
+        bounds += [number for number in numbers if number is not None]
+        name = inputs[0 if numbers[0] is None else 1]
+    return (name, max(bounds)) if len(bounds) == 2 and sum(bounds) == 0 and any(bounds) else None
 
 
 def _on_the_way(whole: WholeGraph, target: str) -> list[str]:

@@ -120,6 +120,31 @@ def shares_over_examples(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
             return
 
 
+def shares_over_pixels(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds a softmax along one axis of the images that a convolution makes, which has channels; one for all towers."""
+    graph, imported = found.cut.graph, found.context.imported
+    for name in [name for name in whole.minimized_ops(*_SOFTMAXES) if name in graph.nodes]:
+        above = graph.inputs(name)[0]
+        while graph.type(above.node) in ("Identity", "Reshape"):
+            above = graph.inputs(above.node)[0]
+        if graph.type(above.node) != "Transpose":
+            continue
+        source, order = graph.inputs(above.node)[:2]
+        axes, shape, layer = imported.constant(*order), imported.shape(*source), source.node
+        while graph.type(layer) in _ROW_PASSES:
+            layer = graph.inputs(layer)[0].node
+        is_image = graph.type(layer) == "Conv2D" and graph.nodes[layer].attr["data_format"].s in (b"NHWC", b"")
+        if is_image and axes is not None and int(axes.flat[-1]) in (1, 2) and shape is not None and shape[3] != 1:
+            yield Hazard(
+                "SOFTMAX_OVER_PIXELS",
+                name,
+                f"{name} adds up to one along axis {int(axes.flat[-1])} of the images of {layer}, and not over their "
+                "channels: each pixel's shares depend on those in its row or column",
+                "keep it for parity; in new code, softmax over the last axis",
+            )
+            return
+
+
 def labels_that_do_not_add_up(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds one-hot labels of a softmax that are smoothed so that an example's do not add up to one; each sum once."""
     seen: set[float] = set()

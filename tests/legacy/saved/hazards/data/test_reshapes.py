@@ -36,6 +36,18 @@ def test_a_reshape_that_exchanges_dimensions_is_named(shape, new, text):
     assert hazard[:2] == ("RESHAPED_FOR_TRANSPOSED", "mixed") and text in hazard.description
 
 
+@pytest.mark.parametrize("new, count", [([7, 4, 5], 1), ([4, 7, 5], 0)])
+def test_rows_that_a_layer_took_one_by_one_come_back_in_their_order(new, count):
+    def by_row(x):
+        rows = tf.nn.softmax(
+            tf.tanh(tf.matmul(tf.reshape(x, [-1, 3]), v1.get_variable("v", [3, 5], use_resource=False)))
+        )
+        return tf.reshape(rows, new, name="mixed")
+
+    hazards = found([4, 7, 3], by_row)
+    assert len(hazards) == count and all("reshapes [4, 7, 5] to [7, 4, 5]" in hazard[2] for hazard in hazards)
+
+
 @pytest.mark.parametrize(
     "shape, reshape",
     [

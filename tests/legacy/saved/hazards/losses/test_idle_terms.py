@@ -68,6 +68,23 @@ def test_a_loss_with_a_bound_above_is_named(bound, count):
     assert [hazard.id for hazard in hazards] == ["LOSS_CLIPPED"] * count
 
 
+@pytest.mark.parametrize(
+    "loss, count",
+    [
+        (lambda d: tf.reduce_mean(tf.square(tf.clip_by_value(d, -1.0, 1.0))), 1),
+        (lambda d: tf.reduce_mean(tf.square(tf.maximum(tf.minimum(d, 1.0), -1.0))), 1),
+        (lambda d: tf.nn.l2_loss(tf.clip_by_value(d, -1.0, 1.0)), 1),
+        (lambda d: tf.reduce_mean(tf.square(tf.clip_by_value(d, 0.0, 1.0))), 0),
+        (lambda d: tf.reduce_mean(tf.square(d) + tf.stop_gradient(tf.clip_by_value(d, -1.0, 1.0))), 0),
+        (lambda d: tf.reduce_mean(tf.where(tf.abs(d) < 1.0, 0.5 * tf.square(d), tf.abs(d) - 0.5)), 0),
+        (lambda d: tf.reduce_mean(tf.square(tf.clip_by_value(tf.tanh(d), -1.0, 1.0))), 0),  # no error, but a value
+    ],
+)
+def test_errors_that_are_bounded_before_they_are_squared_are_named(loss, count):
+    graph = graph_of_loss(lambda one, other, y: loss(one + other - y))
+    assert [hazard.id for hazard in idle_terms.clipped_errors(WholeGraph(graph))] == ["LOSS_CLIPPED"] * count
+
+
 def test_differences_that_are_bounded_one_by_one_are_no_clipped_loss():
     graph = graph_of_loss(lambda one, other, y: tf.reduce_mean(tf.minimum(tf.square(one - other - y), 1.0)))
     analysis = analyse_graph(graph, "made-for-a-test", ["train"])

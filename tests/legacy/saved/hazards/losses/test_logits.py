@@ -9,6 +9,7 @@ from legacy.saved.hazards.losses.logits import (
     activated_logits,
     labels_that_do_not_add_up,
     shares_over_examples,
+    shares_over_pixels,
     softmax_over_examples,
 )
 from tests.legacy.saved.graphs import saved, traced
@@ -141,3 +142,21 @@ def test_a_loss_of_sequences_computes_a_softmax_too(activation, count):
     assert [(hazard.id, "(Softmax)" in hazard.description) for hazard in hazards_found] == [
         ("LOGITS_ACTIVATED", True)
     ] * count
+
+
+@pytest.mark.parametrize("axis, channels, count", [(1, 3, 1), (2, 3, 1), (3, 3, 0), (1, 1, 0)])
+def test_shares_over_the_height_or_width_of_images_are_named(axis, channels, count):
+    """A map of one channel, such as of attention, may be shared out over its pixels."""
+
+    def build():
+        kernel = v1.get_variable("kernel", [3, 3, 2, channels], use_resource=False)
+        images = tf.nn.conv2d(v1.placeholder(tf.float32, [2, 4, 6, 2], "x"), kernel, 1, "SAME")
+        turn = [0, 1, 2, 3]
+        turn[axis], turn[3] = turn[3], turn[axis]  # as 1.x does for another axis than the last
+        shares = tf.nn.softmax(tf.transpose(images, turn) if axis != 3 else images)
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(tf.square(shares)), name="train")
+
+    graph = saved(traced(build), trainable_variables=["kernel"])
+    analysis = analyse_graph(graph, "made-for-a-test")
+    ids = [hazard.id for hazard in shares_over_pixels(WholeGraph(graph, analysis), analysis)]
+    assert ids == ["SOFTMAX_OVER_PIXELS"] * count
