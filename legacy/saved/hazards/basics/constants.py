@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import tensorflow as tf
 
-from workloads.lifted.graph import Graph
+from legacy.saved.graph.imported import ImportedGraph
+from workloads.lifted.graph import Graph, TensorId
 
+#: {op of whole numbers: its result}, and the most of them one after the other that are computed.
+_COMPUTED: dict[str, Callable[[list[np.ndarray]], np.ndarray]] = {
+    "Add": lambda values: values[0] + values[1],
+    "AddV2": lambda values: values[0] + values[1],
+    "ConcatV2": lambda values: np.concatenate([np.ravel(value) for value in values[:-1]]),
+    "Pack": np.array,
+    "Range": lambda values: np.arange(*map(int, values)),
+    "Sub": lambda values: values[0] - values[1],
+}
+_DEEPEST = 8
 _PASSES = ("Identity", "Cast", "Reshape", "ExpandDims")
 
 
@@ -27,3 +40,30 @@ def constant_array(graph: Graph, name: str) -> np.ndarray | None:
         return None
     value = tf.make_ndarray(node.attr["value"].tensor)
     return value if value.dtype.kind in "iuf" else None
+
+
+def order_of_axes(graph: Graph, imported: ImportedGraph, order: TensorId) -> list[int] | None:
+    """Returns the order of dimensions that a transposition is given, also where ops compute it of whole numbers.
+
+    Releases of 1.x make it of ranges and of the rank less one, where a softmax is along another axis than the last.
+
+    Args:
+      graph: a graph.
+      imported: the same, with shapes.
+      order: what a Transpose takes.
+
+    Returns:
+      The dimensions; None where the graph does not tell.
+    """
+    value = _whole_numbers(graph, imported, order, _DEEPEST)
+    return None if value is None else [int(axis) for axis in np.ravel(value)]
+
+
+def _whole_numbers(graph: Graph, imported: ImportedGraph, tensor: TensorId, depth: int) -> np.ndarray | None:
+    known = imported.constant(*tensor)
+    kind = graph.type(tensor.node)
+    if known is not None or kind not in _COMPUTED or not depth:
+        return None if known is None else np.asarray(known)
+    values = [_whole_numbers(graph, imported, before, depth - 1) for before in graph.inputs(tensor.node)]
+    numbers = [value for value in values if value is not None]
+    return _COMPUTED[kind](numbers) if len(numbers) == len(values) else None

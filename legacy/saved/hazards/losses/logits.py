@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.constants import order_of_axes
 from legacy.saved.hazards.basics.cross_entropies import CrossEntropy, cross_entropies
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
@@ -106,8 +107,8 @@ def shares_over_examples(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
         if graph.type(above.node) != "Transpose":
             continue
         source, order = graph.inputs(above.node)[:2]
-        axes, shape = imported.constant(*order), imported.shape(*source)
-        stays = axes is not None and int(axes.flat[-1]) != 0  # of two axes, any other order exchanges them
+        axes, shape = order_of_axes(graph, imported, order), imported.shape(*source)
+        stays = axes is not None and axes[-1] != 0  # of two axes, any other order exchanges them
         rows = shape is not None and len(shape) == 2 and shape[0] == batch and shape[1] != batch
         if rows and not stays and _transposed_layer(whole, name) is None:
             yield Hazard(
@@ -130,15 +131,15 @@ def shares_over_pixels(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
         if graph.type(above.node) != "Transpose":
             continue
         source, order = graph.inputs(above.node)[:2]
-        axes, shape, layer = imported.constant(*order), imported.shape(*source), source.node
+        axes, shape, layer = order_of_axes(graph, imported, order), imported.shape(*source), source.node
         while graph.type(layer) in _ROW_PASSES:
             layer = graph.inputs(layer)[0].node
         is_image = graph.type(layer) == "Conv2D" and graph.nodes[layer].attr["data_format"].s in (b"NHWC", b"")
-        if is_image and axes is not None and int(axes.flat[-1]) in (1, 2) and shape is not None and shape[3] != 1:
+        if is_image and axes is not None and axes[-1] in (1, 2) and shape is not None and shape[3] != 1:
             yield Hazard(
                 "SOFTMAX_OVER_PIXELS",
                 name,
-                f"{name} adds up to one along axis {int(axes.flat[-1])} of the images of {layer}, and not over their "
+                f"{name} adds up to one along axis {axes[-1]} of the images of {layer}, and not over their "
                 "channels: each pixel's shares depend on those in its row or column",
                 "keep it for parity; in new code, softmax over the last axis",
             )

@@ -3,8 +3,11 @@
 import numpy as np
 import tensorflow as tf
 
-from legacy.saved.hazards.basics.constants import constant_array
-from tests.legacy.saved.graphs import graph_of
+from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.hazards.basics.constants import constant_array, order_of_axes
+from tests.legacy.saved.graphs import graph_of, traced
+
+v1 = tf.compat.v1
 
 
 def test_constants_are_read_behind_a_reshape_and_no_other_node_is():
@@ -23,3 +26,19 @@ def test_constants_are_read_behind_a_reshape_and_no_other_node_is():
     )
     assert np.array_equal(constant_array(graph, "r"), [1.5, 2.5])
     assert constant_array(graph, "p") is None and constant_array(graph, "word") is None
+
+
+def test_an_order_of_axes_is_computed_as_1_x_makes_it():
+    """Of ranges, and of the rank less one."""
+
+    def build():
+        x = v1.placeholder(tf.float32, [2, 4, 6, 3], "x")
+        last = tf.rank(x) - tf.constant(1)
+        order = tf.concat([tf.range(0, 1), [last], tf.range(2, last), [1]], 0)
+        tf.transpose(x, order, name="turned")
+        tf.transpose(x, v1.placeholder(tf.int32, [4], "order"), name="open")
+
+    graph = traced(build)
+    imported = ImportedGraph(graph)
+    assert order_of_axes(graph, imported, graph.inputs("turned")[1]) == [0, 3, 2, 1]
+    assert order_of_axes(graph, imported, graph.inputs("open")[1]) is None
