@@ -7,6 +7,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import tensorflow as tf
+
 from legacy.rerun.replicated import require_replicable
 from parity.against.counters import find_counters
 from parity.against.input_names import match_inputs, match_noise, with_port_shapes
@@ -19,6 +22,7 @@ from parity.against.variable_names import VariableNames, match_variables
 from parity.comparison.setup import Setup
 from workloads import tracing
 from workloads.job import Job
+from workloads.lifted.constants import with_constants
 from workloads.lifted.double.rewriting import in_float64
 from workloads.lifted.graph import Graph, made_dense, parse_tensor_name
 from workloads.lifted.model_copies import model_copies
@@ -173,9 +177,41 @@ def require_comparable(phase: Phase, port: Workload) -> None:
 
 def setup_against(setup: Setup, old: OldGraph) -> Setup:
     """Returns a port's setup with the old graph on the left side, the same batches and the same first state."""
-    return dataclasses.replace(
+    made = dataclasses.replace(
         setup, make_source=old.port_source, towers=old.program, first_state=old.first_state, stated=old.stated
     )
+    return dataclasses.replace(made, with_clip=functools.partial(_with_clip, made, old))
+
+
+def _with_clip(setup: Setup, old: OldGraph, limit: float) -> Setup | None:
+    """Returns a setup whose both sides clip at another limit; None if the old graph has no constant of the port's.
+
+    Args:
+      setup: of the port and the old graph.
+      old: the old graph.
+      limit: the new one.
+    """
+    port, phase, graph = setup.job.workload, old.workload.plan.phases[0], old.workload.graph
+    if port.clip is None:
+        return None
+    before = [*phase.losses, *(name for tower in phase.raw or phase.gradients for name in tower.values())]
+    of_towers = graph.ancestors([parse_tensor_name(name).node for name in before], controls=False)
+    names = [name for name in graph.nodes if graph.type(name) == "Const" and name not in of_towers]
+    own = np.float32(port.clip.limit)
+    limits = {name: np.asarray(limit, np.float32) for name in names if _number(graph, name) == own}
+    changed = with_constants(old.workload, limits) if limits else None
+    if changed is None:
+        return None
+    workload = dataclasses.replace(port, clip=dataclasses.replace(port.clip, limit=limit))
+    graph_there = dataclasses.replace(old, workload=changed)
+    job = dataclasses.replace(setup.job, workload=workload)
+    return dataclasses.replace(setup, job=job, towers=graph_there.program, make_source=graph_there.port_source)
+
+
+def _number(graph: Graph, name: str) -> np.float32 | None:
+    """The number that a constant of one float32 is; None for any other."""
+    value = tf.make_ndarray(graph.nodes[name].attr["value"].tensor)
+    return np.float32(value.item()) if value.dtype == np.float32 and value.size == 1 else None
 
 
 def averaging_factors(phase: Phase, port: Workload, towers: int) -> tuple[float, float]:

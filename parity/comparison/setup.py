@@ -51,6 +51,8 @@ class Setup:
       first_state: the state that the port starts from; None for the workload's own initial values.
       stated: {field of a workload: value} of the choices that are known of a left side that is not built from the job,
         such as an old graph; its other choices are not known. None for towers built from the job.
+      with_clip: returns the setup whose both sides clip at another limit, None where the old graph's is not found; None
+        where the left side is no old graph.
       record_filter: wraps every program that is made, so that its records keep only what a recording holds; or
         None.
     """
@@ -71,6 +73,7 @@ class Setup:
     first_state: State | None = None
     record_filter: Callable[[Program], Program] | None = None
     stated: Mapping[str, Any] | None = None
+    with_clip: Callable[[float], Setup | None] | None = None
 
     def devices(self) -> list[str]:
         """Returns the device of each replica; divides the CPU if replicas are to run on it.

@@ -6,11 +6,11 @@ step with another bound, each made anew from a lift with that constant, which sh
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 
 import numpy as np
-import tensorflow as tf
 
 from parity.comparison.result import Verification
 from parity.comparison.runs.options import Observers
@@ -20,9 +20,12 @@ from parity.comparison.tour import Tour, Visit
 from parity.coverage.graph.constants import GraphConstant
 from parity.coverage.graph.outside_constants import OUTSIDE
 from parity.coverage.measuring.measurement import Measurement
-from workloads.lifted.graph import Graph
+from parity.coverage.mutant import Choice, MutantOutcome
+from parity.verdict.measurement_plan import CoveragePlan, measurement
+from workloads.lifted.constants import with_constants
 from workloads.lifted.workload import LiftedWorkload, as_lifted
 from workloads.program import State, StepRecord
+from workloads.variable_spec import VariableSpec
 
 #: Multiples of a bound that are tried while a mutant of a constant has not been seen.
 FACTORS = (1 / 8, 8.0, 1 / 512, 512.0, 2.0**-24, 2.0**24)
@@ -37,7 +40,7 @@ def visit_bounds(setup: Setup, coverage: Measurement, verification: Verification
       verification: of that comparison; the steps are added to its visits.
     """
     workload, towers, last = as_lifted(setup.job.workload), coverage.towers, coverage.last
-    if towers is None or last is None:
+    if towers is None or last is None or workload.port is not None:  # a port's own step has constants of its own
         return
     try:
         # A limit in an expression such as 1 / limit comes before the 1.
@@ -47,7 +50,7 @@ def visit_bounds(setup: Setup, coverage: Measurement, verification: Verification
                 if not coverage.misses_constants() or not verification.passed:
                     return
                 value = np.asarray(constant.value * factor, constant.value.dtype)
-                changed = _with_constants(workload, {name.removesuffix(OUTSIDE): value for name in constant.nodes})
+                changed = with_constants(workload, {name.removesuffix(OUTSIDE): value for name in constant.nodes})
                 if changed is None or not np.isfinite(value).all():
                     continue
                 towers.set_bounds({name + ":0": value for name in constant.nodes})
@@ -56,6 +59,46 @@ def visit_bounds(setup: Setup, coverage: Measurement, verification: Verification
                         _compare(setup, changed, visit, coverage, verification)
     finally:
         towers.set_bounds({})
+
+
+def visit_clip(setup: Setup, specs: Sequence[VariableSpec], coverage: Measurement, verification: Verification) -> None:
+    """Compares one step of a workload and an old graph that both clip at another limit, where the own one never acts.
+
+    The old graph's limit is sought among its constants. Where both sides then differ, it may have been another one, so
+    that nothing is said.
+
+    Args:
+      setup: of the workload and the old graph, which have been compared bit by bit.
+      specs: the workload's variables.
+      coverage: of that comparison; mutants of the clipping that the steps show are seen.
+      verification: of that comparison; the steps are added to its visits.
+    """
+    clip, last = setup.job.workload.clip, coverage.last
+    if setup.with_clip is None or clip is None or last is None:
+        return
+    for factor in FACTORS:
+        outcomes = _of_clipping(coverage)
+        changed = setup.with_clip(clip.limit * factor) if any(o.is_missing for o in outcomes) else None
+        if changed is None:
+            return
+        visit = Visit(f"clip.limit {clip.limit:g} -> {clip.limit * factor:.6g} on both sides", last)
+        extent = CoveragePlan("exact", no_visits="one step only")
+        with contextlib.ExitStack() as stack:
+            left, right = stack.enter_context(changed.legacy_program()), stack.enter_context(changed.modern_program())
+            own = stack.enter_context(measurement(changed, specs, extent))
+            for program in (left, right):
+                program.load(last)
+            found = verify(left, right, changed.job, 1, observers=Observers(_Shown(own, visit)))
+            shown = [(o, there) for o, there in zip(outcomes, _of_clipping(own)) if o.is_missing and there.seen]
+        if found.passed and shown:
+            verification.visits.append(visit.name)
+            for outcome, there in shown:
+                outcome.seen, outcome.place, outcome.stage = True, visit.name, there.stage
+
+
+def _of_clipping(coverage: Measurement) -> list[MutantOutcome]:
+    """Returns what became of the mutants of the clipping; the order is the same at another limit."""
+    return [outcome for outcome in coverage.outcomes if outcome.mutant.choice is Choice.CLIP]
 
 
 def _visits(constant: GraphConstant, value: np.ndarray, last: State, phases: int) -> Iterator[Visit]:
@@ -100,16 +143,3 @@ class _Shown(Tour):
 
     def visits(self, last: State) -> Iterator[Visit]:
         return iter(())
-
-
-def _with_constants(workload: LiftedWorkload, values: Mapping[str, np.ndarray]) -> LiftedWorkload | None:
-    """Returns a lift with other values of some constants; None if its graph does not have them."""
-    if any(name not in workload.graph.nodes or workload.graph.type(name) != "Const" for name in values):
-        return None
-    graph_def = tf.compat.v1.GraphDef()
-    graph_def.CopyFrom(workload.graph.graph_def)
-    for node in graph_def.node:
-        if node.name in values:
-            value = values[node.name]
-            node.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value, value.dtype, value.shape))
-    return dataclasses.replace(workload, graph=Graph(graph_def))

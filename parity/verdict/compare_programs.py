@@ -19,7 +19,7 @@ from parity.comparison.setup import Setup
 from parity.coverage.measuring.measurement import Measurement
 from parity.processes.interruption import Interruption
 from parity.reports.stage_states import stage_states
-from parity.verdict.bound_visits import visit_bounds
+from parity.verdict.bound_visits import visit_bounds, visit_clip
 from parity.verdict.measurement_plan import CoveragePlan, measurement
 from parity.verdict.near_batches import with_near_batches
 from workloads.program import Program
@@ -137,8 +137,10 @@ def compare_programs(
         )
         criterion = Criterion(plan.mode, plan.tolerance_name, units)
         verification = verify(left, right, setup.job, plan.steps, criterion, companions, observers)
-        if not plan.is_auto and setup.job.workload.is_lifted and verification.passed and not verification.partial:
-            visit_bounds(setup, coverage, verification)
+        if not plan.is_auto and verification.passed and not verification.partial:
+            if setup.job.workload.is_lifted:
+                visit_bounds(setup, coverage, verification)
+            visit_clip(setup, left.variables(), coverage, verification)
         if metrics is not None:
             metrics.enter(verification)
         if companions.references is not None:

@@ -2,15 +2,21 @@
 
 import dataclasses
 
+import pytest
 import tensorflow as tf
 
 import modern.factory
+from parity.against.against_setup import old_graph_of
 from parity.comparison.result import Verdict
 from parity.verdict import compare_programs
 from parity.verdict.compare_programs import ComparisonPlan
-from tests.legacy.variants.programs import TOWERS, apply, gradient_of, lifted, split_batch, towers
+from tests.legacy.variants.programs import TOWERS, apply, gradient_of, lifted, split_batch, towers, weights
+from tests.parity.against.exact_setup import exact_setup_against
+from workloads import initializers, optimizers, schedules
+from workloads.job import Job
 from workloads.lifted.graph import Graph
 from workloads.lifted.workload import as_lifted
+from workloads.workload import Clip, InputSpec, Workload
 
 v1 = tf.compat.v1
 
@@ -66,3 +72,58 @@ def test_nothing_is_tried_where_every_constant_was_seen(tmp_path):
 
     result = compared(lifted(plain, tmp_path)).verification
     assert result.verdict is Verdict.PARITY and not any("on both sides" in name for name in result.visits)
+
+
+@dataclasses.dataclass(frozen=True)
+class Port(Workload):
+    """A port of `globally_clipped`."""
+
+    name: str = "port"
+    global_batch: int = 8
+    optimizer: optimizers.Optimizer = optimizers.GradientDescent()
+    learning_rate: schedules.Schedule = schedules.Fixed(0.1)
+    clip: Clip = Clip(4096.0, "combined")
+
+    def inputs(self):
+        return {"x": InputSpec((3,))}
+
+    def loss(self, scope, batch):
+        bias = scope.get("net/b", (2,), initializers.Constant(0.5))
+        return tf.reduce_sum(tf.tanh(tf.matmul(batch["x"], scope.get("net/w", (3, 2))) + bias) ** 2)
+
+
+def globally_clipped():
+    parts = split_batch()
+
+    def gradients(tower):
+        with v1.variable_scope("net", reuse=v1.AUTO_REUSE):
+            bias = v1.get_variable("b", [2], initializer=v1.constant_initializer(0.5), use_resource=False)
+        loss = tf.reduce_sum(tf.tanh(tf.matmul(parts[tower], weights()) + bias) ** 2)
+        return tf.gradients(loss, [weights(), bias]), bias
+
+    (first, bias), (second, _) = towers(gradients)
+    means = [tf.add_n(pair) / TOWERS for pair in zip(first, second)]
+    clipped_means, _ = tf.clip_by_global_norm(means, 4096.0)
+    return v1.train.GradientDescentOptimizer(0.1).apply_gradients(list(zip(clipped_means, [weights(), bias])))
+
+
+@pytest.mark.parametrize("clip, verdict", [(Clip(4096.0, "combined"), "PARITY"), (Clip(4096.0, "tower"), "NOT_SHOWN")])
+def test_a_port_whose_clipping_never_acts_is_compared_with_another_limit(clip, verdict, tmp_path):
+    """One that clips each tower's gradient differs there, which shows nothing: the limit there may be another one."""
+    lift = as_lifted(lifted(globally_clipped, tmp_path).job.workload)
+    job = Job(Port(clip=clip), 2, 8)
+    result = compared(exact_setup_against(job, old_graph_of(lift, job, {}))).verification
+    assert result.verdict is Verdict[verdict], result.not_shown
+    shown = [name for name in result.visits if name.startswith("clip.limit 4096 -> ")]
+    assert bool(shown) == (verdict == "PARITY")
+
+
+def test_another_limit_needs_a_constant_of_the_old_graph(tmp_path):
+    lift = as_lifted(lifted(globally_clipped, tmp_path).job.workload)
+    job = Job(Port(), 2, 8)
+    setup = exact_setup_against(job, old_graph_of(lift, job, {}))
+    assert setup.with_clip(0.5).job.workload.clip == Clip(0.5, "combined")
+    other = Job(Port(clip=Clip(2048.0, "combined")), 2, 8)
+    assert exact_setup_against(other, old_graph_of(lift, other, {})).with_clip(0.5) is None
+    plain = Job(Port(clip=None), 2, 8)
+    assert exact_setup_against(plain, old_graph_of(lift, plain, {})).with_clip(0.5) is None
