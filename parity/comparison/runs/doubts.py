@@ -111,7 +111,7 @@ def race_text(found: Verification, plan: Plan, graph: Graph) -> str | None:
 
 
 def _leaves_reads_open(race: Race, plan: Plan, graph: Graph, before: Collection[str]) -> bool:
-    """Whether two updates of a variable come in any order, and one of them does not wait for all reads of it.
+    """Returns whether two updates of a variable come in any order, and one does not wait for all reads of it.
 
     Args:
       race: of the plan.
