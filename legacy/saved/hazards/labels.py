@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import tensorflow as tf
 
+from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.losses import differentiations
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
@@ -15,9 +16,11 @@ from legacy.saved.hazards.basics.cross_entropies import CrossEntropy, cross_entr
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.inputs import dropouts
-from workloads.lifted.graph import TensorId
+from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import gradient_scope
 
+#: Ops that keep a probability away from 0.
+_GUARDS = ("Add", "AddV2", "ClipByValue", "Identity", "Maximum", "Minimum")
 #: Products of rows and weights.
 _LAYERS = ("MatMul", "Conv2D", "Conv3D", "Conv2DBackpropInput")
 
@@ -35,6 +38,39 @@ def exchanged_labels(whole: WholeGraph) -> Iterator[Hazard]:
                 "give each by its name, logits=, labels=; for parity keep them exchanged",
             )
             return
+
+
+def means_over_classes(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds means of labels times the logarithm of a softmax that also run over the classes; one hazard for all."""
+    graph, imported = found.cut.graph, found.context.imported
+    for name in [name for name in whole.minimized_ops("Mean") if name in graph.nodes]:
+        product = source_of_elements(graph, graph.inputs(name)[0]).node
+        while graph.type(product) == "Neg":
+            product = graph.inputs(product)[0].node
+        shape, axes = imported.shape(product), imported.constant(*graph.inputs(name)[1])
+        logs = [tensor for tensor in graph.inputs(product) if _is_log_of_softmax(graph, tensor)]
+        if graph.type(product) != "Mul" or len(logs) != 1 or shape is None or axes is None or not shape[-1]:
+            continue
+        if shape[-1] > 1 and sorted(int(axis) % len(shape) for axis in np.ravel(axes)) == list(range(len(shape))):
+            yield Hazard(
+                "MEAN_OVER_CLASSES",
+                name,
+                f"{name} is a mean over the examples and their {shape[-1]} classes: the loss and its gradients are "
+                f"1/{shape[-1]} of the cross entropy",
+                "add up over the classes, and take the mean over the examples; for parity keep it",
+            )
+            return
+
+
+def _is_log_of_softmax(graph: Graph, tensor: TensorId) -> bool:
+    """Whether a tensor is the logarithm of a softmax, to which something may be added, or that may be bounded."""
+    name = source_of_elements(graph, tensor).node
+    if graph.type(name) == "LogSoftmax":
+        return True
+    name = graph.inputs(name)[0].node if graph.type(name) == "Log" else ""
+    while name and graph.type(name) in _GUARDS:
+        name = graph.inputs(name)[0].node
+    return bool(name) and graph.type(source_of_elements(graph, TensorId(name, 0)).node) == "Softmax"
 
 
 def _trained_before(whole: WholeGraph, tensor: TensorId) -> set[str]:

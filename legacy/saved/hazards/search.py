@@ -55,6 +55,7 @@ from legacy.saved.hazards.losses import (
 )
 from legacy.saved.hazards.losses.zero_penalties import zero_regularization
 from legacy.saved.hazards.models import attention, infinite_derivatives, noise, norms, sequences, unused_dropout
+from legacy.saved.hazards.models import attention, infinite_derivatives, moments, noise, norms, sequences
 from legacy.saved.hazards.reinforcement import policies, targets
 from legacy.saved.hazards.updates import (
     accumulators,
@@ -175,6 +176,8 @@ ANALYSIS_CHECKS = (
     reshapes.reshaped_for_transposed,
     logits.shares_over_examples,
     logits.shares_over_pixels,
+    labels.means_over_classes,
+    moments.moments_of_parts,
     scales.scaled_losses,
     scales.clipped_while_scaled,
     gradients.gradients_without_data,

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
-from workloads.lifted.graph import Graph
+from workloads.lifted.graph import Graph, TensorId
 from workloads.support.wording import counted, listed
 
 #: Ops that hand a scalar on.
 COPIES = ("Identity", "Reshape", "Squeeze", "ExpandDims")
+_GATHERS = ("Gather", "GatherNd", "GatherV2")
 #: Terms that a hazard names.
 MOST_NAMED = 3
 
@@ -52,9 +53,14 @@ def logarithms_of_probabilities(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def _probability(graph: Graph, name: str) -> str:
-    """The softmax or sigmoid that a node hands on, or takes from 1; "" for any other node."""
-    while graph.type(name) in COPIES and graph.inputs(name):
+    """The softmax or sigmoid that a node hands on, takes from 1, or chooses one number of; "" for any other node."""
+    while graph.type(name) in (*COPIES, *_GATHERS) and graph.inputs(name):
         name = graph.inputs(name)[0].node
+    if graph.type(name) == "Sum" and graph.type(graph.inputs(name)[0].node) == "Mul":  # by a one-hot code
+        factors = graph.inputs(graph.inputs(name)[0].node)
+        chosen = [one for one, other in (factors, factors[::-1]) if graph.type(graph.origin(other).node) == "OneHot"]
+        name = chosen[0].node if len(chosen) == 1 else name
+        name = graph.origin(TensorId(name, 0)).node
     if graph.type(name) == "Sub" and graph.type(graph.inputs(name)[0].node) == "Const":
         name = graph.inputs(name)[1].node
     return name if graph.type(name) in ("Softmax", "Sigmoid") else ""

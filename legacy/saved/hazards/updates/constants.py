@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
@@ -66,6 +66,16 @@ def growing_learning_rates(whole: WholeGraph) -> Iterator[Hazard]:
             rate = whole.graph.inputs(apply)[place].node
             weights = linear_weights(whole, rate)
             steps = {variable_read(whole.graph, node): weight for node, weight in weights.items() if weight > 0}
+            power = next((node for node in weights if _is_growing_power(whole, node, counters)), None)
+            if power is not None and weights[power] > 0:
+                yield Hazard(
+                    "LEARNING_RATE_GROWS",
+                    rate,
+                    f"the learning rate {rate} is a multiple of {power}, the power of a number above 1 that rises with "
+                    "the steps, for ever",
+                    "a decay below 1; for parity keep it",
+                )
+                return
             step = next((name for name in sorted(counters) if name in steps), None)
             if step is not None:
                 yield Hazard(
@@ -76,3 +86,18 @@ def growing_learning_rates(whole: WholeGraph) -> Iterator[Hazard]:
                     "tf.minimum of the rate and its final value; for parity leave it out",
                 )
                 return
+
+
+def _is_growing_power(whole: WholeGraph, name: str, counters: Collection[str]) -> bool:
+    """Whether a node is the power of a constant above 1 by a multiple of a counter, perhaps rounded down."""
+    graph = whole.graph
+    if graph.type(name) != "Pow":
+        return False
+    base, exponent = (tensor.node for tensor in graph.inputs(name))
+    while graph.type(exponent) in ("Floor", "Identity", "Cast"):
+        exponent = graph.inputs(exponent)[0].node
+    number = whole.value(base)
+    if number is None or number <= 1:
+        return False
+    weights = linear_weights(whole, exponent)
+    return any(weight > 0 and variable_read(graph, node) in counters for node, weight in weights.items())

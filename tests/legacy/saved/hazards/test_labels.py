@@ -3,8 +3,9 @@
 import pytest
 import tensorflow as tf
 
+from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.labels import dropped_logits, exchanged_labels, labels_of_one_class
+from legacy.saved.hazards.labels import dropped_logits, exchanged_labels, labels_of_one_class, means_over_classes
 from legacy.saved.hazards.losses.logits import activated_logits
 from tests.legacy.saved.graphs import saved, traced
 
@@ -72,3 +73,29 @@ def test_a_discriminator_that_is_taught_one_class_is_named(fake, trained, count)
 
     whole = WholeGraph(saved(traced(build), trainable_variables=["w", "g"]))
     assert [hazard.id for hazard in labels_of_one_class(whole)] == ["LABELS_OF_ONE_CLASS"] * count
+
+
+@pytest.mark.parametrize(
+    "loss, count",
+    [
+        (lambda y, logits: -tf.reduce_mean(y * tf.nn.log_softmax(logits)), 1),
+        (lambda y, logits: tf.reduce_mean(-y * tf.math.log(tf.nn.softmax(logits) + 1e-8)), 1),
+        (lambda y, logits: tf.reduce_mean(-(y * tf.math.log(tf.maximum(tf.nn.softmax(logits), 1e-8)))), 1),
+        (lambda y, logits: -tf.reduce_mean(tf.reduce_sum(y * tf.nn.log_softmax(logits), 1)), 0),
+        (lambda y, logits: -tf.reduce_sum(y * tf.nn.log_softmax(logits)), 0),
+        (lambda y, logits: -tf.reduce_mean(tf.reduce_mean(y * tf.nn.log_softmax(logits), 0)), 0),
+        (lambda y, logits: -tf.reduce_mean(y * tf.math.log_sigmoid(logits)), 0),  # each class by itself
+    ],
+)
+def test_a_mean_that_also_runs_over_the_classes_is_named(loss, count):
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        y = tf.one_hot(v1.placeholder(tf.int32, [8], "y"), 3)
+        total = loss(y, v1.placeholder(tf.float32, [8, 4], "x") @ w)
+        v1.train.GradientDescentOptimizer(0.5).minimize(total, name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    analysis = analyse_graph(graph, "made-for-a-test", ["train"])
+    found = list(means_over_classes(WholeGraph(graph, analysis), analysis))
+    assert [hazard.id for hazard in found] == ["MEAN_OVER_CLASSES"] * count
+    assert all("1/3 of the cross entropy" in hazard.description for hazard in found)

@@ -40,5 +40,9 @@ def test_the_logarithm_of_a_softmax_is_named():
     from_one = "Sub(one, other)\n    one = Const()\n    other = Sigmoid(logits)"
     (found,) = hazards(logarithms_of_probabilities, text.format(from_one))
     assert "is the logarithm of other" in found[2]
-    for safe in ("Exp(logits)", "Add(softmax, little)\n    little = Const()\n    softmax = Softmax(logits)"):
+    chosen = "Sum(product)\n    product = Mul(code, other)\n    code = OneHot(x)\n    other = Softmax(logits)"
+    (found,) = hazards(logarithms_of_probabilities, text.format(chosen))
+    assert "is the logarithm of other" in found[2]
+    weighted = chosen.replace("OneHot(x)", "Neg(x)")  # any sum of shares may be meant
+    for safe in (weighted, "Exp(logits)", "Add(softmax, little)\n    little = Const()\n    softmax = Softmax(logits)"):
         assert hazards(logarithms_of_probabilities, text.format(safe)) == []

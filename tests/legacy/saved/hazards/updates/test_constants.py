@@ -46,6 +46,11 @@ def test_exchanged_constants_are_named(make, count):
         (lambda step: 0.001 * (step + 1.0) / 1000.0, 1),
         (lambda step: 0.001 * tf.minimum(1.0, (step + 1.0) / 1000.0), 0),
         (lambda step: 0.1 - 0.0001 * step, 0),
+        (lambda step: v1.train.exponential_decay(0.1, step, 100, 1.25), 1),
+        (lambda step: v1.train.exponential_decay(0.1, step, 100, 1.25, staircase=True), 1),
+        (lambda step: v1.train.exponential_decay(0.1, step, 100, 0.75), 0),
+        (lambda step: 0.1 * 1.25 ** (-0.01 * step), 0),
+        (lambda step: tf.minimum(0.5, v1.train.exponential_decay(0.1, step, 100, 1.25)), 0),
         (lambda step: 0.5, 0),
     ],
 )

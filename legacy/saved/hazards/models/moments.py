@@ -1,0 +1,57 @@
+"""Hazard of images that are normalized by moments along too few of their axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.hazard import Hazard
+from workloads.lifted.graph import Graph
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+#: Axes along which no normalization takes the moments of images [examples, height, width, channels].
+_ODD = ([0], [0, 1], [0, 2])
+_PASSES = ("Add", "AddV2", "BiasAdd", "Identity", "Relu")
+
+
+def moments_of_parts(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds moments of what a convolution makes along the examples without all pixels; one hazard for all."""
+    graph, imported = found.cut.graph, found.context.imported
+    for name in [name for name in whole.minimized_ops("Mean") if name in graph.nodes and not is_gradient_op(name)]:
+        source, order = graph.inputs(name)[:2]
+        shape, axes = imported.shape(*source), imported.constant(*order)
+        if axes is None or shape is None or len(shape) != 4 or 1 in shape[1:3] or not _is_of_variance(graph, name):
+            continue
+        if sorted(int(axis) % 4 for axis in np.ravel(axes)) in _ODD and _is_of_convolution(graph, source.node):
+            listed = ", ".join(str(int(axis)) for axis in np.ravel(axes))
+            yield Hazard(
+                "MOMENTS_OF_PARTS",
+                name,
+                f"{name} and the variance beside it are moments of {source.node} along axes {listed}: rows, columns or "
+                "pixels are normalized by themselves, and not the channels",
+                "batch normalization takes axes 0, 1, 2, that of instances 1, 2; for parity keep it",
+            )
+            return
+
+
+def _is_of_variance(graph: Graph, mean: str) -> bool:
+    """Whether the square of a difference from a mean is taken, as of a variance."""
+    todo, seen = [mean], {mean}
+    while todo:
+        for use in graph.users(todo.pop()):
+            if graph.type(use.node) == "SquaredDifference":
+                return True
+            if graph.type(use.node) in ("StopGradient", "Identity") and use.node not in seen:
+                seen.add(use.node)
+                todo.append(use.node)
+    return False
+
+
+def _is_of_convolution(graph: Graph, name: str) -> bool:
+    """Whether a node is a convolution in NHWC, with its bias and rectifier."""
+    while graph.type(name) in _PASSES and graph.inputs(name):
+        name = graph.inputs(name)[0].node
+    return graph.type(name) == "Conv2D" and graph.nodes[name].attr["data_format"].s in (b"NHWC", b"")

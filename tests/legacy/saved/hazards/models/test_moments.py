@@ -1,0 +1,43 @@
+"""Moments of images along too few axes, beside those of normalizations."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.models.moments import moments_of_parts
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def found(axes, size=(5, 6), moments=tf.nn.moments, features=lambda x, kernel: tf.nn.conv2d(x, kernel, 1, "SAME")):
+    def build():
+        kernel = v1.get_variable("kernel", [3, 3, 2, 4], use_resource=False)
+        images = features(v1.placeholder(tf.float32, [4, *size, 2], "x"), kernel)
+        mean, variance = moments(images, axes, keepdims=True)
+        loss = tf.reduce_mean(tf.nn.relu(tf.nn.batch_normalization(images, mean, variance, None, None, 1e-3)))
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    graph = saved(traced(build), trainable_variables=["kernel"])
+    analysis = analyse_graph(graph, "made-for-a-test", ["train"])
+    return [hazard.id for hazard in moments_of_parts(WholeGraph(graph, analysis), analysis)]
+
+
+@pytest.mark.parametrize("axes", [[0], [0, 1], [0, 2]])
+def test_moments_along_some_of_the_pixels_are_named(axes):
+    assert found(axes) == ["MOMENTS_OF_PARTS"]
+
+
+@pytest.mark.parametrize("axes", [[0, 1, 2], [1, 2], [1, 2, 3], [3]])
+def test_those_of_normalizations_are_not(axes):
+    assert found(axes) == []
+
+
+def test_those_of_sequences_and_other_means_are_not():
+    def means(images, axes, keepdims):
+        return tf.reduce_mean(images, axes, keepdims=True), tf.ones([])
+
+    assert found([0, 1], size=(5, 1)) == []  # times, of one column
+    assert found([0, 1], moments=means) == []
+    assert found([0, 1], features=lambda x, kernel: tf.tensordot(x, kernel[0, 0], 1)) == []
