@@ -97,7 +97,10 @@ def _dependent(graph: Graph) -> set[str]:
     roots = {
         name
         for name, kind in kinds.items()
-        if kind in op_types.VARIABLES or op_types.is_source(kind) or op_types.is_random(kind)
+        if kind in op_types.VARIABLES
+        or kind.startswith("Placeholder")
+        or op_types.is_source(kind)
+        or op_types.is_random(kind)
     }
     shapes = {name for name, kind in kinds.items() if kind in op_types.SHAPE_OPS}
     stateful = {name for name, kind in kinds.items() if not graph.inputs(name) and kind != "Const"} - roots

@@ -20,6 +20,7 @@ def program():
     x = v1.placeholder(tf.float32, [2, 3], name="x")
     w = tf.raw_ops.VariableV2(shape=[3, 3], dtype=tf.float32, name="w")
     mask = tf.fill([2, 3], 1.0, name="mask")
+    v1.placeholder_with_default(tf.zeros([2, 3]), [2, 3], name="noise")
     for tower in range(2):
         with tf.name_scope(f"tower_{tower}"):
             state = tf.fill([tf.shape(x)[0], 3], 0.0, name="state")
@@ -72,6 +73,7 @@ def test_what_was_fetched_may_not_be_recorded(tmp_path):
     "steps",
     [
         [{"x": ZEROS}, {"x": ZEROS + 1}],  # a placeholder
+        [{"noise": ZEROS}, {"noise": ZEROS + 1}],  # a placeholder with a default
         [{"mask": ZEROS + 1}] * 2,  # as the graph computes it
         [{"tower_0/last": ZEROS}, {"tower_0/last": ZEROS + 1}],  # depends on the weight
         [{"mask": np.float32(step)} for step in range(2)],  # a number, such as a step
