@@ -6,9 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.graph.op_types import SHAPE_OPS
 from legacy.saved.hazards.basics.hazard import Hazard
-from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops whose results have the rows of their first input.
@@ -30,7 +28,7 @@ def reshaped_for_transposed(whole: WholeGraph, found: Analysis) -> Iterator[Haza
         if graph.type(graph.origin(graph.inputs(name)[0]).node) == "Transpose":
             continue
         before, after = _shape_before(found, name), imported.shape(name)
-        if before and after and _is_transposed(before, after) and not _is_transposed_later(graph, name):
+        if before and after and _is_transposed(before, after) and not _is_beside_transposition(found, name):
             yield Hazard(
                 "RESHAPED_FOR_TRANSPOSED",
                 name,
@@ -41,10 +39,14 @@ def reshaped_for_transposed(whole: WholeGraph, found: Analysis) -> Iterator[Haza
             return
 
 
-def _is_transposed_later(graph: Graph, name: str) -> bool:
-    """Whether all that takes a reshaped tensor transposes it, as where dilated times become examples and back."""
-    users = [use.node for use in graph.users(name) if not is_gradient_op(use.node)]
-    return bool(users) and all(graph.type(user) in ("Transpose", *SHAPE_OPS) for user in users)
+def _is_beside_transposition(found: Analysis, name: str) -> bool:
+    """Whether the first two dimensions are exchanged just before or after, as where dilated times become examples."""
+    graph, imported = found.cut.graph, found.context.imported
+    for node in [graph.inputs(name)[0].node, *(use.node for use in graph.users(name))]:
+        order = imported.constant(*graph.inputs(node)[1]) if graph.type(node) == "Transpose" else None
+        if order is not None and order.ravel()[:2].tolist() == [1, 0] and not is_gradient_op(node):
+            return True
+    return False
 
 
 def _shape_before(found: Analysis, name: str) -> _Shape | None:

@@ -55,6 +55,7 @@ def test_rows_that_a_layer_took_one_by_one_come_back_in_their_order(new, count):
         ([4, 1, 5], lambda x: tf.reshape(x, [1, 4, 5])),
         ([4, 7, 5], lambda x: tf.reshape(x, [28, 5])),
         ([4, 2, 5], lambda x: tf.reshape(tf.transpose(tf.reshape(x, [2, 4, 5]), [1, 0, 2]), [1, 8, 5])),  # dilated
+        ([None, 2, 5], lambda x: tf.reshape(tf.transpose(tf.reshape(x, [2, -1, 5]), [1, 0, 2]), [2, -1, 5])),
         ([4, 6, 2, 5], lambda x: tf.reshape(x, [4, 12, 5])),
         ([4, 4, 5], lambda x: tf.reshape(x, [4, 4, 5])),
         # the parts of sequences that a dilation of 2 has made, put together: as many parts as sequences
