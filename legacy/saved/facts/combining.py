@@ -182,14 +182,18 @@ def _is_scaled_later(analysed: AnalysedStep, gradient: str, combined: list[str])
 
 
 def _data_factor(analysed: AnalysedStep, name: str) -> float:
-    """The outermost constant factor on the first term of a loss that depends on data."""
+    """The outermost constant factor on all terms of a loss that depend on data; 1 where they have several.
+
+    A divisor that is the number of a tower's examples makes a mean of these, and is no weight of the tower.
+    """
     graph, kind = analysed.graph, analysed.graph.type(name)
     inputs = [tensor for tensor in graph.inputs(name) if tensor.node in analysed.context.data]
     if kind in ("Identity", *op_types.ADDITIONS) and inputs:
-        return _data_factor(analysed, inputs[0].node)
+        factors = {_data_factor(analysed, tensor.node) for tensor in inputs}
+        return factors.pop() if len(factors) == 1 else 1.0
     if kind in ("Mul", "RealDiv", "Div") and len(inputs) == 1:
         other = next(tensor for tensor in graph.inputs(name) if tensor != inputs[0])
         number = updates_by_hand.scalar(analysed.context, other)
-        if number:
+        if number and not (kind != "Mul" and number == analysed.plan.batch):
             return number if kind == "Mul" else 1.0 / number
     return 1.0

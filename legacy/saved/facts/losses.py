@@ -9,6 +9,9 @@ from legacy.saved.graph import op_types
 from workloads.lifted.graph import parse_tensor_name, tensor_name
 from workloads.lifted.plan import Phase
 
+#: What a term of weights alone is.
+REGULARIZER = "depends on weights only: a regularizer"
+
 
 def loss_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
     """The first tower's loss of each train op, and the terms that it is the sum of."""
@@ -24,6 +27,7 @@ def loss_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
                 (row[0], "another loss of the first tower" + _factor_text(phase, scale))
                 for row, scale in zip(phase.other_losses, phase.scales_of_others)
             ]
+            others += _penalties_of_later_towers(analysed, phase)
             found = [(tensor, text), *terms, *others, *_terms_of_other_weights(analysed, phase)]
             rows += [{"train op": phase.train_op, "term": name, "is": is_} for name, is_ in found]
         rows += [
@@ -35,6 +39,27 @@ def loss_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
             for term in _shared_terms(analysed, phase)
         ]
     return rows
+
+
+def _penalties_of_later_towers(analysed: AnalysedStep, phase: Phase) -> list[tuple[str, str]]:
+    """(first term, what it is) of weights that no tower before has a term of, as of a decay in the last tower alone."""
+    if phase.shared_loss or not analysed.plan.differences:
+        return []
+    trained = {variable.name for variable in analysed.plan.variables if variable.role == "weight"}
+    penalized: set[str] = set()
+    found = []
+    for tower, loss in enumerate(phase.losses):
+        terms = [term for term in _terms(analysed, parse_tensor_name(loss)[0]) if _is_regularizer(analysed, term)]
+        weights = {term: analysed.graph.ancestors([term], controls=False) & trained for term in terms}
+        own = [term for term in terms if tower and not weights[term] <= penalized]
+        text = REGULARIZER if len(own) == 1 else f"with {len(own) - 1} more, regularizers, which depend on weights only"
+        found += [(term, f"in the loss of tower {tower}, and of none before it: {text}") for term in own[:1]]
+        penalized.update(*weights.values())
+    return found
+
+
+def _is_regularizer(analysed: AnalysedStep, term: str) -> bool:
+    return _term_text(analysed, term) == REGULARIZER
 
 
 def _factor_text(phase: Phase, scale: float) -> str:
@@ -97,7 +122,7 @@ def _term_text(analysed: AnalysedStep, term: str) -> str:
     data = before & {variable.name for variable in analysed.plan.variables} - trained
     if before & trained and not data and not _has_input(analysed):
         return "depends on weights, and on no input: no loss of this step has any"
-    return "depends on weights only: a regularizer" if before & trained and not data else "depends on no input"
+    return REGULARIZER if before & trained and not data else "depends on no input"
 
 
 def _input_tensors(analysed: AnalysedStep) -> list[str]:

@@ -387,10 +387,10 @@ def test_gradients_that_other_runs_have_added_up_have_a_row(clip, by, clipped):
     assert by in (None, row["by"]) and clipped in row["clipped"]
 
 
-def weight_and_gradients(weigh, of_tower=lambda gradient: gradient):
+def weight_and_gradients(weigh, of_tower=lambda gradient: gradient, rows=4):
     """(a weight, its gradients in two towers); `weigh` makes a loss of a sum of data and the weight."""
     w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
-    halves = tf.split(v1.placeholder(tf.float32, [4, 2], "x"), 2)
+    halves = tf.split(v1.placeholder(tf.float32, [rows, 2], "x"), 2)
     gradients = []
     for tower in range(2):
         with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
@@ -485,11 +485,11 @@ def test_one_towers_loss_is_no_part_of_a_mean():
     assert found.plan.towers == 1 and row["are"] == "one tower alone; in a port of several replicas: sum"
 
 
-def summed(weigh, scale=None):
+def summed(weigh, scale=None, rows=6):
     """The sentence on two towers whose gradients are summed; `weigh` makes a loss of a sum of data."""
 
     def build():
-        w, gradients = weight_and_gradients(weigh)
+        w, gradients = weight_and_gradients(weigh, rows=rows)
         total = tf.add_n(gradients)
         total = total if scale is None else total * v1.get_variable("scale", initializer=scale, use_resource=False)
         v1.train.GradientDescentOptimizer(0.5).apply_gradients([(total, w)], name="train")
@@ -504,8 +504,42 @@ def summed(weigh, scale=None):
         (lambda data, w: data, None, "gradients are summed over towers, not averaged"),
         (lambda data, w: data * 0.25, None, "gradients are summed over towers, not averaged"),
         (lambda data, w: data / 2.0 + tf.nn.l2_loss(w), None, "the sum of gradients is a mean of those"),
+        (lambda data, w: data / 2.0 + data / 3.0, None, "gradients are summed over towers, not averaged"),
         (lambda data, w: data, 0.5, "the sums multiplied by numbers that the graph computes"),
     ],
 )
 def test_what_a_sum_of_gradients_comes_to(weigh, scale, text):
     assert summed(weigh, scale).endswith(text)
+
+
+def test_a_sum_over_the_examples_of_a_tower_that_is_divided_by_their_number_is_no_part_of_a_mean():
+    """Two towers of two examples each, whose losses are means: their gradients are summed nevertheless."""
+    assert summed(lambda data, w: data / 2.0, rows=4) == "gradients are summed over towers, not averaged"
+
+
+ALONE = "in the loss of tower 1, and of none before it: "
+
+
+@pytest.mark.parametrize(
+    "penalized, count, expected",
+    [
+        ((1,), 1, [ALONE + "depends on weights only: a regularizer"]),
+        ((1,), 3, [ALONE + "with 2 more, regularizers, which depend on weights only"]),
+        ((0, 1), 1, []),
+        ((0,), 1, []),
+    ],
+)
+def test_penalties_of_a_later_tower_alone_are_listed_as_its(penalized, count, expected):
+    def build():
+        def weigh(data, w):
+            losses.append(data)
+            terms = [tf.nn.l2_loss(w, name=f"l2_{number}") for number in range(count)]
+            return tf.add_n([data, *(terms if len(losses) - 1 in penalized else [])])
+
+        losses = []
+        w, gradients = weight_and_gradients(weigh)
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients), w)], name="train")
+
+    step = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"]))
+    rows = [(row["term"], row["is"]) for row in loss_rows(step) if row["term"].startswith("tower_1")]
+    assert rows == [("tower_1/l2_0", text) for text in expected]
