@@ -170,6 +170,13 @@ def write_top(op: OpView) -> Expression | None:
     return None if k is None else call("tf.math.in_top_k", op.argument(1), op.argument(0), int(k))
 
 
+def write_largest(op: OpView) -> Expression | None:
+    """Writes the k largest entries of each row, and their places."""
+    k = op.constant(1)
+    is_sorted = op.operation.get_attr("sorted")
+    return None if k is None else call("tf.math.top_k", op.argument(0), int(k), sorted=OMIT if is_sorted else False)
+
+
 #: {op: function of `tf.compat.v1.image`}.
 _RESIZES = {
     "ResizeArea": "resize_area",
@@ -277,5 +284,6 @@ WRITERS: Dict[str, Callable[[OpView], Expression | None]] = {
     "SoftmaxCrossEntropyWithLogits": write_cross_entropy,
     "Softplus": write_softplus,
     "SpaceToDepth": write_blocks,
+    "TopKV2": write_largest,
     "SparseSoftmaxCrossEntropyWithLogits": write_sparse_cross_entropy,
 }

@@ -32,6 +32,16 @@ def test_the_text_reads_as_one_would_write_it_and_computes_the_same(build, line)
     assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
 
 
+@pytest.mark.parametrize("is_sorted, options", [(True, "2"), (False, "2, sorted=False")])
+def test_the_largest_entries_are_no_raw_op(is_sorted, options):
+    build = lambda x: tf.gather(x[0], tf.math.top_k(x[0], 2, is_sorted).indices)  # noqa: E731
+    lines = written(build, {"x": [5]})
+    assert any("tf.math.top_k(" in line and line.endswith(f", {options})") for line in lines)
+    assert not any("raw_ops" in line for line in lines)
+    x = np.random.RandomState(0).rand(3, 5).astype(np.float32)
+    assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
+
+
 @pytest.mark.parametrize(
     "build, line",
     [
