@@ -54,8 +54,15 @@ from legacy.saved.hazards.losses import (
     unbounded,
 )
 from legacy.saved.hazards.losses.zero_penalties import zero_regularization
-from legacy.saved.hazards.models import attention, infinite_derivatives, noise, norms, sequences, unused_dropout
-from legacy.saved.hazards.models import attention, infinite_derivatives, moments, noise, norms, sequences
+from legacy.saved.hazards.models import (
+    attention,
+    infinite_derivatives,
+    moments,
+    noise,
+    norms,
+    sequences,
+    unused_dropout,
+)
 from legacy.saved.hazards.reinforcement import policies, targets
 from legacy.saved.hazards.updates import (
     accumulators,

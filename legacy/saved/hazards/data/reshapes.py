@@ -25,8 +25,6 @@ def reshaped_for_transposed(whole: WholeGraph, found: Analysis) -> Iterator[Haza
     for name in graph.nodes:
         if graph.type(name) != "Reshape" or name not in whole.data or is_gradient_op(name) or name not in whole.reach:
             continue
-        if graph.type(graph.origin(graph.inputs(name)[0]).node) == "Transpose":
-            continue
         before, after = _shape_before(found, name), imported.shape(name)
         if before and after and _is_transposed(before, after) and not _is_beside_transposition(found, name):
             yield Hazard(
@@ -40,9 +38,11 @@ def reshaped_for_transposed(whole: WholeGraph, found: Analysis) -> Iterator[Haza
 
 
 def _is_beside_transposition(found: Analysis, name: str) -> bool:
-    """Whether the first two dimensions are exchanged just before or after, as where dilated times become examples."""
+    """Whether dimensions are exchanged just before, or the first two just after, as where times become examples."""
     graph, imported = found.cut.graph, found.context.imported
-    for node in [graph.inputs(name)[0].node, *(use.node for use in graph.users(name))]:
+    if graph.type(graph.origin(graph.inputs(name)[0]).node) == "Transpose":
+        return True
+    for node in [use.node for use in graph.users(name)]:
         order = imported.constant(*graph.inputs(node)[1]) if graph.type(node) == "Transpose" else None
         if order is not None and order.ravel()[:2].tolist() == [1, 0] and not is_gradient_op(node):
             return True
