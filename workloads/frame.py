@@ -55,6 +55,7 @@ NOISE_OPS = {
     "uniform": "StatelessRandomUniform",
     "normal": "StatelessRandomNormal",
     "truncated_normal": "StatelessTruncatedNormal",
+    "integers": "StatelessRandomUniformFullInt",
 }
 
 
@@ -131,12 +132,13 @@ class Frame(abc.ABC):
     def noise(
         self, name: str, shape: tuple[int, ...], kind: str = "uniform", turn: Optional[tf.Tensor] = None
     ) -> tf.Tensor:
-        """Draws float32 noise, keyed by (seed, replica, name) and counted by the step.
+        """Draws noise of float32, or of uint32 for integers, keyed by (seed, replica, name) and counted by the step.
 
         Args:
           name: of the noise, with its scopes.
           shape: of the numbers.
-          kind: one of `NOISE_OPS`: uniform in [0, 1), normal with deviation 1, or the same redrawn beyond two.
+          kind: one of `NOISE_OPS`: uniform in [0, 1), normal with deviation 1, the same redrawn beyond two, or the bits
+            of integers.
           turn: int32 scalar, the number of the iteration of the loop that draws; None outside of loops.
 
         Returns:
@@ -146,7 +148,8 @@ class Frame(abc.ABC):
         if turn is not None:
             seed += random_keys.KEY_STRIDE * tf.cast(turn, tf.int32)
         # The raw op (Philox) draws the same uniform numbers in TensorFlow 1.15 and today, on CPU and GPU.
-        return getattr(tf.raw_ops, NOISE_OPS[kind])(shape=shape, seed=seed, dtype=tf.float32)
+        dtype = tf.uint32 if kind == "integers" else tf.float32
+        return getattr(tf.raw_ops, NOISE_OPS[kind])(shape=shape, seed=seed, dtype=dtype)
 
     def noise_seed(self, name: str) -> tf.Tensor:
         """Returns the seed of the noise of a name, int32 [2], in the first iteration of a loop."""

@@ -191,6 +191,24 @@ class Scope:
         """
         return self._noise(name, shape, "truncated_normal", turn)
 
+    def integers(self, name: str, shape: Sizes, low: int, high: int, turn: tf.Tensor | None = None) -> tf.Tensor:
+        """Returns integers from `low` to below `high`, their own for every (seed, step, replica, name).
+
+        Args:
+          name: of the noise, within this scope.
+          shape: of the numbers.
+          low: the least number.
+          high: one above the largest number.
+          turn: see `uniform`.
+
+        Returns:
+          the numbers, int32.
+        """
+        bits = self._frame.noise(self._prefix + name, _sizes(shape), "integers", turn)
+        if bits.dtype != tf.uint32:  # the numbers of a recording
+            return tf.cast(bits, tf.int32)
+        return tf.cast(bits % tf.constant(high - low, tf.uint32), tf.int32) + low
+
     def _noise(self, name: str, shape: Sizes, kind: str, turn: tf.Tensor | None) -> tf.Tensor:
         """Draws noise of one of the kinds of `Frame.noise`."""
         return tf.cast(self._frame.noise(self._prefix + name, _sizes(shape), kind, turn), self.dtype)

@@ -52,7 +52,9 @@ class GivenFrame(Frame):
     ) -> tf.Tensor:
         if turn is not None:
             return super().noise(name, shape, kind, turn)
-        return self._noises[name] if name in self._noises else tf.zeros(shape)  # of a tower whose results are not used
+        if name in self._noises:
+            return self._noises[name]
+        return tf.zeros(shape, tf.uint32 if kind == "integers" else tf.float32)  # of a tower whose results are not used
 
     def noise_seed(self, name: str) -> tf.Tensor:
         return tf.constant(made_up_seed(name, self.replica))

@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from legacy.source.basics.cut import Cut, cut_part
 from legacy.source.made_up_tower import ROWS, made_up_seed, proof_states, value_of
+from legacy.source.step.integer_noise import integer_bounds, integers_of_bits, made_up_bits
 from legacy.source.step.towers import parts_of_tower
 from legacy.towers.program import session_config
 from workloads.lifted.graph.importing import import_graph
@@ -138,11 +139,17 @@ def _draw_numbers(
     drawn = [feed for feed in cut.piece.feeds if feed.kind == "drawn"]
     tensors = [session.graph.get_tensor_by_name(feed.placeholder + ":0") for feed in drawn]
     for feed, tensor in _in_order_of_shapes(session.graph, cut, list(zip(drawn, tensors))):
-        stream, number = _stream_of(tower, str(feed.key).partition(":")[0])
+        node = str(feed.key).partition(":")[0]
+        stream, number = _stream_of(tower, node)
         shape = _noise_shape(session, cut, feed.placeholder, tensor, fed)
         shape = [size or tower.plan.batch or ROWS for size in shape]
-        values = np.asarray(np.random.RandomState(2 + number).random_sample(shape), np.float32)
-        noises[number][stream] = fed[tensor] = values
+        rng = np.random.RandomState(2 + number)
+        bounds = integer_bounds(tower.graph, node) if tensor.dtype == tf.int32 else None
+        if bounds is not None:
+            noises[number][stream] = made_up_bits(shape, rng)
+            fed[tensor] = integers_of_bits(noises[number][stream], bounds)
+            continue
+        noises[number][stream] = fed[tensor] = np.asarray(rng.random_sample(shape), np.float32)
     return noises
 
 

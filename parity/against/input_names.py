@@ -13,6 +13,7 @@ from workloads.workload import InputSpec
 
 #: {random op of a graph: kind of the noise of a workload that draws the same numbers}.
 KINDS = {"RandomUniform": "uniform", "RandomStandardNormal": "normal", "TruncatedNormal": "truncated_normal"}
+KINDS["RandomUniformInt"] = "integers"
 #: {whether random numbers are drawn in a loop: where they are}.
 _WHERE = {True: "drawn in a loop", False: "drawn once a step"}
 

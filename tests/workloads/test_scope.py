@@ -79,3 +79,12 @@ def test_names_are_those_that_were_asked_for_in_order_within_the_scope():
     assert here.names() == ["b/kernel", "b/bias", "a/kernel", "a/bias"]
     assert here.names("/kernel") == ["b/kernel", "a/kernel"] and here.child("a").names("/kernel") == []
     assert here.child("a").names() == ["kernel", "bias"]
+
+
+def test_integers_are_those_of_the_stateless_op():
+    frame = StubFrame("float32", 0, tf.constant(0, tf.int64), 0)
+    drawn = scope.Scope(frame).integers("a", (1000,), -2, 3)
+    assert drawn.dtype == tf.int32 and set(drawn.numpy().tolist()) == set(range(-2, 3))
+    seed = frame.noise_seed("a")
+    expected = tf.raw_ops.StatelessRandomUniformInt(shape=(1000,), seed=seed, minval=-2, maxval=3)
+    assert np.array_equal(drawn, expected)

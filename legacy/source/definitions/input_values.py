@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 #: {random op: function of a scope that draws such numbers}.
 NOISE = {"RandomUniform": "uniform", "RandomStandardNormal": "normal", "TruncatedNormal": "truncated_normal"}
+NOISE["RandomUniformInt"] = "integers"
 #: Users of class numbers that take int32 and int64 alike.
 TAKE_ANY_INTEGER = ("SparseSoftmaxCrossEntropyWithLogits", "Gather", "GatherV2", "OneHot", "GatherNd", "Cast")
 
@@ -34,6 +35,7 @@ class Names(NamedTuple):
       initializers: {variable: text of its initializer}.
       replaced: {variable: expression that stands for it}, such as the step for a counter.
       changed: {variable: expression that stands for it after others of the same step have changed it}.
+      bounds: {tensor: (least, one above the largest)} of random integers.
     """
 
     inputs: Mapping[str, Expression]
@@ -42,6 +44,7 @@ class Names(NamedTuple):
     initializers: Mapping[str, str]
     replaced: Mapping[str, Expression] = {}
     changed: Mapping[str, Expression] = {}
+    bounds: Mapping[str, Tuple[int, int]] = {}
 
 
 class InputValues:
@@ -146,4 +149,6 @@ class InputValues:
             shape = op.argument(0)
         if shape is None:
             raise Unwritten(f"random numbers: {key!r} ({function}) have a shape that is not known")
-        return call("scope." + function, stream, shape, turn=turn)
+        if function == "integers" and key not in self._names.bounds:
+            raise Unwritten(f"random numbers: {key!r} ({function}) are no int32 within bounds that the graph tells")
+        return call("scope." + function, stream, shape, *self._names.bounds.get(key, ()), turn=turn)

@@ -65,6 +65,10 @@ _NOISE = {
 """
     for name in NOISE_OPS
 }
+_NOISE["integers"] = """
+    def integers(self, name, shape, low, high):
+        return tf.random.stateless_uniform(shape, self.seed(name), low, high, tf.int32)
+"""
 _SEED = '''
     def seed(self, name):
         return tf.stack([self.key(name), tf.cast(self.step, tf.int32)])
@@ -76,6 +80,7 @@ _SEED = '''
 #: (text, text in its place) of `_NOISE` and `_SEED`, where loops draw random numbers anew in each iteration.
 _OF_TURNS = (
     ("(self, name, shape)", "(self, name, shape, turn=0)"),
+    ("(self, name, shape, low, high)", "(self, name, shape, low, high, turn=0)"),
     ("self.seed(name)", "self.seed(name, turn)"),
     ("def seed(self, name)", "def seed(self, name, turn)"),
     ("tf.cast(self.step, tf.int32)])", f"tf.cast(self.step, tf.int32)]) + {KEY_STRIDE} * turn"),

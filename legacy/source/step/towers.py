@@ -22,6 +22,7 @@ from legacy.source.definitions.input_values import Names
 from legacy.source.definitions.recovery import Recovery
 from legacy.source.step.derivatives import types_of
 from legacy.source.step.input_names import InputNames
+from legacy.source.step.integer_noise import bounds_of_integers
 from legacy.source.step.statistics import EACH_TOWER, Statistics
 from workloads.lifted.graph import CONTROL_FLOW, parse_tensor_name
 from workloads.lifted.pieces.piece import VariableVersion
@@ -133,6 +134,7 @@ class Towers:
             if isinstance(feed.key, VariableVersion) and feed.key.version and feed.key.variable not in self.changed:
                 raise Unwritten(f"model: it reads {feed.key.variable!r} after the step has changed it")
         names = _names(plan, tower, self._input_names, self._trainable, self._initializers)
+        names = names._replace(bounds=bounds_of_integers(plan, self._graph))
         names = names._replace(inputs={**names.inputs, **given}, replaced=self._steps, changed=self.changed)
         forward = Forward(cut, plan)
         _require_plain(forward)
