@@ -66,7 +66,16 @@ def _states(loop: Call) -> List[str]:
 
 
 def hint(statement: Statement, number: int, shape: Optional[List[int]]) -> str:
-    """Returns the name that suits a target by what computes it."""
+    """Returns the name that suits a target by what computes it.
+
+    Args:
+      statement: that computes it.
+      number: of the target.
+      shape: of the target, or None if it is not known.
+
+    Returns:
+      The name.
+    """
     expression = statement.expression
     if isinstance(expression, Call) and expression.function == "tf.while_loop":
         return _states(expression)[number]
