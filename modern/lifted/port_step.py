@@ -39,7 +39,8 @@ class PortStep:
         assert lift.port is not None
         self._job, self._number, self._variables = job, phase, variables
         self._plan, self._port = lift.plan, lift.port
-        self._copied = lift.copied(lift.port.inputs)
+        self._dealt = lift.dealt(lift.port.inputs, lift.port.workload.inputs())
+        self._copied = [name for name in lift.copied(lift.port.inputs) if name not in self._dealt]
         self.traces = 0
 
     def tower(self, replica: int) -> int:
@@ -59,6 +60,8 @@ class PortStep:
         local = self._variables.local(replica)
         specs = self._port.workload.inputs()
         given = {name: tf.cast(batch[old], specs[name].dtype("float32")) for name, old in self._port.inputs.items()}
+        rows = self._job.per_replica_batch
+        given.update((name, given[name][replica * rows : (replica + 1) * rows]) for name in self._dealt)
         given.update((name, tf.stack([given[name]] * self._job.per_replica_batch)) for name in self._copied)
 
         def noise_number(replica: int, noise: str) -> int:

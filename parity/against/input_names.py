@@ -18,7 +18,9 @@ KINDS["RandomUniformInt"] = "integers"
 _WHERE = {True: "drawn in a loop", False: "drawn once a step"}
 
 
-def match_inputs(plan: Plan, specs: Mapping[str, InputSpec], settings: Mapping[str, object]) -> dict[str, str]:
+def match_inputs(
+    plan: Plan, specs: Mapping[str, InputSpec], settings: Mapping[str, object], own_step: bool = False
+) -> dict[str, str]:
     """Finds the input of the old graph for each input of a workload: by name, or as the only one of its shape.
 
     A name without its scopes is enough if only one input has it: "length" is "tower_0/rnn/length".
@@ -27,6 +29,7 @@ def match_inputs(plan: Plan, specs: Mapping[str, InputSpec], settings: Mapping[s
       plan: of the lift.
       specs: the port's inputs.
       settings: {input: value} of the old graph's scalar inputs that are given a value for the whole run.
+      own_step: whether the port's step is code, which may gather the rows of what the old graph takes whole.
 
     Returns:
       {input of the port: input of the old graph}.
@@ -35,17 +38,18 @@ def match_inputs(plan: Plan, specs: Mapping[str, InputSpec], settings: Mapping[s
       InputError: an input is on one side only, or is not a batch of examples.
     """
     old = {entry.name: entry for entry in plan.inputs + plan.common if entry.kind != "setting"}
+    rows = rows_of_all(plan) if own_step else 0
     found = {name: name for name in specs if name in old}
     for name in [name for name in specs if name not in found]:
         ends = [other for other in old if other not in found.values() and other.rpartition("/")[2] == name]
         if len(ends) == 1:
             found[name] = ends[0]
     for name in [name for name in specs if name not in found]:
-        alike = [other for other in old if other not in found.values() and _fits(old[other], specs[name])]
-        rivals = [other for other in specs if other not in found and alike and _fits(old[alike[0]], specs[other])]
+        alike = [other for other in old if other not in found.values() and _fits(old[other], specs[name], rows)]
+        rivals = [other for other in specs if other not in found and alike and _fits(old[alike[0]], specs[other], rows)]
         if len(alike) == len(rivals) == 1:
             found[name] = alike[0]
-    problems = [_difference(old[other], name, specs[name]) for name, other in found.items()]
+    problems = [_difference(old[other], name, specs[name], rows) for name, other in found.items()]
     problems += [f"the old graph has no {name!r}" for name in specs if name not in found]
     problems += [f"the port has no {name!r}" for name in old if name not in found.values()]
     problems += [
@@ -58,29 +62,45 @@ def match_inputs(plan: Plan, specs: Mapping[str, InputSpec], settings: Mapping[s
     return found
 
 
-def with_port_shapes(entry: Input, spec: InputSpec) -> Input:
-    """Returns an input of the old graph with the port's sizes where the graph leaves them open."""
+def rows_of_all(plan: Plan) -> int | None:
+    """Returns the number of examples of all towers; None if the graph takes any."""
+    return None if plan.batch is None else plan.batch * plan.towers
+
+
+def with_port_shapes(entry: Input, spec: InputSpec, rows_of_all: int | None = 0) -> Input:
+    """Returns an input of the old graph with the port's sizes where the graph leaves them open.
+
+    Args:
+      entry: the input.
+      spec: of the port's.
+      rows_of_all: examples of all towers; None if the graph takes any number.
+
+    Returns:
+      The input.
+    """
     limits = [limit for limit in (entry.limit, spec.classes) if limit]
-    if entry.is_copied:
+    if entry.is_copied and not entry.is_dealt_as(spec.shape, rows_of_all):
         return dataclasses.replace(entry, shape=list(spec.shape), example=[], limit=min(limits, default=0))
     rows = entry.shape[0] if entry.shape else None
     return dataclasses.replace(entry, shape=[rows, *spec.shape], example=[], limit=min(limits, default=0))
 
 
-def _fits(entry: Input, spec: InputSpec) -> bool:
+def _fits(entry: Input, spec: InputSpec, rows: int | None) -> bool:
     """Returns whether an input of the old graph can be one of the port, whose examples have its shape and kind."""
     if (spec.kind == "float") != entry.dtype.startswith(("float", "double", "half", "bfloat")):
         return False
+    if entry.is_dealt_as(spec.shape, rows):
+        return True
     sizes = None if entry.shape is None else entry.shape if entry.is_copied else entry.shape[1:]
     same_rank = sizes is None or len(sizes) == len(spec.shape)
     return same_rank and all(size in (None, other) for size, other in zip(sizes or (), spec.shape))
 
 
-def _difference(entry: Input, name: str, spec: InputSpec) -> str:
+def _difference(entry: Input, name: str, spec: InputSpec, rows: int | None) -> str:
     """Returns how an input of the old graph cannot be the port's, or ""."""
-    if not entry.has_examples and not entry.is_copied:
+    if not entry.has_examples and not entry.is_copied and not entry.is_dealt_as(spec.shape, rows):
         return f"{entry.name!r} is no batch of examples ({entry.kind}), which a workload's inputs are"
-    if not _fits(entry, spec):
+    if not _fits(entry, spec, rows):
         return f"{name!r} is {spec.kind} {list(spec.shape)} and in the old graph {entry.dtype} {entry.shape}"
     return ""
 

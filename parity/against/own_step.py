@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from legacy.source.step.derivatives import weight_gradients, with_derivatives
-from parity.against.input_names import match_inputs, match_noise, with_port_shapes
+from parity.against.input_names import match_inputs, match_noise, rows_of_all, with_port_shapes
 from workloads.lifted.plan import Phase, Plan
 from workloads.lifted.workload import LiftedWorkload, PortOfLift
 from workloads.program import STATES
@@ -51,7 +51,7 @@ def with_own_step(
     state = first_state(port, traced.specs, 0)
     shapes = {name: list(array.shape) for kind in STATES for name, array in getattr(state, kind).items()}
     _require_variables({variable.name: list(variable.shape) for variable in plan.variables}, shapes, port.name)
-    inputs = match_inputs(plan, port.inputs(), settings)
+    inputs = match_inputs(plan, port.inputs(), settings, own_step=True)
     streams = match_noise(plan, traced.noises)
     noise = {own: stream for stream, own in streams.items()}
     return dataclasses.replace(lift, plan=_adapted(lift, port, inputs), port=PortOfLift(port, inputs, noise))
@@ -95,6 +95,6 @@ def _adapted(lift: LiftedWorkload, port: StepWorkload, inputs: Mapping[str, str]
     return dataclasses.replace(
         plan,
         phases=[adapted(phase) for phase in plan.phases],
-        inputs=[with_port_shapes(e, specs[e.name]) if e.name in specs else e for e in plan.inputs],
-        common=[with_port_shapes(e, specs[e.name]) if e.name in specs else e for e in plan.common],
+        inputs=[with_port_shapes(e, specs[e.name], rows_of_all(plan)) if e.name in specs else e for e in plan.inputs],
+        common=[with_port_shapes(e, specs[e.name], rows_of_all(plan)) if e.name in specs else e for e in plan.common],
     )

@@ -103,6 +103,20 @@ class LiftedWorkload(Workload):
         inputs = self.inputs()
         return [name for name, old in names.items() if inputs[old].is_copied]
 
+    def dealt(self, names: Mapping[str, str], specs: Mapping[str, Any]) -> list[str]:
+        """Returns those inputs of a port whose rows it deals out, though the old graph takes them whole.
+
+        Args:
+          names: {input of the port: the lift's}.
+          specs: {input of the port: `InputSpec`}.
+
+        Returns:
+          The port's inputs.
+        """
+        inputs, plan = self.inputs(), self.plan
+        rows = None if plan.batch is None else plan.batch * plan.towers
+        return [name for name, old in names.items() if inputs[old].is_dealt_as(specs[name].shape, rows)]
+
     def loss(self, scope: Scope, batch: Tensors) -> tf.Tensor:
         """Not available: the losses are ops of the graph, one a phase and tower."""
         raise NotImplementedError("LiftedWorkload.loss")

@@ -115,10 +115,9 @@ def write_reduction(op: OpView) -> Expression | None:
     if axes is None:
         return None
     if rank is None:
-        known = axes.size and int(np.min(axes)) >= 0
         kept = True if op.attribute("keep_dims") else OMIT
         listed = [int(axis) for axis in np.atleast_1d(axes)]
-        return call(REDUCTIONS[op.type], op.argument(0), axis=_axis(listed), keepdims=kept) if known else None
+        return call(REDUCTIONS[op.type], op.argument(0), axis=_axis(listed), keepdims=kept) if axes.size else None
     wanted = [int(axis) % max(1, len(rank)) for axis in np.atleast_1d(axes)]
     keep = op.attribute("keep_dims")
     if not wanted:

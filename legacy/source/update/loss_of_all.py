@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, List, NamedTuple, Optional
 
 from legacy.saved.analysis.losses import differentiated
@@ -10,6 +11,7 @@ from legacy.source.basics.expressions import Definition, Name
 from legacy.source.basics.forward import Forward
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.recovery import Recovery
+from legacy.source.ops.view import BATCH_SIZE
 from legacy.source.update.place import names_of_variables
 from legacy.source.update.shared import part_names
 from legacy.source.update.wave_lines import own_lines
@@ -69,6 +71,10 @@ def loss_of_all_lines(plan: Plan, graph: Graph, phase: Phase, function: str) -> 
     last = max(n for n, line in enumerate(lines) if line[: len(_INDENT) + 1].strip() not in ("", ")"))
     lines[last] = f"{_INDENT}return {lines[last].strip()}"
     doc = f'{_INDENT}"""Returns the loss that is minimized, which is made of the losses of all replicas."""'
+    if any(re.search(rf"\b{BATCH_SIZE.text}\b", line) for line in lines):
+        if not plan.tensors[phase.losses[0]].shape:
+            raise Unwritten("towers: the loss of all towers depends on their number of examples, which no result tells")
+        lines = [f"{_INDENT}{BATCH_SIZE.text} = int(losses[0].shape[0])", *lines]
     parameters = ", ".join(["losses", *(f"{part}s" for part in part_names(len(rows)))])
     return LossOfAll([f"def {function}({parameters}):", doc, *lines], rows)
 

@@ -9,6 +9,7 @@ import tensorflow as tf
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.made_up_tower import Tower, made_up_data, value_of
 from legacy.source.old_tower import old_results
+from legacy.source.step.dealt_inputs import with_dealt_inputs
 from legacy.source.step.input_names import input_names
 from legacy.source.update.loss_of_all import loss_of_all_lines
 from tests.legacy.source.trained import (
@@ -114,9 +115,27 @@ def labels_of_all_towers():
     return v1.train.MomentumOptimizer(0.125, 0.5).minimize(loss, var_list=[weights()])
 
 
-def test_labels_that_no_tower_has_a_part_of_are_refused_by_name(tmp_path):
-    with pytest.raises(InputError, match="'y' is as long as a batch, and used whole, not shared out to towers"):
-        source_of(lifted(labels_of_all_towers, tmp_path), "workload")
+def test_labels_that_no_tower_has_a_part_of_are_dealt_out(tmp_path):
+    setup = lifted(labels_of_all_towers, tmp_path)
+    plan, graph = setup.job.workload.plan, setup.job.workload.graph
+    assert [entry.kind for entry in plan.inputs + plan.common if entry.name == "y"] == ["same"]
+    dealt, _ = with_dealt_inputs(plan, graph)
+    assert [(entry.kind, len(entry.tensors)) for entry in dealt.inputs if entry.name == "y"] == [("batch", TOWERS)]
+    source = source_of(setup, "workload")
+    assert '"y": InputSpec((2,))' in source.text and "def tower_loss_of_all(losses, parts):" in source.text
+    assert '"y": ((2,), tf.float32)' in source_of(setup).text
+    assert_port_verified(setup, tmp_path, source)
+
+
+def test_labels_of_another_tower_are_seen(tmp_path):
+    setup = lifted(labels_of_all_towers, tmp_path)
+
+    def exchanged(text):
+        assert "tf.concat(parts, axis=0)" in text
+        return text.replace("tf.concat(parts, axis=0)", "tf.concat(parts[::-1], axis=0)")
+
+    other = assert_port_verified(setup, tmp_path, source_of(setup, "workload"), changed=exchanged)
+    assert not other.passed and other.first.stage == "gradients"
 
 
 def sized_by_the_whole_batch():

@@ -67,6 +67,18 @@ def test_inputs_that_do_not_correspond_are_named(plan, specs, message):
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize("rows, fits", [(4, True), (None, True), (3, False)])
+def test_a_step_of_its_own_may_deal_out_what_the_old_graph_takes_whole(rows, fits):
+    whole = Input("all", "float32", [rows], "same", 0, ["all:0"], "all:0")
+    specs = {"x": InputSpec(()), "all": InputSpec(())}
+    if fits:
+        assert match_inputs(plan_with(whole), specs, {}, own_step=True) == {"x": "x", "all": "all"}
+        assert with_port_shapes(whole, specs["all"], 4).shape == [rows]
+    else:
+        with pytest.raises(InputError, match="'all' is float"):
+            match_inputs(plan_with(whole), specs, {}, own_step=True)
+
+
 def test_an_input_that_is_no_batch_corresponds_by_its_whole_shape():
     lengths = Input("lengths", "float32", [3], "whole", 0, ["lengths:0"], "lengths:0")
     specs = {"x": InputSpec(()), "sizes": InputSpec((3,))}

@@ -9,7 +9,7 @@ from workloads.lifted.plan.json_records import OMIT_EMPTY
 from workloads.lifted.plan.records import LoopCounter
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 
 @dataclasses.dataclass
@@ -63,6 +63,21 @@ class Input:
         """Whether it is no batch of examples, but of one size, such as lengths: each example of a port has a copy."""
         dense = bool(self.shape) and not self.sparse
         return dense and self.kind in ("whole", "same") and (self.example or self.shape or [None])[0] is not None
+
+    def is_dealt_as(self, example: Sequence[int], rows: Optional[int]) -> bool:
+        """Returns whether a port deals its rows out to replicas, though the old graph takes them whole.
+
+        Args:
+          example: shape of one of the port's examples.
+          rows: examples of all towers; None if the graph takes any number, 0 if the port deals nothing out.
+
+        Returns:
+          Whether it has a row for each example.
+        """
+        if self.kind != "same" or self.sparse or not self.shape or len(self.shape) != 1 + len(example):
+            return False
+        is_row = all(size in (None, other) for size, other in zip(self.shape[1:], example))
+        return is_row and rows != 0 and self.shape[0] in (None, rows)
 
 
 @dataclasses.dataclass
