@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 #: {function: names of its results}.
 _TYPICAL = {
-    "tf.unique": ("unique", "positions"),
+    "tf.unique": ("indices", "positions"),
     "lstm_cell": ("c", "h"),
     "lstm_state": ("c", "h"),
     "tf.nn.moments": ("mean", "variance"),

@@ -33,6 +33,8 @@ CHAIN = ("x", "y", "z", "u", "v", "w")
 LONG_LIVED = 8
 #: Share of the names from which on a folder says nothing about one of them.
 SHARE_OF_USUAL_FOLDER = 0.75
+#: Name of a global norm; a scalar that is made of it is a scale.
+GLOBAL_NORM = "global_norm"
 #: Stands for what is no value and needed up to the end: functions that are called, and parameters.
 _ALWAYS = "always"
 
@@ -79,6 +81,8 @@ def name_values(
                 names[target] = "_"
                 continue
             wanted = hints.get(target) or hint(statement, number, shape(target))
+            if shape(target) == [] and any(names.get(t) == GLOBAL_NORM for t in values_used(statement.expression)):
+                wanted = "scale"
             if wanted == "x" and last[target] - position > LONG_LIVED:
                 wanted = _layer_name(folder_below(target, whole), functions)
             free = _free_names(wanted, holder, last, position, own)

@@ -28,7 +28,7 @@ NAMES += ["j_dataset_resource", "h_dynamic_rnn"]
 #: Programs whose update no named optimizer describes, and a line of theirs.
 UPDATES = {
     "i_odd_combine": "        x = tf.tensordot(softmax, x, 1)",
-    "g_embedding_adagrad": "    gradient = tf.math.unsorted_segment_sum(z, y, tf.shape(x)[0])",
+    "g_embedding_adagrad": "    gradient = tf.math.unsorted_segment_sum(x, positions, tf.shape(indices)[0])",
     "k_mean_of_losses": "        gradient = tf.add_n(gradients[name])",
     "l_gan": "TRAIN_OPS = [d_train, g_train]",
     "m_carried_state": "    for name, value in scope.updates.items():  # each replica has a state of its own",

@@ -290,7 +290,7 @@ PROGRAMS = {
     masked_weight: "tf.repeat(tf.ones([12, 12], tf.float32) - tf.linalg.band_part(",
     mean_of_the_inputs: "    parts = gather(context, part)",
     rows_made_dense_scaled_and_clipped: "gradients[name][0] / 8.0",
-    parts_of_a_gradient: "    return tf.add_n([y, z, x]) + 0.01 * ",
+    parts_of_a_gradient: "    return tf.add_n([ratio, ratio2, ratio3]) + 0.01 * ",
     rows_of_adam: '    rows = ["net/emb"]',
     rows_of_adam_in_a_scope: 'SLOTS = [(WEIGHTS, {"train/{}/Adam": 0.0, "train/{}/Adam_1": 0.0})]',
     rows_clipped_and_made_dense: "tf.clip_by_value(gradients[",
@@ -370,7 +370,7 @@ def test_gradients_that_a_run_accumulates_are_those_of_the_weights(tmp_path):
 def test_a_value_of_each_weight_that_a_norm_needs_is_in_a_dict(tmp_path):
     text = source_of(lifted(words_of_all_towers, tmp_path)).text
     assert "tf.linalg.global_norm([combined[name] for name in WEIGHTS])" in text
-    assert "        gradient = combined[name] * x" in text and text.count("ResourceApplyMomentum") == 1
+    assert "        gradient = combined[name] * scale" in text and text.count("ResourceApplyMomentum") == 1
 
 
 def test_parts_of_a_gradient_are_added_in_order_where_there_are_three(tmp_path):
