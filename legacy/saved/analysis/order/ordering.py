@@ -252,8 +252,8 @@ class _Ordering:
 
         A read from which a later update of the same variable is computed is: two towers that update one statistic take
         turns. One that the gradients depend on, too, is not, as where batch renormalization corrects by a moving mean.
-        Nor is one of the data that another variable's update is computed from, as those of the layers behind a batch norm
-        of 0.12, whose moments are shifted by the moving mean.
+        Nor is one of the data that another variable's update is computed from, as those of the layers behind a batch
+        norm of 0.12, whose moments are shifted by the moving mean.
         Nor is one that a later update only waits for: a decay is computed from a step counter, which several optimizers
         raise behind the statistics that decay.
         So is a moving average of weights that is not ordered against their update: it mostly sees the new weight, as
