@@ -46,7 +46,7 @@ def function_lines(
         *(s.expression.variable for s in statements if isinstance(s.expression, Loop)),
     }
     names = name_values(statements, results, parameters, shape, given - set(parameters.values()))
-    lines = [f"def {signature}:", f'    """{docstring}"""']
+    lines = [*_signature_lines(signature), f'    """{docstring}"""']
     uses_batch = any(leaf == BATCH_SIZE for statement in statements for leaf in leaves(statement.expression))
     if uses_batch and BATCH_SIZE.text not in given:
         lines.append(f"    batch_size = int({batch_from}.shape[0])")
@@ -61,6 +61,18 @@ def function_lines(
     if results:
         lines.append("    return " + ", ".join(names[tensor] for tensor in results))
     return lines
+
+
+def _signature_lines(signature: str) -> List[str]:
+    """Returns the first lines of a function; a signature too long for one is broken behind its name.
+
+    >>> _signature_lines("f(scope, x)")
+    ['def f(scope, x):']
+    """
+    if len(f"def {signature}:") <= WIDTH:
+        return [f"def {signature}:"]
+    name, _, parameters = signature[:-1].partition("(")
+    return [f"def {name}(", f"    {parameters}", "):"]
 
 
 def _returned_at_once(statements: Sequence[Statement]) -> Sequence[Statement]:

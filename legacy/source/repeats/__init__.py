@@ -1,4 +1,4 @@
-"""What a program does several times: functions, loops and networks.
+"""Repeated lines of a program: functions, loops and networks of them.
 
 `outlining` finds lines that are repeated, and `abstraction` makes a function of them, whose `parameters` are what
 differs. `runs` makes loops of its calls, `defaults` gives its parameters values, `words` names it. `networks` and

@@ -81,12 +81,15 @@ def _apart(starts: Sequence[int], length: int) -> List[int]:
 
 
 def alike_blocks(statements: Sequence[Statement], starts: Sequence[int], length: int) -> List[int]:
-    """Returns the starts of the most blocks that use their inner values at the same places.
+    """Chooses blocks that use their inner values at the same places.
 
     Args:
       statements: of the program.
       starts: of the blocks.
       length: of each block.
+
+    Returns:
+      The starts of the most blocks that do so alike.
     """
     groups: Dict[Tuple[Any, ...], List[int]] = collections.defaultdict(list)
     for start in starts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 from typing import TYPE_CHECKING, Dict, List, Sequence, Tuple
 
-from legacy.source.basics.expressions import Call, Literal, calls, replace
+from legacy.source.basics.expressions import Call, Literal, Name, calls, replace
 from legacy.source.basics.rendering import expression_text
 
 if TYPE_CHECKING:
@@ -57,12 +57,17 @@ def usual_arguments(made: Sequence[Call]) -> Dict[str, Expression]:
         given[argument.keyword].append(argument)
     usual: Dict[str, Expression] = {}
     for name, arguments in given.items():
-        literals = [repr(argument.value) for argument in arguments if isinstance(argument.value, Literal)]
-        text, count = collections.Counter(literals or [""]).most_common(1)[0]
+        fixed = [repr(argument.value) for argument in arguments if _is_fixed(argument.value)]
+        text, count = collections.Counter(fixed or [""]).most_common(1)[0]
         often = count >= FEWEST and count >= LEAST_SHARE * len(made)
         if often and len(arguments) == len(made) and name.rstrip("0123456789") not in ALWAYS_GIVEN:
             usual[name] = next(argument.value for argument in arguments if repr(argument.value) == text)
     return usual
+
+
+def _is_fixed(value: Expression) -> bool:
+    """Returns whether a value is the same wherever it stands: a literal, or an initializer, which no function names."""
+    return isinstance(value, Literal) or isinstance(value, Name) and value.text.startswith("initializers.")
 
 
 def without_usual(made: Call, usual: Mapping[str, Expression]) -> Call:

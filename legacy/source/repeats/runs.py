@@ -55,7 +55,16 @@ class Run(NamedTuple):
 def runs_of(
     statements: Sequence[Statement], results: Collection[str] = (), taken: Collection[str] = ()
 ) -> Iterator[Run]:
-    """Yields the runs of some statements in order; see `with_loops`."""
+    """Finds the runs of some statements.
+
+    Args:
+      statements: of a function.
+      results: tensors that are used after the last statement.
+      taken: names that no loop's number may have.
+
+    Yields:
+      the runs, in order; those of one statement are no loops.
+    """
     uses = collections.Counter([*results, *(tensor for s in statements for tensor in values_used(s.expression))])
     position = 0
     while position < len(statements):

@@ -8,12 +8,12 @@ import tensorflow as tf
 
 from legacy.source.basics.cut import Cut
 from legacy.source.basics.expressions import Infix, Literal, Name, call
+from legacy.source.basics.initial import find_initializers
 from legacy.source.basics.rendering import expression_text
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.lines.functions import constant_line
 from legacy.source.step.averages import Average, find_average
 from legacy.source.step.clipping import measured_rule
-from legacy.source.step.initial import find_initializers
 from legacy.source.step.learning import Rule, combining, find_counter
 from legacy.source.step.schedules import STEP, exponential_decay, find_learning_rate
 from legacy.source.styles import workload_style

@@ -9,11 +9,11 @@ import tensorflow as tf
 
 from legacy.saved.lifting import LiftOptions, lift_graph
 from legacy.source.basics.expressions import Listing, Name, Value, call
+from legacy.source.basics.initial import first_values
 from legacy.source.basics.rendering import expression_text
 from legacy.source.replica_step.lines import has_rows, listed
 from legacy.source.source import SourceOptions, source_of_analysis
 from legacy.source.standalone import update_text
-from legacy.source.step.initial import first_values
 from legacy.source.step.input_names import input_names, stream_name
 from legacy.source.update.actions import actions_of
 from legacy.source.update.changes import change_call, local

@@ -38,3 +38,10 @@ def test_a_value_of_few_calls_and_one_that_is_no_literal_are_given_in_every_call
 def test_one_and_true_are_different_values():
     parameters, calls = shortened(Literal(1), Literal(True), Literal(1), Literal(1))
     assert parameters[-1] == "strides=1" and "strides=True" in calls[1]
+
+
+def test_an_initializer_may_be_a_default_and_a_parameter_may_not():
+    parameters, _ = shortened(*[Name("initializers.VarianceScaling(2.0)")] * 3, Name("ZEROS"))
+    assert parameters[-1] == "strides=initializers.VarianceScaling(2.0)"
+    parameters, _ = shortened(*[Name("initializer")] * 4)
+    assert parameters == CONV.parameters

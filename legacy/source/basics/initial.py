@@ -9,7 +9,7 @@ import numpy as np
 
 from legacy.saved.analysis.initializers import FoundInitializer, find_initializer
 from legacy.source.basics.rendering import literal_text
-from legacy.source.step.scaled_initializers import Scaling, find_scaled
+from legacy.source.basics.scaled_initializers import Scaling, find_scaled
 from workloads.initializers import VarianceScaling
 from workloads.lifted.plan.initializers import CONSTANT, GLOROT, NORMAL, TRUNCATED_NORMAL, UNIFORM
 

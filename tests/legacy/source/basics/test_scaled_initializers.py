@@ -6,8 +6,8 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.saved.analysis.initializers import FoundInitializer
-from legacy.source.step.initial import find_initializers
-from legacy.source.step.scaled_initializers import Scaling, find_scaled
+from legacy.source.basics.initial import find_initializers
+from legacy.source.basics.scaled_initializers import Scaling, find_scaled
 from tests.legacy.saved.graphs import traced
 from workloads.initializers import VarianceScaling
 from workloads.lifted.plan import Variable
