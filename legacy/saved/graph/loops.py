@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from workloads.lifted.graph import ENTERS, MERGES, SWITCHES, Graph, tensor_name
 from workloads.lifted.plan import LoopCounter
@@ -62,13 +63,31 @@ def _nearest_enters(graph: Graph, name: str) -> list[str]:
 
 
 def _counter(graph: Graph, imported: ImportedGraph, frame: str) -> str | None:
-    """Returns the body's copy of the first int32 scalar, breadth first, that a frame's condition compares."""
+    """Returns the body's copy of the first int32 scalar, breadth first, that a frame's condition compares.
+
+    A decoder's loop ends where all sequences have, and compares nothing: of such a one, that of a scalar to which each
+    iteration adds a constant.
+    """
     for condition in graph.nodes:
         if graph.type(condition) == "LoopCond" and frame in frames_entered(graph, condition):
             for merge in _compared(graph, condition):
                 if imported.dtype(merge) == "int32" and imported.shape(merge) in ((), None):
                     return _in_body(graph, merge)
-    return None
+    return next(_added_to(graph, imported, frame), None)
+
+
+def _added_to(graph: Graph, imported: ImportedGraph, frame: str) -> Iterator[str]:
+    """Yields the body's copies of the int32 scalars of a frame to which each iteration adds a constant."""
+    for enter in [name for name in graph.nodes if graph.type(name) in ENTERS and _frame(graph, name) == frame]:
+        for merge in [use.node for use in graph.users(enter) if graph.type(use.node) in MERGES]:
+            counter = _in_body(graph, merge) if imported.dtype(merge) == "int32" else None
+            if counter is None or imported.shape(merge) not in ((), None):
+                continue
+            (added,) = [graph.inputs(before)[0] for before, _ in graph.inputs(merge) if before != enter] or [None]
+            terms = graph.inputs(added.node) if added and graph.type(added.node) in op_types.ADDITIONS else []
+            others = [imported.constant(*term) for term in terms if term.name != counter]
+            if len(terms) == 2 and len(others) == 1 and others[0] is not None and others[0].all():
+                yield counter
 
 
 def _compared(graph: Graph, condition: str) -> Iterator[str]:

@@ -1,3 +1,4 @@
+import pytest
 import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
@@ -29,6 +30,29 @@ def test_the_counter_that_the_condition_compares_is_found_in_the_body():
     (frame, counter), graph = found(build)
     assert frame == "while/while_context"
     assert counter == "while/Identity:0" and graph.type("while/Identity") == "Identity"
+
+
+def decoder(next_time):
+    """A loop that ends where all sequences have, as of a decoder, with an integer besides."""
+
+    def build():
+        def body(time, x, ended):
+            return next_time(time), x + draw(), tf.logical_or(ended, [True, False])
+
+        v1.while_loop(lambda time, x, ended: ~tf.reduce_all(ended), body, [0, 0.0, tf.constant([False, False])])
+
+    return build
+
+
+def test_a_loop_whose_condition_compares_nothing_is_counted_by_what_each_iteration_adds_to():
+    (frame, counter), graph = found(decoder(lambda time: time + 1))
+    assert frame == "while/while_context"
+    assert counter == "while/Identity:0" and graph.type("while/Identity") == "Identity"
+
+
+@pytest.mark.parametrize("next_time", [lambda time: time + 0, lambda time: time * 2, lambda time: time + time])
+def test_an_integer_to_which_no_iteration_adds_a_constant_does_not_count(next_time):
+    assert found(decoder(next_time))[0] is None
 
 
 def test_a_loop_that_compares_no_integer_has_no_counter():
