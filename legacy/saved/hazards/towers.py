@@ -138,7 +138,10 @@ def unshared_variables(whole: WholeGraph) -> Iterator[Hazard]:
     if are_copies(whole, some):
         if are_trained_by_all_towers(whole, some):
             return  # copies of one model, each updated with all towers' gradients
-        consequence = _stale_copies_text(whole, some) or ": the towers train separate models"
+        apart = ": the towers train separate models"
+        if whole.trainable - some.keys():  # the towers share the others, which they train together
+            apart = ", which it trains alone; they share all others"
+        consequence = _stale_copies_text(whole, some) or apart
         yield Hazard(
             "VARIABLES_NOT_SHARED",
             next(iter(some)),

@@ -117,7 +117,12 @@ def test_copies_of_a_model_that_all_towers_gradients_update_are_shared_by_hand()
     asked = COPIES + "\n    tower_0/ready = IsVariableInitialized(w)\n"  # as sessions that wait for variables do
     assert hazards(towers.unshared_variables, asked) == []
     alone = COPIES.replace(f"AddN({G0}, {G1})", f"AddN({G0})", 1)
-    assert [found[0] for found in hazards(towers.unshared_variables, alone)] == ["VARIABLES_NOT_SHARED"]
+    (found,) = hazards(towers.unshared_variables, alone)
+    assert found[0] == "VARIABLES_NOT_SHARED" and found[2].endswith("of its own: the towers train separate models")
+    text = f"{alone}\n    u = VariableV2()\n    tower_0/z = Neg(u)\n    tower_1/z = Neg(u)\n"
+    whole = WholeGraph(saved(graph_of(text), trainable_variables=["u", "v", "w"]))
+    (found,) = towers.unshared_variables(whole)
+    assert found[2].endswith("of its own, which it trains alone; they share all others")
 
 
 def hazards_of_step(check, text, train_op):
