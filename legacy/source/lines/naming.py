@@ -45,6 +45,7 @@ def name_values(
     taken: Mapping[str, str],
     shape: Callable[[str], Optional[List[int]]],
     others: Iterable[str] = (),
+    users: Sequence[Expression] = (),
 ) -> Dict[str, str]:
     """Names the values of one function.
 
@@ -54,12 +55,14 @@ def name_values(
       taken: {tensor: name} of the parameters.
       shape: returns a tensor's static shape, or None.
       others: further names that no value may have.
+      users: further expressions, which use the results.
 
     Returns:
       {tensor: name}, parameters included.
     """
     last = _last_uses(statements, results)
-    hints = {tensor: name for s in reversed(statements) for tensor, name in hints_of_use(s.expression).items()}
+    uses = [*(statement.expression for statement in statements), *users]
+    hints = {tensor: name for use in reversed(uses) for tensor, name in hints_of_use(use).items()}
     hints.update(names_of_variables(statements))
     names = dict(taken)
     holder = {name: tensor for tensor, name in taken.items()}

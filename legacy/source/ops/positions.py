@@ -56,5 +56,6 @@ def _later_positions(matrix: np.ndarray) -> Expression | None:
     shape = list(matrix.shape)
     if (number * (1 - seen)).tobytes() == matrix.tobytes():
         own = call("tf.linalg.band_part", call("tf.ones", shape), -1, 0)
-        return Infix("*", Literal(number), Infix("-", Literal(np.float32(1)), own))
+        later = Infix("-", Literal(np.float32(1)), own)
+        return later if number == 1 else Infix("*", Literal(number), later)
     return None

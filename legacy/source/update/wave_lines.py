@@ -147,20 +147,21 @@ def common_lines(
     """
     expressions = [one for own in calls for one in own]
     expressions += [d.expression for own in needed for d in own if d.targets[0] not in shared]
-    return _named_lines(
-        place, recovery, dict.fromkeys(tensor for one in expressions for tensor in values_used(one) if tensor in shared)
-    )
+    tensors = dict.fromkeys(tensor for one in expressions for tensor in values_used(one) if tensor in shared)
+    return _named_lines(place, recovery, tensors, expressions)
 
 
-def _named_lines(place: Place, recovery: Recovery, tensors: Iterable[str]) -> Tuple[List[str], Dict[str, str]]:
-    """Returns the lines that compute tensors and give each a name, and {tensor: name}."""
+def _named_lines(
+    place: Place, recovery: Recovery, tensors: Iterable[str], users: Sequence[Expression] = ()
+) -> Tuple[List[str], Dict[str, str]]:
+    """Returns the lines that compute tensors and give each a name, by what `users` take it for, and {tensor: name}."""
     ends = list(tensors)
     if not ends:
         return [], {}
     twice = Listing(tuple(Value(tensor) for tensor in ends for _ in range(2)))  # so that each has a line
     statements = _statements([*recovery.ordered([twice]), Definition((), twice)], place.plan.towers)[:-1]
     taken = {**place.reserved, **_TAKEN}
-    names = name_values(statements, [*ends, *taken], taken, recovery.shape)
+    names = name_values(statements, [*ends, *taken], taken, recovery.shape, users=users)
     return statement_lines(statements, names, len(place.indent)), {tensor: names[tensor] for tensor in ends}
 
 
