@@ -102,8 +102,8 @@ def test_words_that_text_uses_are_no_names():
 
 
 def test_a_value_that_a_later_update_takes_as_its_learning_rate_is_called_rate():
-    lines = [Statement(("net/rate:0",), call("tf.where", Value("net/x:0"), 0.5, 0.25))]
-    update = call("tf.raw_ops.ResourceApplyAdam", lr=Value("net/rate:0"))
-    own = name_values(lines, ["net/rate:0"], {"net/x:0": "x"}, lambda tensor: [])["net/rate:0"]
-    named = name_values(lines, ["net/rate:0"], {"net/x:0": "x"}, lambda tensor: [], users=[update])["net/rate:0"]
+    lines = [Statement(("net/Merge:0",), call("tf.where", Value("net/x:0"), 0.5, 0.25))]
+    update = call("tf.raw_ops.ResourceApplyAdam", lr=Value("net/Merge:0"))
+    own = name_values(lines, ["net/Merge:0"], {"net/x:0": "x"}, lambda tensor: [])["net/Merge:0"]
+    named = name_values(lines, ["net/Merge:0"], {"net/x:0": "x"}, lambda tensor: [], users=[update])["net/Merge:0"]
     assert named == "rate" != own
