@@ -83,8 +83,8 @@ def _added_to(graph: Graph, imported: ImportedGraph, frame: str) -> Iterator[str
             counter = _in_body(graph, merge) if imported.dtype(merge) == "int32" else None
             if counter is None or imported.shape(merge) not in ((), None):
                 continue
-            (added,) = [graph.inputs(before)[0] for before, _ in graph.inputs(merge) if before != enter] or [None]
-            terms = graph.inputs(added.node) if added and graph.type(added.node) in op_types.ADDITIONS else []
+            added = [graph.inputs(before)[0].node for before, _ in graph.inputs(merge) if before != enter]
+            terms = [term for node in added if graph.type(node) in op_types.ADDITIONS for term in graph.inputs(node)]
             others = [imported.constant(*term) for term in terms if term.name != counter]
             if len(terms) == 2 and len(others) == 1 and others[0] is not None and others[0].all():
                 yield counter
