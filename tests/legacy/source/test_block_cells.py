@@ -28,6 +28,68 @@ def block_cell_gradient(op, *gradients):
     return (of_x, found.cs_prev_grad, of_h, of_w, *peepholes, tf.raw_ops.BiasAddGrad(out_backprop=found.dicfo))
 
 
+def peephole_gradient(exchanged):
+    """The gradient of a cell with peepholes; that of 1.4 takes those of two gates for each other."""
+
+    def gradient(op, *gradients):
+        x, c, h, w, wci, wcf, wco, b = op.inputs
+        i, cs, f, o, ci, co, _ = op.outputs
+        peepholes = dict(wci=wci, wcf=wco, wco=wcf) if exchanged else dict(wci=wci, wcf=wcf, wco=wco)
+        found = tf.raw_ops.LSTMBlockCellGrad(
+            x=x, cs_prev=c, h_prev=h, w=w, **peepholes, b=b, i=i, cs=cs, f=f, o=o, ci=ci, co=co,
+            cs_grad=gradients[1], h_grad=gradients[6], use_peephole=True,
+        )  # fmt: skip
+        both = tf.matmul(found.dicfo, w, transpose_b=True)
+        of_x, of_h = tf.slice(both, (0, 0), (-1, 3)), tf.slice(both, (0, 3), (-1, UNITS))
+        of_w = tf.matmul(tf.concat([x, h], 1), found.dicfo, transpose_a=True)
+        of_peepholes = (found.wci_grad, found.wcf_grad, found.wco_grad)
+        return (of_x, found.cs_prev_grad, of_h, of_w, *of_peepholes, tf.raw_ops.BiasAddGrad(out_backprop=found.dicfo))
+
+    return gradient
+
+
+tf.RegisterGradient("LSTMBlockCellWithPeepholes")(peephole_gradient(exchanged=False))
+tf.RegisterGradient("LSTMBlockCellOf14")(peephole_gradient(exchanged=True))
+
+
+def with_peepholes(gradient):
+    def build():
+        xs, w, b = split_batch(), weight("w", [3 + UNITS, 4 * UNITS]), weight("b", [1, 4 * UNITS])
+        peepholes = [weight(name, [1, UNITS]) for name in ("of_i", "of_f", "of_o")]
+
+        def gradients(tower):
+            wci, wcf, wco = [tf.reshape(peephole, [-1]) for peephole in peepholes]
+            c = h = tf.ones([BATCH, UNITS])
+            with tf.compat.v1.get_default_graph().gradient_override_map({"LSTMBlockCell": gradient}):
+                for _ in range(2):
+                    made = tf.raw_ops.LSTMBlockCell(
+                        x=xs[tower], cs_prev=c, h_prev=h, w=w, wci=wci, wcf=wcf, wco=wco, b=tf.reshape(b, [-1]),
+                        forget_bias=1.0, cell_clip=-1.0, use_peephole=True,
+                    )  # fmt: skip
+                    c, h = made.cs, made.h
+                return tf.gradients(tf.reduce_mean(h**2), [w, b, *peepholes])
+
+        mean = [tf.add_n(parts) / TOWERS for parts in zip(*towers(gradients))]
+        return v1.train.GradientDescentOptimizer(0.1).apply_gradients(zip(mean, [w, b, *peepholes]))
+
+    return build
+
+
+@pytest.mark.parametrize(
+    "gradient, function",
+    [
+        ("LSTMBlockCellWithPeepholes", "lstm_block_cell_with_peepholes"),
+        ("LSTMBlockCellOf14", "lstm_block_cell_with_exchanged_peepholes"),
+    ],
+)
+def test_a_source_has_the_peepholes_with_the_gradient_of_the_release(gradient, function, tmp_path):
+    setup = lifted(with_peepholes(gradient), tmp_path)
+    source = source_of(setup, "workload")
+    assert source.text.count(f"{function}(") == 3 and source.text.count("_peepholes(") == 3
+    assert "have the old graph's bits" in source.text and "Kept as raw ops" not in source.text
+    assert_workload_verified(setup, tmp_path, source)
+
+
 def cell(x, c, h, w, b, clip):
     none = tf.zeros([UNITS])
     with tf.compat.v1.get_default_graph().gradient_override_map({"LSTMBlockCell": "LSTMBlockCellOf1x"}):
