@@ -8,7 +8,8 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.source.basics.expressions import OMIT, Infix, Listing, call
-from legacy.source.ops.cells import match_gru_cell, match_lstm_block_cell, match_lstm_cell
+from legacy.source.ops.block_cells import match_lstm_block_cell
+from legacy.source.ops.cells import match_gru_cell, match_lstm_cell
 from legacy.source.ops.constants import is_counted
 from legacy.source.ops.dropout import match_dropout
 from legacy.source.ops.match import Match

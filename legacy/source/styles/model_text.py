@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Dict, List, Mapping, Optional, Sequence, Tuple
 from legacy.source.basics.cut import example_sizes
 from legacy.source.basics.expressions import Listing, calls
 from legacy.source.lines.functions import function_lines
-from legacy.source.ops import cells, dropout, neural
+from legacy.source.ops import block_cells, cells, dropout, neural
 from legacy.source.repeats.outlining import outline
 from legacy.source.repeats.sizes import OVERHEAD
 from legacy.source.repeats.words import words_of
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _INDENT = "    "
 #: Functions that the text has where something calls them.
-_FUNCTIONS = {**cells.FUNCTIONS, **dropout.FUNCTIONS, **neural.FUNCTIONS}
+_FUNCTIONS = {**cells.FUNCTIONS, **block_cells.FUNCTIONS, **dropout.FUNCTIONS, **neural.FUNCTIONS}
 
 
 def model_lines(model: Model) -> list[str]:

@@ -3,6 +3,7 @@
 import pytest
 import tensorflow as tf
 
+from legacy.source.ops import block_cells
 from legacy.source.reasons import reason_text
 from tests.legacy.source.test_orders_of_gradients import weight
 from tests.legacy.source.trained import assert_trains_alike, assert_workload_verified, source_of
@@ -85,6 +86,7 @@ def with_peepholes(gradient):
 def test_a_source_has_the_peepholes_with_the_gradient_of_the_release(gradient, function, tmp_path):
     setup = lifted(with_peepholes(gradient), tmp_path)
     source = source_of(setup, "workload")
+    assert "\n".join(block_cells.FUNCTIONS[function]) in source.text
     assert source.text.count(f"{function}(") == 3 and source.text.count("_peepholes(") == 3
     assert "have the old graph's bits" in source.text and "Kept as raw ops" not in source.text
     assert_workload_verified(setup, tmp_path, source)
