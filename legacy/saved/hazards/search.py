@@ -60,6 +60,7 @@ from legacy.saved.hazards.models import (
     moments,
     noise,
     norms,
+    peepholes,
     sequences,
     unused_dropout,
 )
@@ -143,6 +144,7 @@ GRAPH_CHECKS = (
     idle_terms.clipped_errors,
     unbounded.subtracted_squares,
     noise.gumbel_noise,
+    peepholes.exchanged_peepholes,
     masks.masked_after_the_mean,
     constants.exchanged_constants,
     constants.growing_learning_rates,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from workloads.lifted.graph import ENTERS, Graph, TensorId
+from legacy.saved.graph.peepholes import exchanges_peepholes
+from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import forward_name, in_gradient_graphs
 
 #: Attribute of an op whose derivative is the old one.
@@ -43,31 +44,3 @@ def _with_old_derivative(graph: Graph) -> set[str]:
             if of_type or exchanges_peepholes(graph, op, name):
                 found.add(op)
     return found
-
-
-def exchanges_peepholes(graph: Graph, cell: str, derivative: str) -> bool:
-    """Returns whether the derivative of an LSTM cell takes the peepholes of two gates for each other.
-
-    `tf.contrib.rnn.LSTMBlockCell` did so in TensorFlow 1.4: its gradient named them in another order than the op.
-
-    Args:
-      graph: of the lift.
-      cell: an op.
-      derivative: an op of its gradient.
-
-    Returns:
-      Whether it does.
-    """
-    if (graph.type(cell), graph.type(derivative)) != ("LSTMBlockCell", "LSTMBlockCellGrad"):
-        return False
-    if not graph.nodes[cell].attr["use_peephole"].b:
-        return False
-    own, taken = ([_entering(graph, tensor) for tensor in graph.inputs(name)[5:7]] for name in (cell, derivative))
-    return own == taken[::-1] != taken
-
-
-def _entering(graph: Graph, tensor: TensorId) -> TensorId:
-    """Returns the tensor outside of loops that a tensor is a copy of."""
-    while graph.type(tensor.node) in ("Identity", *ENTERS):
-        tensor = graph.inputs(tensor.node)[0]
-    return tensor
