@@ -17,7 +17,7 @@ from parity.comparison.runs.options import Observers
 from parity.comparison.runs.verification import verify
 from parity.comparison.setup import Setup
 from parity.comparison.tour import Tour, Visit
-from parity.coverage.graph.constants import GraphConstant
+from parity.coverage.graph.constants import ConstantIndex, GraphConstant
 from parity.coverage.graph.outside_constants import OUTSIDE
 from parity.coverage.measuring.measurement import Measurement
 from parity.coverage.mutant import Choice, MutantOutcome
@@ -27,7 +27,8 @@ from workloads.lifted.workload import LiftedWorkload, as_lifted
 from workloads.program import State, StepRecord
 from workloads.variable_spec import VariableSpec
 
-#: Multiples of a bound that are tried while a mutant of a constant has not been seen.
+#: The most values of bounds, and multiples of each, that are tried while a mutant of a constant has not been seen.
+MOST_BOUNDS = 8
 FACTORS = (1 / 8, 8.0, 1 / 512, 512.0, 2.0**-24, 2.0**24)
 
 
@@ -43,9 +44,7 @@ def visit_bounds(setup: Setup, coverage: Measurement, verification: Verification
     if towers is None or last is None or workload.port is not None:  # a port's own step has constants of its own
         return
     try:
-        # A limit in an expression such as 1 / limit comes before the 1.
-        bounds = sorted(towers.index.bounds(), key=lambda bound: bool(np.all(bound.value == 1)))
-        for constant in bounds if coverage.misses_constants() else ():
+        for constant in _bounds(towers.index) if coverage.misses_constants() else ():
             for factor in FACTORS:
                 if not coverage.misses_constants() or not verification.passed:
                     return
@@ -59,6 +58,18 @@ def visit_bounds(setup: Setup, coverage: Measurement, verification: Verification
                         _compare(setup, changed, visit, coverage, verification)
     finally:
         towers.set_bounds({})
+
+
+def _bounds(index: ConstantIndex) -> list[GraphConstant]:
+    """Returns the bounds of an update, all of one value as one, as of gradients that are each clipped at the same norm.
+
+    A limit in an expression such as 1 / limit comes before the 1.
+    """
+    groups: dict[tuple[bytes, str], list[GraphConstant]] = {}
+    for bound in index.bounds():
+        groups.setdefault((bound.value.tobytes(), str(bound.value.dtype)), []).append(bound)
+    joined = [one[0]._replace(nodes=tuple(node for bound in one for node in bound.nodes)) for one in groups.values()]
+    return sorted(joined, key=lambda bound: bool(np.all(bound.value == 1)))[:MOST_BOUNDS]
 
 
 def visit_clip(setup: Setup, specs: Sequence[VariableSpec], coverage: Measurement, verification: Verification) -> None:

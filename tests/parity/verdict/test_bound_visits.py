@@ -92,7 +92,8 @@ class Port(Workload):
         return tf.reduce_sum(tf.tanh(tf.matmul(batch["x"], scope.get("net/w", (3, 2))) + bias) ** 2)
 
 
-def globally_clipped():
+def two_means():
+    """The mean gradients of two weights, and these."""
     parts = split_batch()
 
     def gradients(tower):
@@ -102,9 +103,23 @@ def globally_clipped():
         return tf.gradients(loss, [weights(), bias]), bias
 
     (first, bias), (second, _) = towers(gradients)
-    means = [tf.add_n(pair) / TOWERS for pair in zip(first, second)]
-    clipped_means, _ = tf.clip_by_global_norm(means, 4096.0)
-    return v1.train.GradientDescentOptimizer(0.1).apply_gradients(list(zip(clipped_means, [weights(), bias])))
+    return [tf.add_n(pair) / TOWERS for pair in zip(first, second)], [weights(), bias]
+
+
+def globally_clipped():
+    means, variables = two_means()
+    limited, _ = tf.clip_by_global_norm(means, 4096.0)
+    return v1.train.GradientDescentOptimizer(0.1).apply_gradients(list(zip(limited, variables)))
+
+
+def each_clipped():
+    """A program that clips the gradients of two weights, each alone, at the same norm."""
+    means, variables = two_means()
+    limited = []
+    for mean in means:
+        norm = tf.sqrt(tf.multiply(tf.reduce_sum(tf.square(mean)), tf.constant(1.5)))
+        limited.append(mean * tf.minimum(tf.constant(4096.0) / norm, tf.constant(1.0)))
+    return v1.train.GradientDescentOptimizer(0.1).apply_gradients(list(zip(limited, variables)))
 
 
 @pytest.mark.parametrize("clip, verdict", [(Clip(4096.0, "combined"), "PARITY"), (Clip(4096.0, "tower"), "NOT_SHOWN")])
@@ -127,3 +142,9 @@ def test_another_limit_needs_a_constant_of_the_old_graph(tmp_path):
     assert exact_setup_against(other, old_graph_of(lift, other, {})).with_clip(0.5) is None
     plain = Job(Port(clip=None), 2, 8)
     assert exact_setup_against(plain, old_graph_of(lift, plain, {})).with_clip(0.5) is None
+
+
+def test_bounds_of_one_value_are_changed_together(tmp_path):
+    result = compared(lifted(each_clipped, tmp_path)).verification
+    assert result.verdict is Verdict.PARITY, result.not_shown
+    assert len([name for name in result.visits if name.endswith(" on both sides")]) == 1
