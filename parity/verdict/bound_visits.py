@@ -27,9 +27,10 @@ from workloads.lifted.workload import LiftedWorkload, as_lifted
 from workloads.program import State, StepRecord
 from workloads.variable_spec import VariableSpec
 
-#: The most values of bounds, and multiples of each, that are tried while a mutant of a constant has not been seen.
+#: The most values of bounds, and multiples of each, that are tried while a mutant of a constant has not been seen. A
+#: lower bound below all gradients acts where its sign is the other one.
 MOST_BOUNDS = 8
-FACTORS = (1 / 8, 8.0, 1 / 512, 512.0, 2.0**-24, 2.0**24)
+FACTORS = (1 / 8, 8.0, 1 / 512, 512.0, 2.0**-24, 2.0**24, -1.0)
 
 
 def visit_bounds(setup: Setup, coverage: Measurement, verification: Verification) -> None:

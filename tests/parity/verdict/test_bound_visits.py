@@ -144,6 +144,18 @@ def test_another_limit_needs_a_constant_of_the_old_graph(tmp_path):
     assert exact_setup_against(plain, old_graph_of(lift, plain, {})).with_clip(0.5) is None
 
 
+def clipped_by_value():
+    means, variables = two_means()
+    limited = [tf.minimum(tf.maximum(mean, -1000.0), 1000.0) for mean in means]
+    return v1.train.GradientDescentOptimizer(0.1).apply_gradients(list(zip(limited, variables)))
+
+
+def test_both_bounds_of_values_are_reached(tmp_path):
+    """All gradients have one sign."""
+    result = compared(lifted(clipped_by_value, tmp_path)).verification
+    assert result.verdict is Verdict.PARITY, result.not_shown
+
+
 def test_bounds_of_one_value_are_changed_together(tmp_path):
     result = compared(lifted(each_clipped, tmp_path)).verification
     assert result.verdict is Verdict.PARITY, result.not_shown
