@@ -88,7 +88,7 @@ def visit_clip(setup: Setup, specs: Sequence[VariableSpec], coverage: Measuremen
     clip, last = setup.job.workload.clip, coverage.last
     if setup.with_clip is None or clip is None or last is None:
         return
-    for factor in FACTORS:
+    for factor in [factor for factor in FACTORS if factor > 0]:
         outcomes = _of_clipping(coverage)
         changed = setup.with_clip(clip.limit * factor) if any(o.is_missing for o in outcomes) else None
         if changed is None:
