@@ -7,8 +7,10 @@ from collections.abc import Iterator
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.update_sources import UpdateSources
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.whole_graph import WholeGraph, scalar_constant
 from legacy.saved.hazards.basics.hazard import Hazard
+from workloads.lifted.graph import Graph, parse_tensor_name
+from workloads.lifted.plan import Effect
 from workloads.support.wording import counted
 
 #: Stands for the towers that update a statistic where several update ops change it.
@@ -39,7 +41,7 @@ def _statistics_by_towers(found: Analysis) -> dict[tuple[int, ...], list[str]]:
     updates = collections.defaultdict(list)
     for phase in found.plan.phases:
         sources = UpdateSources(found.cut.graph, phase)
-        for effect in phase.effects:
+        for effect in [effect for effect in phase.effects if not _adds_nothing(found.cut.graph, effect)]:
             towers = tuple(sources.towers(effect))
             for name in set(effect.writes) & roles:
                 updates[name].append(towers)
@@ -52,3 +54,19 @@ def _statistics_by_towers(found: Analysis) -> dict[tuple[int, ...], list[str]]:
         elif name in raced:
             groups[IN_TURN].append(name)
     return groups
+
+
+def _adds_nothing(graph: Graph, effect: Effect) -> bool:
+    """Whether an update adds 0 times something, as of a batch norm that runs as in evaluation."""
+    if not effect.op.startswith(("AssignAdd", "AssignSub")) or not effect.values:
+        return False
+    product = parse_tensor_name(effect.values[0]).node
+    return graph.type(product) == "Mul" and any(_number(graph, tensor.node) == 0 for tensor in graph.inputs(product))
+
+
+def _number(graph: Graph, name: str) -> float | None:
+    """The number of a constant, or of the difference of two, such as 1 - decay; None for any other node."""
+    if graph.type(name) == "Sub":
+        first, second = (scalar_constant(graph.nodes[tensor.node]) for tensor in graph.inputs(name))
+        return None if first is None or second is None else first - second
+    return scalar_constant(graph.nodes[name])

@@ -2,6 +2,7 @@
 
 import types
 
+import numpy as np
 import pytest
 
 from legacy.saved.hazards import statistics
@@ -64,3 +65,14 @@ def test_a_counter_that_two_optimizers_raise_is_no_statistic_of_towers():
 
 def test_statistics_of_one_tower_alone_are_meant():
     assert not list(statistics.statistics_of_towers(None, analysis({"move0": "s"}, towers=1)))
+
+
+@pytest.mark.parametrize("decay, count", [(1.0, 0), (0.75, 1)])
+def test_statistics_to_which_nothing_is_added_are_not_updated(decay, count):
+    """A batch norm that runs as in evaluation has a decay of 1."""
+    text = MEANS + "one = Const()\ndecay = Const()\nshare = Sub(one, decay)\nchange = Mul(mean0, share)\n"
+    constants = {"one": {"value": np.float32([1])}, "decay": {"value": np.float32([decay])}}
+    made = analysis({"move0": "s"})
+    made.cut.graph = graph_of(text + "moved = AssignSub(s, change)\n", **constants)
+    made.plan.phases[0].effects = [Effect("moved", "AssignSub", ["s"], ["change:0"])]
+    assert len(list(statistics.statistics_of_towers(None, made))) == count
