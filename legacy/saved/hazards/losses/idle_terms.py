@@ -15,6 +15,9 @@ from workloads.support.wording import counted, listed
 
 #: Of terms, so many are named.
 MOST_NAMED = 3
+#: Ops through which no gradient flows.
+_STOPS = ("ArgMax", "ArgMin", "Ceil", "Equal", "Floor", "Greater", "GreaterEqual", "Less", "LessEqual", "NotEqual")
+_STOPS += ("Rint", "Round", "Sign", "StopGradient")
 _SQUARES = ("L2Loss", "Mul", "Square")
 
 
@@ -43,9 +46,9 @@ def terms_of_weight_zero(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def terms_without_gradient(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds terms of a loss whose trained weights are all behind stop_gradient; one hazard for all."""
+    """Finds terms of a loss whose trained weights are all behind ops without a gradient; one hazard for all."""
     graph = whole.graph
-    stops = {name for name in graph.nodes if graph.type(name) == "StopGradient"}
+    stops = {name for name in graph.nodes if graph.type(name) in _STOPS}
     for target in whole.targets if stops else []:
         for name in linear_signs(whole, target):
             if graph.type(name) not in ("Mean", "Sum") or is_gradient_op(name) or not _is_trained_by(whole, name):
@@ -56,8 +59,8 @@ def terms_without_gradient(whole: WholeGraph) -> Iterator[Hazard]:
                 yield Hazard(
                     "TERM_WITHOUT_GRADIENT",
                     name,
-                    f"{target} contains {name}, all of whose trained weights are behind stop_gradient, such as {stop}: "
-                    "the term changes the loss and trains nothing",
+                    f"{target} contains {name}, all of whose trained weights are behind stop_gradient or an op without "
+                    f"a gradient, such as {stop} ({graph.type(stop)}): the term changes the loss and trains nothing",
                     "stop the gradient of the target, and not of the prediction; for parity keep it",
                 )
                 return

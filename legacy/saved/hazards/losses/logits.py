@@ -41,6 +41,9 @@ _SUM_TOLERANCE = 1e-3
 def activated_logits(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds losses of the step whose logits an activation made, each once for all towers."""
     seen: set[str] = set()
+    twice = _softmax_twice(whole)
+    if twice is not None:
+        yield twice
     for entropy in [*cross_entropies(whole), *_of_sequences(whole)]:
         source = source_of_elements(whole.graph, entropy.logits).node
         kind, effects = whole.graph.type(source), _ACTIVATIONS_OF_SIGMOID if entropy.is_sigmoid else _ACTIVATIONS
@@ -52,6 +55,20 @@ def activated_logits(whole: WholeGraph) -> Iterator[Hazard]:
                 f"{entropy.op} takes what {source} ({kind}) gives for logits: {effects[kind]}",
                 "keep it for parity; in new code, give the loss what the activation is given",
             )
+
+
+def _softmax_twice(whole: WholeGraph) -> Hazard | None:
+    """Finds a softmax of a loss whose input is another one's result, such as that of a layer's activation."""
+    for name in whole.minimized_ops(*_SOFTMAXES):
+        source = source_of_elements(whole.graph, whole.graph.inputs(name)[0]).node
+        if whole.graph.type(source) == "Softmax" and whole.graph.ancestors([source], controls=False) & whole.trainable:
+            return Hazard(
+                "LOGITS_ACTIVATED",
+                name,
+                f"{name} is the softmax of what {source} (Softmax) gives: {_ACTIVATIONS['Softmax']}",
+                "keep it for parity; in new code, one softmax",
+            )
+    return None
 
 
 def _of_sequences(whole: WholeGraph) -> Iterator[CrossEntropy]:

@@ -42,6 +42,10 @@ def test_a_term_times_zero_is_named(weight, count):
     [
         (lambda one, other: error(tf.stop_gradient(one), 1.0), 1),
         (lambda one, other: error(tf.stop_gradient(one), tf.stop_gradient(other)), 1),
+        (lambda one, other: error(tf.cast(tf.argmax(one, 1), tf.float32), 1.0), 1),
+        (lambda one, other: error(tf.round(one), tf.stop_gradient(other)), 1),
+        (lambda one, other: error(tf.cast(one > 0.0, tf.float32), 1.0), 1),
+        (lambda one, other: error(tf.cast(one > 0.0, tf.float32) * other, 1.0), 0),  # a mask
         (lambda one, other: error(tf.stop_gradient(one), other), 0),
         (lambda one, other: error(one, other), 0),
     ],

@@ -160,3 +160,14 @@ def test_shares_over_the_height_or_width_of_images_are_named(axis, channels, cou
     analysis = analyse_graph(graph, "made-for-a-test")
     ids = [hazard.id for hazard in shares_over_pixels(WholeGraph(graph, analysis), analysis)]
     assert ids == ["SOFTMAX_OVER_PIXELS"] * count
+
+
+@pytest.mark.parametrize("shares, count", [(lambda x: tf.nn.softmax(tf.nn.softmax(x)), 1), (tf.nn.softmax, 0)])
+def test_a_softmax_of_a_softmax_is_named(shares, count):
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        wrong = tf.square(shares(v1.placeholder(tf.float32, [2, 4], "x") @ w) - 1.0)
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(wrong), name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
+    assert [hazard.id for hazard in activated_logits(whole)] == ["LOGITS_ACTIVATED"] * count
