@@ -16,8 +16,8 @@ from workloads.support.wording import counted, listed
 #: Of terms, so many are named.
 MOST_NAMED = 3
 #: Ops through which no gradient flows.
-_STOPS = ("ArgMax", "ArgMin", "Ceil", "Equal", "Floor", "Greater", "GreaterEqual", "Less", "LessEqual", "NotEqual")
-_STOPS += ("Rint", "Round", "Sign", "StopGradient")
+_STOPS = {"ArgMax", "ArgMin", "Ceil", "Equal", "Floor", "Greater", "GreaterEqual", "Less", "LessEqual", "NotEqual"}
+_STOPS |= {"Rint", "Round", "Sign", "StopGradient"}
 _SQUARES = ("L2Loss", "Mul", "Square")
 
 
