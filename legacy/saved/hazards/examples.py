@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from legacy.saved.analysis.analyse import Analysis
-from legacy.saved.facts.whole_graph import WholeGraph, ancestors_of_tensors
+from legacy.saved.facts.whole_graph import WholeGraph, ancestors_of_tensors, scalar_constant
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.tower_search.inputs import is_only_measured
 from workloads.lifted.graph import Graph, parse_tensor_name
@@ -88,6 +88,9 @@ def same_batch(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     """Finds towers that all get the same examples, or the same of one input beside different ones of another."""
     towers, inputs = found.plan.towers, found.plan.inputs
     same = [entry for entry in inputs if entry.is_shared and _holds_examples(found, entry)]
+    # Where each tower differentiates the losses of all, it takes all parts of a batch.
+    dealt = [_dealt_by(found, entry) for entry in same]
+    same = [entry for entry, split in zip(same, dealt) if not split or dealt.count(split) < 2]
     own = [entry for entry in inputs if entry.kind == "batch" and len(set(entry.tensors)) == len(entry.tensors)]
     if towers < 2 or not same:
         return
@@ -101,6 +104,16 @@ def same_batch(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     else:
         text = f"all {towers} towers get the same batch: {towers} times the work for one batch's gradient"
     yield Hazard("SAME_BATCH", same[0].name, text, advice)
+
+
+def _dealt_by(found: Analysis, entry: Input) -> str:
+    """The op that splits a batch along its examples, of which an input is a part; "" for any other input."""
+    graph, node = found.cut.graph, parse_tensor_name(entry.tensors[0]).node
+    kind = graph.type(node) if node in graph.nodes else ""
+    if kind not in ("Split", "SplitV"):
+        return ""
+    axis = graph.inputs(node)[0 if kind == "Split" else 2].node
+    return node if scalar_constant(graph.nodes[axis]) == 0 else ""
 
 
 def _holds_examples(found: Analysis, entry: Input) -> bool:

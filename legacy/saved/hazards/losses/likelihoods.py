@@ -43,7 +43,9 @@ def _labelled_logarithms(whole: WholeGraph, target: str) -> Iterator[tuple[str, 
     todo, seen = [(target, 1, False)], {target}
     while todo:
         name, sign, labelled = todo.pop()
-        if whole.graph.type(name) == "Log" and labelled and _is_probability(whole, whole.graph.inputs(name)[0].node):
+        kind = whole.graph.type(name)
+        is_log = kind == "Log" and _is_probability(whole, whole.graph.inputs(name)[0].node)
+        if labelled and (is_log or kind == "LogSoftmax"):
             yield name, sign
         for before, factor, by_labels in _signed_inputs(whole, name, labelled):
             if before not in seen:

@@ -2,6 +2,7 @@
 
 import types
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -48,6 +49,16 @@ def test_the_same_rows_of_one_input_beside_own_rows_of_another():
 @pytest.mark.parametrize("inputs, towers", [([OWN, LABELS], 2), ([IMAGES], 1), ([OWN, TABLE], 2)])
 def test_own_batches_one_tower_and_shared_tables_are_no_hazard(inputs, towers):
     assert list(examples.same_batch(None, analysis(*inputs, towers=towers))) == []
+
+
+@pytest.mark.parametrize("axis, count", [(0, 0), (1, 1)])
+def test_all_parts_of_one_batch_in_every_tower_are_not_the_same_batch(axis, count):
+    """As where each tower differentiates the sum of all towers' losses; features and labels beside each other are."""
+    parts = [Input(f"part{k}", "float32", [4, 3], "same", 0, [f"split:{k}"], "x:0") for k in range(2)]
+    found = analysis(*parts, LABELS)
+    text = "axis = Const()\nx = Placeholder()\nsplit = Split(axis, x)\nused = AddN(split, split:1)"
+    found.cut.graph = graph_of(text, axis={"value": np.array(axis, np.int32)})
+    assert len(list(examples.same_batch(None, found))) == count
 
 
 @pytest.mark.parametrize("use, count", [("Shape", 0), ("Size", 0), ("Identity", 1)])

@@ -39,13 +39,17 @@ def one_hot(logits, y):
     return mean_of_sums(labels * tf.math.log(tf.nn.softmax(logits)))
 
 
-@pytest.mark.parametrize("loss", [likelihood, of_classes, one_hot])
+def log_softmax(logits, y):
+    return mean_of_sums(y * tf.nn.log_softmax(logits))
+
+
+@pytest.mark.parametrize("loss", [likelihood, of_classes, one_hot, log_softmax])
 def test_a_likelihood_without_a_minus_sign_is_named(loss):
     (hazard,) = found(loss)
     assert hazard.id == "LIKELIHOOD_MINIMIZED" and "the minus sign of a cross entropy is missing" in hazard.description
 
 
-@pytest.mark.parametrize("loss", [likelihood, of_classes, one_hot])
+@pytest.mark.parametrize("loss", [likelihood, of_classes, one_hot, log_softmax])
 @pytest.mark.parametrize("negative", [lambda x: -x, lambda x: -0.5 * x, lambda x: 3.0 - x])
 def test_a_likelihood_that_is_subtracted_is_not(loss, negative):
     assert found(lambda logits, y: negative(loss(logits, y))) == []
