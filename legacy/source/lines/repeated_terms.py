@@ -67,8 +67,9 @@ def with_repeated_terms(
             if run.varied and len(run.items) >= LEAST and not {"name", "factor"} & set(taken):
                 whole = len(run.items) == len(part.items)
                 table = _table(run, [*taken, *(table.name for table in tables)])
-                items.append(_generator(run, table, as_tables, whole))
-                tables.extend([table] if as_tables else [])
+                known = next((other for other in tables if other.content == table.content), None)
+                items.append(_generator(run, known or table, as_tables, whole))
+                tables.extend([table] if as_tables and known is None else [])
                 if whole:
                     return items[0]
             else:

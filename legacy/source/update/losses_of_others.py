@@ -11,11 +11,23 @@ import re
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from legacy.saved.analysis.losses import differentiations
-from legacy.source.basics.expressions import Call, Definition, Expression, Listing, Name, call, children, replace
+from legacy.source.basics.expressions import (
+    Call,
+    Definition,
+    Expression,
+    Listing,
+    Name,
+    Variable,
+    call,
+    children,
+    replace,
+    values_used,
+)
 from legacy.source.basics.rendering import expression_text
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.numbering import Numbering
 from legacy.source.lines.functions import function_lines
+from legacy.source.lines.penalties import penalties_ask_again
 from legacy.source.lines.statements import build_statements
 from legacy.source.ops.random_numbers import draws_noise
 from legacy.source.step.derivatives import weight_gradients
@@ -83,11 +95,17 @@ def find_minimized(
 
 
 def _body_lines(towers: Towers, tower: int, target: str, given: Dict[str, Expression]) -> List[str]:
-    """Returns the lines that compute what a tower minimizes."""
+    """Returns the lines that compute what a tower minimizes; the towers' losses have asked for the weights before."""
     recovery, (result,) = towers.recover_given(tower, [target], given)
-    definitions = [*recovery.ordered([result]), Definition((), result)]
+    definitions = _without_idle_reads(penalties_ask_again([*recovery.ordered([result]), Definition((), result)]))
     statements = build_statements([d._replace(expression=with_sums_at_once(d.expression)) for d in definitions])
     return function_lines("f()", "", statements, recovery.shape, {})[2:]
+
+
+def _without_idle_reads(definitions: Sequence[Definition]) -> List[Definition]:
+    """Returns definitions without the variables that none of them uses, since penalties ask for them by name."""
+    used = {tensor for definition in definitions for tensor in values_used(definition.expression)}
+    return [d for d in definitions if not isinstance(d.expression, Variable) or used.intersection(d.targets)]
 
 
 def with_sums_at_once(expression: Expression) -> Expression:

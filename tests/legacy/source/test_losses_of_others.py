@@ -37,6 +37,21 @@ def summed_collection(activation=tf.tanh):
     return build
 
 
+def collected_penalties():
+    """Each tower adds its loss and penalties on three weights to a collection, and minimizes all that is there yet."""
+    xs, free = split_batch(), [weight(f"free_{number}", [2]) for number in range(3)]
+    wanted = [weights(), *free]
+
+    def gradients(tower):
+        v1.add_to_collection("losses", tf.reduce_mean(tf.tanh(tf.matmul(xs[tower], weights())) ** 2))
+        for one in free:
+            v1.add_to_collection("losses", 0.25 * tf.nn.l2_loss(one))
+        return tf.gradients(tf.add_n(v1.get_collection("losses")), wanted)
+
+    means = [tf.add_n(pair) / 2.0 for pair in zip(*towers(gradients))]
+    return v1.train.MomentumOptimizer(0.125, 0.5).apply_gradients(zip(means, wanted))
+
+
 def scale_of(tower):
     return v1.get_variable(f"scale_{tower}", [3], initializer=v1.constant_initializer(0.5), use_resource=False)
 
@@ -63,6 +78,18 @@ def test_a_loss_with_results_of_other_towers_is_minimized_on_all_batches(tmp_pat
     assert "    minimized = tower_loss_with_others(scope, results)" in source.text
     assert_port_verified(setup, tmp_path, source)
     assert_trains_alike(setup, tmp_path)
+
+
+def test_penalties_of_a_collection_are_one_list_of_names(tmp_path):
+    setup = lifted(collected_penalties, tmp_path)
+    source = source_of(setup, "workload")
+    own = source.text.partition("def tower_loss_with_others")[2].split("\n\n\n")[0]
+    assert own.count("0.25 * tf.nn.l2_loss(scope.get(name)) for name in") == 2 and "initializers" not in own
+    assert_port_verified(setup, tmp_path, source)
+    assert_trains_alike(setup, tmp_path)
+    changed = own.replace("0.25", "0.5", 1)
+    other = assert_port_verified(setup, tmp_path, source, changed=lambda whole: whole.replace(own, changed))
+    assert not other.passed and other.first.stage == "gradients"
 
 
 def test_a_loss_without_the_other_towers_results_is_seen(tmp_path):

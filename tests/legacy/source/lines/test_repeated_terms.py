@@ -53,6 +53,16 @@ def test_penalties_of_one_factor_are_one_term_and_the_names():
     assert made[-1] == "loss = sum([x, *(tf.nn.l2_loss(scope.get(name)) * 0.004 for name in decayed)])"
 
 
+def test_the_same_names_twice_are_one_table():
+    penalties = [penalty(name, 0.004) for name in LAYERS]
+    made = lines(*penalties, Value("x:0"), *penalties)
+    assert sum("decayed = [" in line for line in made) == 1
+    assert run(made) == [*(f"{name}*0.004" for name in LAYERS), "x", *(f"{name}*0.004" for name in LAYERS)]
+    others = lines(*penalties, Value("x:0"), *penalties[1:])
+    assert sum("decayed" in line and "= [" in line for line in others) == 2
+    assert run(others) == [*(f"{name}*0.004" for name in LAYERS), "x", *(f"{name}*0.004" for name in LAYERS[1:])]
+
+
 @pytest.mark.parametrize("function", ["sum", "tf.add_n"])
 def test_penalties_of_several_factors_have_a_table_of_them(function):
     factors = [0.0, 0.0, 0.004, 0.004, 0.0]
