@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, List, Optional
 import numpy as np
 
 from legacy.source.basics.expressions import Listing, Literal, call
+from legacy.source.basics.match import Match
 from legacy.source.basics.old_derivatives import OLD_DERIVATIVE
-from legacy.source.ops.match import Match
 
 if TYPE_CHECKING:
     from legacy.source.ops.view import OpView

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Optional, Tuple
 
 from legacy.source.basics.expressions import call
-from legacy.source.ops.match import Match
+from legacy.source.basics.match import Match
 
 if TYPE_CHECKING:
     from legacy.source.basics.expressions import Expression

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Optional
 import numpy as np
 
 from legacy.source.basics.expressions import call
-from legacy.source.ops.match import Match
+from legacy.source.basics.match import Match
 
 if TYPE_CHECKING:
     from legacy.source.basics.expressions import Expression

@@ -8,11 +8,11 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.source.basics.expressions import OMIT, Infix, Listing, call
+from legacy.source.basics.match import Match
 from legacy.source.ops.block_cells import match_lstm_block_cell
 from legacy.source.ops.cells import match_gru_cell, match_lstm_cell
 from legacy.source.ops.constants import is_counted
 from legacy.source.ops.dropout import match_dropout
-from legacy.source.ops.match import Match
 from legacy.source.ops.neutral import (
     is_filled,
     match_copy,

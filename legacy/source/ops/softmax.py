@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, List, Optional
 
 from legacy.source.basics.expressions import call
+from legacy.source.basics.match import Match
 from legacy.source.ops.gradient_order import orders_gradients
-from legacy.source.ops.match import Match
 
 if TYPE_CHECKING:
     from legacy.source.basics.expressions import Expression
