@@ -38,8 +38,8 @@ def sentences(
     """
     plan = analysed.plan
     yield from plan.notes
-    for phase in plan.phases:
-        yield from _of_phase(analysed, phase, rates)
+    # A train op that takes several turns is described once.
+    yield from dict.fromkeys(text for phase in plan.phases for text in _of_phase(analysed, phase, rates))
     if plan.differences:
         yield "the towers are not equal: see above; replicas run their own tower's graph"
     same = [entry for entry in plan.inputs if entry.is_shared and plan.towers > 1]

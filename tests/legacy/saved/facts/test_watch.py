@@ -38,6 +38,7 @@ def warnings(
     races=(),
     parts=((), ()),
     gradients=(),
+    turns=1,
 ):
     """The sentences of "watch" for a plan made by hand."""
     combine = [Combine("w", kind, "sum:0", 1.0, list(map(list, parts)))]
@@ -55,7 +56,7 @@ def warnings(
     plan = types.SimpleNamespace(
         towers=towers,
         batch=batch,
-        phases=[phase],
+        phases=[phase] * turns,
         differences=list(differences),
         inputs=list(inputs),
         common=[],
@@ -222,3 +223,8 @@ def test_a_schedule_of_a_counter_that_rises_otherwise_counts_no_updates(adds, ex
     """Such as one that each of several optimizers counts, or that counts examples."""
     rate = LearningRate("train", "rate:0", "a function", "-", ("seen",), (1000.0,))
     assert len(warnings(rates=[rate], counters=["seen"], adds=adds)) == expected
+
+
+def test_a_train_op_of_several_turns_is_described_once():
+    races = [Race("w", "average", "train", reader="average")]
+    assert warnings(races=races, turns=2) == warnings(races=races)
