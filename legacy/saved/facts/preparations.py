@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from legacy.saved.facts.analysed_step import AnalysedStep
 from legacy.saved.graph import op_types
 from legacy.saved.tower_search.settings import is_scalar_setting
-from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.support.wording import listed
 
 #: Ops that move numbers, or give them another dtype or shape, which an input shows.
@@ -30,6 +30,38 @@ _MOVES = frozenset(
 )
 #: Most types of ops that are listed for an input.
 MOST_LISTED = 6
+
+
+def repeated_inputs(analysed: AnalysedStep) -> Iterator[str]:
+    """Yields a sentence for each input that is read by ops of its own, and is the same part of the data as another.
+
+    A program that writes `images[i]` twice slices twice, and its lift has two inputs.
+
+    Args:
+      analysed: the training step.
+
+    Yields:
+      the sentences.
+    """
+    known: dict[tuple[object, ...], str] = {}
+    for entry in [entry for entry in analysed.plan.inputs if entry.kind != "setting"]:
+        key = tuple(_part(analysed.graph, name) for name in entry.tensors)
+        if None not in key and key in known:
+            yield f"{entry.name} is the same part of the data as {known[key]}: in every batch both have the same values"
+        known.setdefault(key, entry.name)
+
+
+def _part(graph: Graph, name: str) -> tuple[object, ...] | None:
+    """What a tensor is, if a node takes it from another by constants: two with equal parts are equal."""
+    node, output = parse_tensor_name(name)
+    if node not in graph.nodes or graph.type(node) not in ("Slice", "StridedSlice"):
+        return None
+    inputs = [
+        before if graph.type(before.node) != "Const" else graph.nodes[before.node].attr["value"].SerializeToString()
+        for before in graph.inputs(node)
+    ]
+    attributes = [(key, value.SerializeToString()) for key, value in graph.nodes[node].attr.items() if key[0] != "_"]
+    return (graph.type(node), output, *inputs, *sorted(attributes))
 
 
 def preparation_sentences(analysed: AnalysedStep) -> Iterator[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from legacy.saved.facts.analysed_step import AnalysedStep
 from legacy.saved.facts.combining import sum_text
 from legacy.saved.facts.learning_rates import LearningRate
-from legacy.saved.facts.preparations import preparation_sentences
+from legacy.saved.facts.preparations import preparation_sentences, repeated_inputs
 from legacy.saved.facts.variable_updates import VariableUpdate
 from legacy.saved.tower_search.inputs import is_only_measured
 from workloads.lifted.graph import parse_tensor_name
@@ -49,6 +49,7 @@ def sentences(
     if measured:
         yield "every tower uses the shape alone of: " + ", ".join(entry.name for entry in measured)
     yield from preparation_sentences(analysed)
+    yield from repeated_inputs(analysed)
     if plan.towers > 1:
         yield from _of_statistics(statistics, plan.towers)
     if any(noise.how == "seeded" for noise in plan.noise + plan.common_noise):
