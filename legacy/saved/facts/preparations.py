@@ -47,12 +47,13 @@ def repeated_inputs(analysed: AnalysedStep) -> Iterator[str]:
     for entry in [entry for entry in analysed.plan.inputs if entry.kind != "setting"]:
         key = tuple(_part(analysed.graph, name) for name in entry.tensors)
         if None not in key and key in known:
-            yield f"{entry.name} is the same part of the data as {known[key]}: in every batch both have the same values"
+            other = known[key]
+            yield f"{entry.name} is the same part of the data as {other}: give both the same; made-up batches do not"
         known.setdefault(key, entry.name)
 
 
 def _part(graph: Graph, name: str) -> tuple[object, ...] | None:
-    """What a tensor is, if a node takes it from another by constants: two with equal parts are equal."""
+    """Returns what a slice by constants is taken from, and how: two with equal answers are equal."""
     node, output = parse_tensor_name(name)
     if node not in graph.nodes or graph.type(node) not in ("Slice", "StridedSlice"):
         return None

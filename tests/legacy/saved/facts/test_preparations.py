@@ -82,5 +82,6 @@ def test_a_part_that_a_tower_slices_twice_is_named(again):
     step = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "m"))
     found = list(repeated_inputs(step))
     assert (
-        found == ["strided_slice_1 is the same part of the data as x: in every batch both have the same values"][:again]
+        found
+        == ["strided_slice_1 is the same part of the data as x: give both the same; made-up batches do not"][:again]
     )
