@@ -12,6 +12,7 @@ from legacy.saved.hazards.basics.cross_entropies import CrossEntropy, cross_entr
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_part
+from workloads.lifted.graph import Graph, TensorId
 
 #: {activation: what it makes of the logits of a softmax}.
 _ACTIVATIONS = {
@@ -112,18 +113,27 @@ def _transposed_layer(whole: WholeGraph, softmax: str) -> str | None:
     return name if graph.type(weights) in op_types.VARIABLES else None
 
 
+def _transposition_before(graph: Graph, softmax: str) -> tuple[TensorId, TensorId] | None:
+    """The tensor that is transposed before a softmax, and the new order of its axes; None if none is."""
+    above = graph.inputs(softmax)[0]
+    while graph.type(above.node) in ("Identity", "Reshape"):
+        above = graph.inputs(above.node)[0]
+    if graph.type(above.node) != "Transpose":
+        return None
+    source, order = graph.inputs(above.node)[:2]
+    return source, order
+
+
 def shares_over_examples(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     """Finds a softmax along the first axis of what has a row for each of a tower's examples; one for all towers."""
     graph, imported, batch = found.cut.graph, found.context.imported, found.plan.batch
     for name in graph.nodes if batch else []:
         if graph.type(name) not in _SOFTMAXES or name not in found.context.data or name not in whole.reach:
             continue
-        above = graph.inputs(name)[0]
-        while graph.type(above.node) in ("Identity", "Reshape"):
-            above = graph.inputs(above.node)[0]
-        if graph.type(above.node) != "Transpose":
+        transposed = _transposition_before(graph, name)
+        if transposed is None:
             continue
-        source, order = graph.inputs(above.node)[:2]
+        source, order = transposed
         axes, shape = order_of_axes(graph, imported, order), imported.shape(*source)
         stays = axes is not None and axes[-1] != 0  # of two axes, any other order exchanges them
         rows = shape is not None and len(shape) == 2 and shape[0] == batch and shape[1] != batch
@@ -142,12 +152,10 @@ def shares_over_pixels(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     """Finds a softmax along one axis of the images that a convolution makes, which has channels; one for all towers."""
     graph, imported = found.cut.graph, found.context.imported
     for name in [name for name in whole.minimized_ops(*_SOFTMAXES) if name in graph.nodes]:
-        above = graph.inputs(name)[0]
-        while graph.type(above.node) in ("Identity", "Reshape"):
-            above = graph.inputs(above.node)[0]
-        if graph.type(above.node) != "Transpose":
+        transposed = _transposition_before(graph, name)
+        if transposed is None:
             continue
-        source, order = graph.inputs(above.node)[:2]
+        source, order = transposed
         axes, shape, layer = order_of_axes(graph, imported, order), imported.shape(*source), source.node
         while graph.type(layer) in _ROW_PASSES:
             layer = graph.inputs(layer)[0].node
