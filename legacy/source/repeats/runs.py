@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import itertools
 import re
-from typing import TYPE_CHECKING, Any, Counter, List, NamedTuple, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Counter, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from legacy.source.basics import expressions
 from legacy.source.basics.expressions import CARRIED, Call, Literal, Loop, Name, Scoped, Value, values_used
@@ -102,21 +102,18 @@ def _run_at(statements: Sequence[Statement], uses: Counter[str], taken: Collecti
     calls = list(itertools.takewhile(_may_repeat, statements))
     if len(calls) < FEWEST:
         return None
-    outlines, holes = zip(*(skeleton(statement.expression) for statement in calls))
-    contents = [[hole.content for hole in one] for one in holes]
-    made = [Value(statement.targets[0]) for statement in calls]
-    carried = {place for place, content in enumerate(contents[1]) if content == made[0]}
-    starts = [content for place, content in enumerate(contents[0]) if place in carried]
-    if outlines[1] != outlines[0] or not starts or any(start != starts[0] for start in starts):
+    (outline, first), (second_outline, second) = (_outline(call) for call in calls[:2])
+    carried = _places_of(calls[0], second)
+    starts = [content for place, content in enumerate(first) if place in carried]
+    if outline != second_outline or not starts or any(start != starts[0] for start in starts):
         return None
-    varying = [_varying(first, second) for first, second in zip(contents[0], contents[1])]
+    varying = [_varying(*pair) for pair in zip(first, second)]
     length = 1
-    while length < len(calls) and outlines[length] == outlines[0]:
-        before, own = made[length - 1], contents[length]
-        takes = {place for place, content in enumerate(own) if content == before}
-        if takes != carried or uses[before.tensor] != len(carried):
+    for before, call in zip(calls, calls[1:]):  # most runs end at their second call: no later one is read for these
+        own_outline, own = _outline(call)
+        if own_outline != outline or _places_of(before, own) != carried or uses[before.targets[0]] != len(carried):
             break
-        if not _continues(contents[0], own, varying, carried, length):
+        if not _continues(first, own, varying, carried, length):
             break
         length += 1
     numbered = [one for one in varying if one is not None]
@@ -124,11 +121,22 @@ def _run_at(statements: Sequence[Statement], uses: Counter[str], taken: Collecti
         return None
     called = [part.function for part in expressions.calls(calls[0].expression)]
     variable = _variable_name(numbered, {*taken, *called})
-    first = numbered[0].number
-    body = [one.in_loop(variable, first) if one else content for one, content in zip(varying, contents[0])]
+    number = numbered[0].number
+    body = [one.in_loop(variable, number) if one else content for one, content in zip(varying, first)]
     body = [CARRIED if place in carried else content for place, content in enumerate(body)]
-    loop = Loop(variable, first, first + length, starts[0], with_holes(calls[0].expression, body))
+    loop = Loop(variable, number, number + length, starts[0], with_holes(calls[0].expression, body))
     return Run(Statement(calls[length - 1].targets, loop), length)
+
+
+def _outline(call: Statement) -> Tuple[str, List[Any]]:
+    """Returns the text of a call without what its holes hold, and that."""
+    text, holes = skeleton(call.expression)
+    return text, [hole.content for hole in holes]
+
+
+def _places_of(call: Statement, contents: Sequence[Any]) -> Set[int]:
+    """Returns the holes of another call that hold the result of a call."""
+    return {place for place, content in enumerate(contents) if content == Value(call.targets[0])}
 
 
 def _may_repeat(statement: Statement) -> bool:
