@@ -18,7 +18,7 @@ from legacy.source.reasons import reason_text, refusal, with_both
 from legacy.source.standalone import style as standalone_style
 from legacy.source.standalone import update_style
 from legacy.source.standalone.text import in_order
-from legacy.source.step.dealt_inputs import with_dealt_inputs
+from legacy.source.step.dealt_inputs import with_dealt_inputs, with_parts_gathered
 from legacy.source.step.derivatives import with_derivatives
 from legacy.source.step.imported_step import ImportedStep, WrittenLoss, keep_proven, recover_losses
 from legacy.source.step.losses_of_weights import with_minimized_losses
@@ -30,6 +30,7 @@ from legacy.source.styles.docstring import MOST_LISTED, docstring, docstring_of_
 from legacy.source.styles.imported_style import losses_lines, with_equal_losses
 from legacy.source.styles.model_text import model_lines
 from legacy.source.tables import tables_note, tables_of, with_equal_tables_joined, with_tables, write_tables
+from legacy.source.update.data_terms import with_data_terms
 from legacy.source.update.recovered import recover_updates
 from workloads.lifted.model_copies import model_copies, with_one_model
 from workloads.support.files.json_file import write_text
@@ -117,7 +118,7 @@ def source_text(program: OldProgram, options: SourceOptions = DEFAULTS) -> Sourc
       InputError: a part of the program cannot be written, and not be imported either; the message names it.
     """
     plan, dealt = with_dealt_inputs(program.plan, program.graph)
-    program = program._replace(plan=plan)
+    program = program._replace(plan=with_parts_gathered(plan))
     joined = with_equal_tables_joined(dealt)
     graph = with_inner_targets(joined, program.whole, tensors_of_towers(program.plan))
     plan, graph = with_rows_of_dense_uses(program.plan, with_old_derivatives(with_stopped_labels(graph)))
@@ -195,6 +196,7 @@ def _source_with_update(program: OldProgram, options: SourceOptions, reason: Exc
     plan, graph, whole, initial = program
     initializers, unknown = find_initializers(whole, plan.variables)
     try:
+        plan = with_data_terms(plan, graph)
         step = recover_updates(plan, graph, initializers, reason_text(reason).splitlines())
         step = step.with_losses(with_equal_losses(step.losses))
         losses = step.losses

@@ -32,7 +32,7 @@ def term_weights(graph: Graph, towers: Towers, target: str) -> dict[TensorId, fl
     todo, seen = [(target, 1.0)], {target}
     while todo:
         name, weight = todo.pop(0)
-        factor = 1.0 if graph.type(name) in _SUMS else _constant_factor(graph, name)
+        factor = 1.0 if graph.type(name) in _SUMS else constant_factor(graph, name)
         is_whole = not todo and not found  # of all terms together the factor need not be known
         factor = 1.0 if factor is None and is_whole and graph.type(name) in _FACTORS else factor
         if factor is None:
@@ -50,8 +50,13 @@ def term_weights(graph: Graph, towers: Towers, target: str) -> dict[TensorId, fl
     return found
 
 
-def _constant_factor(graph: Graph, name: str) -> float | None:
-    """Returns the number that an op multiplies by: c for x * c, 1 / c for x / c or a mean of c; else None."""
+def constant_factor(graph: Graph, name: str) -> float | None:
+    """Returns the number that an op multiplies by: c for x * c, 1 / c for x / c or a mean of c; else None.
+
+    Args:
+      graph: the subgraph that a step runs.
+      name: of the op.
+    """
     inputs = [tensor.node for tensor in graph.inputs(name)]
     if graph.type(name) == "Mean" and graph.type(inputs[0]) in ("Pack", "ConcatV2"):
         return 1.0 / sum(graph.type(tensor.node) != "Const" for tensor in graph.inputs(inputs[0]))

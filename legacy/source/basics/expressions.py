@@ -11,9 +11,21 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Literal:
-    """A Python literal, such as a number, a text, a tuple of numbers, or None."""
+    """A Python literal, such as a number, a text, a list or a tuple of numbers, or None.
+
+    >>> hash(Literal([1, [2]])) == hash(Literal([1, [2]]))
+    True
+    """
 
     value: Any
+
+    def __hash__(self) -> int:
+        return hash(_hashable(self.value))
+
+
+def _hashable(value: Any) -> Any:
+    """Returns a value with a tuple in place of each list."""
+    return tuple(map(_hashable, value)) if isinstance(value, (list, tuple)) else value
 
 
 @dataclasses.dataclass(frozen=True)

@@ -26,14 +26,21 @@ DIFFERENTIATE = {
 }
 
 
-def _minimized(numbers: Sequence[int]) -> str:
+def _names_of_losses(update: WrittenUpdate) -> List[str]:
+    """Returns the names of a tower's losses: the reported one, then others, or its part that depends on data."""
+    if len(update.phase.minimized) == 1:
+        return ["loss", "data_loss"]
+    return [loss_name(number) for number in range(1 + len(update.phase.other_losses))]
+
+
+def _minimized(names: Sequence[str], numbers: Sequence[int]) -> str:
     """Returns the text of what is differentiated: a loss, or several whose sum is minimized.
 
-    >>> _minimized([0]), _minimized([0, 1])
+    >>> _minimized(["loss", "loss2"], [0]), _minimized(["loss", "loss2"], [0, 1])
     ('loss', '[loss, loss2]')
     """
-    names = ", ".join(map(loss_name, numbers))
-    return f"[{names}]" if len(numbers) > 1 else names
+    text = ", ".join(names[number] for number in numbers)
+    return f"[{text}]" if len(numbers) > 1 else text
 
 
 def _seed_lines(scales: Sequence[float]) -> List[str]:
@@ -93,7 +100,8 @@ def _further_lines(update: WrittenUpdate, differentiate: str, has_rows: bool) ->
     lines: List[str] = []
     for number, (one, group) in enumerate(zip(update.path.further, update.further_groups)):
         name = further_name(number)
-        lines.append(f"{name} = " + differentiate.format(loss=_minimized(one.losses), group=group, seed=""))
+        loss = _minimized(_names_of_losses(update), one.losses)
+        lines.append(f"{name} = " + differentiate.format(loss=loss, group=group, seed=""))
         if has_rows:
             lines.append(f"{name} = [tf.convert_to_tensor(gradient) for gradient in {name}]")
         lines.append(f"{name} = context.all_reduce(tf.distribute.ReduceOp.{update.path.combine.upper()}, {name})")
@@ -118,8 +126,8 @@ def train_op_text(update: WrittenUpdate, functions: str, style: str = "standalon
         head.append(f'    """Runs {update.phase.train_op}, which has no loss; returns zero."""')
         return "\n".join([*head, f"{_INDENT}values = scope.values", *update.lines, "    return tf.zeros([])"])
     body = []
-    losses = [loss_name(number) for number in range(loss.model.losses)]
-    minimized = [_minimized(numbers) for numbers in path.weights_of_losses()]
+    losses = _names_of_losses(update)
+    minimized = [_minimized(losses, numbers) for numbers in path.weights_of_losses()]
     if loss.with_others:
         body += ["batches = zip(*(gather(context, value) for value in batch.values()))"]
         of_batch, batches = "scope", "values in batches"

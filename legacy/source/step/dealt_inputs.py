@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, List, Tuple
+from typing import TYPE_CHECKING, List, Optional, Tuple
 
 import numpy as np
 import tensorflow as tf
@@ -62,6 +62,33 @@ def with_dealt_inputs(plan: Plan, graph: Graph) -> Tuple[Plan, Graph]:
     of_plan = {**plan.tensors, **types}
     plan = dataclasses.replace(plan, inputs=[*inputs, *dealt.values()], common=common, tensors=of_plan)
     return plan, Graph(graph_def)
+
+
+def with_parts_gathered(plan: Plan) -> Plan:
+    """Returns the plan in which what an update takes of the towers' own data, such as labels, comes from the towers.
+
+    The lift feeds such a part twice: to the tower, and, as an input of its own, to the update.
+
+    Args:
+      plan: of the lift.
+
+    Returns:
+      The plan, in which these data are among what leaves the towers.
+    """
+    owners = {tensor: entry for entry in plan.inputs if len(entry.tensors) > 1 for tensor in entry.tensors}
+    again = [entry for entry in plan.inputs + plan.common if len(entry.tensors) == 1 and entry.tensors[0] in owners]
+    if not again:
+        return plan
+    names = {entry.name for entry in again}
+    inputs = [entry for entry in plan.inputs if entry.name not in names]
+    common = [entry for entry in plan.common if entry.name not in names]
+    rows: List[List[Optional[str]]] = []
+    for entry in again:
+        row: List[Optional[str]] = list(owners[entry.tensors[0]].tensors)
+        if row not in rows:
+            rows.append(row)
+    phases = [dataclasses.replace(phase, crossings=[*phase.crossings, *rows]) for phase in plan.phases]
+    return dataclasses.replace(plan, inputs=inputs, common=common, phases=phases)
 
 
 def _is_dealt(plan: Plan, graph: Graph, entry: Input) -> bool:

@@ -29,6 +29,8 @@ def loss_scales(phase: Phase) -> List[float]:
     if not phase.shared_loss:
         return []
     scales = [phase.loss_scale, *phase.scales_of_others]
+    if phase.minimized:  # the whole loss is reported alone
+        scales[0] = scales[1]
     return scales if any(abs(scale - 1.0) > _NEAR_ONE for scale in scales) else []
 
 
@@ -80,7 +82,7 @@ def losses_of_weights(plan: Plan, graph: Graph, phase: Phase, tower: int) -> Dic
     gradients = weight_gradients(plan, graph, phase, tower)
     weights = {name: tensor for name, tensor in gradients.items() if not is_indices_label(name)}
     found = losses_of_gradients(graph, phase, tower, weights)
-    if not phase.other_losses:
+    if phase.minimized or not phase.other_losses:
         return found
     return differentiated_together(graph, losses_of_tower(phase, tower), found)
 
@@ -102,8 +104,8 @@ def losses_of_gradients(
     Raises:
       Unwritten: the graph does not tell.
     """
-    if not phase.other_losses:
-        return dict.fromkeys(gradients, (0,))
+    if phase.minimized or not phase.other_losses:
+        return dict.fromkeys(gradients, tuple(phase.minimized) or (0,))
     starts = differentiations(graph, graph.ancestors([phase.train_op]))
     losses = losses_of_tower(phase, tower)
     numbers = {root: _numbers_of(graph, targets, losses) for root, targets in starts.items()}

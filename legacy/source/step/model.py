@@ -54,6 +54,7 @@ class Model(NamedTuple):
       copied: see `InputNames`.
       others: models of the further towers, where each tower has a function of its own; none where one is for all.
       definitions: that the statements are made of.
+      has_data_terms: whether the other losses are the terms of the first one that depend on data; see `data_terms`.
     """
 
     statements: List[Statement]
@@ -68,6 +69,7 @@ class Model(NamedTuple):
     copied: Sequence[str] = ()
     others: Sequence[Model] = ()
     definitions: Sequence[Definition] = ()
+    has_data_terms: bool = False
 
 
 def recover_model(
@@ -154,7 +156,8 @@ def _model(
     _require_no_tables(statements)
     losses = 1 + len(phase.other_losses)
     given = (names.inputs, names.settings, statistics, recovery.batch, names.streams, rates)
-    return Model(statements, recovery, *given, losses, names.copied, definitions=definitions)
+    has_data_terms = bool(phase.minimized)
+    return Model(statements, recovery, *given, losses, names.copied, (), definitions, has_data_terms)
 
 
 def statements_of(definitions: Sequence[Definition], kept: Collection[str] = ()) -> List[Statement]:

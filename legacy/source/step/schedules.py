@@ -91,7 +91,9 @@ def find_learning_rate(
     given = {name: Literal(held[name][()]) if name in held else step_of(plan, name) for name in read}
     note = ", ".join(f"{name!r}, which no step changes, is {held[name][()]}" for name in given if name in held)
     if any(node.op in _BRANCHES for node in cut.piece.graph_def.node) and not note:
-        return LearningRate(_by_pieces(cut, tensor))
+        pieces = _by_pieces(cut)
+        if pieces:
+            return LearningRate(pieces)
     names = Names({}, {}, set(), {}, given)
     recovery = Recovery(Forward(cut, plan), names)
     result = recovery.expression_of(cut.fetches[0] if ":" in cut.fetches[0] else cut.fetches[0] + ":0")
@@ -142,12 +144,8 @@ def exponential_decay(expression: Expression) -> Optional[Call]:
     return call("schedules.ExponentialDecay", expression.left, whole, power.left)
 
 
-def _by_pieces(cut: Cut, tensor: str) -> str:
-    """Returns the text of the schedule by pieces that a graph with branches computes.
-
-    Raises:
-      Unwritten: it is another schedule.
-    """
+def _by_pieces(cut: Cut) -> str:
+    """Returns the text of the schedule by pieces that a graph with branches computes; "" for another schedule."""
     boundaries = sorted(_whole_constants(cut))
     probes = sorted({max(0, b + d) for b in boundaries for d in (-1, 0, 1)} | {0})
     values = dict(zip(probes, _evaluated(cut, probes)))
@@ -158,7 +156,7 @@ def _by_pieces(cut: Cut, tensor: str) -> str:
     rates: Tuple[np.float32, ...] = tuple(values[b] for b in kept) + ((values[kept[-1] + 1],) if kept else ())
     expected = [rates[sum(step > boundary for boundary in kept)] if kept else values[0] for step in probes]
     if not kept or [values[step] for step in probes] != expected:
-        raise Unwritten(f"learning rate: {tensor!r} is computed in branches that are no schedule by pieces")
+        return ""
     return expression_text(call("schedules.PiecewiseConstant", tuple(kept), tuple(rates)))
 
 

@@ -134,6 +134,8 @@ def _renamed(line: str, names: Dict[str, str]) -> str:
 def _doc(model: Model, way: str = "") -> str:
     """Returns the docstring of the function of a loss."""
     doc = ("Returns the loss of one tower" if model.losses == 1 else "Returns the losses of one tower") + way
+    if model.has_data_terms:
+        doc = "Returns the loss of one tower" + way + ", and its terms that depend on data"
     result = model.statements[-1].expression
     gathered = isinstance(result, Listing) and len(result.items) > model.losses
     return doc + (", and further results of it that all replicas gather." if gathered else ".")

@@ -9,7 +9,7 @@ from legacy.source.update.actions import actions_of
 from legacy.source.update.changes import change_call
 from legacy.source.update.cond_lines import cond_lines
 from legacy.source.update.global_norms import name_global_norms
-from legacy.source.update.per_weight import list_items, take_out_values
+from legacy.source.update.per_weight import list_items, take_out_gradients, take_out_values
 from legacy.source.update.place import INDENT, Place
 from legacy.source.update.wave_lines import (
     Body,
@@ -81,6 +81,12 @@ def _wave_lines(place: Place, units: Sequence[Unit]) -> List[str]:
     calls = [[change_call(place.graph, e, [next(results) for _ in e.values]) for e in unit.effects] for unit in units]
     needed, shared = shared_definitions(recovery, calls)
     values = take_out_values(recovery, [unit.owner for unit in units], calls, shared, place.dict_name)
+    slots = slots_by_weight(plan)
+
+    def general(expression: Expression, owner: str) -> Expression:
+        return with_name(expression, owner, slots.get(owner, ()))
+
+    values = values or take_out_gradients(recovery, units, calls, general, place.dict_name)
     head, of_values = values_lines(place, recovery, values)
     name_global_norms(recovery, calls)
     list_items(recovery, calls, groups)
@@ -88,12 +94,11 @@ def _wave_lines(place: Place, units: Sequence[Unit]) -> List[str]:
     place = place.knowing({}, list(of_values.values())) if values else place
     common, names = common_lines(place, recovery, calls, needed, shared)
     taken = {**place.reserved, **names}
-    slots = slots_by_weight(plan)
     bodies = []
     for unit, own_calls in zip(units, calls):
         own = [d for d in recovery.ordered(own_calls) if d.targets[0] not in shared]
         own += [Definition((), one) for one in own_calls]
-        general = [d._replace(expression=with_name(d.expression, unit.owner, slots.get(unit.owner, ()))) for d in own]
-        in_loop = own_lines(general, plan.towers, taken, margin + len(INDENT))
+        of_any = [d._replace(expression=general(d.expression, unit.owner)) for d in own]
+        in_loop = own_lines(of_any, plan.towers, taken, margin + len(INDENT))
         bodies.append(Body(unit.owner, tuple(in_loop), own_lines(own, plan.towers, taken, margin)))
     return head + common + looped(place, bodies)

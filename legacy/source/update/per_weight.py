@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import collections
-from typing import TYPE_CHECKING, Counter, List, NamedTuple, Sequence, Set
+from typing import TYPE_CHECKING, Counter, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from legacy.source.basics.expressions import Definition, Listing, Name, Value, replace, values_used
+from legacy.source.basics.expressions import Call, Definition, Listing, Name, Value, replace, values_used
 from legacy.source.basics.rendering import expression_text, literal_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from legacy.source.basics.expressions import Expression
     from legacy.source.definitions.recovery import Recovery
+    from legacy.source.update.waves import Unit
+    from workloads.lifted.plan import Effect
 
 #: Name of the dict in the text.
 DICT = "combined"
@@ -67,6 +69,61 @@ def take_out_values(
             value.tensor, Definition((value.tensor,), Name(f"{values_dict}[{literal_text(value.owner)}]"))
         )
     return found
+
+
+def take_out_gradients(
+    recovery: Recovery,
+    units: Sequence[Unit],
+    calls: Sequence[Sequence[Expression]],
+    general: Callable[[Expression, str], Expression],
+    values_dict: str = DICT,
+) -> List[WeightValue]:
+    """Finds the gradients of weights whose updates are alike but for these, and gives them names.
+
+    So a penalty on some weights does not part their updates from those of the others.
+
+    Args:
+      recovery: of the update; those gradients become items of the dict in it.
+      units: the changes, one weight each.
+      calls: the changes of each unit.
+      general: function from an expression and its weight to the expression for any weight.
+      values_dict: name of the dict.
+
+    Returns:
+      The gradients; none if all that are alike but for them have the same ones.
+    """
+    alike: Dict[Tuple[Expression, ...], List[Tuple[str, str]]] = collections.OrderedDict()
+    for unit, own in zip(units, calls):
+        tensors = {value.tensor for effect, call in zip(unit.effects, own) for value in _gradient(effect, call)}
+        if len(tensors) == 1:
+            tensor = tensors.pop()
+            rest = [general(replace(call, _in_place_of(tensor, Name(values_dict))), unit.owner) for call in own]
+            alike.setdefault(tuple(rest), []).append((unit.owner, tensor))
+    needed = {tensor: recovery.ordered([Value(tensor)]) for own in alike.values() for _, tensor in own}
+    common: Counter[str] = collections.Counter(d.targets[0] for one in needed.values() for d in one)
+    alone = {target for target, count in common.items() if count == 1}
+    found: List[WeightValue] = []
+    for group in alike.values():
+        values = [WeightValue(owner, tensor, _inlined(recovery, Value(tensor), alone)) for owner, tensor in group]
+        if len({general(value.expression, value.owner) for value in values}) > 1:
+            found += values
+    for value in found:
+        name = Name(f"{values_dict}[{literal_text(value.owner)}]")
+        recovery.redefine(value.tensor, Definition((value.tensor,), name))
+    return found
+
+
+def _gradient(effect: Effect, call: Expression) -> List[Value]:
+    """Returns the gradient among the arguments of an optimizer's kernel, if it is computed by the update."""
+    if effect.gradient_at < 0 or not isinstance(call, Call):
+        return []
+    argument = call.arguments[len(effect.writes) + effect.gradient_at].value
+    return [argument] if isinstance(argument, Value) else []
+
+
+def _in_place_of(tensor: str, name: Name) -> Callable[[Expression], Optional[Expression]]:
+    """Returns a function for `replace` that puts a name in place of a tensor."""
+    return lambda part: name if isinstance(part, Value) and part.tensor == tensor else None
 
 
 def _used_directly(recovery: Recovery, calls: Sequence[Expression], shared: Set[str]) -> List[str]:

@@ -19,6 +19,8 @@ def with_lists(expression: Expression, towers: int) -> Expression:
     Name(text='losses')
     >>> with_lists(Listing((part(1), part(0))), 2)
     Listing(items=(Name(text='losses[1]'), Name(text='losses[0]')))
+    >>> expression_text(with_lists(Listing((Name("decay"), part(0), part(1))), 2))
+    '[decay, *losses]'
 
     Args:
       expression: the expression.
@@ -29,11 +31,25 @@ def with_lists(expression: Expression, towers: int) -> Expression:
     """
 
     def joined(part: Expression) -> Expression | None:
-        if not isinstance(part, Listing) or len(part.items) != towers or any(map(values_used, part.items)):
+        if not isinstance(part, Listing) or any(map(values_used, part.items)):
             return None
-        return _list_of_all([expression_text(item) for item in part.items])
+        if len(part.items) == towers:
+            return _list_of_all([expression_text(item) for item in part.items])
+        return _with_lists_inside(part, towers)
 
     return replace(expression, joined)
+
+
+def _with_lists_inside(listing: Listing, towers: int) -> Listing | None:
+    """Returns a listing in which all towers' parts in a row are one list, if it has such parts."""
+    items = list(listing.items)
+    for start in range(len(items) - towers + 1) if towers > 1 else ():
+        row = _list_of_all([expression_text(item) for item in items[start : start + towers]])
+        if row is not None:
+            rest = Listing(tuple(items[start + towers :]))
+            after = (_with_lists_inside(rest, towers) or rest).items
+            return Listing((*items[:start], Name("*" + row.text), *after))
+    return None
 
 
 def _list_of_all(texts: list[str]) -> Name | None:

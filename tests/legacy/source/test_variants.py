@@ -408,3 +408,15 @@ def test_a_moving_average_may_be_limited_by_a_count_in_float32(tmp_path):
             return v1.train.ExponentialMovingAverage(0.75, step).apply([weights()])
 
     assert "moving_average: Any = MovingAverage(0.75" in source(build, tmp_path)
+
+
+def test_a_warm_up_in_branches_is_a_function_of_the_step(old_control_flow, tmp_path):
+    def build():
+        xs, step = split_batch(), v1.train.get_or_create_global_step()
+        rate = tf.cond(step < 4, lambda: 0.025 * tf.cast(step, tf.float32), lambda: 0.5 / tf.cast(step, tf.float32))
+        gradients = towers(lambda tower: tf.gradients(sum_of_squares(xs[tower]), [weights()])[0])
+        optimizer = v1.train.MomentumOptimizer(rate, 0.5)
+        return optimizer.apply_gradients([(tf.add_n(gradients) / TOWERS, weights())], step)
+
+    text = source(build, tmp_path)
+    assert "return tf.cond(step < 4, " in text and "optimizers.Momentum(" in text

@@ -106,6 +106,7 @@ class Phase:
       members: number of nodes that the step runs.
       other_losses: further rows of losses that are differentiated too, one tensor for each tower.
       other_scales: `loss_scale` of each row of `other_losses`; empty if it is that of `losses`.
+      minimized: numbers of the rows of losses, `losses` being 0, that the gradients are of; empty for all.
       sizes_alone: whether `returns` depend on the sizes of the towers' results, and not on their values.
     """
 
@@ -132,6 +133,7 @@ class Phase:
     members: int = 0
     other_losses: List[List[str]] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
     other_scales: List[float] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
+    minimized: List[int] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
     sizes_alone: bool = dataclasses.field(default=False, metadata={OMIT_EMPTY: True})
 
     @property
