@@ -18,7 +18,7 @@ from legacy.source.reasons import reason_text, refusal, with_both
 from legacy.source.standalone import style as standalone_style
 from legacy.source.standalone import update_style
 from legacy.source.standalone.text import in_order
-from legacy.source.step.dealt_inputs import with_dealt_inputs, with_parts_gathered
+from legacy.source.step.dealt_inputs import with_dealt_inputs
 from legacy.source.step.derivatives import with_derivatives
 from legacy.source.step.imported_step import ImportedStep, WrittenLoss, keep_proven, recover_losses
 from legacy.source.step.losses_of_weights import with_minimized_losses
@@ -118,7 +118,7 @@ def source_text(program: OldProgram, options: SourceOptions = DEFAULTS) -> Sourc
       InputError: a part of the program cannot be written, and not be imported either; the message names it.
     """
     plan, dealt = with_dealt_inputs(program.plan, program.graph)
-    program = program._replace(plan=with_parts_gathered(plan))
+    program = program._replace(plan=plan)
     joined = with_equal_tables_joined(dealt)
     graph = with_inner_targets(joined, program.whole, tensors_of_towers(program.plan))
     plan, graph = with_rows_of_dense_uses(program.plan, with_old_derivatives(with_stopped_labels(graph)))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Dict
 import numpy as np
 
 from legacy.source.basics.expressions import OMIT, Infix, Listing, Literal, Name, Prefix, call
+from legacy.source.ops.constants import USUAL
 from workloads.lifted.graph.sums import FEWEST_IN_ANY_ORDER
 
 if TYPE_CHECKING:
@@ -166,7 +167,19 @@ def write_choice(op: OpView) -> Expression | None:
         if condition != []:
             widened = call("tf.reshape", op.argument(0), [-1] + [1] * (len(taken) - 1))
             return call("tf.where", widened, *op.arguments(1))
-    return call("tf.where", *op.arguments())
+    return call(
+        "tf.where", op.argument(0), *(_one_number(op, position) or op.argument(position) for position in (1, 2))
+    )
+
+
+def _one_number(op: OpView, position: int) -> Expression | None:
+    """Returns the number that all entries of a constant input are, if the op's other values have its shape."""
+    value = op.constant(position)
+    if value is None or value.dtype.name not in USUAL or not value.ndim or op.constant(3 - position) is not None:
+        return None
+    if op.shape(3 - position) != list(value.shape) or value.tobytes() != value.flat[:1].tobytes() * value.size:
+        return None
+    return Literal(value.flat[0])
 
 
 def write_leaky_relu(op: OpView) -> Expression | None:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 v1 = tf.compat.v1
 
+#: Ops of data that are fed.
+_FED = ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
 #: Sizes of the made-up gradients: far below, about at and far above any limit.
 SCALES = (1e-4, 0.3, 1.0, 30.0, 1e4)
 #: A limit is the constant that is this near to the measured one.
@@ -100,9 +102,11 @@ def _rule_between(
     if list(before) == list(after):
         return None
     cut = cut_part(plan, graph, list(after), list(before), phase.versions)
-    others = [feed for feed in cut.piece.feeds if str(feed.key) not in before]
+    others = {str(getattr(feed.key, "variable", feed.key)) for feed in cut.piece.feeds if str(feed.key) not in before}
+    given = {feed.placeholder for feed in cut.piece.feeds}
+    others |= {node.name for node in cut.piece.graph_def.node if node.op in _FED and node.name not in given}
     if others:
-        read = ", ".join(sorted({str(getattr(feed.key, "variable", feed.key)) for feed in others})[:3])
+        read = ", ".join(sorted(others)[:3])
         op = graph.type(parse_tensor_name(after[0]).node)
         raise Unwritten(f"gradients: {after[0]!r} ({op}) is not made from gradients alone, but also from {read}")
     shapes: Dict[str, Sequence[int]] = {}
@@ -146,6 +150,9 @@ def measured_rule(cut: Cut, before: List[str], shapes: List[List[int]], where: s
         feeds = [{holders[t]: v for t, v in zip(before, sample) if t in holders} for sample in samples]
         seen = [session.run(results, feed) for feed in feeds]
         if all(_same(a, b) for a, b in zip(seen, samples)):
+            _require_hands_on(
+                session, results, {holders[t]: v for t, v in zip(before, _odd(samples[0])) if t in holders}
+            )
             return None
         rough = seen[-1]
         measured = {
@@ -159,6 +166,21 @@ def measured_rule(cut: Cut, before: List[str], shapes: List[List[int]], where: s
                 if all(_same(session.run(_clipped(sample, rule)), values) for sample, values in zip(samples, seen)):
                     return rule
     raise Unwritten(f"gradients: what is done to them ({where}) is no clipping that is known here")
+
+
+def _odd(values: Sequence[np.ndarray]) -> List[np.ndarray]:
+    """Returns gradients whose first numbers are NaN and infinite."""
+    odd = [np.array(value) for value in values]
+    for value in odd:
+        value.flat[0] = np.nan
+        value.flat[1:2] = np.inf
+    return odd
+
+
+def _require_hands_on(session: v1.Session, results: List[tf.Tensor], odd: Dict[tf.Tensor, np.ndarray]) -> None:
+    """Raises `Unwritten` if gradients that are handed on are changed where they are not finite."""
+    if not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(session.run(results, odd), odd.values())):
+        raise Unwritten("gradients: those that are not finite are replaced")
 
 
 def _clipped(values: Sequence[np.ndarray], rule: Clip) -> List[tf.Tensor]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, List, Optional, Tuple
+from typing import TYPE_CHECKING, List, Tuple
 
 import numpy as np
 import tensorflow as tf
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from workloads.lifted.plan import Input, Plan
 
 v1 = tf.compat.v1
-_FED = ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
 
 
 def with_dealt_inputs(plan: Plan, graph: Graph) -> Tuple[Plan, Graph]:
@@ -43,7 +42,7 @@ def with_dealt_inputs(plan: Plan, graph: Graph) -> Tuple[Plan, Graph]:
             placeholder = graph_def.node.add(name=part, op="Placeholder")
             placeholder.attr["dtype"].type = tf.as_dtype(entry.dtype).as_datatype_enum
             placeholder.attr["shape"].shape.CopyFrom(tf.TensorShape(shape).as_proto())
-        axis = graph_def.node.add(name=f"{name}/axis", op="Const")
+        axis = graph_def.node.add(name=f"{name}/of_towers/axis", op="Const")
         axis.attr["dtype"].type = tf.int32.as_datatype_enum
         axis.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(np.int32(0)))
         node.op = "ConcatV2"
@@ -64,37 +63,10 @@ def with_dealt_inputs(plan: Plan, graph: Graph) -> Tuple[Plan, Graph]:
     return plan, Graph(graph_def)
 
 
-def with_parts_gathered(plan: Plan) -> Plan:
-    """Returns the plan in which what an update takes of the towers' own data, such as labels, comes from the towers.
-
-    The lift feeds such a part twice: to the tower, and, as an input of its own, to the update.
-
-    Args:
-      plan: of the lift.
-
-    Returns:
-      The plan, in which these data are among what leaves the towers.
-    """
-    owners = {tensor: entry for entry in plan.inputs if len(entry.tensors) > 1 for tensor in entry.tensors}
-    again = [entry for entry in plan.inputs + plan.common if len(entry.tensors) == 1 and entry.tensors[0] in owners]
-    if not again:
-        return plan
-    names = {entry.name for entry in again}
-    inputs = [entry for entry in plan.inputs if entry.name not in names]
-    common = [entry for entry in plan.common if entry.name not in names]
-    rows: List[List[Optional[str]]] = []
-    for entry in again:
-        row: List[Optional[str]] = list(owners[entry.tensors[0]].tensors)
-        if row not in rows:
-            rows.append(row)
-    phases = [dataclasses.replace(phase, crossings=[*phase.crossings, *rows]) for phase in plan.phases]
-    return dataclasses.replace(plan, inputs=inputs, common=common, phases=phases)
-
-
 def _is_dealt(plan: Plan, graph: Graph, entry: Input) -> bool:
     """Returns whether an input has a row for each example of all towers, and no tower's results depend on it."""
     name = parse_tensor_name(entry.tensors[0]).node
-    if entry.kind != "same" or entry.sparse or not entry.shape or graph.type(name) not in _FED:
+    if entry.kind != "same" or entry.sparse or not entry.shape or any(use.output for use in graph.users(name)):
         return False
     rows = None if plan.batch is None else plan.batch * plan.towers
     if entry.shape[0] not in (None, rows) or not any(any(phase.returns) for phase in plan.phases):

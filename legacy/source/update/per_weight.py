@@ -61,8 +61,7 @@ def take_out_values(
     common: Counter[str] = collections.Counter(d.targets[0] for own in needed.values() for d in own)
     if len(taken) < 2 or any(common[tensor] > 1 for _, tensor in taken):
         return []
-    names = {d.targets[0] for own in needed.values() for d in own if isinstance(d.expression, Name)}
-    alone = names | {target for target, count in common.items() if count == 1}
+    alone = _given(needed) | {target for target, count in common.items() if count == 1}
     found = [WeightValue(owner, tensor, _inlined(recovery, Value(tensor), alone)) for owner, tensor in taken]
     for value in found:
         recovery.redefine(
@@ -101,7 +100,7 @@ def take_out_gradients(
             alike.setdefault(tuple(rest), []).append((unit.owner, tensor))
     needed = {tensor: recovery.ordered([Value(tensor)]) for own in alike.values() for _, tensor in own}
     common: Counter[str] = collections.Counter(d.targets[0] for one in needed.values() for d in one)
-    alone = {target for target, count in common.items() if count == 1}
+    alone = _given(needed) | {target for target, count in common.items() if count == 1}
     found: List[WeightValue] = []
     for group in alike.values():
         values = [WeightValue(owner, tensor, _inlined(recovery, Value(tensor), alone)) for owner, tensor in group]
@@ -111,6 +110,11 @@ def take_out_gradients(
         name = Name(f"{values_dict}[{literal_text(value.owner)}]")
         recovery.redefine(value.tensor, Definition((value.tensor,), name))
     return found
+
+
+def _given(needed: Mapping[str, Sequence[Definition]]) -> Set[str]:
+    """Returns the tensors that are known by a name, among those that some tensors need."""
+    return {d.targets[0] for own in needed.values() for d in own if isinstance(d.expression, Name)}
 
 
 def _gradient(effect: Effect, call: Expression) -> List[Value]:

@@ -45,6 +45,8 @@ def test_clipping_is_recognised_by_its_results():
     assert clip_of(lambda g: [tf.clip_by_norm(t, 0.3) for t in g]) == Clip(0.3, "tower", "norm")
     assert clip_of(lambda g: [tf.clip_by_value(t, -0.1, 0.1) for t in g]) == Clip(0.1, "tower", "value")
     assert clip_of(lambda g: [tf.identity(t) for t in g]) is None
+    with pytest.raises(Unwritten, match="those that are not finite are replaced"):
+        clip_of(lambda g: [tf.where(tf.math.is_nan(t), tf.zeros_like(t), t) for t in g])
 
 
 def test_what_is_no_clipping_is_refused():

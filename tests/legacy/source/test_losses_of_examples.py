@@ -1,5 +1,6 @@
 """Losses with a value for each example, and one loss of all towers' examples, written with their training steps."""
 
+import functools
 import types
 
 import numpy as np
@@ -107,16 +108,18 @@ def test_a_penalty_beside_the_towers_losses_is_refused_by_name(tmp_path):
         loss_of_all_lines(lift.plan, lift.graph, lift.plan.phases[0], "loss_of_all")
 
 
-def labels_of_all_towers():
+def labels_of_all_towers(joined=False):
     """One loss of all towers' predictions and of the labels of all examples, which no tower has a part of."""
     xs, labels = split_batch(), v1.placeholder(tf.float32, [TOWERS * BATCH, 2], name="y")
+    labels = tf.concat(tf.split(labels, TOWERS), 0) if joined else labels
     predictions = towers(lambda tower: tf.sigmoid(tf.matmul(xs[tower], weights())))
     loss = tf.nn.l2_loss(tf.concat(predictions, 0) - labels)
     return v1.train.MomentumOptimizer(0.125, 0.5).minimize(loss, var_list=[weights()])
 
 
-def test_labels_that_no_tower_has_a_part_of_are_dealt_out(tmp_path):
-    setup = lifted(labels_of_all_towers, tmp_path)
+@pytest.mark.parametrize("joined", [False, True])
+def test_labels_that_no_tower_has_a_part_of_are_dealt_out(joined, tmp_path):
+    setup = lifted(functools.partial(labels_of_all_towers, joined), tmp_path)
     plan, graph = setup.job.workload.plan, setup.job.workload.graph
     assert [entry.kind for entry in plan.inputs + plan.common if entry.name == "y"] == ["same"]
     dealt, _ = with_dealt_inputs(plan, graph)

@@ -193,6 +193,33 @@ def unbiased_average_of_the_loss(mean, update, loss):
         return v1.assign(average, biased.read_value() / (1.0 - 0.75 ** count.read_value()))
 
 
+def divided_by_all_weights():
+    """Sums of weighted losses, whose gradients are divided by the weights of all towers' examples."""
+    xs, w = split_batch(), weight("w", [3, 2])
+    shares = tf.split(v1.placeholder(tf.float32, [TOWERS * BATCH], name="share"), TOWERS)
+
+    def gradient(tower):
+        loss = tf.reduce_sum(tf.reduce_sum(tf.tanh(tf.matmul(xs[tower], w)) ** 2, 1) * shares[tower])
+        return tf.gradients(loss, [w])[0], tf.reduce_sum(shares[tower])
+
+    gradients, counts = zip(*towers(gradient))
+    optimizer = v1.train.MomentumOptimizer(0.25, 0.5)
+    return optimizer.apply_gradients([(tf.add_n(gradients) / (1.0 + tf.add_n(counts)), w)])
+
+
+def matrices_clipped_alone():
+    """The gradients of matrices alone are clipped by their global norm."""
+    xs, variables = split_batch(), [weight("w", [3, 2]), weight("v", [2, 2]), weight("bias", [2])]
+
+    def gradients(tower):
+        hidden = tf.tanh(tf.matmul(xs[tower], variables[0]) + variables[2])
+        return tf.gradients(tf.reduce_sum(tf.matmul(hidden, variables[1]) ** 2), variables)
+
+    *matrices, bias = [tf.add_n(pair) / TOWERS for pair in zip(*towers(gradients))]
+    clipped, _ = tf.clip_by_global_norm(matrices, 0.25)
+    return v1.train.MomentumOptimizer(0.25, 0.5).apply_gradients(zip([*clipped, bias], variables))
+
+
 def centers_moved_in_rows():
     xs, w, centers = split_batch(), weight("w", [3, 2]), plain("centers", [5, 2])
     labels = v1.placeholder(tf.int32, [TOWERS * BATCH], name="labels")
@@ -204,6 +231,21 @@ def centers_moved_in_rows():
         moves.append(v1.scatter_sub(centers, own, 0.125 * (near - features)).op)
         entropy = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=own, logits=features)
         return tf.gradients(tf.reduce_sum(tf.square(features - near)) + tf.reduce_sum(entropy), [w])[0]
+
+    mean = tf.add_n(towers(gradient)) / TOWERS
+    return v1.group(v1.train.GradientDescentOptimizer(0.25).apply_gradients([(mean, w)]), *moves)
+
+
+def centers_moved_by_fed_labels():
+    """The update takes the towers' parts of what is fed, which they take too."""
+    xs, w, centers = split_batch(), weight("w", [3, 2]), plain("centers", [5, 2])
+    labels, moves = tf.split(v1.placeholder(tf.int32, [TOWERS * BATCH], name="labels"), TOWERS), []
+
+    def gradient(tower):
+        features = tf.tanh(tf.matmul(xs[tower], w))
+        moves.append(v1.scatter_sub(centers, labels[tower], 0.125 * (tf.gather(centers, labels[tower]) - features)).op)
+        entropy = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels[tower], logits=features)
+        return tf.gradients(tf.reduce_sum(entropy), [w])[0]
 
     mean = tf.add_n(towers(gradient)) / TOWERS
     return v1.group(v1.train.GradientDescentOptimizer(0.25).apply_gradients([(mean, w)]), *moves)
@@ -298,7 +340,10 @@ PROGRAMS = {
     with_statistics(average_of_a_statistic): 'variables["mean"].read_value()',
     with_statistics(unbiased_average_of_the_loss): '0.75 ** variables["loss/count"].read_value()',
     words_of_all_towers: "factor = 1.0 / tf.maximum(1.0, tf.add_n(parts))",
+    divided_by_all_weights: "    parts = gather(context, part)",
+    matrices_clipped_alone: '    combined["net/bias"] = gradients["net/bias"]\n',
     centers_moved_in_rows: "lambda now: tf.tensor_scatter_nd_sub(now, tf.expand_dims(labels, -1), ",
+    centers_moved_by_fed_labels: "lambda now: tf.tensor_scatter_nd_sub(now, tf.expand_dims(labels, -1), ",
 }
 
 
@@ -309,7 +354,7 @@ def test_an_average_of_a_variable_that_is_not_trained_is_the_reason_why_no_field
 
 
 #: Those that a workload's fields describe.
-FIELDS = (masked_weight, rate_in_a_variable, centers_moved_in_rows)
+FIELDS = (masked_weight, rate_in_a_variable, centers_moved_in_rows, centers_moved_by_fed_labels)
 
 
 @pytest.mark.parametrize("build", PROGRAMS)

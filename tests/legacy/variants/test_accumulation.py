@@ -151,6 +151,7 @@ def test_rows_of_a_statistic_are_no_gradient(tmp_path):
     setup = lifted(build, tmp_path)
     plan = setup.job.workload.plan
     assert [entry.weight for entry in plan.phases[0].combine] == ["net/w"]
+    assert [entry.name for entry in plan.inputs + plan.common] == ["x", "labels"]  # the update has no labels of its own
     result = verified(setup, 5)
     assert result.passed and result.stages["statistics"].tensors, result.first
 

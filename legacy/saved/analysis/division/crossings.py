@@ -27,7 +27,7 @@ def find_crossings(
       state: its variables; the search ends at them.
       ends: tensors that the crossings lead to.
       tower_nodes: {node: the tower that computes it}.
-      owners: {tensor that brings data in: the only tower that takes it}; such an end is a crossing itself.
+      owners: {tensor that brings data in: the only tower that takes it}; such a tensor is a crossing itself.
 
     Returns:
       The crossings, each one listed with the first end that it leads to.
@@ -37,7 +37,7 @@ def find_crossings(
     for end in ends:
         numbers: dict[int, int] = collections.Counter()
         is_towers = end[0] in tower_nodes or end in owners
-        for tensor in [end] if is_towers else tensors_leaving(graph, state, end[0], tower_nodes):
+        for tensor in [end] if is_towers else tensors_leaving(graph, state, end[0], tower_nodes, owners):
             tower = owners[tensor] if tensor in owners else tower_nodes[tensor[0]]
             if tensor not in found:
                 found.add(tensor)
@@ -46,7 +46,13 @@ def find_crossings(
     return crossings
 
 
-def tensors_leaving(graph: Graph, state: VariableUses, effect: str, tower_nodes: Collection[str]) -> list[TensorId]:
+def tensors_leaving(
+    graph: Graph,
+    state: VariableUses,
+    effect: str,
+    tower_nodes: Collection[str],
+    owners: Collection[TensorId] = (),
+) -> list[TensorId]:
     """Returns the towers' tensors nearest to a node that is computed once.
 
     Args:
@@ -54,6 +60,7 @@ def tensors_leaving(graph: Graph, state: VariableUses, effect: str, tower_nodes:
       state: its variables; the search ends at them.
       effect: the node, mostly an update op.
       tower_nodes: nodes that towers compute.
+      owners: tensors that bring data into a single tower.
 
     Returns:
       Tensors, in the order in which the node's inputs lead to them.
@@ -64,7 +71,7 @@ def tensors_leaving(graph: Graph, state: VariableUses, effect: str, tower_nodes:
     while todo:
         tensor = todo.pop()
         name = tensor[0]
-        if name in tower_nodes:
+        if name in tower_nodes or tensor in owners:
             found[tensor] = None
         elif name not in seen and tensor not in state.aliases:
             seen.add(name)

@@ -29,20 +29,23 @@ def find_cuts(step: LabelledStep, tower_nodes: dict[str, int], returns: list[lis
     return cuts
 
 
-def find_common_cuts(step: LabelledStep, tower_nodes: dict[str, int], returned: list[TensorId]) -> list[TensorId]:
+def find_common_cuts(
+    step: LabelledStep, tower_nodes: dict[str, int], returned: list[TensorId], leaving: Collection[TensorId] = ()
+) -> list[TensorId]:
     """Finds the tensors that bring data or settings into the nodes that are computed once.
 
     Args:
       step: the step.
       tower_nodes: {node: the tower that computes it}.
       returned: returns that are computed once.
+      leaving: tensors that leave the towers, which are no cuts.
 
     Returns:
       The tensors, sorted.
     """
     losses = [name for name, _ in step.losses if name not in tower_nodes]
     ends = step.order.effects + losses + [name for name, _ in returned]
-    return sorted(_tensors_entering(step, ends, tower_nodes))
+    return sorted(_tensors_entering(step, ends, tower_nodes, leaving))
 
 
 def _tensors_entering(

@@ -25,7 +25,8 @@ class StepParts(NamedTuple):
       tower_nodes: {node: the tower that computes it}.
       cuts: for each tower, the tensors that bring data into it, in order of first use.
       common_cuts: tensors that bring data or settings into what is computed once.
-      crossings: tensors that leave the towers on their way to an update op.
+      crossings: tensors that leave the towers on their way to an update op, among them data that a tower takes and the
+        update too, such as labels.
       returns: for each tower, tensors that come back into it from what was computed from all towers' results, such as
         the weight of its loss in a mean over all towers' words. Mostly empty.
       early_crossings: tensors that leave the towers on their way to the returns.
@@ -53,11 +54,12 @@ def divide_step(step: LabelledStep) -> StepParts:
     tower_nodes = find_tower_nodes(step)
     owners = owned_inputs(graph, towers, tower_nodes)
     returns = find_returns(graph, towers.count, members, tower_nodes, owners)
-    crossings = find_crossings(graph, step.state, [TensorId(name, 0) for name in order.effects], tower_nodes, {})
+    crossings = find_crossings(graph, step.state, [TensorId(name, 0) for name in order.effects], tower_nodes, owners)
     returned = list(dict.fromkeys(tensor for tower in returns for tensor in tower))
     early = find_crossings(graph, step.state, returned, tower_nodes, owners)
     saved = [find_saved_tensors(graph, tower_nodes, tower, tensors, early) for tower, tensors in enumerate(returns)]
     cuts = find_cuts(step, tower_nodes, returns)
     computed = [tensor for tensor in returned if tensor not in owners and tensor[0] not in tower_nodes]
-    common_cuts = find_common_cuts(step, tower_nodes, computed)
+    leaving = {tensor for row in [*crossings.values(), *early.values()] for tensor in row.values()}
+    common_cuts = find_common_cuts(step, tower_nodes, computed, leaving)
     return StepParts(tower_nodes, cuts, common_cuts, crossings, returns, early, saved)

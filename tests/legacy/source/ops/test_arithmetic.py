@@ -51,6 +51,14 @@ def test_diagonals_of_1x_are_those_of_linalg(build, line):
     assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
 
 
+def test_a_constant_array_of_one_number_is_that_number_in_a_choice():
+    build = lambda x: tf.where(tf.reduce_sum(x, 0) > 2.0, tf.zeros([3]), tf.reduce_sum(x, 0))  # noqa: E731
+    lines = written(build, X)
+    assert "2.0, 0.0, " in lines[-1]
+    x = np.random.RandomState(0).rand(4, 3).astype(np.float32)
+    assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
+
+
 def penalized(x, v, w):
     """1 and two penalties, each half a unit in its last place; a gradient has at most two parts."""
     return tf.add_n([tf.reduce_sum(x), tf.nn.l2_loss(v), tf.nn.l2_loss(w)])

@@ -84,14 +84,15 @@ def test_losses_without_penalties_are_left_as_they_are(tmp_path):
 
 
 def test_terms_of_a_loss_that_depend_on_data():
-    with tf.Graph().as_default() as built:
+    def build():
         data, other = v1.placeholder(tf.float32, [], "data"), v1.placeholder(tf.float32, [], "other")
         decay = tf.multiply(tf.constant(0.25), v1.placeholder(tf.float32, [], "weight"))
         tf.identity((data + other) + decay, "kept_sum")
         tf.multiply(tf.add_n([data, decay, other]) / 4.0, 0.5, name="scaled")
         tf.identity(data * other, "alone")
         tf.multiply(data + decay, other, name="varying")
-    graph = graph_of(built)
+
+    graph = traced(build)
     behind = {"data", "other", *(node for node in graph.nodes if {"data", "other"} & graph.ancestors([node]))}
 
     def terms(name):

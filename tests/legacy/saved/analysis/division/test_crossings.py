@@ -27,3 +27,10 @@ def test_matching_crossings_of_the_towers_share_a_key_and_a_crossing_is_listed_w
 def test_an_input_that_one_tower_owns_is_a_crossing_itself():
     end = TensorId("x1", 0)
     assert find_crossings(graph_of(STEP), STATE, [end], STEP_TOWERS, {end: 1}) == {(end, 0): {1: end}}
+
+
+def test_an_input_of_one_tower_that_an_update_takes_is_a_crossing():
+    graph = graph_of(STEP + "move = ScatterSub(m, x1, a)\nm = VariableV2()\n")
+    owned = TensorId("x1", 0)
+    assert owned in tensors_leaving(graph, STATE, "move", STEP_TOWERS, {owned})
+    assert owned not in tensors_leaving(graph, STATE, "move", STEP_TOWERS)
