@@ -83,7 +83,7 @@ def preparation_sentences(analysed: AnalysedStep) -> Iterator[str]:
     for entry in [entry for entry in plan.inputs + plan.common if entry.kind != "setting"]:
         ends = {parse_tensor_name(name).node for name in entry.tensors} - sources
         before = graph.ancestors(ends, sources | sizes, controls=False)
-        after = graph.descendants(before & sources, controls=False)
+        after = graph.descendants(before & sources, controls=False, stop=sizes)
         types = {graph.type(name) for name in (before & after) - sources} - _MOVES
         if types:
             made_of = listed(sorted(types), MOST_LISTED)

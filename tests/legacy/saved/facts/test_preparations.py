@@ -49,6 +49,31 @@ def test_what_is_moved_alone_is_not(prepare):
     assert sentences(prepare) == []
 
 
+def of_slices(bound):
+    """Sentences of two towers, each of which slices its rows by itself, up to `bound` of the examples."""
+
+    def build():
+        x = v1.placeholder(tf.float32, [None, 3], "x")
+        w, gradients = v1.get_variable("w", initializer=[1.0, 2.0, 3.0], use_resource=False), []
+        for tower in range(2):
+            rows = bound(x)
+            part = x[tower * rows : (tower + 1) * rows]
+            with tf.device(f"/gpu:{tower}"):
+                gradients += tf.gradients(tf.reduce_sum(tf.sigmoid(part * w)), w)
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / 2, w)], name="train")
+
+    return list(
+        preparation_sentences(AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "m")))
+    )
+
+
+def test_the_bounds_of_a_slice_are_no_data_where_the_size_gives_them():
+    """As `x[i * n : (i + 1) * n]` with n = tf.shape(x)[0] // 2; a bound that the values give is computed from them."""
+    assert of_slices(lambda x: tf.shape(x)[0] // 2) == []
+    (text,) = of_slices(lambda x: tf.cast(tf.reduce_max(x), tf.int32) // 2)
+    assert "compute from x:0 (FloorDiv, Max" in text
+
+
 def test_inputs_that_several_sources_are_joined_to_are_named_after_these():
     """As the product of images and masks, of which each tower takes its slice."""
 
