@@ -117,6 +117,7 @@ def _averages(graph: Graph, state: VariableUses, effects: Sequence[Effect], weig
     """{variable: weight} of moving averages: what is assigned is computed from the variable and one weight like it.
 
     An average of a weight that is frozen, so that no op changes it, is one too, if it is moved by their difference.
+    What is computed from data besides is none, as the moving mean of a fused normalization, whose op takes a weight.
     """
     found = {}
     changed = {variable for effect in effects for variable in effect.writes}
@@ -127,13 +128,22 @@ def _averages(graph: Graph, state: VariableUses, effects: Sequence[Effect], weig
         owners = _variables_behind(graph, state, [parse_tensor_name(value) for value in effect.values])
         sources = [owner for owner in owners if owner in weights]
         moved = len(sources) == 1 and average in owners
-        if moved and state.variables[sources[0]].shape == state.variables[average].shape:
+        is_like_it = moved and state.variables[sources[0]].shape == state.variables[average].shape
+        if is_like_it and not _takes_data(graph, state, effect):
             found[average] = sources[0]
         still = [name for name in owners if name not in changed]
         frozen = [name for name in still if _is_moved_towards(graph, state, effect, name, owners)]
         if not sources and len(frozen) == 1:
             found[average] = frozen[0]
     return found
+
+
+def _takes_data(graph: Graph, state: VariableUses, effect: Effect) -> bool:
+    """Whether an assignment's values are computed from data or random numbers; a fed number, as of a decay, is none."""
+    ends = [parse_tensor_name(value).node for value in effect.values]
+    behind = graph.ancestors(ends, stop={*state.variables, *state.writes}, controls=False)
+    shapes = [graph.nodes[name].attr["shape"].shape for name in behind if op_types.is_source(graph.type(name))]
+    return any(shape.dim for shape in shapes) or any(op_types.is_random(graph.type(name)) for name in behind)
 
 
 def _is_moved_towards(graph: Graph, state: VariableUses, effect: Effect, source: str, owners: set[str]) -> bool:

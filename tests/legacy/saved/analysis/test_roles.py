@@ -45,6 +45,24 @@ def test_what_is_moved_towards_a_weight_of_another_shape_is_no_average():
     assert roles_of(build)["mean"] == ("statistic", "", None)
 
 
+def normalized(shape):
+    """A program that moves `mean` to the mean of what a fused normalization takes, which takes a weight besides."""
+
+    def build():
+        w, mean = variable("w"), variable("mean", trainable=False)
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.constant([1.0, 1.0]), w)])
+        data = tf.broadcast_to(v1.placeholder(tf.float32, shape, "x"), [4, 1, 1, 2])
+        _, moment, _ = v1.nn.fused_batch_norm(data, tf.constant([1.0, 1.0]), w)
+        v1.assign_sub(mean, (mean - moment) * 0.5)
+
+    return build
+
+
+def test_the_moving_mean_of_data_is_no_average_of_the_weight_that_its_op_takes():
+    assert roles_of(normalized([4, 1, 1, 2]))["mean"] == ("statistic", "", None)
+    assert roles_of(normalized([]))["mean"] == ("average", "w", None)  # a fed number, as of a decay, is no data
+
+
 def frozen_average(change=None):
     """A program with an average of a frozen variable `f`; `change(f)` changes it, too."""
 
