@@ -7,17 +7,21 @@ from collections.abc import Iterator
 
 from legacy.saved.analysis import updates_by_hand
 from legacy.saved.analysis.losses import differentiations
+from legacy.saved.analysis.reduction.multipliers import multiplier_of_mean
 from legacy.saved.facts.analysed_step import AnalysedStep
 from legacy.saved.facts.clipping import CLIPPING_SCOPES
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Combine, Phase, is_indices_label, weight_of_label
 from workloads.lifted.tensors.gradient_names import is_gradient_op
+from workloads.support.wording import listed
 
 #: Relative difference within which a scale is one over the number of towers.
 SCALE_TOLERANCE = 1e-6
 #: Most op types of a combination that are listed.
 MOST_OPS = 6
+#: Most variables that a sentence lists.
+MOST_LISTED = 6
 #: Ops that compute nothing.
 NO_WORK = {"Const", "Identity", "Placeholder", *op_types.VARIABLES}
 #: Most nodes between a tower's clipping and the end of its gradient.
@@ -69,8 +73,12 @@ def _combining_text(analysed: AnalysedStep, phase: Phase, combine: Combine) -> s
     """The kind of a combination with its scale, and the meaning of the scale where it is known."""
     effect = next((effect for effect in phase.effects if combine.weight in effect.writes[:1]), None)
     by_hand = effect is not None and not op_types.is_apply(effect.op) and combine.tensor in effect.values
+    own = ", the update's own constants included" if by_hand else ""
+    multiplier = _multiplier(analysed, combine)
+    if multiplier is not None:
+        return f"mean, times {multiplier:g}{own}"
     if by_hand and combine.scale != 1.0:
-        return f"{combine.kind}, scaled by {combine.scale:g}, the update's own constants included"
+        return f"{combine.kind}, scaled by {combine.scale:g}{own}"
     alone = [tower for tower, names in enumerate(combine.parts) if names]
     if combine.kind == "kept as written" and len(alone) == 1 and analysed.plan.towers > 1:
         return f"not combined: tower {alone[0]}'s alone"
@@ -89,6 +97,18 @@ def _combining_text(analysed: AnalysedStep, phase: Phase, combine: Combine) -> s
     adds = combine.kind in ("sum", "concat")  # rows are added up behind the concatenation
     is_mean = adds and towers > 1 and abs(phase.loss_scale * towers - 1) < SCALE_TOLERANCE
     return combine.kind + (" of losses that are divided by the towers: a mean" if is_mean else "")
+
+
+def _multiplier(analysed: AnalysedStep, combine: Combine) -> float | None:
+    """The constant by which a mean of gradients is multiplied; None of any other combination."""
+    if combine.kind != "sum":
+        return None
+    return multiplier_of_mean(analysed.graph, analysed.imported, combine, analysed.plan.towers)
+
+
+def is_summed(analysed: AnalysedStep, combine: Combine) -> bool:
+    """Returns whether gradients are summed over towers, and not averaged first."""
+    return combine.kind == "sum" and _multiplier(analysed, combine) is None
 
 
 def _losses_of(analysed: AnalysedStep, combine: Combine) -> int:
@@ -158,7 +178,8 @@ def sum_text(analysed: AnalysedStep, phase: Phase) -> str:
     if factors and all(abs(factor * towers - 1) < SCALE_TOLERANCE for factor in factors):
         return f"what each tower's loss makes of its data counts 1/{towers}: the sum of gradients is a mean of those"
     effects = {effect.writes[0]: effect for effect in phase.effects if effect.gradient and effect.writes}
-    summed = [one for one in phase.combine if one.kind == "sum" and one.weight in effects]
+    sums = [one for one in phase.combine if is_summed(analysed, one)]
+    summed = [one for one in sums if one.weight in effects]
     if summed and all(_mean_of_parts(one) for one in summed):
         return f"gradients are combined to {_mean_of_parts(summed[0])}"
     scales = {one.scale for one in summed}
@@ -170,6 +191,10 @@ def sum_text(analysed: AnalysedStep, phase: Phase) -> str:
     scaled = [one for one in summed if _is_scaled_later(analysed, effects[one.weight].gradient or "", combined)]
     if summed and len(scaled) == len(summed):
         return "gradients are summed over towers, and the sums multiplied by numbers that the graph computes"
+    others = {one.weight for one in phase.combine if one.kind == "mean" or one not in sums and one.kind == "sum"}
+    if others:
+        which = listed([one.weight for one in sums], MOST_LISTED)
+        return f"of the gradients, those of {which} are summed over towers, and those of others averaged"
     return "gradients are summed over towers, not averaged"
 
 

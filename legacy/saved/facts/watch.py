@@ -6,7 +6,7 @@ import collections
 from collections.abc import Iterator, Sequence
 
 from legacy.saved.facts.analysed_step import AnalysedStep
-from legacy.saved.facts.combining import sum_text
+from legacy.saved.facts.combining import is_summed, sum_text
 from legacy.saved.facts.learning_rates import LearningRate
 from legacy.saved.facts.preparations import preparation_sentences, repeated_inputs
 from legacy.saved.facts.variable_updates import VariableUpdate
@@ -92,7 +92,7 @@ def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate
     odd = list(dict.fromkeys(combine.weight for combine in kept if combine.weight not in alone))
     if odd:
         yield "combining not recognised, kept as written: " + listed(odd, MOST_LISTED)
-    summed = any(combine.kind == "sum" for combine in phase.combine) and not phase.shared_loss
+    summed = any(is_summed(analysed, combine) for combine in phase.combine) and not phase.shared_loss
     if summed and abs(phase.loss_scale - 1) < WEIGHT_TOLERANCE and towers > 1:
         yield f"{phase.train_op}: {sum_text(analysed, phase)}"
     yield from _of_weights(analysed, phase)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.analysis.reduction.multipliers import multiplier_of_mean
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
@@ -192,6 +193,8 @@ def _scale_of_sum(found: Analysis, phase: Phase, entry: Combine) -> float:
     """
     if entry.kind == "kept as written":
         return 0.0
+    if multiplier_of_mean(found.cut.graph, found.context.imported, entry, found.plan.towers) is not None:
+        return 1.0 / found.plan.towers  # a mean, which a constant of the layer's multiplies
     scale = 1.0 / found.plan.towers if entry.kind == "mean" else entry.scale
     effect = next((effect for effect in phase.effects if entry.weight in effect.writes[:1]), None)
     if effect is None or op_types.is_apply(effect.op) or entry.tensor not in effect.values:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.losses import differentiated
+from legacy.saved.analysis.reduction.multipliers import multiplier_of_mean
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
@@ -54,6 +55,7 @@ def sums_divided_by_another_count(whole: WholeGraph, found: Analysis) -> Iterato
             for one in sums
             if divisors[one.weight] != count
             and not is_unscaled(one, scale, count)
+            and not _is_multiplied_mean(found, one)
             and abs(one.scale * phase.loss_scale * divisors[one.weight] - 1) < TOLERANCE
         ]
         if wrong:
@@ -66,6 +68,13 @@ def sums_divided_by_another_count(whole: WholeGraph, found: Analysis) -> Iterato
                 f"{phase.train_op} takes {count}/{number} of their mean",
                 "divide by the number of replicas; for parity keep the factor, or give it to the learning rate",
             )
+
+
+def _is_multiplied_mean(found: Analysis, combine: Combine) -> bool:
+    """Whether a program multiplies the mean by a constant, as of a layer's learning rate; not by 1/N once more."""
+    count = found.plan.towers
+    multiplier = multiplier_of_mean(found.cut.graph, found.context.imported, combine, count)
+    return multiplier is not None and abs(multiplier * count - 1) > TOLERANCE
 
 
 def _with_others(combine: Combine) -> str:

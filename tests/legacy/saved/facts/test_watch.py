@@ -17,6 +17,7 @@ CONTEXT = types.SimpleNamespace(state=types.SimpleNamespace(rules=set()))
 def sums(monkeypatch):
     """A short sentence on sums, which has tests of its own."""
     monkeypatch.setattr(watch, "sum_text", lambda step, phase: "gradients are summed")
+    monkeypatch.setattr(watch, "is_summed", lambda step, combine: combine.kind == "sum")
 
 
 def warnings(

@@ -1,0 +1,81 @@
+"""Constants that multiply the mean of two towers' gradients, and the facts and hazards of such programs."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.analysis.reduction.multipliers import multiplier_of_mean
+from legacy.saved.facts.analysed_step import AnalysedStep
+from legacy.saved.facts.combining import combining_rows, sum_text
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.losses.tower_losses import sums_divided_by_another_count
+from legacy.saved.hazards.training import mixed_combining
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def program(*combines):
+    """(graph, analysis) of two towers with a weight for each function that combines its two gradients."""
+
+    def build():
+        weights = [v1.get_variable(f"w{i}", initializer=[1.0, 2.0], use_resource=False) for i, _ in enumerate(combines)]
+        gradients = []
+        for tower, x in enumerate(tf.split(v1.placeholder(tf.float32, [4, 2], "x"), 2)):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                gradients.append(tf.gradients(tf.add_n([tf.reduce_sum(tf.sigmoid(x * w)) for w in weights]), weights))
+        pairs = [(combine(*pair, w), w) for combine, w, pair in zip(combines, weights, zip(*gradients))]
+        v1.train.MomentumOptimizer(0.5, 0.9).apply_gradients(pairs, name="train")
+
+    graph = saved(traced(build), trainable_variables=[f"w{i}" for i, _ in enumerate(combines)])
+    return graph, analyse_graph(graph, "small", ["train"])
+
+
+def mean(first, second, weight):
+    return tf.reduce_mean(tf.concat([tf.expand_dims(first, 0), tf.expand_dims(second, 0)], 0), 0)
+
+
+@pytest.mark.parametrize(
+    "combine, multiplier",
+    [
+        (lambda a, b, w: mean(a, b, w) * 10.0, 10.0),
+        (lambda a, b, w: 2.0 * mean(a, b, w), 2.0),
+        (lambda a, b, w: tf.add_n([a, b]) / 2.0 * 0.1, 0.1),
+        (lambda a, b, w: -(0.1 * mean(a, b, w)), -0.1),
+        (mean, None),
+        (lambda a, b, w: tf.add_n([a, b]), None),
+        (lambda a, b, w: tf.add_n([a, b]) / 20.0, None),
+        (lambda a, b, w: tf.add_n([a, b]) * 3.0, None),
+    ],
+)
+def test_a_constant_on_a_mean_is_told_from_the_divisor_of_a_sum(combine, multiplier):
+    graph, found = program(combine)
+    (entry,) = found.plan.phases[0].combine
+    result = multiplier_of_mean(found.cut.graph, found.context.imported, entry, 2)
+    assert result == (None if multiplier is None else pytest.approx(multiplier))
+
+
+def of_layers(last):
+    """(how gradients are combined, the sentence on sums, hazards) of two weights."""
+    graph, found = program(mean, last)
+    step, whole = AnalysedStep(found), WholeGraph(graph, found)
+    hazards = [*sums_divided_by_another_count(whole, found), *mixed_combining(whole, found)]
+    rows = [row["are"] for row in combining_rows(step)]
+    return rows, sum_text(step, step.phases[0]), [hazard.row()["hazard"] for hazard in hazards]
+
+
+@pytest.mark.parametrize("factor", [0.1, 2.0])
+def test_the_learning_rate_of_a_layer_is_no_other_way_of_combining(factor):
+    rows, _, hazards = of_layers(lambda a, b, w: mean(a, b, w) * factor)
+    assert set(rows) == {"mean", f"mean, times {factor:g}"} and hazards == []
+
+
+def test_a_sum_beside_a_mean_is_said_to_be_one():
+    rows, sentence, hazards = of_layers(lambda a, b, w: a + b)
+    assert set(rows) == {"mean", "sum"} and hazards == ["MIXED_COMBINING"]
+    assert sentence == "of the gradients, those of w1 are summed over towers, and those of others averaged"
+
+
+def test_a_sum_that_is_divided_by_another_number_and_a_mean_that_is_divided_again_are_named():
+    assert of_layers(lambda a, b, w: (a + b) / 20.0)[2] == ["GRADIENTS_DIVIDED_BY_ANOTHER_COUNT"]
+    assert of_layers(lambda a, b, w: mean(a, b, w) / 2.0)[2] == ["GRADIENTS_DIVIDED_BY_ANOTHER_COUNT"]
