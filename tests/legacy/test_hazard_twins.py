@@ -76,7 +76,7 @@ def test_what_is_right_is_not_accused(traits):
         ({"images": "same", "labels": "same"}, "SAME_BATCH", "all 2 towers get the same batch: 2 times the work"),
         ({"labels": "first part"}, "SAME_BATCH", "labels: all 2 towers get the same rows; images: each"),
         ({"labels": "unused"}, "TARGET_UNUSED", "labels enters the graph, and no gradient depends on it"),
-        ({"loss": "sum / global"}, "BATCH_SIZE_CONSTANT", "tower's 8 examples is divided by all towers' 16"),
+        ({"loss": "sum / global"}, "BATCH_SIZE_CONSTANT", "all towers' 16, unless that is twice its own, for half"),
         ({"loss": "sum / other"}, "BATCH_SIZE_CONSTANT", "tower's 8 examples is divided by 50"),
         ({"loss": "mean / towers"}, "LOSS_DIVIDED_TWICE", "train takes 1/2 of the mean loss's gradient"),
         (

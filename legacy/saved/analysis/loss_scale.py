@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis.loss_terms import term_weights
 from legacy.saved.analysis.losses import differentiated
+from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.towers import Towers
 from workloads.lifted.graph import Graph, TensorId
@@ -18,6 +19,8 @@ from workloads.lifted.pieces.piece import Piece
 
 v1 = tf.compat.v1
 
+#: Ops that half of a loss may be written for: 1/2 (y - p)^2.
+SQUARES = ("Square", "SquaredDifference", "L2Loss", "Pow")
 #: Relative difference up to which a constant factor on a loss counts as one over the number of towers.
 SCALE_TOLERANCE = 1e-6
 
@@ -60,6 +63,22 @@ def loss_scale(
         if any(abs(factor * scale * towers.count - 1) < SCALE_TOLERANCE for scale in {1.0, *combined}):
             return factor
     return 1.0
+
+
+def may_be_its_own(graph: Graph, data: Collection[str], loss: str, towers: int) -> bool:
+    """Returns whether a loss's factor of 1/N may have another meaning: a mean of N terms, half of a square, a weight.
+
+    Args:
+      graph: the subgraph that a step runs.
+      data: its nodes that depend on data.
+      loss: the node of a tower's loss.
+      towers: number of towers.
+    """
+    sums = [tensor.node for tensor in graph.inputs(loss) if graph.type(tensor.node) in op_types.ADDITIONS]
+    terms = [tensor.node for name in sums for tensor in graph.inputs(name) if tensor.node in data]
+    if len(terms) == towers or (towers == 2 and graph.type(loss) == "Mul"):
+        return True
+    return towers == 2 and any(graph.type(name) in SQUARES and name in data for name in graph.ancestors([loss]))
 
 
 def _constant_factors(graph: Graph, imported: ImportedGraph, name: str) -> Iterator[float]:

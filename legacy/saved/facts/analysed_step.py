@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from legacy.saved.analysis import updates_by_hand
 from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.analysis.loss_scale import may_be_its_own
 from legacy.saved.facts.clipping import Clippings
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import parse_tensor_name
@@ -57,6 +58,11 @@ class AnalysedStep:
         """Returns the nodes that compute the tensors `ends` from the tensors `starts`."""
         stop = {parse_tensor_name(name).node for name in starts}
         return self.graph.ancestors([parse_tensor_name(name).node for name in ends], stop, controls=False) - stop
+
+    def may_be_its_own(self, phase: Phase) -> bool:
+        """Returns whether a factor of 1/N on each tower's loss may stand for something else than the N towers."""
+        loss = parse_tensor_name(phase.losses[0]).node if phase.losses and not phase.shared_loss else ""
+        return bool(loss) and may_be_its_own(self.graph, self.context.data, loss, self.plan.towers)
 
     def learning_rate(self, effect: Effect) -> str | None:
         """Returns the tensor that an update takes as learning rate; of one written by hand, the scalar factor."""

@@ -96,6 +96,8 @@ def _combining_text(analysed: AnalysedStep, phase: Phase, combine: Combine) -> s
         return f"one tower alone{of_losses}; in a port of several replicas: {combine.kind}"
     adds = combine.kind in ("sum", "concat")  # rows are added up behind the concatenation
     is_mean = adds and towers > 1 and abs(phase.loss_scale * towers - 1) < SCALE_TOLERANCE
+    if is_mean and analysed.may_be_its_own(phase):
+        return f"{combine.kind} of losses with a factor of {phase.loss_scale:g}"
     return combine.kind + (" of losses that are divided by the towers: a mean" if is_mean else "")
 
 

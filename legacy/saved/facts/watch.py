@@ -80,7 +80,13 @@ def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate
         of_one = f"the loss of tower {trained[0]} alone is differentiated" if len(trained) == 1 < towers else unknown
         yield f"{phase.train_op}: {of_one}; losses are not compared"
     if not is_averaged_twice(phase, towers) and abs(phase.loss_scale * towers - 1) < WEIGHT_TOLERANCE and towers > 1:
-        yield f"{phase.train_op}: each tower's loss counts 1/{towers}: its sum over towers is a mean"
+        if analysed.may_be_its_own(phase):
+            yield (
+                f"{phase.train_op}: each tower's loss has the factor 1/{towers}; the sum over towers is a mean if that "
+                "stands for the towers, and no mean if it is a weight of the loss, such as the half of a square"
+            )
+        else:
+            yield f"{phase.train_op}: each tower's loss counts 1/{towers}: its sum over towers is a mean"
     kept = [combine for combine in phase.combine if combine.kind == "kept as written"]
     alone = [combine.weight for combine in kept if sum(map(bool, combine.parts)) == 1 and towers > 1]
     if alone:

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.analysis.loss_scale import SQUARES
 from legacy.saved.facts.whole_graph import WholeGraph, ancestors_of_tensors, scalar_constant
+from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.tower_search.inputs import is_only_measured
 from workloads.lifted.graph import Graph, parse_tensor_name
@@ -31,7 +33,11 @@ def batch_constants(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
                 continue
             if (graph.type(name) == "Mul" or is_flat) and divisor not in of_all_towers:
                 continue  # the weight of a term; or a number of elements of each example, such as times
+            is_half = _is_half_of_squares(graph, total, divisor, counts)
+            if divisor in _numbers_of_elements(found, total) or (is_half and divisor not in of_all_towers):
+                continue
             text = _divided_text(divisor, plan.batch, plan.towers)
+            text += ", unless that is twice its own, for half of the squares" if is_half else ""
             advice = "tf.nn.compute_average_loss with the global batch, and reduce with SUM"
             yield Hazard("BATCH_SIZE_CONSTANT", name, text, advice)
 
@@ -44,11 +50,11 @@ def _counts_of_examples(found: Analysis, total: str) -> tuple[set[int], bool]:
     """
     graph, imported, batch = found.cut.graph, found.context.imported, found.plan.batch
     inputs = graph.inputs(total)
-    shape, axes = imported.shape(*inputs[0]), imported.constant(*inputs[1]) if len(inputs) > 1 else None
+    shape = imported.shape(*inputs[0])
     is_flat = bool(batch and shape and shape[0] and shape[0] != batch and shape[0] % batch == 0)
     if inputs[0].node not in found.context.data or not shape or (shape[0] != batch and not is_flat):
         return set(), False
-    reduced = set(range(len(shape))) if axes is None else {int(axis) % len(shape) for axis in np.ravel(axes)}
+    reduced = _reduced(found, total, len(shape))
     if 0 not in reduced:
         return set(), False
     if batch is None:
@@ -57,6 +63,31 @@ def _counts_of_examples(found: Analysis, total: str) -> tuple[set[int], bool]:
     for axis in sorted(reduced - {0}):
         counts |= {count * (shape[axis] or 1) for count in counts}
     return counts, is_flat
+
+
+def _numbers_of_elements(found: Analysis, total: str) -> set[int]:
+    """Numbers of elements that a sum over examples adds up of each, along some of its dimensions: a mean over these."""
+    shape = found.context.imported.shape(*found.cut.graph.inputs(total)[0]) or ()
+    numbers = {1}
+    for axis in sorted(_reduced(found, total, len(shape)) - {0}):
+        numbers |= {number * (shape[axis] or 1) for number in numbers}
+    return numbers - {1}
+
+
+def _reduced(found: Analysis, total: str, rank: int) -> set[int]:
+    """The dimensions that a sum reduces."""
+    inputs = found.cut.graph.inputs(total)
+    axes = found.context.imported.constant(*inputs[1]) if len(inputs) > 1 else None
+    return set(range(rank)) if axes is None else {int(axis) % rank for axis in np.ravel(axes)}
+
+
+def _is_half_of_squares(graph: Graph, total: str, divisor: int, counts: set[int]) -> bool:
+    """Whether a divisor of a sum of squares is 2, or twice the number of examples: sum((p - y) ** 2) / (2 * n)."""
+    name = source_of_elements(graph, graph.inputs(total)[0]).node
+    inputs = [source_of_elements(graph, tensor) for tensor in graph.inputs(name)] if graph.type(name) == "Mul" else []
+    kinds = {graph.type(tensor.node) for tensor in inputs} | {graph.type(name)}  # a mask may multiply the squares
+    are_squares = bool(kinds & set(SQUARES)) or (len(inputs) == 2 and inputs[0] == inputs[1])
+    return are_squares and (divisor == 2 or divisor / 2 in counts)
 
 
 def _divided_text(divisor: int, batch: int | None, towers: int) -> str:

@@ -121,7 +121,7 @@ def test_sums_of_rows_and_of_a_matrix_that_are_clipped_together(tmp_path):
     assert other.passed, other.first
     sections = inspect_graph(str(tmp_path / "graph.meta"), runs)
     combined = {(row["train op"], row["of"]): (row["are"], row["clipped"]) for row in sections["combining"]}
-    of_losses = "sum of losses that are divided by the towers: a mean"
+    of_losses = "sum of losses with a factor of 0.5"  # of squares, so that it may be their half
     assert combined["collect", "sum_of_matrix"] == (of_losses, "no")
     assert combined["collect", "sum_of_rows, sum_of_rows (indices)"][0] == of_losses.replace("sum", "concat")
     assert combined["train", "table, net/w"] == ("as added up in other runs", "by global norm, at 0.25")

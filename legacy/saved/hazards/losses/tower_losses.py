@@ -6,6 +6,7 @@ import collections
 from collections.abc import Iterator
 
 from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.analysis.loss_scale import may_be_its_own
 from legacy.saved.analysis.losses import differentiated
 from legacy.saved.analysis.reduction.multipliers import multiplier_of_mean
 from legacy.saved.facts.whole_graph import WholeGraph
@@ -18,8 +19,6 @@ from workloads.lifted.plan import Combine
 from workloads.lifted.replication import is_averaged_twice
 from workloads.support.wording import counted
 
-#: Ops that half of a loss may be written for: 1/2 (y - p)^2.
-_SQUARES = ("Square", "SquaredDifference", "L2Loss", "Pow")
 #: Relative difference within which two towers' terms count alike.
 TOLERANCE = 1e-5
 
@@ -30,7 +29,7 @@ def losses_divided_twice(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
     for phase in found.plan.phases:
         if phase.losses and is_averaged_twice(phase, count):
             loss = parse_tensor_name(phase.losses[0]).node
-            if not _has_a_factor_of_its_own(found, loss, count):
+            if not may_be_its_own(found.cut.graph, found.context.data, loss, count):
                 yield Hazard(
                     "LOSS_DIVIDED_TWICE",
                     loss,
@@ -80,16 +79,6 @@ def _is_multiplied_mean(found: Analysis, combine: Combine) -> bool:
 def _with_others(combine: Combine) -> str:
     """The words for what a sum of gradients contains besides, that no tower computes."""
     return ", and of a gradient that no tower computes, such as a penalty's," if combine.affine else ""
-
-
-def _has_a_factor_of_its_own(found: Analysis, loss: str, count: int) -> bool:
-    """Whether a loss's factor of 1/N may have another meaning: a mean of N terms, half of a square, a weight."""
-    graph, data = found.cut.graph, found.context.data
-    sums = [tensor.node for tensor in graph.inputs(loss) if graph.type(tensor.node) in op_types.ADDITIONS]
-    terms = [tensor.node for name in sums for tensor in graph.inputs(name) if tensor.node in data]
-    if len(terms) == count or (count == 2 and graph.type(loss) == "Mul"):
-        return True
-    return count == 2 and any(graph.type(name) in _SQUARES and name in data for name in graph.ancestors([loss]))
 
 
 def terms_of_other_towers(whole: WholeGraph) -> Iterator[Hazard]:

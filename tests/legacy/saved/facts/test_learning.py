@@ -517,6 +517,25 @@ def test_a_sum_over_the_examples_of_a_tower_that_is_divided_by_their_number_is_n
     assert summed(lambda data, w: data / 2.0, rows=4) == "gradients are summed over towers, not averaged"
 
 
+@pytest.mark.parametrize(
+    "weigh, are",
+    [
+        (lambda data, w: data / 2.0, "sum of losses that are divided by the towers: a mean"),
+        (lambda data, w: tf.square(data) / 2.0, "sum of losses with a factor of 0.5"),
+        (lambda data, w: 0.5 * data, "sum of losses with a factor of 0.5"),
+    ],
+)
+def test_half_of_a_square_is_no_division_by_two_towers(weigh, are):
+    def build():
+        w, gradients = weight_and_gradients(weigh, rows=6)
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients), w)], name="train")
+
+    (row,) = combining_rows(
+        AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "m", ["train"]))
+    )
+    assert row["are"] == are
+
+
 ALONE = "in the loss of tower 1, and of none before it: "
 
 

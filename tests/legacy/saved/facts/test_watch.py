@@ -40,6 +40,7 @@ def warnings(
     parts=((), ()),
     gradients=(),
     turns=1,
+    unsure=False,
 ):
     """The sentences of "watch" for a plan made by hand."""
     combine = [Combine("w", kind, "sum:0", 1.0, list(map(list, parts)))]
@@ -77,6 +78,7 @@ def warnings(
         is_counter=is_counter,
         is_changed=lambda name: changed,
         addend=lambda effect: effect.addend,
+        may_be_its_own=lambda phase: unsure,
     )
     return list(watch.sentences(step, statistics, rates))
 
@@ -141,6 +143,8 @@ def test_one_tower_sums_what_it_likes():
 def test_a_sum_of_losses_that_count_one_half_is_a_mean():
     found = warnings(kind="sum", loss_scale=0.5)
     assert found == ["train: each tower's loss counts 1/2: its sum over towers is a mean"]
+    (other,) = warnings(kind="sum", loss_scale=0.5, unsure=True)
+    assert other.startswith("train: each tower's loss has the factor 1/2; the sum over towers is a mean if that stands")
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,11 @@ def divided(make_loss, rows):
         (lambda x, w: tf.reduce_sum(tf.reshape(x * w, [-1])) / 12.0, 4, []),
         (lambda x, w: tf.reduce_sum(tf.reshape(x * w, [-1])) / 3.0, 4, []),  # a number of elements
         (lambda x, w: tf.reduce_mean(tf.reduce_sum(x * w, 1) / 5.0), 4, []),  # over an example's elements
+        (lambda x, w: tf.reduce_sum(x * w) / 3.0, 4, []),  # a mean over each example's elements
+        (lambda x, w: tf.reduce_sum(tf.square(x * w)) / 2.0, 4, []),  # half of the squares
+        (lambda x, w: tf.reduce_sum(tf.abs(x) * tf.square(x - w)) / 6.0, 3, []),  # half of their mean
+        (lambda x, w: tf.reduce_sum(x * w) / 8.0, 4, ["a sum over a tower's 4 examples is divided by 8"]),
+        (lambda x, w: tf.reduce_sum(tf.square(x * w)) / 5.0, 4, ["a sum over a tower's 4 examples is divided by 5"]),
     ],
 )
 def test_a_sum_that_is_divided_by_another_number_than_the_towers_examples(make_loss, rows, expected):
