@@ -11,7 +11,7 @@ from legacy.saved.facts.clipping import Clippings
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.pieces.cutter import Cutter
-from workloads.lifted.plan import Effect, Phase, Plan, TensorType
+from workloads.lifted.plan import Effect, Phase, TensorType
 
 
 class AnalysedStep:
@@ -75,20 +75,26 @@ class AnalysedStep:
         return updates_by_hand.addend(self.context, effect)
 
     def is_counter(self, variable: str) -> bool:
-        """Whether a variable is a counter: see `is_counter` below; or every step assigns it itself plus a constant."""
+        """Whether a variable is a counter: a scalar to which steps add a constant, or a whole number that none sets.
+
+        What adds the number of the examples at hand, as a metric does, counts no steps; nor does a sum of losses.
+        """
         effects = [e for phase in self.plan.phases for e in phase.effects if variable in e.writes]
-        by_hand = bool(effects) and all(self.addend(effect) is not None for effect in effects)
-        return is_counter(self.plan, variable) or (by_hand and self.context.state.variables[variable].shape == [])
+        found = next((entry for entry in self.plan.variables if entry.name == variable), None)
+        if found is None or found.shape != []:
+            return False
+        is_whole = found.dtype.startswith("int")
+        if not effects:
+            return is_whole
+        if is_whole and all(effect.op in op_types.ADDS for effect in effects):
+            return True
+        addends = [self.addend(effect) for effect in effects]
+        of_data = any(parse_tensor_name(value).node in self.context.data for e in effects for value in e.values)
+        if of_data or None in addends:
+            return False
+        is_read = bool(self.graph.descendants([variable], controls=False) & self.rules)  # as by a schedule
+        return is_whole or is_read or set(addends) == {1.0}
 
     def is_changed(self, variable: str) -> bool:
         """Whether a step changes a variable."""
         return any(variable in effect.writes for phase in self.plan.phases for effect in phase.effects)
-
-
-def is_counter(plan: Plan, variable: str) -> bool:
-    """Returns whether a variable is a counter: a scalar that steps only add to, or an integer that no step changes."""
-    found = next((entry for entry in plan.variables if entry.name == variable), None)
-    if found is None or found.shape != []:
-        return False
-    ops = {effect.op for phase in plan.phases for effect in phase.effects if variable in effect.writes}
-    return found.dtype.startswith("int") if not ops else ops <= set(op_types.ADDS)

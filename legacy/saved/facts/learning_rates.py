@@ -89,7 +89,9 @@ def _learning_rate(analysed: AnalysedStep, train_op: str, tensor: str, schedules
     is_counted = all(map(analysed.is_counter, variables))
     key = (text, *(node.attr["value"].SerializeToString() for node in piece.graph_def.node))
     if is_counted and key not in schedules:
-        schedules[key] = _values_by_step(piece, reads)
+        by_other = f"by {variables[0]}: " if variables and not analysed.is_changed(variables[0]) else ""
+        values = _values_by_step(piece, reads)
+        schedules[key] = values if values == "-" else by_other + values
     return LearningRate(train_op, tensor, text, schedules[key] if is_counted else "-", variables, constants)
 
 

@@ -249,7 +249,7 @@ class _ProgramFacts:
         }
 
     def _role(self, variable: Variable) -> str:
-        if variable.role == "statistic" and self._analysed.is_counter(variable.name):
+        if variable.name in self._changed and variable.role == "statistic" and self._analysed.is_counter(variable.name):
             return "step counter"
         if variable.name in self._analysed.accumulators:
             return "sum of gradients"

@@ -266,6 +266,17 @@ def test_each_learning_rate_that_is_fed_is_listed():
     assert sorted(rate.tensor for rate in find_learning_rates(found)) == ["other_rate:0", "rate:0"]
 
 
+def test_a_schedule_of_another_counter_than_the_steps_says_so():
+    """Such as an epoch that a run of its own raises."""
+
+    def make_rate(step):
+        epoch = v1.get_variable("epoch", initializer=0, trainable=False, use_resource=False)
+        return v1.train.exponential_decay(0.5, epoch, 10, 0.5, staircase=True)
+
+    (rate,) = find_learning_rates(analysed(make_rate))
+    assert rate.values.startswith("by epoch: 0: 0.5, 10: 0.25, 100: ")
+
+
 def test_a_schedules_counter_and_constants_are_known():
     (rate,) = find_learning_rates(analysed(lambda step: 0.5 / (1.0 + tf.cast(step, tf.float32) * 4.0)))
     assert rate.reads == ("global_step",) and set(rate.constants) == {0.5, 4.0}

@@ -126,9 +126,9 @@ def test_variables_with_bytes_and_roles(sections):
 
 @pytest.mark.parametrize(
     "open_shape, row",
-    [(True, ("unknown", "-", "not changed by a step")), (False, ("[]", 4, "step counter"))],
+    [(True, ("unknown", "-", "not changed by a step")), (False, ("[]", 4, "not changed by a step"))],
 )
-def test_a_variable_of_open_shape_has_no_bytes_and_is_no_counter(open_shape, row):
+def test_a_variable_that_no_step_changes_is_no_counter(open_shape, row):
     def build():
         w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
         given = v1.placeholder(tf.int32, None if open_shape else [], "given")
@@ -205,3 +205,24 @@ def test_roles_of_variables_that_hold_no_weight():
         "slowness": "momentum",
         "w/Momentum": "slot of w",
     }
+
+
+def test_what_adds_up_losses_or_examples_is_no_step_counter():
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        made = {name: v1.get_variable(name, initializer=0.0, use_resource=False) for name in ("total", "seen", "turns")}
+        counts = {name: v1.get_variable(name, initializer=0, use_resource=False) for name in ("step", "rows")}
+        x = v1.placeholder(tf.float32, [4, 2], "x")
+        loss = tf.reduce_sum(x * w, name="loss")
+        adds = [v1.assign_add(made["total"], loss), v1.assign_add(made["seen"], tf.cast(tf.size(x), tf.float32))]
+        adds += [v1.assign_add(made["turns"], 1.0), v1.assign_add(counts["step"], 1)]
+        adds += [v1.assign_add(counts["rows"], tf.shape(x)[0])]
+        minimize = v1.train.GradientDescentOptimizer(0.5).minimize(loss)
+        tf.group(minimize, *adds, name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    sections = program_facts(graph, analyse_graph(graph, "small", ["train"]))
+    assert {row["variable"] for row in sections["step counters"]} == {"step", "turns", "rows"}
+    assert {row["variable"] for row in sections["statistics"]} == {"total", "seen"}
+    roles = {row["name"]: row["role"] for row in sections["variables"]}
+    assert (roles["total"], roles["seen"], roles["step"]) == ("statistic", "statistic", "step counter")
