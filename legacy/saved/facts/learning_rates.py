@@ -139,9 +139,14 @@ def _values_by_step(piece: Piece, reads: list[Feed]) -> str:
         holder = session.graph.get_tensor_by_name(reads[0].placeholder + ":0")
         try:
             found = _changes(lambda step: float(session.run(tensor, {holder: step})), _steps_to_show(piece))
+            if len(found) > MOST_VALUES:
+                steps = _steps_to_show(piece, of_examples=False)
+                found = _changes(lambda step: float(session.run(tensor, {holder: step})), steps)
         except tf.errors.OpError:
             return "-"
-    return ", ".join(f"{step}: {value:.6g}" for step, value in found[:MOST_VALUES])
+    texts = [f"{step}: {value:.6g}" for step, value in found]
+    left_out = len(texts) > MOST_VALUES  # those before the last one, which tells where the schedule ends
+    return ", ".join([*texts[: MOST_VALUES - 1], "...", texts[-1]] if left_out else texts)
 
 
 def _changes(value_at: Callable[[int], float], steps: Sequence[int]) -> list[tuple[int, float]]:
@@ -163,12 +168,17 @@ def _is_same(value: float, other: float) -> bool:
     return abs(value - other) <= SAME_VALUE * abs(value)
 
 
-def _steps_to_show(piece: Piece) -> list[int]:
-    """Steps at which a schedule is evaluated: some powers of ten, its own boundaries and the steps after them."""
+def _steps_to_show(piece: Piece, of_examples: bool = True) -> list[int]:
+    """Steps at which a schedule is evaluated: some powers of ten, its own boundaries and the steps after them.
+
+    Args:
+      piece: computes the schedule.
+      of_examples: whether a boundary may be a number of examples, and a smaller number those of a step.
+    """
     constants = [tf.make_ndarray(node.attr["value"].tensor) for node in piece.graph_def.node if node.op == "Const"]
     values = [value for constant in constants for value in np.ravel(constant).tolist()]
     numbers = [value for value in values if isinstance(value, (int, float)) and 1 < value < LAST_STEP]
     ends = {int(number) for number in numbers if number == int(number)}
-    # A schedule may count examples: floor(step * batch / examples).
-    ends |= {big // small for big in ends for small in ends if small < big and big % small == 0}
+    if of_examples:  # such as floor(step * batch / examples)
+        ends |= {big // small for big in ends for small in ends if small < big and big % small == 0}
     return sorted({*STEPS, *ends, *(end + 1 for end in ends)})

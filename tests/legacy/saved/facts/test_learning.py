@@ -277,6 +277,22 @@ def test_a_schedule_of_another_counter_than_the_steps_says_so():
     assert rate.values.startswith("by epoch: 0: 0.5, 10: 0.25, 100: ")
 
 
+def test_the_end_of_a_schedule_is_shown_where_it_has_many_values():
+    """A warm-up differs at every step that may be a boundary of one that counts examples."""
+
+    def make_rate(step):
+        warm_up = 0.1 * tf.cast(step, tf.float32) / 100.0
+        later = v1.train.piecewise_constant(step, [1000, 2000], [0.1, 0.01, 0.001])
+        return tf.where(step < 100, warm_up, later)
+
+    (rate,) = find_learning_rates(analysed(make_rate))
+    assert rate.values == "0: 0, 100: 0.1, 1001: 0.01, 2001: 0.001"
+    (rate,) = find_learning_rates(
+        analysed(lambda step: tf.cast(step, tf.float32) * 3.0 * tf.constant(17.0) * tf.constant(23.0))
+    )
+    assert rate.values.endswith(", ..., 100000: 1.173e+08")
+
+
 def test_a_schedules_counter_and_constants_are_known():
     (rate,) = find_learning_rates(analysed(lambda step: 0.5 / (1.0 + tf.cast(step, tf.float32) * 4.0)))
     assert rate.reads == ("global_step",) and set(rate.constants) == {0.5, 4.0}
