@@ -37,7 +37,9 @@ def addend(context: Context, effect: Effect) -> float | None:
 
 
 def learning_rate(context: Context, effect: Effect) -> str | None:
-    """Returns the scalar tensor that the last product of an update has: lr in `assign(v, v - lr * m / sqrt(s))`.
+    """Returns the scalar that multiplies an update: lr in `assign(v, v - lr * m / sqrt(s))`.
+
+    A scalar that is computed from gradients, as of clipping by their norm, is none, and what it multiplies is searched.
 
     Args:
       context: of the cut graph.
@@ -54,10 +56,19 @@ def learning_rate(context: Context, effect: Effect) -> str | None:
         step = terms[1]
     elif effect.op not in SUBTRACTS:
         return None
-    while context.graph.type(step.node) in ("Identity", "RealDiv", "Div"):
-        step = context.graph.inputs(step.node)[0]
-    factors = context.graph.inputs(step.node) if context.graph.type(step.node) == "Mul" else []
-    return next((factor.name for factor in factors if context.imported.shape(*factor) == ()), None)
+    while True:
+        kind, inputs = context.graph.type(step.node), context.graph.inputs(step.node)
+        scalars = [factor for factor in inputs if context.imported.shape(*factor) == ()] if kind == "Mul" else []
+        rates = [factor.name for factor in scalars if factor.node not in context.of_gradients]
+        others = [factor for factor in inputs if factor not in scalars]
+        if rates:
+            return rates[0]
+        if kind in ("Identity", "RealDiv", "Div"):
+            step = inputs[0]
+        elif scalars and len(others) == 1:
+            step = others[0]
+        else:
+            return None
 
 
 def scalar(context: Context, tensor: TensorId) -> float | None:

@@ -53,7 +53,8 @@ class Clippings:
             return ", ".join(self._scope_text(kind, min(kinds[kind])) for kind in sorted(kinds))
         types = {self._graph.type(name) for name in nodes}
         if set(BOUNDS) & types and NORMS & types:
-            return "by a norm, written by hand" + _numbers(_constants(self._graph, nodes, BOUNDS))
+            bounds = _bounds_of_norm(self._graph, nodes)
+            return "" if bounds is None else "by a norm, written by hand" + _numbers(bounds)
         if set(BOUNDS) <= types:
             return "by value, written by hand" + _numbers(_constants(self._graph, nodes, BOUNDS))
         return ""
@@ -100,12 +101,47 @@ def _constants(graph: Graph, nodes: Iterable[str], types: Collection[str]) -> li
     found = set()
     for name in [name for name in nodes if graph.type(name) in types]:
         for before, _ in graph.inputs(name):
-            while graph.type(before) in ("Identity", "Cast") and graph.inputs(before):
-                before = graph.inputs(before)[0].node
-            value = scalar_constant(graph.nodes[before])
+            value = scalar_constant(graph.nodes[_value_behind(graph, before)])
             if value is not None:
                 found.add(float(value))
     return sorted(found)
+
+
+def _bounds_of_norm(graph: Graph, nodes: Collection[str]) -> list[float] | None:
+    """The constant bounds of a clipping by a norm that is written by hand, sorted; None if a norm is kept from 0 alone.
+
+    The bound is c in min(1, c / norm), max(1, norm / c), min(norm, c) and max(norm, c), by which c is then divided.
+    """
+    found, is_bounded = set(), False
+    for name in [name for name in nodes if graph.type(name) in BOUNDS]:
+        inputs = [_value_behind(graph, tensor.node) for tensor in graph.inputs(name)]
+        numbers = [scalar_constant(graph.nodes[before]) for before in inputs]
+        known = [number for number in numbers if number is not None]
+        if len(known) != 1:
+            is_bounded = True
+        elif known[0] == 1:
+            number = _constant_of_quotient(graph, inputs[numbers.index(None)])
+            found |= set() if number is None else {number}
+            is_bounded = True
+        elif graph.type(name) == "Minimum" or known[0] in _constants(graph, nodes, SCALES):
+            found.add(known[0])
+    return sorted(found) if found or is_bounded else None
+
+
+def _constant_of_quotient(graph: Graph, name: str) -> float | None:
+    """c of a node that is c / norm, norm / c or a norm times 1 / c; None of any other."""
+    if graph.type(name) not in SCALES:
+        return None
+    numbers = [scalar_constant(graph.nodes[_value_behind(graph, tensor.node)]) for tensor in graph.inputs(name)]
+    number = next((number for number in numbers if number), None)
+    return 1.0 / number if number and graph.type(name) == "Mul" else number
+
+
+def _value_behind(graph: Graph, name: str) -> str:
+    """The node whose value a node hands on."""
+    while graph.type(name) in ("Identity", "Cast") and graph.inputs(name):
+        name = graph.inputs(name)[0].node
+    return name
 
 
 def _numbers(bounds: Collection[float]) -> str:

@@ -26,6 +26,11 @@ def found(function, change, shape=(2,), resource=False):
     return function(context, effect)
 
 
+def clip(gradient):
+    """The number by which a clipping by the norm multiplies a gradient."""
+    return tf.minimum(1.0, 5.0 / tf.norm(gradient))
+
+
 @pytest.mark.parametrize("resource", [False, True])
 @pytest.mark.parametrize(
     "change, by",
@@ -48,6 +53,11 @@ def test_what_a_counter_rises_by(change, by, resource):
         (lambda w, rate, gradient: v1.assign(w, w - rate * (gradient / 2.0), name="update"), "rate:0"),
         (lambda w, rate, gradient: v1.assign(w, w - rate * gradient / tf.sqrt(w), name="update"), "rate:0"),
         (lambda w, rate, gradient: v1.assign_sub(w, gradient * rate, name="update"), "rate:0"),
+        (
+            lambda w, rate, gradient: v1.assign(w, w - clip(gradient) * (rate * gradient), name="update"),
+            "rate:0",
+        ),
+        (lambda w, rate, gradient: v1.assign_sub(w, clip(gradient) * gradient, name="update"), None),
         (lambda w, rate, gradient: v1.assign(w, rate * gradient, name="update"), None),
         (lambda w, rate, gradient: v1.assign(w, w - gradient, name="update"), None),
         (lambda w, rate, gradient: v1.assign_add(w, gradient * rate, name="update"), None),

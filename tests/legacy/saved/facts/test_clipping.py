@@ -7,6 +7,7 @@ from legacy.saved.facts.clipping import Clippings
 from tests.legacy.saved.graphs import traced
 
 v1 = tf.compat.v1
+BY_HAND = "by a norm, written by hand"
 
 
 @pytest.mark.parametrize(
@@ -19,7 +20,13 @@ v1 = tf.compat.v1
         (lambda g: tf.clip_by_global_norm([g], 5.0)[0][0], "by the norm of each alone (a global norm of one), at 5"),
         (lambda g: tf.clip_by_global_norm([g, g], v1.placeholder(tf.float32, [], "c"))[0][0], "by global norm"),
         (lambda g: tf.maximum(tf.minimum(g, 1.0), -1.0), "by value, written by hand, at -1 and 1"),
-        (lambda g: g / tf.maximum(1.0, tf.norm(g) / 4.0), "by a norm, written by hand, at 1"),
+        (lambda g: g / tf.maximum(1.0, tf.norm(g) / 4.0), "by a norm, written by hand, at 4"),
+        (lambda g: g / tf.maximum(1.0, tf.norm(g) * 0.25), "by a norm, written by hand, at 4"),
+        (lambda g: g * tf.minimum(1.0, 4.0 / tf.norm(g)), "by a norm, written by hand, at 4"),
+        (lambda g: g * (4.0 / tf.maximum(tf.norm(g), 4.0)), "by a norm, written by hand, at 4"),
+        (lambda g: g / tf.norm(g) * tf.minimum(tf.norm(g), 4.0), "by a norm, written by hand, at 4"),
+        (lambda g: g * tf.minimum(1.0, tf.identity(v1.placeholder(tf.float32, [], "c")) / tf.norm(g)), BY_HAND),
+        (lambda g: g / tf.maximum(tf.norm(g), 1e-6), ""),  # each has the norm 1
         (lambda g: tf.maximum(g, 0.0), ""),
         (lambda g: g * 0.5, ""),
     ],
