@@ -82,6 +82,9 @@ def _learning_rate(analysed: AnalysedStep, train_op: str, tensor: str, schedules
     fed = _fed_schedule(analysed, tensor)
     if fed is not None:
         return LearningRate(train_op, tensor, fed, "-")
+    default = _default(analysed, tensor)
+    if default is not None:
+        return LearningRate(train_op, tensor, f"{default:g}, unless {parse_tensor_name(tensor).node} is fed", "-")
     piece = analysed.cutter.piece([tensor], list(analysed.plan.tensors))
     reads = [feed for feed in piece.feeds if feed.kind == "read"]
     variables = tuple(feed.key[0] for feed in reads)
@@ -97,7 +100,7 @@ def _learning_rate(analysed: AnalysedStep, train_op: str, tensor: str, schedules
 
 def _description(analysed: AnalysedStep, piece: Piece, variables: Tuple[str, ...]) -> Tuple[str, Tuple[float, ...]]:
     """The description of a learning rate that `piece` computes from `variables`, and the constants in it."""
-    names = ", ".join(variables) or "inputs"
+    names = ", ".join([*variables, *_fed_scalars(analysed, piece)]) or "inputs"
     kinds = sorted({n.op for n in piece.graph_def.node} - {"Const", "Placeholder", "Identity", "Cast"})
     outside = [name for name in variables if not analysed.is_changed(name)]
     scalars = [scalar_constant(node) for node in piece.graph_def.node] if kinds else []
@@ -107,6 +110,21 @@ def _description(analysed: AnalysedStep, piece: Piece, variables: Tuple[str, ...
     text += f"; constants {', '.join(numbers)}" if numbers else ""
     text += f"; the step does not change {', '.join(outside)}" if outside else ""
     return text, constants
+
+
+def _default(analysed: AnalysedStep, tensor: str) -> float | None:
+    """The constant that a placeholder holds unless it is fed; None of any other tensor."""
+    name = parse_tensor_name(tensor).node
+    if name not in analysed.graph.nodes or analysed.graph.type(name) != "PlaceholderWithDefault":
+        return None
+    return scalar_constant(analysed.graph.nodes[analysed.graph.inputs(name)[0].node])
+
+
+def _fed_scalars(analysed: AnalysedStep, piece: Piece) -> list[str]:
+    """Names of the scalar placeholders that a piece takes, as what multiplies a schedule."""
+    entries = [entry for entry in analysed.plan.inputs + analysed.plan.common if entry.kind == "setting"]
+    taken = {feed.key for feed in piece.feeds}
+    return [f"{entry.name} (fed)" for entry in entries if taken.intersection(entry.tensors)]
 
 
 def _fed_schedule(analysed: AnalysedStep, tensor: str) -> str | None:

@@ -9,6 +9,9 @@ from legacy.saved.graph import op_types
 from workloads.lifted.graph import parse_tensor_name, tensor_name
 from workloads.lifted.plan import Phase
 
+#: Ops whose result is a sum of multiples of their inputs.
+_LINEAR = {"Mean", "Sum", "Sub", "Neg", "Pack", "Unpack", "Cast", "StridedSlice", "Gather", "GatherV2", "Identity"}
+_LINEAR |= {*op_types.ADDITIONS, *op_types.JOINS, *op_types.VIEWS}
 #: What a term of weights alone is.
 REGULARIZER = "depends on weights only: a regularizer"
 
@@ -18,7 +21,13 @@ def loss_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
     rows = []
     for phase in analysed.phases:
         for tensor in phase.losses[:1]:
-            text = "the loss of the first tower" + _factor_text(phase, phase.loss_scale)
+            is_linear = not phase.shared_loss or _is_linear(analysed, phase)
+            factor = (
+                _factor_text(phase, phase.loss_scale)
+                if is_linear
+                else ", of which a function that is no sum is minimized"
+            )
+            text = "the loss of the first tower" + factor
             terms = [(term, _term_text(analysed, term)) for term in _terms(analysed, parse_tensor_name(tensor)[0])]
             if phase.shared_loss and analysed.imported.shape(*parse_tensor_name(tensor)) != ():
                 text = "the first tower's part of one loss that all towers' results make"
@@ -67,6 +76,20 @@ def _factor_text(phase: Phase, scale: float) -> str:
     if scale == 1:
         return ""
     return f", counted {scale:g} times" if phase.shared_loss else f", with its factor of {scale:g}"
+
+
+def _is_linear(analysed: AnalysedStep, phase: Phase) -> bool:
+    """Whether one loss of all towers is a linear function of theirs, so that each of these counts a number of times."""
+    graph = analysed.graph
+    losses = {parse_tensor_name(name).node for row in [phase.losses, *phase.other_losses] for name in row}
+    ends = differentiated(graph, graph.ancestors([phase.train_op]))
+    of_losses = graph.descendants(losses, controls=False)
+    for name in (graph.ancestors(ends, losses, controls=False) & of_losses) - losses:
+        own = [tensor.node in of_losses for tensor in graph.inputs(name)]
+        is_scaled = graph.type(name) in ("Mul", "RealDiv", "Div") and own in ([True, False], [False, True])
+        if graph.type(name) not in _LINEAR and not (is_scaled and (own[0] or graph.type(name) == "Mul")):
+            return False
+    return True
 
 
 def _terms_of_other_weights(analysed: AnalysedStep, phase: Phase) -> list[tuple[str, str]]:

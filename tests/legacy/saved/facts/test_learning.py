@@ -101,6 +101,28 @@ def test_the_page_has_all_losses_that_a_tower_adds_to_one_of_all_towers(weigh, f
     assert rows["tower_0/second:0"] == f"another {kind} of the first tower, counted {second} times"
 
 
+@pytest.mark.parametrize(
+    "total, ending",
+    [
+        (lambda losses: tf.sqrt(tf.add_n(losses) / 2.0), ", of which a function that is no sum is minimized"),
+        (lambda losses: losses[0] * losses[1], ", of which a function that is no sum is minimized"),
+        (lambda losses: tf.reduce_mean(tf.stack(losses)) / 3.0, ", counted 0.166667 times"),
+    ],
+)
+def test_the_losses_of_which_a_root_is_minimized_count_no_number_of_times(total, ending):
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        made = []
+        for tower, x in enumerate(tf.split(v1.placeholder(tf.float32, [4, 2], "x"), 2)):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                made.append(tf.reduce_sum(tf.sigmoid(x * w), name="loss"))
+        v1.train.GradientDescentOptimizer(0.5).minimize(total(made), name="train")
+
+    found = analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"])
+    rows = {row["term"]: row["is"] for row in loss_rows(AnalysedStep(found))}
+    assert rows["tower_0/loss:0"] == "the loss of the first tower" + ending
+
+
 @pytest.mark.parametrize("around", [lambda x: tf.expand_dims(x, 0), lambda x: tf.reshape(x, [1]), lambda x: 0.5 * x])
 def test_the_terms_of_a_reshaped_or_scaled_sum(around):
     def build():
@@ -218,6 +240,12 @@ def test_an_optimizer_written_by_hand():
     [
         (lambda step: 0.5, "0.5, always", "-"),
         (lambda step: v1.placeholder(tf.float32, [], "rate"), "fed at every step", "-"),
+        (lambda step: v1.placeholder_with_default(0.5, [], "rate"), "0.5, unless rate is fed", "-"),
+        (
+            lambda step: v1.placeholder(tf.float32, [], "scale") / tf.cast(step, tf.float32),
+            "a function of global_step, scale (fed), by RealDiv",
+            "-",
+        ),
         (
             lambda step: 1.0 / (1.0 + tf.cast(step, tf.float32)),
             "a function of global_step, by AddV2, RealDiv",
