@@ -14,6 +14,7 @@ import operator
 from collections.abc import Collection, Sequence
 
 from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.tower_search.branches import are_branches
 from legacy.saved.tower_search.labellings import SMALLEST_TOWER, Labelling, Source, labellings
 from legacy.saved.tower_search.settings import is_scalar_setting
 from legacy.saved.tower_search.tower_flow import TowerFlow
@@ -60,7 +61,8 @@ def find_towers(
         candidate = flow.towers(labelling)
         score = float(_score(candidate, update_inputs, model))
         score /= SUFFIX_MARGIN if labelling.source is Source.SUFFIXES else 1.0
-        if score > best_score and not _is_leaky(graph, candidate) and not _crosses_more(graph, candidate, best):
+        is_refuted = score <= best_score or _is_leaky(graph, candidate) or _crosses_more(graph, candidate, best)
+        if not is_refuted and not are_branches(graph, candidate, weights):
             best, best_score = candidate, score
         elif labelling.source is Source.DEVICES:
             doubt = doubt or _doubt(graph, candidate)
