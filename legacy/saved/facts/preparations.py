@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 
 from legacy.saved.facts.analysed_step import AnalysedStep
 from legacy.saved.graph import op_types
@@ -28,6 +29,7 @@ _MOVES = frozenset(
         *op_types.SHAPE_OPS,
     )
 )
+_NUMBER = re.compile(r"\d+")
 #: Most types of ops that are listed for an input.
 MOST_LISTED = 6
 
@@ -88,7 +90,18 @@ def preparation_sentences(analysed: AnalysedStep) -> Iterator[str]:
         if types:
             made_of = listed(sorted(types), MOST_LISTED)
             read = listed([plan.sources[name] for name in graph.nodes if name in before & sources], MOST_LISTED)
+            where = "at the start of" if _are_of_towers(analysed, ends) else "outside of"
             yield (
-                f"{entry.name} is what ops outside of the towers compute from {read} ({made_of}); a lift "
+                f"{entry.name} is what ops {where} the towers compute from {read} ({made_of}); a lift "
                 f"leaves them out: its data for {entry.name} are their results"
             )
+
+
+def _are_of_towers(analysed: AnalysedStep, ends: Collection[str]) -> bool:
+    """Returns whether each tower has a node of its own among some: by its device, or in scopes that differ in numbers.
+
+    `embedding_lookup` stands in its tower's scope, and on the device of the table.
+    """
+    scopes = {name.rpartition("/")[0] for name in ends}
+    is_numbered = len(scopes) == len({_NUMBER.sub("#", scope) for scope in scopes}) * analysed.plan.towers
+    return len(ends) > 1 and (is_numbered or set(ends) <= analysed.context.towers.slices)

@@ -12,6 +12,7 @@ from legacy.saved.facts.whole_graph import WholeGraph, ancestors_of_tensors, sca
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.tower_search.inputs import is_only_measured
+from legacy.saved.tower_search.tables import is_table
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.plan import Input
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -149,7 +150,9 @@ def _dealt_by(found: Analysis, entry: Input) -> str:
 
 def _holds_examples(found: Analysis, entry: Input) -> bool:
     """Whether an input has a row for each example: as many as the batch of a tower or of all, or any number."""
-    if is_only_measured(found.cut.graph, parse_tensor_name(entry.tensors[0])):
+    tensor = parse_tensor_name(entry.tensors[0])
+    graph = found.cut.graph
+    if is_only_measured(graph, tensor) or is_table(graph, found.context.imported, tensor):
         return False
     rows = entry.shape[0] if entry.shape else 0
     own = [other for other in found.plan.inputs if other.kind == "batch"]

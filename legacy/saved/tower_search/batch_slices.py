@@ -11,6 +11,7 @@ from collections.abc import Collection, Hashable, Mapping
 from typing import Tuple
 
 from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.tower_search.tables import GATHERS
 from workloads.lifted.graph import Graph
 
 #: The bit of a node's mask that says that it depends on data or random numbers; see `towers.Towers`.
@@ -80,13 +81,25 @@ def _serves_several_towers(graph: Graph, masks: Mapping[str, int], labels: Mappi
     return len({labels[user] for user, _, _ in graph.users(name) if user in labels}) >= 2
 
 
+def _computes_with_index(graph: Graph, user: str) -> bool:
+    """Returns whether the indices of a gather enter other ops than those that take rows or sizes."""
+    index = graph.inputs(user)[1]
+    copies = {user}
+    while graph.type(index.node) in ("Cast", "Identity") and graph.inputs(index.node):
+        copies.add(index.node)
+        index = graph.inputs(index.node)[0]
+    others = {use.node for use in graph.users(index.node) if use.output == index.output} - copies
+    return any(graph.type(name) not in (*SLICES, *_SHAPES) for name in others)
+
+
 def _part(graph: Graph, imported: ImportedGraph, user: str, position: int) -> Part | None:
     """Returns the part of its input number `position` that a node takes; None if it is no slice.
 
-    An index that is not constant counts as different from every other.
+    An index that is not constant counts as different from every other. Where the tower computes with the index besides,
+    it is data, such as the labels whose weights are looked up, and what is looked up is no part of a batch.
     """
     op_type = graph.type(user)
-    if op_type not in SLICES:
+    if op_type not in SLICES or (op_type in GATHERS and _computes_with_index(graph, user)):
         return None
     if op_type in SPLITS:
         return (op_type,) + tuple(sorted({output for _, _, output in graph.users(user)}))

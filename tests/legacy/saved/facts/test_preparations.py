@@ -91,6 +91,25 @@ def test_inputs_that_several_sources_are_joined_to_are_named_after_these():
     assert "compute from i0:0, i1:0, m0:0, m1:0 (Mul)" in text
 
 
+@pytest.mark.parametrize("on_device", [True, False])
+def test_what_each_tower_looks_up_by_itself_is_not_said_to_be_outside_of_it(on_device):
+    """As word vectors of a fed matrix."""
+
+    def build():
+        table = v1.placeholder(tf.float32, [9, 3], "table")
+        w, gradients = v1.get_variable("w", initializer=[1.0, 2.0, 3.0], use_resource=False), []
+        for tower, words in enumerate(tf.split(v1.placeholder(tf.int32, [4], "words"), 2)):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                with tf.device(None if on_device else "/cpu:0"):
+                    vectors = tf.gather(table, words)
+                gradients += tf.gradients(tf.reduce_sum(tf.sigmoid(vectors * w)), w)
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients), w)], name="train")
+
+    step = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "m"))
+    (text,) = preparation_sentences(step)
+    assert "is what ops at the start of the towers compute from" in text
+
+
 @pytest.mark.parametrize("again", [True, False])
 def test_a_part_that_a_tower_slices_twice_is_named(again):
     """As `x[i]` in the loss and in a penalty on its data; another row is another part."""

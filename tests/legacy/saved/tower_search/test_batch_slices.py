@@ -69,6 +69,21 @@ def test_indices_that_are_not_constant_count_as_different():
     assert slices_of(build) == {"t0_rows", "t1_rows"}
 
 
+def test_what_is_looked_up_by_data_is_no_part_of_a_batch():
+    """As the weights of the classes of a tower's labels, which its loss takes, too."""
+
+    def build(is_label):
+        x = batch()
+        for tower in range(2):
+            labels = v1.placeholder(tf.int64, [2], name=f"labels{tower}")
+            tf.raw_ops.GatherV2(params=x, indices=tf.cast(labels, tf.int32), axis=0, name=f"t{tower}_rows")
+            if is_label:
+                tf.one_hot(labels, 3, name=f"t{tower}_code")
+
+    assert slices_of(lambda: build(True)) == set()
+    assert slices_of(lambda: build(False)) == {"t0_rows", "t1_rows"}
+
+
 def test_each_tower_may_split_the_batch_and_take_its_own_output():
     def build():
         x = batch()
