@@ -31,7 +31,7 @@ from legacy.saved.graph.assignments import written_variables
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.runs import train_ops
 from legacy.saved.tower_search.inputs import constant_part, part_of_each_slice, split_dimension
-from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.graph import TensorId, parse_tensor_name
 from workloads.lifted.plan import Input, Variable
 from workloads.lifted.replication import replica_counts
 from workloads.lifted.tensors.gradient_names import GRADIENTS
@@ -211,9 +211,31 @@ class _ProgramFacts:
         ]
 
     def _kind(self, entry: Input) -> str:
-        """The kind of an input in a word; a part of each tower that has not as many rows as examples is its own."""
+        """The kind of an input in a word; a part of each tower that has not as many rows as examples is its own.
+
+        What no tower has a part of is "same" for all only if several towers use it, and not only the update, say.
+        """
         is_own = self._plan.towers > 1 and len(set(entry.tensors)) == self._plan.towers
-        return "each tower's own" if entry.kind == "whole" and is_own else entry.kind
+        if is_own and (entry.kind == "whole" or (entry.kind == "setting" and entry.shape is None)):
+            return "each tower's own"
+        if entry.kind == "same" and entry in self._plan.common and self._plan.towers > 1:
+            tensor, towers = parse_tensor_name(entry.tensors[0]), self._analysed.context.towers
+            users = [use.node for use in self._graph.users(tensor.node) if use.output == tensor.output]
+            owners = sorted({towers.tower_of(name) for name in users} - {None})
+            return (
+                entry.kind
+                if len(owners) > 1
+                else f"tower {owners[0]}'s, and outside"
+                if owners
+                else self._outside(tensor)
+            )
+        return entry.kind
+
+    def _outside(self, tensor: TensorId) -> str:
+        """The kind of an input that no tower uses: data, or random numbers, as of noise on the gradients."""
+        before = self._graph.ancestors([tensor.node], controls=False)
+        is_drawn = before & self._analysed.context.random and not before & set(self._plan.sources)
+        return "drawn outside the towers" if is_drawn else "outside the towers"
 
     def _source(self, name: str, origin: str) -> str:
         """The source of an input: "QueueDequeueV2 queue:0", or for what is computed from one, "Split of images:0"."""

@@ -226,3 +226,53 @@ def test_what_adds_up_losses_or_examples_is_no_step_counter():
     assert {row["variable"] for row in sections["statistics"]} == {"total", "seen"}
     roles = {row["name"]: row["role"] for row in sections["variables"]}
     assert (roles["total"], roles["seen"], roles["step"]) == ("statistic", "statistic", "step counter")
+
+
+def kinds(build):
+    """{input: its kind} of a program of two towers that `build` makes of their weight and parts of x and y."""
+
+    def program():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        center = v1.get_variable("center", initializer=[0.0, 0.0], use_resource=False, trainable=False)
+        xs, ys = (tf.split(v1.placeholder(tf.float32, [4, 2], name), 2) for name in "xy")
+        gradients = []
+        for tower, x in enumerate(xs):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                gradients += tf.gradients(tf.reduce_sum(tf.sigmoid(x * w)), [w])
+        train = v1.train.GradientDescentOptimizer(0.5).apply_gradients([(build(tf.add_n(gradients) / 2.0, ys), w)])
+        tf.group(train, v1.assign_add(center, ys[0][0] if build is plain else [1.0, 1.0]), name="train")
+
+    graph = saved(traced(program), trainable_variables=["w"])
+    return {row["name"]: row["kind"] for row in program_facts(graph, analyse_graph(graph, "m", ["train"]))["inputs"]}
+
+
+def plain(gradient, ys):
+    return gradient
+
+
+def test_what_the_update_alone_takes_is_outside_the_towers():
+    assert kinds(plain) == {"x": "batch", "y": "outside the towers"}
+    noisy = kinds(lambda gradient, ys: gradient + v1.random_normal([2], name="noise"))
+    assert noisy == {"x": "batch", "noise": "drawn outside the towers"}
+
+
+def test_what_a_tower_and_the_update_take_is_not_said_to_be_the_same_for_all():
+    """As labels by which each tower moves the centers of its classes."""
+
+    def program():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        centers = v1.get_variable("centers", initializer=[[0.0, 0.0]] * 3, use_resource=False, trainable=False)
+        x, y = v1.placeholder(tf.float32, [4, 2], "x"), v1.placeholder(tf.int32, [4], "y")
+        gradients, moves = [], []
+        for tower, (part, labels) in enumerate(zip(tf.split(x, 2), tf.split(y, 2))):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                away = tf.sigmoid(part * w) - tf.gather(centers, labels)
+                moves.append(v1.scatter_add(centers, labels, 0.5 * away))
+                gradients += tf.gradients(tf.reduce_sum(away**2), [w])
+        train = v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients), w)])
+        tf.group(train, *moves, name="train")
+
+    graph = saved(traced(program), trainable_variables=["w"])
+    rows = program_facts(graph, analyse_graph(graph, "m", ["train"]))["inputs"]
+    found = [row["kind"] for row in rows if row["kind"] != "batch"]
+    assert found == ["tower 0's, and outside", "tower 1's, and outside"]
