@@ -221,7 +221,7 @@ class _ProgramFacts:
         if entry.kind == "same" and entry in self._plan.common and self._plan.towers > 1:
             tensor, towers = parse_tensor_name(entry.tensors[0]), self._analysed.context.towers
             users = [use.node for use in self._graph.users(tensor.node) if use.output == tensor.output]
-            owners = sorted({towers.tower_of(name) for name in users} - {None})
+            owners = sorted(owner for owner in set(map(towers.tower_of, users)) if owner is not None)
             return (
                 entry.kind
                 if len(owners) > 1
