@@ -73,6 +73,9 @@ def may_be_its_own(graph: Graph, data: Collection[str], loss: str, towers: int) 
       data: its nodes that depend on data.
       loss: the node of a tower's loss.
       towers: number of towers.
+
+    Returns:
+      The answer.
     """
     sums = [tensor.node for tensor in graph.inputs(loss) if graph.type(tensor.node) in op_types.ADDITIONS]
     terms = [tensor.node for name in sums for tensor in graph.inputs(name) if tensor.node in data]
