@@ -83,7 +83,7 @@ class _ProgramFacts:
         self._analysed = AnalysedStep(found)
         crossings = {name for phase in self._plan.phases for row in phase.crossings for name in row if name}
         self._decays = Decays(self._analysed.cutter, sorted(crossings), self._analysed.addend)
-        self._whole, self._trained = saved.graph, found.trained
+        self._whole, self._trained, self._joined = saved.graph, found.trained, found.whole
         self._writes = written_variables(saved.graph)
         self._changed = {name for phase in self._plan.phases for effect in phase.effects for name in effect.writes}
         effects = [effect for phase in self._plan.phases for effect in phase.effects]
@@ -125,7 +125,7 @@ class _ProgramFacts:
 
     def _program(self) -> list[Row]:
         runs = train_ops.find_train_ops(self._whole, self._trained)
-        own = [phase.train_op for phase in self._plan.phases]
+        own = [name for phase in self._plan.phases for name in self._ops_of_run(phase.train_op)]
         updates = set().union(*(runs.get(name, set()) for name in own))
         others = [
             name for name in runs if name not in own and not self._reads_what_they_update(name, runs[name] - updates)
@@ -136,10 +136,21 @@ class _ProgramFacts:
             {"what": "graph", "is": self._saved.path},
             {"what": "written by TensorFlow", "is": self._saved.written_by},
             {"what": "nodes", "is": nodes},
-            {"what": "train op", "is": ", then ".join(phase.train_op for phase in self._plan.phases)},
+            {"what": "train op", "is": ", then ".join(self._run_text(phase.train_op) for phase in self._plan.phases)},
             {"what": "other ops that train", "is": listed(others, MOST_LISTED) or "none"},
             {"what": "settings fixed", "is": settings or "none"},
         ]
+
+    def _ops_of_run(self, name: str) -> list[str]:
+        """Returns the program's own ops of a train op: several, where the analysis joined what one run fetches."""
+        if name in self._whole.nodes:
+            return [name]
+        return [own for joined in self._joined.controls(name) for own in self._ops_of_run(joined)]
+
+    def _run_text(self, name: str) -> str:
+        """Returns a train op's name, and of what ops it is made where the program has no op of this name."""
+        own = self._ops_of_run(name)
+        return name if own == [name] else f"{name}: {listed(own, MOST_LISTED)}, in one run"
 
     def _reads_what_they_update(self, name: str, further: Collection[str]) -> bool:
         """Returns whether a node reads a variable after its update, as `assign` does, and runs no `further` updates."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -32,15 +33,37 @@ def batch_constants(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             of_all_towers = {n * plan.towers for n in counts}
             if not counts or divisor in counts or (summed and divisor in of_all_towers):
                 continue
+            divisor *= _divided_further(whole, graph, name)
+            if divisor in counts:
+                continue
             if (graph.type(name) == "Mul" or is_flat) and divisor not in of_all_towers:
                 continue  # the weight of a term; or a number of elements of each example, such as times
             is_half = _is_half_of_squares(graph, total, divisor, counts)
             if divisor in _numbers_of_elements(found, total) or (is_half and divisor not in of_all_towers):
                 continue
+            if divisor in _sizes_of_an_example(found) and divisor not in of_all_towers:
+                continue  # such as the number of an image's pixels: a mean over these, and a sum over examples
             text = _divided_text(divisor, plan.batch, plan.towers)
             text += ", unless that is twice its own, for half of the squares" if is_half else ""
             advice = "tf.nn.compute_average_loss with the global batch, and reduce with SUM"
             yield Hazard("BATCH_SIZE_CONSTANT", name, text, advice)
+
+
+def _divided_further(whole: WholeGraph, graph: Graph, name: str) -> int:
+    """The product of the constants by which a quotient is divided again, as in `sum / height / width`."""
+    users = [use.node for use in graph.users(name) if not is_gradient_op(use.node)]
+    if len(users) != 1 or graph.type(users[0]) not in ("RealDiv", "Div") or graph.inputs(users[0])[0].node != name:
+        return 1
+    value = whole.value(graph.inputs(users[0])[1].node)
+    is_integer = value is not None and value > 1 and float(value).is_integer()
+    return round(value) * _divided_further(whole, graph, users[0]) if value is not None and is_integer else 1
+
+
+def _sizes_of_an_example(found: Analysis) -> set[int]:
+    """The numbers of elements of one example, of any input; of an image also the number of its pixels."""
+    shapes = [entry.shape[1:] for entry in found.plan.inputs if entry.kind == "batch"]
+    known = [[int(size) for size in shape] for shape in shapes if all(shape)]
+    return {math.prod(shape) for shape in known} | {math.prod(shape[:2]) for shape in known if len(shape) == 3}
 
 
 def _counts_of_examples(found: Analysis, total: str) -> tuple[set[int], bool]:

@@ -48,6 +48,27 @@ def test_reads_of_what_the_train_op_updates_train_nothing_else():
     assert program["train op"] == "train" and program["other ops that train"] == "none"
 
 
+@pytest.mark.parametrize(
+    "train_op, named, others",
+    [
+        ("train+train_b", "train_together: train, train_b, in one run", "none"),
+        ("train", "train", "train_b"),
+        ("train,train_b", "train, then train_b", "none"),
+    ],
+)
+def test_train_ops_of_one_run_are_named_and_are_no_others(train_op, named, others):
+    def build():
+        x = v1.placeholder(tf.float32, [4, 2], "x")
+        for name in ("train", "train_b"):
+            w = v1.get_variable(f"w_{name}", initializer=[1.0, 2.0], use_resource=False)
+            v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_sum(x * w), var_list=[w], name=name)
+
+    graph = saved(traced(build), trainable_variables=["w_train", "w_train_b"])
+    found = analyse_graph(graph, "small", train_op=train_op.split(","))
+    program = by_topic(program_facts(graph, found)["program"])
+    assert (program["train op"], program["other ops that train"]) == (named, others)
+
+
 @pytest.mark.parametrize("made_at_once, batch", [(True, "-"), (False, "any")])
 def test_examples_that_are_constants_are_no_batch_of_any_size(made_at_once, batch):
     def build():

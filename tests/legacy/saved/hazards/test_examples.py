@@ -102,10 +102,30 @@ def divided(make_loss, rows):
         (lambda x, w: tf.reduce_sum(tf.abs(x) * tf.square(x - w)) / 6.0, 3, []),  # half of their mean
         (lambda x, w: tf.reduce_sum(x * w) / 8.0, 4, ["a sum over a tower's 4 examples is divided by 8"]),
         (lambda x, w: tf.reduce_sum(tf.square(x * w)) / 5.0, 4, ["a sum over a tower's 4 examples is divided by 5"]),
+        (lambda x, w: tf.reduce_sum(tf.square(x * w)) / 3.0, 4, []),  # the size of an example
+        (lambda x, w: tf.reduce_sum(x * w) / 4.0 / 5.0, 4, []),
+        (lambda x, w: tf.reduce_sum(x * w) / 2.0 / 2.0, 4, []),
+        (lambda x, w: tf.reduce_sum(x * w) / 5.0 / 3.0, 4, ["a sum over a tower's 4 examples is divided by 15"]),
     ],
 )
 def test_a_sum_that_is_divided_by_another_number_than_the_towers_examples(make_loss, rows, expected):
     assert divided(make_loss, rows) == expected
+
+
+@pytest.mark.parametrize("sizes, count", [((5, 6, 2), 0), ((5, 6), 0), ((5, 7), 1), ((6,), 1)])
+def test_a_sum_that_is_divided_by_the_pixels_of_an_image(sizes, count):
+    """As `sum / height / width`, where one size alone might be that of a batch."""
+
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        loss = tf.reduce_sum(tf.square(v1.placeholder(tf.float32, [4, 5, 6, 2], "x") * w))
+        for size in sizes:
+            loss = loss / float(size)
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    found = analyse_graph(graph, "small")
+    assert len(list(examples.batch_constants(WholeGraph(graph, found), found))) == count
 
 
 def test_a_sum_over_the_words_of_all_sentences_that_is_divided_by_all_towers_sentences():
