@@ -172,7 +172,7 @@ class _ProgramFacts:
         return rows + ([{"what": "difference", "is": f"and {more} more, in their gradients"}] if more else [])
 
     def _batch(self) -> str:
-        """Returns the number of a tower's examples, or "any", with the number that the graph's own slices take."""
+        """Returns the number of a tower's examples, or that of the graph's own slices, or "any"."""
         divided = self._divided_behind_the_first()
         if divided is not None:
             return divided
@@ -185,7 +185,7 @@ class _ProgramFacts:
         parts = {part for part in (constant_part(self._graph, imported, row) for row in rows) if part}
         whole = {tensor for row in rows for tensor in row}
         parts = parts or {part for part in (part_of_each_slice(self._graph, imported, one) for one in whole) if part}
-        return f"any; the old graph's slices take {parts.pop()}" if len(parts) == 1 else "any"
+        return f"{parts.pop()}, by the old graph's slices; its inputs take any" if len(parts) == 1 else "any"
 
     def _unequal_parts(self) -> str | None:
         """Returns the numbers of the towers' examples where they are not equal."""

@@ -5,7 +5,8 @@ Settings are scalars such as is_training, keep_prob and the learning rate.
 A `cond` of TensorFlow 1.x is not one op: a Switch passes its data input to output 1 if the predicate is true and to
 output 0 otherwise, the ops of each branch depend on one of these outputs, and a Merge takes the input of the branch
 that ran. If the predicate is decided, one output of each Switch on it is dead, and so is all that depends on it; the
-other output is replaced by the Switch's input, and the Merge by its only live input.
+other output is replaced by the Switch's input, and the Merge by its only live input. The Merge's second output, that
+input's number, is decided too; second derivatives compare it, and switch on the result.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.saved.graph.op_types import VARIABLES
-from workloads.lifted.graph import MERGES, Graph, TensorId, input_text
+from workloads.lifted.graph import MERGES, Graph, TensorId, input_text, parse_tensor_name
 from workloads.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -175,20 +176,25 @@ class _Branches:
     Attributes:
       dead: outputs that are never computed.
       replaced: {output of a Switch or Merge: the tensor that takes its place}.
+      numbers: {node that takes the place of a Merge's second output: its value}.
     """
 
     def __init__(self, graph: Graph, predicates: Mapping[TensorId, bool]) -> None:
         self._graph = graph
         self.dead: set[TensorId] = set()
         self.replaced: dict[TensorId, TensorId] = {}
+        self.numbers: dict[str, int] = {}
+        self._decided: dict[TensorId, Any] = dict(predicates)
         for name in graph.order(set(graph.nodes)):
             op_type, inputs = graph.type(name), graph.inputs(name)
-            if op_type in _SWITCHES and inputs[1] in predicates:
-                self._decide_switch(name, inputs[0], int(predicates[inputs[1]]))
+            if op_type in _SWITCHES and isinstance(self._decided.get(inputs[1]), bool):
+                self._decide_switch(name, inputs[0], int(self._decided[inputs[1]]))
             elif op_type in MERGES and any(tensor in self.dead for tensor in inputs):
                 self._decide_merge(name, [tensor for tensor in inputs if tensor not in self.dead])
             elif self._needs_dead(name):
                 self.dead |= {TensorId(name, output) for output in range(OUTPUTS)}
+            elif self.numbers and any(tensor in self._decided for tensor in inputs):
+                self._decide_value(name)
 
     def _decide_switch(self, name: str, data: TensorId, taken: int) -> None:
         self.dead.add(TensorId(name, 1 - taken))
@@ -198,9 +204,21 @@ class _Branches:
 
     def _decide_merge(self, name: str, live: list[TensorId]) -> None:
         if len(live) == 1:
+            number = name + "/value_index"
+            while number in self._graph.nodes:
+                number += "_"
             self.replaced[TensorId(name, 0)] = live[0]
+            self.replaced[TensorId(name, 1)] = TensorId(number, 0)
+            self.numbers[number] = self._decided[TensorId(name, 1)] = self._graph.inputs(name).index(live[0])
         elif not live:
             self.dead |= {TensorId(name, 0), TensorId(name, 1)}
+
+    def _decide_value(self, name: str) -> None:
+        """Computes what a node makes of decided values, such as a comparison of the number of a Merge's input."""
+        known = [self._decided.get(t, scalar_number(self._graph, t.node)) for t in self._graph.inputs(name)]
+        value = _outcome(self._graph.nodes[name], known)
+        if value is not None:
+            self._decided[TensorId(name, 0)] = value
 
     def _needs_dead(self, name: str) -> bool:
         """Returns whether a node has a dead data input, or a control input from a dead node."""
@@ -245,6 +263,11 @@ def _folded(graph: Graph, values: Mapping[str, np.ndarray], branches: _Branches)
         copy.input.extend(input_text(branches.final(tensor)) for tensor in graph.inputs(name))
         controls = [branches.final_control(control) for control in graph.controls(name)]
         copy.input.extend("^" + control for control in controls if control is not None)
+    read = {parse_tensor_name(text).node for node in result.node for text in node.input if text[:1] != "^"}
+    for name in sorted(read & branches.numbers.keys()):
+        node = v1.NodeDef(name=name)
+        node.attr["dtype"].type = tf.int32.as_datatype_enum
+        result.node.add().CopyFrom(_constant(node, np.array(branches.numbers[name], np.int32)))
     return result
 
 

@@ -11,6 +11,7 @@ from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
+from legacy.saved.hazards.basics.squares import squared
 from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Phase
@@ -68,7 +69,7 @@ def norms_of_parts(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
         totals = [graph.origin(term).node for term in terms if graph.type(graph.origin(term).node) == "Sum"]
         for total in totals:
             squares, axes = graph.origin(graph.inputs(total)[0]), imported.constant(*graph.inputs(total)[1])
-            derivative = graph.origin(graph.inputs(squares.node)[0]) if graph.type(squares.node) == "Square" else None
+            derivative = squared(whole, squares.node)
             shape = imported.shape(*derivative) if derivative is not None and is_gradient_op(derivative.node) else None
             if axes is None or not shape:
                 continue

@@ -8,6 +8,7 @@ from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor
+from legacy.saved.hazards.basics.squares import squared
 from workloads.lifted.graph import Graph
 
 _SUMS = ("Add", "AddV2", "Sub", "AddN")
@@ -65,8 +66,8 @@ def _is_of_pairs(whole: WholeGraph, name: str) -> bool:
     while graph.type(name) in _COPIES:
         name = graph.inputs(name)[0].node
     squares = graph.origin(graph.inputs(name)[0]).node if graph.type(name) == "Sum" else ""
-    kind = graph.type(squares) if squares else ""
-    difference = graph.origin(graph.inputs(squares)[0]).node if kind == "Square" else squares
+    root = squared(whole, squares) if squares else None
+    difference = squares if root is None else root.node
     if not difference or graph.type(difference) not in ("Sub", "SquaredDifference"):
         return False
     both = [graph.ancestors([tensor.node], controls=False) for tensor in graph.inputs(difference)[:2]]

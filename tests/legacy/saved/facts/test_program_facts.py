@@ -98,7 +98,7 @@ def one_tower_of_two(x, parts, labels):
 @pytest.mark.parametrize(
     "parts, batch",
     [
-        (lambda x: (x[:3], x[3:6]), "any; the old graph's slices take 3"),
+        (lambda x: (x[:3], x[3:6]), "3, by the old graph's slices; its inputs take any"),
         (lambda x: (x[:3], x[3:5]), "any"),  # parts of two sizes
         (lambda x: (x[:3], x[2:5]), "any"),  # the parts overlap
     ],

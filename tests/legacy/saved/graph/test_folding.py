@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -88,6 +89,34 @@ def test_a_cond_inside_a_dead_branch_is_gone_and_inside_a_live_one_is_decided_to
     """
     nodes, _ = folded(text, train=BOOLEAN)
     assert nodes == {"train": [], "x": [], "a": ["x"], "end": ["a"]}
+
+
+@pytest.mark.parametrize("fed, live, number", [("true", "add", 1), ("false", "sub", 0)])
+def test_second_derivatives_switch_on_the_number_of_a_merges_input(fed, live, number):
+    """As the gradient of a Merge that `tf.gradients` made does, which belongs to no `cond`."""
+    text = (
+        COND.format(predicate="is_training")
+        + """
+        zero = Const()
+        first = Equal(y:1, zero)
+        second = Equal(y:1, one)
+        of_first = Switch(end, first)
+        of_second = Switch(end, second)
+        a = Neg(of_first:1)
+        b = Tanh(of_second:1)
+        number = Identity(y:1)
+        """
+    )
+    integers = {
+        "zero": {"value": np.array(0, np.int32), "dtype": tf.int32},
+        "one": {"value": np.array(1, np.int32), "dtype": tf.int32},
+    }
+    graph, _ = folding.fold_settings(graph_of(text, is_training=BOOLEAN, **integers), {"is_training": fed})
+    assert ("b" in graph.nodes, "a" in graph.nodes) == (live == "add", live == "sub")
+    (taken,) = graph.inputs("b" if live == "add" else "a")
+    assert taken.node == "end" and "y" not in graph.nodes
+    (value,) = graph.inputs("number")
+    assert tf.make_ndarray(graph.nodes[value.node].attr["value"].tensor) == number
 
 
 def test_nodes_that_only_wait_for_a_dead_branch_are_gone_with_it():

@@ -11,7 +11,7 @@ from tests.legacy.saved.graphs import saved, traced
 v1 = tf.compat.v1
 
 
-def found(check, factor=(4, 1, 1, 1), axes=(1, 2, 3), sign=-1.0, by_shares=False):
+def found(check, factor=(4, 1, 1, 1), axes=(1, 2, 3), sign=-1.0, by_shares=False, square=tf.square):
     """The hazards of a critic of images [4, 2, 2, 3] and a generator."""
 
     def build():
@@ -22,7 +22,7 @@ def found(check, factor=(4, 1, 1, 1), axes=(1, 2, 3), sign=-1.0, by_shares=False
         critic = lambda images: tf.matmul(tf.tanh(tf.reshape(images, [4, 12])), c)  # noqa: E731
         share = v1.random_uniform(factor)
         between = share * real + (1.0 - share) * made if by_shares else real + share * (made - real)
-        slopes = tf.sqrt(tf.reduce_sum(tf.square(tf.gradients(critic(between), [between])[0]), axes))
+        slopes = tf.sqrt(tf.reduce_sum(square(tf.gradients(critic(between), [between])[0]), axes))
         scores, of_real = tf.reduce_mean(critic(made)), tf.reduce_mean(critic(real))
         loss = scores - of_real + 10.0 * tf.reduce_mean(tf.square(slopes - 1.0))
         optimizer = v1.train.GradientDescentOptimizer(0.5)
@@ -40,9 +40,14 @@ def test_a_factor_of_each_element_is_named(factor, count, by_shares):
     assert found(critics.interpolated_by_pixel, factor, by_shares=by_shares) == ["INTERPOLATED_BY_ELEMENT"] * count
 
 
+@pytest.mark.parametrize("square", [tf.square, lambda x: x**2, lambda x: x * x])
 @pytest.mark.parametrize("axes, count", [((1,), 1), ((1, 2), 1), ((1, 2, 3), 0)])
-def test_a_norm_of_parts_is_named(axes, count):
-    assert found(critics.norms_of_parts, axes=axes) == ["PENALTY_OF_PARTS"] * count
+def test_a_norm_of_parts_is_named(axes, count, square):
+    assert found(critics.norms_of_parts, axes=axes, square=square) == ["PENALTY_OF_PARTS"] * count
+
+
+def test_a_cube_is_no_square():
+    assert found(critics.norms_of_parts, axes=(1,), square=lambda x: x**3) == []
 
 
 @pytest.mark.parametrize("sign, count", [(1.0, 1), (-1.0, 0)])
