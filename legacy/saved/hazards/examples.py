@@ -61,8 +61,8 @@ def _divided_further(whole: WholeGraph, graph: Graph, name: str) -> int:
 
 def _sizes_of_an_example(found: Analysis) -> set[int]:
     """The numbers of elements of one example, of any input; of an image also the number of its pixels."""
-    shapes = [entry.shape[1:] for entry in found.plan.inputs if entry.kind == "batch"]
-    known = [[int(size) for size in shape] for shape in shapes if all(shape)]
+    shapes = [entry.shape[1:] for entry in found.plan.inputs if entry.kind == "batch" and entry.shape]
+    known = [[int(size) for size in shape if size is not None] for shape in shapes if all(shape)]
     return {math.prod(shape) for shape in known} | {math.prod(shape[:2]) for shape in known if len(shape) == 3}
 
 
