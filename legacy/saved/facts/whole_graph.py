@@ -63,7 +63,7 @@ class WholeGraph:
         self.labels = {n: t for n, t in labels.items() if n not in variables and n.rpartition("/")[0] not in variables}
         self.labels = {name: tower for name, tower in self.labels.items() if name in self.graph.nodes}
         self.count = len(set(self.labels.values())) or 1
-        self.data = self._data()
+        self.data = self._data(found)
         self.writes = written_variables(self.graph)
         self.applies = self._update_rules()
         self.reach = self._reach()
@@ -104,10 +104,15 @@ class WholeGraph:
         shape = self.graph.nodes[variable].attr["shape"].shape
         return not shape.dim and not shape.unknown_rank
 
-    def _data(self) -> set[str]:
+    def _data(self, found: Analysis | None) -> set[str]:
+        """The nodes that depend on examples or random numbers, not on settings alone."""
+        entries = found.plan.inputs + found.plan.common if found else []
+        settings = {
+            parse_tensor_name(tensor).node for entry in entries if entry.kind == "setting" for tensor in entry.tensors
+        }
         kinds = {name: self.graph.type(name) for name in self.graph.nodes}
         sources = {name for name, kind in kinds.items() if op_types.is_source(kind) or op_types.is_random(kind)}
-        sources -= {name for name in sources if is_scalar_placeholder(self.graph, name)}
+        sources -= {name for name in sources if name in settings or is_scalar_placeholder(self.graph, name)}
         return self.graph.descendants(sources, controls=False)
 
     def data_towers(self, name: str) -> set[int]:

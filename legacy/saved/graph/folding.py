@@ -6,7 +6,8 @@ A `cond` of TensorFlow 1.x is not one op: a Switch passes its data input to outp
 output 0 otherwise, the ops of each branch depend on one of these outputs, and a Merge takes the input of the branch
 that ran. If the predicate is decided, one output of each Switch on it is dead, and so is all that depends on it; the
 other output is replaced by the Switch's input, and the Merge by its only live input. The Merge's second output, that
-input's number, is decided too; second derivatives compare it, and switch on the result.
+input's number, is decided too; second derivatives compare it, and switch on the result. A `where` whose condition is
+decided is replaced by one of its values, of which it computed both.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ COMPARISONS = {
 }
 
 _SWITCHES = ("Switch", "RefSwitch")
+#: Ops whose result has the value of their first input, in each element.
+_OF_FIRST = ("Identity", "ReadVariableOp", "ExpandDims", "Reshape", *_SWITCHES)
 
 
 def fold_settings(graph: Graph, fed: Mapping[str, str]) -> tuple[Graph, dict[str, object]]:
@@ -147,11 +150,12 @@ def _is_number(dtype: int) -> bool:
 def _outcome(node: NodeDef, known: list[Any]) -> bool | int | float | None:
     """Returns what a logical op, a comparison or a copy makes of its inputs' values; None if one is not known.
 
-    The outputs of a Switch have the value of its data input, where they have one.
+    The outputs of a Switch have the value of its data input, where they have one, and all elements of a reshaped or
+    expanded value are that value.
     """
-    if None in known[:1] or (None in known and node.op not in _SWITCHES):
+    if None in known[:1] or (None in known and node.op not in _OF_FIRST):
         return None
-    if node.op in ("Identity", "ReadVariableOp", *_SWITCHES):
+    if node.op in _OF_FIRST:
         return known[0]
     if node.op == "Cast":
         return bool(known[0]) if node.attr["DstT"].type == tf.bool.as_datatype_enum else known[0]
@@ -175,7 +179,7 @@ class _Branches:
 
     Attributes:
       dead: outputs that are never computed.
-      replaced: {output of a Switch or Merge: the tensor that takes its place}.
+      replaced: {output of a Switch, Merge or Select: the tensor that takes its place}.
       numbers: {node that takes the place of a Merge's second output: its value}.
     """
 
@@ -191,6 +195,8 @@ class _Branches:
                 self._decide_switch(name, inputs[0], int(self._decided[inputs[1]]))
             elif op_type in MERGES and any(tensor in self.dead for tensor in inputs):
                 self._decide_merge(name, [tensor for tensor in inputs if tensor not in self.dead])
+            elif op_type == "Select" and isinstance(self._decided.get(inputs[0]), bool):
+                self.replaced[TensorId(name, 0)] = inputs[1 if self._decided[inputs[0]] else 2]
             elif self._needs_dead(name):
                 self.dead |= {TensorId(name, output) for output in range(OUTPUTS)}
             elif self.numbers and any(tensor in self._decided for tensor in inputs):
@@ -231,7 +237,7 @@ class _Branches:
         return {(name, 0), (name, 1)} <= self.dead
 
     def is_replaced(self, name: str) -> bool:
-        """Returns whether a node is a decided Switch or Merge, which other tensors take the place of."""
+        """Returns whether a node is a decided Switch, Merge or Select, which other tensors take the place of."""
         return (name, 0) in self.replaced or (name, 1) in self.replaced
 
     def final(self, tensor: TensorId) -> TensorId:
@@ -249,7 +255,7 @@ class _Branches:
 
 
 def _folded(graph: Graph, values: Mapping[str, np.ndarray], branches: _Branches) -> GraphDef:
-    """Returns the GraphDef with constants for `values`, without dead nodes and without decided Switch and Merge."""
+    """Returns the GraphDef with constants for `values`, without dead nodes and decided Switch, Merge and Select."""
     result = v1.GraphDef(versions=graph.graph_def.versions, library=graph.graph_def.library)
     for name, node in graph.nodes.items():
         if branches.is_dead(name) or (branches.is_replaced(name) and name not in values):

@@ -119,6 +119,36 @@ def test_second_derivatives_switch_on_the_number_of_a_merges_input(fed, live, nu
     assert tf.make_ndarray(graph.nodes[value.node].attr["value"].tensor) == number
 
 
+@pytest.mark.parametrize(
+    "condition, fed, taken",
+    [
+        ("train", "true", "moments"),
+        ("train", "false", "moving"),
+        ("ExpandDims(train, zero)", "true", "moments"),
+        ("Reshape(train, shape)", "false", "moving"),
+        ("Greater(moments, moving)", "true", "value"),
+    ],
+)
+def test_a_where_on_a_setting_is_the_value_that_it_takes(condition, fed, taken):
+    """As `batch_normalization` of TensorFlow 1.4 chooses between the moments of the batch and the moving ones."""
+    text = f"""
+        train = Placeholder()
+        zero = Const()
+        shape = Const()
+        moments = Placeholder()
+        moving = Placeholder()
+        condition = {condition if "(" in condition else f"Identity({condition})"}
+        value = Select(condition, moments, moving)
+        end = Rsqrt(value)
+        """
+    numbers = {
+        "zero": {"value": np.array(0, np.int32), "dtype": tf.int32},
+        "shape": {"value": np.array([1], np.int32), "dtype": tf.int32},
+    }
+    nodes, _ = folded(text, {"train": fed}, train=BOOLEAN, **numbers)
+    assert nodes["end"] == [taken] and ("value" in nodes) == (taken == "value")
+
+
 def test_nodes_that_only_wait_for_a_dead_branch_are_gone_with_it():
     text = """
         train = Placeholder()
