@@ -216,9 +216,12 @@ def _placeholder(whole: WholeGraph, name: str) -> str | None:
 
 
 def switches_off_by_default(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds booleans such as is_training that are fixed as true, and that are false unless they are fed."""
+    """Finds booleans such as is_training that are fixed as true, and that are false unless they are fed.
+
+    One that the step does not use switches nothing, as of a Keras model that is called with `training=True`.
+    """
     for name, value in whole.settings.items():
-        if value is True and _switch_default(whole, name) is False:
+        if value is True and name in whole.members and _switch_default(whole, name) is False:
             yield Hazard(
                 "SWITCH_OFF_BY_DEFAULT",
                 name,
@@ -231,7 +234,7 @@ def switches_off_by_default(whole: WholeGraph) -> Iterator[Hazard]:
 def switched_off(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds booleans such as is_training that are false, as they were fed or recorded, in a step that trains."""
     for name, value in whole.settings.items():
-        if value is False and TRAINING.search(name):
+        if value is False and name in whole.members and TRAINING.search(name):
             yield Hazard(
                 "TRAINS_AS_IN_EVALUATION",
                 name,

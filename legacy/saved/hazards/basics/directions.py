@@ -8,8 +8,9 @@ from legacy.saved.analysis.effects import GRADIENTS
 from legacy.saved.analysis.losses import differentiations
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
-from legacy.saved.hazards.basics.linear_weights import linear_inputs, linear_weights
+from legacy.saved.hazards.basics.linear_weights import linear_inputs
 from workloads.lifted.graph.old_ops import registered_op
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _ADDS, _SUBTRACTS = ("Assign", "AssignVariableOp", *op_types.ADDS), ("AssignSub", "AssignSubVariableOp")
 
@@ -37,15 +38,42 @@ def minimized_targets(whole: WholeGraph) -> list[str]:
     return [target for target in whole.targets if target not in maximized]
 
 
+@functools.lru_cache(maxsize=2)
+def trained_by(whole: WholeGraph) -> dict[str, set[str]]:
+    """Returns {node that is differentiated: the variables whose updates take its derivatives}."""
+    starts = differentiations(whole.graph, whole.reach)
+    found: dict[str, set[str]] = {}
+    for apply in whole.applies:
+        change = applied_gradient(whole, apply) or whole.graph.inputs(apply)[-1].node
+        for root in whole.graph.ancestors([change], controls=False) & set(starts):
+            for target in starts[root]:
+                found.setdefault(target, set()).add(whole.variable_of(apply) or "")
+    return found
+
+
 def _followed_up(whole: WholeGraph, apply: str) -> list[str]:
-    """Nodes computed from gradients that an update adds to its variable with a positive weight."""
+    """Gradients, or nodes computed from them, that an update adds to its variable with a positive weight."""
     kind = whole.graph.type(apply)
     is_rule = op_types.is_apply(kind)
     if not is_rule and kind not in _ADDS + _SUBTRACTS:
         return []
     change = applied_gradient(whole, apply) if is_rule else whole.graph.inputs(apply)[1].node
     sign = 1 if kind in _ADDS and not is_rule else -1
-    weights = linear_weights(whole, change) if change else {}
     variable = whole.variable_of(apply)
-    up = [name for name, weight in weights.items() if weight * sign > 0 and name != variable]
-    return [name for name in up if not any(linear_inputs(whole, name)) and whole.graph.type(name) != "ReadVariableOp"]
+    up = [name for name, own in _signs_of_gradients(whole, change) if own * sign > 0 and name != variable]
+    return [name for name in up if whole.graph.type(name) != "ReadVariableOp"]
+
+
+def _signs_of_gradients(whole: WholeGraph, change: str) -> list[tuple[str, int]]:
+    """The (node, sign) that a change is a linear function of, down to gradients: their own ops tell no sign."""
+    found, todo, seen = [], [(change, 1)] if change else [], {(change, 1)}
+    while todo:
+        name, sign = todo.pop()
+        before = [] if is_gradient_op(name) else list(linear_inputs(whole, name))
+        found += [] if before else [(name, sign)]
+        for node, factor in before:
+            pair = node, sign if factor > 0 else -sign
+            if factor and pair not in seen:
+                seen.add(pair)
+                todo.append(pair)
+    return found

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from legacy.saved.analysis.losses import differentiations
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
-from legacy.saved.hazards.basics.directions import minimized_targets
+from legacy.saved.hazards.basics.directions import minimized_targets, trained_by
 from legacy.saved.hazards.basics.elements import source_of_elements
+from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_signs import linear_signs
 from legacy.saved.hazards.basics.linear_weights import COPIES, QUOTIENTS, SUMS, constant_factor
 from workloads.lifted.graph import TensorId
 
@@ -20,8 +23,15 @@ _PROBABILITIES, _BOUNDS = ("Softmax", "Sigmoid"), ("Maximum", "Minimum", "Add", 
 def minimized_likelihoods(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds losses to which labels times the logarithms of probabilities are added; one hazard for all.
 
-    Rewards and advantages may be negative, so that a product with one of them has no known sign.
+    Rewards and advantages may be negative, so that a product with one of them has no known sign. Logarithms without labels,
+    as of a ranking by pairs, are named if the loss trains all weights of the probability: that of a generator, which does
+    not train its critic, is added by intention.
     """
+    yield from itertools.islice(itertools.chain(_minimized_labels(whole), _minimized_probabilities(whole)), 1)
+
+
+def _minimized_labels(whole: WholeGraph) -> Iterator[Hazard]:
+    """Yields the hazard of labels times logarithms of probabilities that are added to a loss."""
     for root, targets in differentiations(whole.graph, whole.reach).items():
         if whole.graph.type(root) not in ("Const", "Fill"):
             continue  # what the derivative is multiplied by is not known
@@ -35,7 +45,46 @@ def minimized_likelihoods(whole: WholeGraph) -> Iterator[Hazard]:
                     "become less likely, since the minus sign of a cross entropy is missing",
                     "multiply the loss by -1; for parity keep the sign",
                 )
-                return
+
+
+def _minimized_probabilities(whole: WholeGraph) -> Iterator[Hazard]:
+    """Yields the hazard of logarithms of probabilities that are added to a loss as they are."""
+    for target in minimized_targets(whole):
+        logarithms = {name: sign for name, sign in linear_signs(whole, target).items() if _is_of_choice(whole, name)}
+        for name in logarithms if set(logarithms.values()) == {1} else ():
+            weights = whole.graph.ancestors([name], controls=False) & whole.trainable
+            if weights and weights <= trained_by(whole).get(target, set()) and gradient_flow(whole).passes(name):
+                yield Hazard(
+                    "LIKELIHOOD_MINIMIZED",
+                    name,
+                    f"{target} adds up {name}, logarithms of probabilities: it falls without end where these get less "
+                    "likely, since the minus sign of a likelihood is missing",
+                    "multiply the term by -1; for parity keep the sign",
+                )
+
+
+def _is_of_choice(whole: WholeGraph, name: str) -> bool:
+    """Whether a node is the logarithm of a sigmoid, or of the share that a softmax gives to one class."""
+    graph = whole.graph
+    if graph.type(name) != "Log":
+        return False
+    inner = _unbounded(whole, graph.inputs(name)[0].node)
+    if graph.type(inner) == "Sigmoid":
+        return True
+    product = graph.origin(graph.inputs(inner)[0]).node if graph.type(inner) == "Sum" else ""
+    factors = graph.inputs(product) if product and graph.type(product) == "Mul" else []
+    shares = [other for one, other in zip(factors, reversed(factors)) if _is_labels(whole, one)]
+    return any(graph.type(share.node) == "Softmax" for share in shares)
+
+
+def _unbounded(whole: WholeGraph, name: str) -> str:
+    """The node that is bounded, or that a small number is added to."""
+    while whole.graph.type(name) in _BOUNDS:
+        computed = [tensor.node for tensor in whole.graph.inputs(name) if tensor.node in whole.data]
+        if len(computed) != 1:
+            return name
+        name = computed[0]
+    return name
 
 
 def _labelled_logarithms(whole: WholeGraph, target: str) -> Iterator[tuple[str, int]]:

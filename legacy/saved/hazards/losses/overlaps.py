@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.directions import minimized_targets
+from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
 from legacy.saved.hazards.basics.linear_weights import QUOTIENTS, constant_factor
+from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _COPIES = ("Identity", "Reshape", "Squeeze", "ExpandDims", "Cast")
@@ -57,7 +59,8 @@ def _factors(whole: WholeGraph, total: str) -> list[str]:
     factors = [_past(whole, tensor.node) for tensor in graph.inputs(product)] if graph.type(product) == "Mul" else []
     trained = [bool(graph.ancestors([factor], controls=False) & whole.trainable) for factor in factors]
     is_of_both = sorted(trained) == [False, True] and all(factor in whole.data for factor in factors)
-    return factors if is_of_both and any(graph.type(f) in ("Sigmoid", "Softmax") for f in factors) else []
+    kinds = [graph.type(source_of_elements(graph, TensorId(factor, 0)).node) for factor in factors]
+    return factors if is_of_both and ("Sigmoid" in kinds or "Softmax" in kinds) else []
 
 
 def _past(whole: WholeGraph, name: str) -> str:

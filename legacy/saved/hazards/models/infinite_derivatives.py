@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import tensorflow as tf
+
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor
 from legacy.saved.hazards.basics.squares import squared
-from workloads.lifted.graph import Graph
+from workloads.lifted.graph import Graph, TensorId
 
 _SUMS = ("Add", "AddV2", "Sub", "AddN")
 _COPIES = ("Identity", "Reshape", "ExpandDims", "Transpose", "StridedSlice", "Squeeze")
@@ -61,7 +63,7 @@ def _is_of_own_distances(whole: WholeGraph, name: str) -> bool:
 
 
 def _is_of_pairs(whole: WholeGraph, name: str) -> bool:
-    """Whether a node is |f(a) - f(b)|^2 of each pair, of different data and one network."""
+    """Whether a node is |f(a) - f(b)|^2 of each pair, of one network, and of different data or rows."""
     graph = whole.graph
     while graph.type(name) in _COPIES:
         name = graph.inputs(name)[0].node
@@ -72,7 +74,33 @@ def _is_of_pairs(whole: WholeGraph, name: str) -> bool:
         return False
     both = [graph.ancestors([tensor.node], controls=False) for tensor in graph.inputs(difference)[:2]]
     weights, data = [before & whole.trainable for before in both], [before & whole.data for before in both]
+    if bool(weights[0]) and _are_rows_of_one(whole, *graph.inputs(difference)[:2]):
+        return True
     return bool(weights[0]) and weights[0] == weights[1] and bool(data[0] - data[1]) and bool(data[1] - data[0])
+
+
+def _are_rows_of_one(whole: WholeGraph, first: TensorId, second: TensorId) -> bool:
+    """Whether two tensors are different rows of one tensor, as of triplets that one batch has one after the other."""
+    graph = whole.graph
+    first, second = graph.origin(first), graph.origin(second)
+    kind = graph.type(first.node)
+    if kind != graph.type(second.node) or first == second:
+        return False
+    if kind == "Unpack":
+        return first.node == second.node and graph.nodes[first.node].attr["axis"].i in (0, 1)
+    if kind == "Split":
+        return first.node == second.node and whole.value(graph.inputs(first.node)[0].node) == 0
+    if kind == "StridedSlice":
+        same = graph.origin(graph.inputs(first.node)[0]) == graph.origin(graph.inputs(second.node)[0])
+        begins = [_first_number(graph, graph.inputs(name)[1].node) for name in (first.node, second.node)]
+        return same and None not in begins and begins[0] != begins[1]
+    return False
+
+
+def _first_number(graph: Graph, name: str) -> float | None:
+    """The first element of a constant; None of anything else."""
+    node = graph.nodes[name]
+    return tf.make_ndarray(node.attr["value"].tensor).ravel().tolist()[0] if node.op == "Const" else None
 
 
 def _terms(whole: WholeGraph, name: str) -> list[str]:

@@ -13,6 +13,7 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _COPIES = ("Identity", "Reshape", "Squeeze", "ExpandDims", "Neg")
 _LIKELIHOODS = ("LogSoftmax", "SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits")
+_SQUARES, _GATHERS = ("Square", "SquaredDifference", "Pow"), ("Gather", "GatherV2", "GatherNd")
 #: Ops that end a value head.
 _VALUES = ("Add", "AddV2", "BiasAdd", "MatMul")
 
@@ -59,7 +60,7 @@ def reversed_ratios(whole: WholeGraph) -> Iterator[Hazard]:
         if is_gradient_op(name) or graph.type(difference) != "Sub" or not _is_clipped_at_one(whole, name):
             continue
         old, new = (tensor.node for tensor in graph.inputs(difference))
-        if not _weights(whole, old) and old in whole.data and _weights(whole, new):
+        if not _weights(whole, old) and old in whole.data and _is_log_likelihood(whole, new):
             yield Hazard(
                 "RATIO_REVERSED",
                 name,
@@ -100,6 +101,30 @@ def _is_log_probability(whole: WholeGraph, name: str) -> bool:
         if logarithm and other in whole.data and not _weights(whole, other):
             return True
     return False
+
+
+def _is_log_likelihood(whole: WholeGraph, name: str) -> bool:
+    """Whether a node grows with the likelihood of actions: false of its negative, and where the sign is not known.
+
+    That of a normal distribution has less the square of a distance; any other is a logarithm or a cross entropy.
+    """
+    signs = linear_signs(whole, name)
+    weighed = {node: sign for node, sign in signs.items() if _weights(whole, node)}
+    squares = {-sign for node, sign in weighed.items() if whole.graph.type(node) in _SQUARES}
+    if squares:
+        return squares == {1}
+    logarithms = {sign for node, sign in weighed.items() if _is_logarithm(whole, node)}
+    return (logarithms | {-sign for node, sign in weighed.items() if whole.graph.type(node) in _LIKELIHOODS[1:]}) == {1}
+
+
+def _is_logarithm(whole: WholeGraph, name: str) -> bool:
+    """Whether a node holds logarithms, perhaps times the codes of the chosen actions or those gathered at them."""
+    kind = whole.graph.type(name)
+    if kind in ("Mul", *_GATHERS):
+        inputs = [_past(whole, tensor.node) for tensor in whole.graph.inputs(name)]
+        trained = [before for before in inputs if _weights(whole, before)]
+        return len(trained) == 1 and _is_logarithm(whole, trained[0])
+    return kind in ("Log", "LogSoftmax")
 
 
 def _value_of_advantage(whole: WholeGraph, name: str) -> str:

@@ -11,7 +11,6 @@ from legacy.saved.analysis.initializers import find_initializer
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.linear_weights import linear_weights
 from legacy.saved.hazards.basics.variable_reads import READS, variable_read
 from workloads.lifted.plan.initializers import CONSTANT
 from workloads.support.wording import counted, listed
@@ -110,32 +109,6 @@ def _is_drawn(whole: WholeGraph, layer: str) -> bool:
         return False
     before = {whole.graph.type(name) for name in whole.graph.ancestors([entered], controls=False)}
     return any(map(op_types.is_source, before))
-
-
-def trained_loss_weights(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds terms of a loss that a trained number multiplies, as it is; one hazard for all of them."""
-    found: dict[str, str] = {}
-    for target in whole.targets:
-        for name in linear_weights(whole, target):
-            if whole.graph.type(name) == "Mul" and name in whole.data:
-                found.update((variable, name) for variable in _numbers(whole, name))
-    for variable, name in found.items():
-        yield Hazard(
-            "LOSS_WEIGHT_TRAINED",
-            name,
-            f"{counted(len(found), 'trained number multiplies a term', 'trained numbers multiply terms')} of the loss "
-            f"({listed(list(found), MOST_NAMED)}): the loss falls without end where {variable} does",
-            "weigh the terms by constants, or by exp(-s) with s added to the loss; for parity keep it",
-        )
-        return
-
-
-def _numbers(whole: WholeGraph, product: str) -> Iterator[str]:
-    """The trained scalar variables that are a factor of a product, unchanged."""
-    for tensor in whole.graph.inputs(product):
-        name = variable_read(whole.graph, tensor.node)
-        if name in whole.trainable and whole.is_scalar(name):
-            yield name
 
 
 def weights_in_half_precision(whole: WholeGraph) -> Iterator[Hazard]:

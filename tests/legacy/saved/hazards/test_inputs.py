@@ -143,6 +143,20 @@ def test_a_switch_whose_default_is_false_is_named(default, is_off):
     assert found == ([("SWITCH_OFF_BY_DEFAULT", "is_training")] if is_off else [])
 
 
+def test_a_switch_of_a_model_that_the_step_calls_without_it_is_not():
+    """A Keras model is made with a switch, and each tower calls it with `training=True`."""
+
+    def build():
+        switched("keras_learning_phase", False)()
+        v = v1.get_variable("v", [2], use_resource=False)
+        loss = tf.reduce_sum(tf.square(v) * v1.placeholder(tf.float32, [2], "y"))
+        return v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="other")
+
+    graph = saved(traced(build), trainable_variables=["v", "w"])
+    found = analyse_graph(graph, "small", train_op=["other"])
+    assert list(switches_off_by_default(WholeGraph(graph, found))) == []
+
+
 @pytest.mark.parametrize("fed, hazards", [("false", [("TRAINS_AS_IN_EVALUATION", "is_training")]), ("true", [])])
 def test_a_training_step_whose_switch_is_off_is_named(fed, hazards):
     graph = saved(traced(switched("is_training")), trainable_variables=["w"])

@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.basics.directions import applied_gradient, minimized_targets
+from legacy.saved.hazards.basics.directions import applied_gradient, minimized_targets, trained_by
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -43,3 +43,24 @@ def test_targets_that_are_minimized(update, is_minimized):
 def test_the_gradient_of_an_update():
     whole = whole_of(applied(0.5))
     assert whole.graph.type(applied_gradient(whole, whole.applies[0])) == "Mul"
+
+
+def two_losses():
+    """A loss of exp(-s) and w, and one of w that trains another variable alone."""
+    s, w, u = (v1.get_variable(name, [], use_resource=False) for name in "swu")
+    x = v1.placeholder(tf.float32, [8], "x")
+    first = tf.reduce_mean(tf.square(x * w) * tf.exp(-s), name="first")
+    second = tf.reduce_mean(tf.square(x * w + u), name="second")
+    optimizer = v1.train.GradientDescentOptimizer(0.5)
+    optimizer.minimize(first, var_list=[s, w], name="train")
+    optimizer.minimize(second, var_list=[u], name="train_2")
+
+
+def test_the_derivative_of_a_negation_says_nothing_of_the_direction():
+    whole = WholeGraph(saved(traced(two_losses), trainable_variables=["s", "w", "u"]))
+    assert sorted(minimized_targets(whole)) == ["first", "second"]
+
+
+def test_the_variables_that_a_loss_trains():
+    whole = WholeGraph(saved(traced(two_losses), trainable_variables=["s", "w", "u"]))
+    assert trained_by(whole) == {"first": {"s", "w"}, "second": {"u"}}

@@ -78,3 +78,41 @@ def fooled(logits, y):
 @pytest.mark.parametrize("loss", [rewarded, entropy, fooled])
 def test_other_logarithms_are_not(loss):
     assert found(loss) == []
+
+
+def ranking(x):
+    return tf.reduce_mean(tf.math.log(tf.sigmoid(x[:, 0] - x[:, 1])))
+
+
+def of_the_chosen(x):
+    labels = tf.one_hot(v1.placeholder(tf.int32, [8], "labels"), 3)
+    return tf.reduce_mean(tf.math.log(tf.reduce_sum(tf.nn.softmax(x) * labels, 1) + 1e-8))
+
+
+@pytest.mark.parametrize("likelihood_of", [ranking, of_the_chosen])
+@pytest.mark.parametrize(
+    "loss, count",
+    [
+        (lambda likelihood: likelihood + 1.0, 1),
+        (lambda likelihood: 0.5 * likelihood, 1),
+        (lambda likelihood: -likelihood, 0),
+        (lambda likelihood: tf.stop_gradient(likelihood), 0),
+    ],
+)
+def test_a_logarithm_without_labels_that_is_added_is_named(likelihood_of, loss, count):
+    decay = tf.reduce_mean
+    assert len(found(lambda x, y: loss(likelihood_of(x)) + decay(tf.square(x)))) == count
+
+
+def test_the_logarithm_of_a_critic_that_the_loss_does_not_train_is_not():
+    def build():
+        w, c = (v1.get_variable(name, [4, 4], use_resource=False) for name in ("w", "c"))
+        x = v1.placeholder(tf.float32, [8, 4], "x")
+        fake, real = tf.sigmoid((x @ w) @ c), tf.sigmoid(x @ c)
+        optimizer = v1.train.GradientDescentOptimizer(0.5)
+        critic = -tf.reduce_mean(tf.math.log(real) + tf.math.log(1.0 - fake))
+        train = optimizer.minimize(critic, var_list=[c], name="critic")
+        with tf.control_dependencies([train]):
+            optimizer.minimize(tf.reduce_mean(tf.math.log(1.0 - fake)), var_list=[w], name="train")
+
+    assert list(minimized_likelihoods(WholeGraph(saved(traced(build), trainable_variables=["w", "c"])))) == []

@@ -30,7 +30,13 @@ def of_squares(logits, y):
     return tf.reduce_mean(shares)
 
 
-@pytest.mark.parametrize("overlap", [dice, of_squares])
+def along_the_first_axis(logits, y):
+    """Shares along another axis than the last: 1.x transposes before and behind its softmax."""
+    p = tf.transpose(tf.nn.softmax(tf.transpose(logits)))
+    return tf.reduce_mean((2.0 * tf.reduce_sum(p * y, 0) + 1.0) / (tf.reduce_sum(p, 0) + tf.reduce_sum(y, 0) + 1.0))
+
+
+@pytest.mark.parametrize("overlap", [dice, of_squares, along_the_first_axis])
 def test_an_overlap_that_is_minimized_is_named(overlap):
     assert found(minimized_overlaps, overlap) == ["OVERLAP_MINIMIZED"]
     assert found(minimized_overlaps, lambda logits, y: 1.0 - overlap(logits, y)) == []

@@ -68,6 +68,24 @@ def test_the_root_of_the_distance_of_two_outputs_of_one_network_is_named(distanc
     assert pairs(distance) == ["ROOT_OF_ZERO"] * count
 
 
+def distance(a, b):
+    return tf.sqrt(tf.reduce_sum(tf.square(a - b), 1))
+
+
+@pytest.mark.parametrize(
+    "loss, count",
+    [
+        (lambda e: distance(*tf.unstack(tf.reshape(e, [-1, 2, 3]), 2, 1)), 1),
+        (lambda e: distance(*tf.split(e, 2, 0)), 1),
+        (lambda e: distance(e[0::2], e[1::2]), 1),
+        (lambda e: distance(*tf.split(tf.concat([e, e], 1), 2, 1)), 0),  # features, not rows
+        (lambda e: tf.sqrt(tf.reduce_sum(tf.square(e[0::2] - e[1::2]), 1) + 1e-8), 0),
+    ],
+)
+def test_the_root_of_the_distance_of_two_rows_of_one_batch_is_named(loss, count):
+    assert found(roots_of_zero, loss) == ["ROOT_OF_ZERO"] * count
+
+
 @pytest.mark.parametrize("function", [tf.math.log, tf.sqrt])
 def test_a_function_behind_a_where_is_named(function):
     def loss(e):

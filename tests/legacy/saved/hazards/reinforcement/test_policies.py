@@ -85,3 +85,30 @@ def test_a_ratio_of_densities_is_named_too():
         return -tf.reduce_mean(tf.minimum(value * returns, tf.clip_by_value(value, 0.75, 1.25) * returns))
 
     assert found(policies.reversed_ratios, loss) == ["RATIO_REVERSED"]
+
+
+def negative_density(logits):
+    return 0.5 * tf.reduce_sum(tf.square(logits / 0.5), 1) + tf.math.log(0.5)
+
+
+def cross_entropy(logits, actions):
+    return v1.nn.sparse_softmax_cross_entropy_with_logits(labels=actions, logits=logits)
+
+
+@pytest.mark.parametrize(
+    "ratio, count",
+    [
+        (lambda old, logits, actions: old - negative_density(logits), 0),
+        (lambda old, logits, actions: old - cross_entropy(logits, actions), 0),
+        (lambda old, logits, actions: old + cross_entropy(logits, actions), 0),  # no difference at all
+        (lambda old, logits, actions: old - (-cross_entropy(logits, actions)), 1),
+        (lambda old, logits, actions: old - (-negative_density(logits)), 1),
+    ],
+)
+def test_a_ratio_of_negative_likelihoods_is_the_right_way_round_as_old_less_new(ratio, count):
+    def loss(logits, values, actions, returns):
+        old = v1.placeholder(tf.float32, [8], "old")
+        value = tf.exp(ratio(old, logits, actions))
+        return -tf.reduce_mean(tf.minimum(value * returns, tf.clip_by_value(value, 0.75, 1.25) * returns))
+
+    assert found(policies.reversed_ratios, loss) == ["RATIO_REVERSED"] * count

@@ -1,4 +1,4 @@
-"""Weights that begin with zeros, are drawn anew, weigh a loss, or have 16 bits, each beside clean twins."""
+"""Weights that begin with zeros, are drawn anew, or have 16 bits, each beside clean twins."""
 
 import pytest
 import tensorflow as tf
@@ -52,17 +52,6 @@ def test_a_weight_that_is_no_variable_is_named(kept):
 
     found = [hazard.id for hazard in weights.weights_drawn_anew(whole_of(loss))]
     assert found == [] if kept else found == ["WEIGHT_DRAWN_ANEW"]
-
-
-@pytest.mark.parametrize("bounded", [True, False])
-def test_a_trained_weight_of_a_term_is_named(bounded):
-    def loss(x):
-        factor = variable("s", [], True)
-        term = tf.reduce_mean(tf.square(x @ variable("v", [4, 1])))
-        return (tf.exp(-factor) * term + factor) if bounded else factor * term
-
-    found = [hazard.id for hazard in weights.trained_loss_weights(whole_of(loss))]
-    assert found == ([] if bounded else ["LOSS_WEIGHT_TRAINED"])
 
 
 @pytest.mark.parametrize("dtype", [tf.float16, tf.float32])
