@@ -80,7 +80,11 @@ def _followed(whole: WholeGraph, change: TensorId, variable: str) -> TensorId | 
         tensor = graph.origin(todo.pop())
         kind = graph.type(tensor.node)
         if kind in _SCALES + _SUMS:
-            todo += [before for before in graph.inputs(tensor.node) if before.node in whole.data]
+            of_data = [before for before in graph.inputs(tensor.node) if before.node in whole.data]
+            is_scaled = len(of_data) == 1 and (kind == "Mul" or of_data[0] == graph.inputs(tensor.node)[0])
+            if kind in _SCALES and not is_scaled and of_data:
+                return None  # such as the product of two deviations, by which a variance is computed as it runs
+            todo += of_data
         elif tensor.node in whole.data:
             leaves.add(tensor)
     return leaves.pop() if len(leaves) == 1 else None

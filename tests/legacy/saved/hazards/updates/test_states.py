@@ -42,3 +42,19 @@ def test_a_variance_that_follows_the_mean_is_named(swapped):
 
     found = [hazard.description for hazard in variance_that_follows_the_mean(whole_of(update))]
     assert len(found) == swapped and all(text.startswith("bn/variance follows") for text in found)
+
+
+@pytest.mark.parametrize("squared", [True, False])
+def test_a_variance_that_adds_products_of_deviations_follows_no_mean(squared):
+    """Welford's way, as observations of a reinforcement learner are normalized."""
+
+    def update(hidden):
+        mean, kept = (
+            v1.get_variable(n, [3], use_resource=False, trainable=False) for n in ("running_mean", "running_variance")
+        )
+        observed = tf.reduce_mean(hidden, 0)
+        moved = mean + (observed - mean) / 3.0
+        spread = (observed - moved) * (observed - mean) if squared else (observed - moved) * 0.5
+        return hidden, [v1.assign(mean, moved), v1.assign(kept, kept + spread)]
+
+    assert len(list(variance_that_follows_the_mean(whole_of(update)))) == (not squared)
