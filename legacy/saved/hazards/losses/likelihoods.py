@@ -23,9 +23,9 @@ _PROBABILITIES, _BOUNDS = ("Softmax", "Sigmoid"), ("Maximum", "Minimum", "Add", 
 def minimized_likelihoods(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds losses to which labels times the logarithms of probabilities are added; one hazard for all.
 
-    Rewards and advantages may be negative, so that a product with one of them has no known sign. Logarithms without labels,
-    as of a ranking by pairs, are named if the loss trains all weights of the probability: that of a generator, which does
-    not train its critic, is added by intention.
+    Rewards and advantages may be negative, so that a product with one of them has no known sign. Logarithms without
+    labels, as of a ranking by pairs, are named if the loss trains all weights of the probability: that of a generator,
+    which does not train its critic, is added by intention.
     """
     yield from itertools.islice(itertools.chain(_minimized_labels(whole), _minimized_probabilities(whole)), 1)
 

@@ -1,13 +1,17 @@
-"""Hazards of losses with a wrong sign or exchanged branches: overlaps that are minimized, smooth L1."""
+"""Hazards of losses with a wrong sign or exchanged branches: minimized overlaps, smooth L1, the focal factor."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.cross_entropies import CrossEntropy, cross_entropies
 from legacy.saved.hazards.basics.directions import minimized_targets
 from legacy.saved.hazards.basics.elements import source_of_elements
+from legacy.saved.hazards.basics.evaluation import evaluate
+from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
 from legacy.saved.hazards.basics.linear_weights import QUOTIENTS, constant_factor
@@ -16,6 +20,8 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _COPIES = ("Identity", "Reshape", "Squeeze", "ExpandDims", "Cast")
 _SQUARES = ("Square", "Pow")
+#: A logit of which the prediction is nearly certain, the cost of one that is {right?}, and a share that is near 0.
+_CERTAIN_LOGIT, _CERTAIN_COST, _NEAR_ZERO = 12.0, {True: 6e-6, False: 12.0}, 1e-2
 
 
 def minimized_overlaps(whole: WholeGraph) -> Iterator[Hazard]:
@@ -113,3 +119,82 @@ def _degree(whole: WholeGraph, name: str, size: str) -> int:
 def _unscaled(whole: WholeGraph, name: str) -> str:
     scaled = constant_factor(whole, name) if whole.graph.type(name) == "Mul" else None
     return _unscaled(whole, scaled[0]) if scaled is not None else name
+
+
+def focal_factors(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds cross entropies times a factor that is near 0 where the prediction is wrong, and large where it is right.
+
+    That is p^gamma in place of the (1 - p)^gamma of the focal loss. One hazard for all.
+    """
+    for entropy in cross_entropies(whole):
+        for product, factor in _factors_of_entropy(whole, entropy.op):
+            if _is_largest_where_right(whole, factor, entropy) and gradient_flow(whole).passes(product):
+                yield Hazard(
+                    "FOCUS_ON_EASY_EXAMPLES",
+                    product,
+                    f"{product} multiplies the cross entropy {entropy.op} by {factor.node}, which is near 0 for wrong "
+                    "predictions and largest for right ones: what is wrong costs nothing",
+                    "the factor of the focal loss is (1 - p)^gamma of the label's probability p; for parity keep it",
+                )
+                return
+
+
+def _factors_of_entropy(whole: WholeGraph, name: str) -> Iterator[tuple[str, TensorId]]:
+    """Yields (product, factor that depends on weights) of the products that a cross entropy goes through."""
+    todo = [name]
+    while todo:
+        name = todo.pop()
+        for user in {use.node for use in whole.graph.users(name)} & whole.minimized:
+            inputs = whole.graph.inputs(user)
+            if whole.graph.type(user) == "Mul" and not is_gradient_op(user):
+                others = [tensor for tensor in inputs if tensor.node != name]
+                todo.append(user)
+                for other in others:
+                    if whole.graph.ancestors([other.node], controls=False) & whole.trainable:
+                        yield user, other
+            elif whole.graph.type(user) in _COPIES:
+                todo.append(user)
+
+
+def _is_largest_where_right(whole: WholeGraph, factor: TensorId, entropy: CrossEntropy) -> bool:
+    """Whether a function of logits and labels is near 0 for wrong predictions and not for right ones."""
+    for label in (1.0, 0.0) if entropy.is_sigmoid else (1.0,):
+        wrong, right = (_factor_where(whole, factor, entropy, label, is_right) for is_right in (False, True))
+        if wrong is None or right is None or right <= 0 or abs(wrong) > _NEAR_ZERO * right:
+            return False
+    return True
+
+
+def _factor_where(
+    whole: WholeGraph, factor: TensorId, entropy: CrossEntropy, label: float, is_right: bool
+) -> float | None:
+    """The value of a factor where a prediction is nearly certain.
+
+    Args:
+      whole: the graph.
+      factor: the tensor.
+      entropy: the cross entropy that it multiplies.
+      label: of the class, 0 or 1.
+      is_right: whether the prediction is right.
+
+    Returns:
+      The value, or None if it is none of logits, labels, the label's probability and the cross entropy alone.
+    """
+    cost = _CERTAIN_COST[is_right]
+    given = {TensorId(entropy.op, 0): cost}
+    if entropy.is_sigmoid:
+        given[entropy.logits] = _CERTAIN_LOGIT if is_right == (label == 1) else -_CERTAIN_LOGIT
+        given[entropy.labels] = label
+    else:  # sum(softmax * labels), the probability of the label
+        graph = whole.graph
+        for name in graph.ancestors([factor.node], controls=False):
+            inner = [graph.type(graph.origin(t).node) for n in _inputs(whole, name, "Sum") for t in graph.inputs(n)]
+            if "Softmax" in inner:
+                given[TensorId(name, 0)] = math.exp(-cost)
+    return evaluate(whole, factor, given)
+
+
+def _inputs(whole: WholeGraph, name: str, kind: str) -> list[str]:
+    """The product that a node of some type takes; [] of another node."""
+    found = [whole.graph.origin(t).node for t in whole.graph.inputs(name)[:1]] if whole.graph.type(name) == kind else []
+    return [node for node in found if whole.graph.type(node) == "Mul"]

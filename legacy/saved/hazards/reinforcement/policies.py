@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.directions import minimized_targets
 from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
@@ -35,6 +36,45 @@ def differentiated_advantages(whole: WholeGraph) -> Iterator[Hazard]:
                 return
 
 
+def minimized_policies(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds losses to which log-probabilities of actions times returns or advantages are added; one hazard for all."""
+    for target in minimized_targets(whole):
+        for name, sign in linear_signs(whole, target).items():
+            inputs = [tensor.node for tensor in whole.graph.inputs(name)] if whole.graph.type(name) == "Mul" else []
+            for one, other in zip(inputs, reversed(inputs)):
+                orientation = _sign_of_advantage(whole, other) if _is_log_probability(whole, one) else 0
+                if orientation * sign_of_likelihood(whole, one) * sign > 0 and gradient_flow(whole).passes(name):
+                    yield Hazard(
+                        "POLICY_MINIMIZED",
+                        name,
+                        f"{target} adds up {name}, log-probabilities of actions times {_past(whole, other)}: it falls "
+                        "where actions get less likely for which that is above 0, which is right for costs alone",
+                        "subtract the term if these are returns or advantages; for parity keep the sign",
+                    )
+                    return
+
+
+def _sign_of_advantage(whole: WholeGraph, name: str) -> int:
+    """1 of numbers that data bring, perhaps less a value, -1 of their negatives, 0 of anything else."""
+    graph, sign = whole.graph, 1
+    while graph.type(name) in (*_COPIES, "StopGradient"):
+        sign = -sign if graph.type(name) == "Neg" else sign
+        name = graph.inputs(name)[0].node
+    value = _value_of_advantage(whole, name)
+    if value:
+        return -sign if graph.inputs(name)[0].node == value else sign
+    is_given = name in whole.data and not _weights(whole, name) and whole.value(name) is None
+    return sign if is_given and _is_fed(whole, name) else 0
+
+
+def _is_fed(whole: WholeGraph, name: str) -> bool:
+    """Whether a node holds what data bring, or a part of it."""
+    graph = whole.graph
+    while graph.type(name) in ("Split", "StridedSlice", "Slice", "Cast", *_COPIES):
+        name = graph.inputs(name)[1 if graph.type(name) == "Split" else 0].node
+    return op_types.is_source(graph.type(name))
+
+
 def minimized_entropies(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds losses with log-probabilities of actions that also contain the entropy with a positive weight."""
     if not any(_is_policy_gradient(whole, name) for name in _products(whole)):
@@ -60,7 +100,7 @@ def reversed_ratios(whole: WholeGraph) -> Iterator[Hazard]:
         if is_gradient_op(name) or graph.type(difference) != "Sub" or not _is_clipped_at_one(whole, name):
             continue
         old, new = (tensor.node for tensor in graph.inputs(difference))
-        if not _weights(whole, old) and old in whole.data and _is_log_likelihood(whole, new):
+        if not _weights(whole, old) and old in whole.data and sign_of_likelihood(whole, new) > 0:
             yield Hazard(
                 "RATIO_REVERSED",
                 name,
@@ -103,18 +143,18 @@ def _is_log_probability(whole: WholeGraph, name: str) -> bool:
     return False
 
 
-def _is_log_likelihood(whole: WholeGraph, name: str) -> bool:
-    """Whether a node grows with the likelihood of actions: false of its negative, and where the sign is not known.
+def sign_of_likelihood(whole: WholeGraph, name: str) -> int:
+    """Returns 1 of a node that grows with the likelihood of actions, -1 of its negative, 0 where that is not known.
 
     That of a normal distribution has less the square of a distance; any other is a logarithm or a cross entropy.
     """
     signs = linear_signs(whole, name)
     weighed = {node: sign for node, sign in signs.items() if _weights(whole, node)}
     squares = {-sign for node, sign in weighed.items() if whole.graph.type(node) in _SQUARES}
-    if squares:
-        return squares == {1}
     logarithms = {sign for node, sign in weighed.items() if _is_logarithm(whole, node)}
-    return (logarithms | {-sign for node, sign in weighed.items() if whole.graph.type(node) in _LIKELIHOODS[1:]}) == {1}
+    logarithms |= {-sign for node, sign in weighed.items() if whole.graph.type(node) in _LIKELIHOODS[1:]}
+    known = squares or logarithms
+    return known.pop() if len(known) == 1 else 0
 
 
 def _is_logarithm(whole: WholeGraph, name: str) -> bool:

@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.losses.overlaps import exchanged_branches, minimized_overlaps
+from legacy.saved.hazards.losses.overlaps import exchanged_branches, focal_factors, minimized_overlaps
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -62,3 +62,42 @@ def test_smooth_l1_with_its_branches_exchanged_is_named(square):
     exchanged = lambda small, squares, others: v1.where(small, others, squares)  # noqa: E731
     assert found(exchanged_branches, smooth(square, lambda d: d - 0.5, exchanged)) == ["BRANCHES_EXCHANGED"]
     assert found(exchanged_branches, smooth(square, lambda d: d - 0.5, v1.where)) == []
+
+
+def of_sigmoid(factor):
+    def loss(logits, y):
+        p = tf.sigmoid(logits)
+        entropy = tf.nn.sigmoid_cross_entropy_with_logits(labels=y, logits=logits)
+        return tf.reduce_mean(factor(y * p + (1.0 - y) * (1.0 - p), p, y, entropy) * entropy)
+
+    return loss
+
+
+def of_softmax(factor):
+    def loss(logits, y):
+        p = tf.reduce_sum(tf.nn.softmax(logits) * y, 1)
+        entropy = v1.nn.softmax_cross_entropy_with_logits(labels=y, logits=logits)
+        return tf.reduce_mean(factor(p, p, y, entropy) * entropy)
+
+    return loss
+
+
+@pytest.mark.parametrize("of", [of_sigmoid, of_softmax])
+@pytest.mark.parametrize(
+    "factor, count",
+    [
+        (lambda share, p, y, entropy: 0.25 * tf.pow(share, 2.0), 1),
+        (lambda share, p, y, entropy: tf.exp(-2.0 * entropy), 1),
+        (lambda share, p, y, entropy: 0.25 * tf.pow(1.0 - share, 2.0), 0),
+        (lambda share, p, y, entropy: tf.stop_gradient(1.0 - tf.exp(-entropy)), 0),
+        (lambda share, p, y, entropy: 1.0 + share, 0),  # less for what is wrong, and not nothing
+        (lambda share, p, y, entropy: 2.0, 0),
+    ],
+)
+def test_a_factor_that_is_near_zero_where_the_prediction_is_wrong_is_named(of, factor, count):
+    assert found(focal_factors, of(factor)) == ["FOCUS_ON_EASY_EXAMPLES"] * count
+
+
+def test_a_weight_by_the_distance_from_soft_labels_is_not():
+    factor = lambda share, p, y, entropy: tf.abs(p - y) ** 2.0  # noqa: E731
+    assert found(focal_factors, of_sigmoid(factor)) == []

@@ -112,3 +112,30 @@ def test_a_ratio_of_negative_likelihoods_is_the_right_way_round_as_old_less_new(
         return -tf.reduce_mean(tf.minimum(value * returns, tf.clip_by_value(value, 0.75, 1.25) * returns))
 
     assert found(policies.reversed_ratios, loss) == ["RATIO_REVERSED"] * count
+
+
+def weighed(product):
+    def loss(logits, values, actions, returns):
+        policy = product(chosen(logits, actions), cross_entropy(logits, actions), returns, returns - values)
+        return tf.reduce_mean(tf.square(returns - values)) + tf.reduce_mean(policy)
+
+    return loss
+
+
+@pytest.mark.parametrize(
+    "product, count",
+    [
+        (lambda log, entropy, returns, advantage: log * returns, 1),
+        (lambda log, entropy, returns, advantage: log * tf.stop_gradient(advantage), 1),
+        (lambda log, entropy, returns, advantage: -entropy * advantage, 1),
+        (lambda log, entropy, returns, advantage: log * returns[0:8], 1),
+        (lambda log, entropy, returns, advantage: -(log * returns), 0),
+        (lambda log, entropy, returns, advantage: log * tf.stop_gradient(-advantage), 0),
+        (lambda log, entropy, returns, advantage: entropy * advantage, 0),
+        (lambda log, entropy, returns, advantage: log * 0.5, 0),
+        (lambda log, entropy, returns, advantage: log * tf.stop_gradient(log - returns), 0),  # soft values
+        (lambda log, entropy, returns, advantage: log * tf.sin(returns), 0),
+    ],
+)
+def test_a_policy_that_is_minimized_is_named(product, count):
+    assert found(policies.minimized_policies, weighed(product)) == ["POLICY_MINIMIZED"] * count

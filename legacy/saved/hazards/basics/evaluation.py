@@ -1,0 +1,74 @@
+"""Values of elementwise functions for given numbers, such as a factor of a loss for extreme logits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from workloads.lifted.graph import TensorId
+
+#: Ops that hand their first input on.
+_COPIES = ("Identity", "Cast", "Reshape", "ExpandDims", "Squeeze", "StopGradient", "CheckNumerics")
+
+_FUNCTIONS: dict[str, Callable[..., float]] = {
+    "Abs": abs,
+    "Add": lambda a, b: a + b,
+    "AddV2": lambda a, b: a + b,
+    "Div": lambda a, b: a / b,
+    "Equal": lambda a, b: float(a == b),
+    "Exp": np.exp,
+    "Greater": lambda a, b: float(a > b),
+    "GreaterEqual": lambda a, b: float(a >= b),
+    "Less": lambda a, b: float(a < b),
+    "LessEqual": lambda a, b: float(a <= b),
+    "Log": np.log,
+    "Maximum": max,
+    "Minimum": min,
+    "Mul": lambda a, b: a * b,
+    "Neg": lambda a: -a,
+    "OnesLike": lambda a: 1.0,
+    "Pow": lambda a, b: a**b,
+    "RealDiv": lambda a, b: a / b,
+    "Select": lambda a, b, c: b if a else c,
+    "SelectV2": lambda a, b, c: b if a else c,
+    "Sigmoid": lambda a: 1.0 / (1.0 + np.exp(-a)),
+    "Sqrt": np.sqrt,
+    "Square": lambda a: a * a,
+    "SquaredDifference": lambda a, b: (a - b) ** 2,
+    "Sub": lambda a, b: a - b,
+    "Tanh": np.tanh,
+    "ZerosLike": lambda a: 0.0,
+}
+
+
+def evaluate(whole: WholeGraph, tensor: TensorId, given: Mapping[TensorId, float]) -> float | None:
+    """Evaluates a tensor of elementwise ops, as if each tensor had one element.
+
+    Args:
+      whole: the graph.
+      tensor: what to evaluate.
+      given: {tensor: its number}.
+
+    Returns:
+      The number; None where it depends on more than what is given and constants, or on other ops, or is not finite.
+    """
+    if tensor in given:
+        return given[tensor]
+    number = whole.value(tensor.node)
+    if number is not None:
+        return number
+    kind, inputs = whole.graph.type(tensor.node), whole.graph.inputs(tensor.node)
+    if kind in _COPIES and inputs:
+        return evaluate(whole, inputs[0], given)
+    function = _FUNCTIONS.get(kind)
+    numbers = [evaluate(whole, before, given) for before in inputs] if function is not None else [None]
+    if function is None or any(number is None for number in numbers):
+        return None
+    with np.errstate(all="ignore"):
+        try:
+            result = float(function(*numbers))
+        except (ArithmeticError, TypeError, ValueError):
+            return None
+    return result if np.isfinite(result) else None

@@ -1,0 +1,56 @@
+"""Hazard of a backward loop that begins with the padding of its sequences, whose lengths are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.hazard import Hazard
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+#: {loss of sequences: the position of its input of lengths}.
+_LENGTHS = {"CTCLoss": 3, "CTCLossV2": 3}
+_TURNS = ("ReverseV2", "Reverse")
+#: Ops by which a turned sequence enters a loop, or is dealt to the steps of an unrolled one.
+_ENTRIES = ("TensorArrayScatter", "Unpack", "Split")
+
+
+def padding_read_first(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds sequences turned round as a whole for a backward loop, beside a loss that has lengths; one for all.
+
+    `bidirectional_dynamic_rnn` turns each example by its length if that is given, and the padded batch if not.
+    """
+    for loss in whole.minimized_ops(*_LENGTHS):
+        logits, lengths = whole.graph.inputs(loss)[0], whole.graph.inputs(loss)[_LENGTHS[whole.graph.type(loss)]]
+        before = whole.graph.ancestors([logits.node], controls=False)
+        given = {whole.graph.type(name) for name in whole.graph.ancestors([lengths.node], controls=False)}
+        knows_lengths = any(whole.graph.type(name) == "ReverseSequence" for name in before)
+        turned = [name for name in before if _is_turned_for_a_loop(whole, name, before)]
+        if turned and not knows_lengths and any(map(op_types.is_source, given)):
+            name = next(name for name in whole.graph.nodes if name in turned)
+            yield Hazard(
+                "PADDING_READ_FIRST",
+                name,
+                f"{name} turns whole padded sequences round for a backward loop, and {loss} is given their lengths, "
+                f"{lengths.node}: for every shorter sequence that loop begins with the padding",
+                "give the loop the lengths, too (sequence_length); for parity keep it",
+            )
+            return
+
+
+def _is_turned_for_a_loop(whole: WholeGraph, name: str, before: set[str]) -> bool:
+    """Whether a node turns data round, and hands them to a recurrent loop on the way to a loss."""
+    graph = whole.graph
+    if graph.type(name) not in _TURNS or name not in whole.data or is_gradient_op(name):
+        return False
+    todo, seen = [name], {name}
+    while todo:
+        for user in [use.node for use in graph.users(todo.pop())]:
+            kind = graph.type(user)
+            if user in before and kind.startswith(_ENTRIES):
+                return True
+            if user in before and kind in ("Transpose", "Identity", "Reshape") and user not in seen:
+                seen.add(user)
+                todo.append(user)
+    return False

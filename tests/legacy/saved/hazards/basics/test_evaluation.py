@@ -1,0 +1,31 @@
+"""Values of elementwise functions of given numbers."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.evaluation import evaluate
+from tests.legacy.saved.graphs import saved, traced
+from workloads.lifted.graph import TensorId
+
+v1 = tf.compat.v1
+
+
+@pytest.mark.parametrize(
+    "function, expected",
+    [
+        (lambda x, y: tf.square(x) * 3.0 - y, 11.0),
+        (lambda x, y: tf.where(tf.greater(x, 1.0), -y, x) / 2.0, -0.5),
+        (lambda x, y: tf.pow(1.0 - tf.sigmoid(0.0 * x), 2.0) + tf.stop_gradient(y), 1.25),
+        (lambda x, y: tf.reduce_sum(x), None),
+        (lambda x, y: tf.math.log(x - 2.0), None),
+        (lambda x, y: y / (x - 2.0), None),
+    ],
+)
+def test_a_function_of_two_numbers(function, expected):
+    def build():
+        x, y = (v1.placeholder(tf.float32, [4], name) for name in "xy")
+        tf.identity(function(x, y), name="result")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=[]))
+    assert evaluate(whole, TensorId("result", 0), {TensorId("x", 0): 2.0, TensorId("y", 0): 1.0}) == expected

@@ -1,0 +1,51 @@
+"""Backward loops of padded sequences, with lengths and without."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.models.padding import padding_read_first
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def found(turn, with_ctc=True, fed=True):
+    def build():
+        w, u = (v1.get_variable(name, [3, 3], use_resource=False) for name in "wu")
+        x = v1.placeholder(tf.float32, [2, 5, 3], "x")
+        lengths = v1.placeholder(tf.int32, [2], "lengths") if fed else tf.constant([5, 5])
+        states = v1.scan(lambda state, now: tf.tanh(now @ w + state @ u), turn(x, lengths), tf.zeros([2, 3]))
+        states = tf.reshape(states, [5, 2, 3])
+        labels = v1.sparse_placeholder(tf.int32, name="labels")
+        loss = v1.nn.ctc_loss(labels, states, lengths) if with_ctc else tf.square(states)
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(loss), name="train")
+
+    graph = saved(traced(build), trainable_variables=["w", "u"])
+    return [hazard.id for hazard in padding_read_first(WholeGraph(graph))]
+
+
+def whole_batch(x, lengths):
+    return tf.transpose(tf.reverse(x, [1]), [1, 0, 2])
+
+
+def by_length(x, lengths):
+    return tf.transpose(tf.reverse_sequence(x, lengths, 1), [1, 0, 2])
+
+
+def forward(x, lengths):
+    return tf.transpose(x, [1, 0, 2])
+
+
+@pytest.mark.parametrize(
+    "case, count",
+    [
+        ({"turn": whole_batch}, 1),
+        ({"turn": by_length}, 0),
+        ({"turn": forward}, 0),
+        ({"turn": whole_batch, "with_ctc": False}, 0),
+        ({"turn": whole_batch, "fed": False}, 0),
+    ],
+)
+def test_a_backward_loop_that_begins_with_the_padding_is_named(case, count):
+    assert found(**case) == ["PADDING_READ_FIRST"] * count
