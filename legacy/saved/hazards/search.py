@@ -34,6 +34,7 @@ from legacy.saved.hazards.data import (
     times,
     unequal_parts,
     whole_numbers,
+    words,
 )
 from legacy.saved.hazards.losses import (
     broadcasts,
@@ -167,6 +168,7 @@ GRAPH_CHECKS = (
     infinite_derivatives.infinite_behind_where,
     iterators.same_examples,
     iterators.shuffles_of_one,
+    words.targets_are_inputs,
     scaling.badly_scaled_images,
     batches.parts_of_no_tower,
     outputs.outputs_in_another_order,
@@ -189,6 +191,7 @@ ANALYSIS_CHECKS = (
     batches.dropped_remainder,
     times.split_along_time,
     reshapes.reshaped_for_transposed,
+    words.rows_in_another_order,
     logits.shares_over_examples,
     logits.shares_over_pixels,
     labels.means_over_classes,
