@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import re
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Set, Tuple
 
 from legacy.source.basics.expressions import Channels, Listing, Literal, Name, Scoped, Value
 from legacy.source.lines.holes import FOLDER, Hole, skeleton
@@ -43,6 +44,7 @@ class Parameters:
         self._arguments: List[List[Any]] = []  # for each parameter its value in each block
         self._values = self._value_parameters()
         self._prefixes = self._name_prefixes(len(blocks))
+        self._layers = self._shared_middles()
         self._prefix_parameter: Optional[str] = None
         if self._prefixes is not None and len(set(self._prefixes)) > 1:
             self._prefix_parameter = self._add("name", [Literal(prefix) for prefix in self._prefixes])
@@ -109,6 +111,14 @@ class Parameters:
                 return prefixes
         return None
 
+    def _shared_middles(self) -> Set[Tuple[str, ...]]:
+        """Returns the middles in which several names differ alike: "3a" and "out" of "w3a", "b3a", "wout", "bout"."""
+        columns = [holes for row in self._rows for holes in row if holes[0].kind == "name"]
+        names = [[_text(hole.content) for hole in holes] for holes in columns]
+        texts = {tuple(map(str, own)) for own in names if None not in own and len(set(own)) > 1}
+        counts = collections.Counter(_split(own)[1] for own in texts)
+        return {middles for middles, count in counts.items() if count > 1 and all(middles)}
+
     def _content(self, holes: List[Hole]) -> Any:
         """Returns what stands for a hole in the body: the same content, or a parameter."""
         first = holes[0]
@@ -139,12 +149,14 @@ class Parameters:
                 return Name(self._prefix_parameter)
             return Scoped(Name(self._prefix_parameter), rest)
         plain = [str(text) for text in texts]
-        start, end = common_ends(plain)
-        middles = [text[len(start) : len(text) - len(end)] for text in plain]
+        (start, end), middles = _split(plain)
         if all(re.fullmatch(r"\d+", middle) for middle in middles):
-            index = self._parameter("index", [Literal(int(middle)) for middle in middles])
-            return Name('f"' + start + "{" + index.text + "}" + end + '"')
-        return self._parameter("name", contents)
+            varying = self._parameter("index", [Literal(int(middle)) for middle in middles])
+        elif middles in self._layers:
+            varying = self._parameter("layer", [Literal(middle) for middle in middles])
+        else:
+            return self._parameter("name", contents)
+        return Name('f"' + start + "{" + varying.text + "}" + end + '"')
 
     def _sized(self, contents: List[Any], label: str) -> Any:
         """Returns a size: the channels of the first tensor where it is these, or else a parameter."""
@@ -167,7 +179,8 @@ class Parameters:
 
     def _sort(self) -> None:
         """Puts the parameters in the usual order: tensors, names of variables, numbers."""
-        kinds = [0 if p in self.tensors.values() else 1 if p.startswith("name") else 2 for p in self.parameters]
+        names = ("name", "layer")
+        kinds = [0 if p in self.tensors.values() else 1 if p.startswith(names) else 2 for p in self.parameters]
         order = sorted(range(len(kinds)), key=kinds.__getitem__)
         self.parameters = [self.parameters[number] for number in order]
         self._arguments = [self._arguments[number] for number in order]
@@ -186,6 +199,16 @@ def tensor_name(content: Any) -> str:
 
 def _text(content: Any) -> Optional[str]:
     return content.value if isinstance(content, Literal) and isinstance(content.value, str) else None
+
+
+def _split(texts: Sequence[str]) -> Tuple[Tuple[str, str], Tuple[str, ...]]:
+    """Returns the common beginning and end of some texts, and what each has between them.
+
+    >>> _split(["conv/w_c1", "conv/w_c3a"])
+    (('conv/w_c', ''), ('1', '3a'))
+    """
+    start, end = common_ends(texts)
+    return (start, end), tuple(text[len(start) : len(text) - len(end)] for text in texts)
 
 
 def _only_difference(lists: Sequence[Any]) -> Optional[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import itertools
 from typing import TYPE_CHECKING, Counter, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from legacy.source.basics.expressions import Call, Definition, Listing, Name, Value, replace, values_used
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Name of the dict in the text.
 DICT = "combined"
+#: Fewer items of a list that are alike stay as they are.
+_FEWEST_ALIKE = 3
 
 
 class WeightValue(NamedTuple):
@@ -164,15 +167,57 @@ def list_items(recovery: Recovery, calls: Sequence[Sequence[Expression]], groups
         if not isinstance(part, Listing):
             return None
         items = [_inlined(recovery, item, every) for item in part.items]
-        if any(map(values_used, items)):
-            return None
-        return comprehension([expression_text(item) for item in items], groups)
+        if not any(map(values_used, items)):
+            whole = comprehension([expression_text(item) for item in items], groups)
+            if whole is not None:
+                return whole
+        return _with_runs(part, ["" if values_used(item) else expression_text(item) for item in items], groups)
 
     for definition in definitions:
         made = replace(definition.expression, joined)
         if made != definition.expression:
             for target in definition.targets:
                 recovery.redefine(target, definition._replace(expression=made))
+
+
+def _with_runs(listing: Listing, texts: Sequence[str], groups: Mapping[str, Sequence[str]]) -> Listing | None:
+    """Returns a list in which the items that are alike for neighbours of a group are generated; None if none are.
+
+    >>> texts = ["x", *(f'f(combined["{name}"])' for name in "bcd")]
+    >>> _with_runs(Listing(tuple(map(Name, texts))), texts, {"WEIGHTS": list("abcd")})
+    Listing(items=(Name(text='x'), Name(text='*(f(combined[name]) for name in WEIGHTS[1:])')))
+
+    Args:
+      listing: the list.
+      texts: of its items; "" of one that is named elsewhere.
+      groups: {name of a list in the text: the weights in it}.
+
+    Returns:
+      The list.
+    """
+    items: List[Expression] = []
+    position = 0
+    while position < len(texts):
+        runs = [_run(texts[position:], *one) for one in groups.items()]
+        group, body, length = max(runs, key=lambda run: run[2], default=("", "", 0))
+        made = length >= _FEWEST_ALIKE
+        items.append(Name(f"*({body} for name in {group})") if made else listing.items[position])
+        position += length if made else 1
+    return Listing(tuple(items)) if len(items) < len(texts) else None
+
+
+def _run(texts: Sequence[str], group: str, weights: Sequence[str]) -> Tuple[str, str, int]:
+    """Returns the part of a group whose weights the first texts are of, the text of one, and the number of texts.
+
+    >>> _run(['f(x["b"])', 'f(x["c"])', "y"], "WEIGHTS", ["a", "b", "c"])
+    ('WEIGHTS[1:]', 'f(x[name])', 2)
+    """
+    first = next((n for n, weight in enumerate(weights) if f"[{literal_text(weight)}]" in texts[0]), len(weights))
+    keys = [f"[{literal_text(weight)}]" for weight in weights[first:]]
+    bodies = [text.replace(key, "[name]") for text, key in zip(texts, keys)]
+    length = len(list(itertools.takewhile(lambda body: body == bodies[0] and "[name]" in body, bodies)))
+    start, end = str(first or ""), str(first + length if first + length < len(weights) else "")
+    return f"{group}[{start}:{end}]" if start or end else group, bodies[0] if bodies else "", length
 
 
 def comprehension(texts: Sequence[str], groups: Mapping[str, Sequence[str]]) -> Name | None:

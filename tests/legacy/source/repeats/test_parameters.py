@@ -2,7 +2,7 @@
 
 import doctest
 
-from legacy.source.basics.expressions import Listing, Literal, Name, Value, call
+from legacy.source.basics.expressions import Listing, Literal, Name, Value, Variable, call
 from legacy.source.lines.statements import Statement
 from legacy.source.repeats import parameters
 
@@ -29,3 +29,27 @@ def test_the_only_size_in_which_lists_differ_is_a_parameter():
 def test_lists_that_differ_by_more_are_parameters_themselves():
     made, shape = found([4, 64], [2, 32])
     assert made.parameters == ["x", "shape"] and shape == Name("shape")
+
+
+def asked(*names):
+    """The parameters of blocks that ask for the variables of these names each, and what stands for the names."""
+    blocks = [[Statement((f"{n}:0",), Variable(n, (4,))) for n in own] for own in names]
+    made = parameters.Parameters(blocks, lambda tensor: None)
+    return made, [made.contents(row)[0] for row in range(len(blocks[0]))]
+
+
+def test_what_the_names_of_several_variables_differ_in_is_one_parameter():
+    made, names = asked(("net/w3a", "net/b3a"), ("net/w3b", "net/b3b"), ("net/wout", "net/bout"))
+    assert made.parameters == ["layer"] and names == [Name('f"net/w{layer}"'), Name('f"net/b{layer}"')]
+    assert [made.arguments(block) for block in range(3)] == [[Literal("3a")], [Literal("3b")], [Literal("out")]]
+
+
+def test_names_that_differ_otherwise_or_of_one_variable_are_parameters_themselves():
+    made, names = asked(("w3a", "first"), ("w3b", "second"))
+    assert made.parameters == ["name", "name2"] and names == [Name("name"), Name("name2")]
+    assert asked(("w3a",), ("w3b",))[0].parameters == ["name"]
+
+
+def test_numbers_of_names_are_whole_numbers():
+    made, names = asked(("w1", "b1"), ("w2", "b2"))
+    assert made.parameters == ["index"] and made.arguments(1) == [Literal(2)]
