@@ -109,6 +109,26 @@ def _further_lines(update: WrittenUpdate, differentiate: str, has_rows: bool) ->
     return lines
 
 
+def _joined_lines(update: WrittenUpdate) -> List[str]:
+    """Returns the lines that join the rows of all replicas and reduce the other gradients."""
+    path = update.path
+    lines = [
+        f"gradients = dict(zip({update.group}, gradients))",
+        "for name in rows:  # those of all replicas, one after another",
+        "    slices = gather(context, gradients[name])",
+        f"    joined = tf.concat([one.values for one in slices], axis=0){path.rows_scaled}",
+        "    gradients[name] = tf.IndexedSlices(joined, tf.concat([one.indices for one in slices], axis=0))",
+    ]
+    if set(path.rows) < set(path.weights):
+        how = f"tf.distribute.ReduceOp.{path.combine.upper()}"
+        lines += [
+            f"dense = [name for name in {update.group} if name not in rows]",
+            f"reduced = context.all_reduce({how}, [gradients[name] for name in dense])",
+            "gradients.update(zip(dense, reduced))",
+        ]
+    return lines
+
+
 def train_op_text(update: WrittenUpdate, functions: str, style: str = "standalone") -> str:
     """Returns the text of the function of a train op.
 
@@ -153,7 +173,9 @@ def train_op_text(update: WrittenUpdate, functions: str, style: str = "standalon
     elif has_rows(functions):
         body.append("gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]")
     body += clip_lines(path.clip)
-    if path.combine:
+    if path.combine and path.rows:
+        body += _joined_lines(update)
+    elif path.combine:
         body.append(f"gradients = context.all_reduce(tf.distribute.ReduceOp.{path.combine.upper()}, gradients)")
         body += clip_lines(path.clip_after)
         body.append(f"gradients = dict(zip({update.group}, gradients))")

@@ -66,7 +66,7 @@ def module_text(
     text = '"""' + "\n".join([*docstring, '"""', "", *imports, "import tensorflow as tf", "", *lines])
     parts = [functions, *updates]
     names = ", ".join(update.function for update in step.updates)
-    parts += [*([GATHER] if step.gathers else []), f"TRAIN_OPS = [{names}]"]
+    parts += [*([GATHER] if step.calls_gather else []), f"TRAIN_OPS = [{names}]"]
     of_others = any(loss.with_others for loss in step.losses)
     scope = scope_of(models, functions, "".join(updates), of_others)
     parts += [scope.text, _trainer_text(step, scope, slots, owners)]

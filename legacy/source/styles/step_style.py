@@ -64,7 +64,7 @@ def module_text(
     head = ['"""' + docstring[0], *docstring[1:], '"""', "", "from __future__ import annotations", ""]
     head += ["import dataclasses", "", "import tensorflow as tf", ""]
     head += ["from workloads import initializers"] if re.search(r"\binitializers\.", body) else []
-    names = "StepWorkload, gather" if step.gathers else "StepWorkload"
+    names = "StepWorkload, gather" if step.calls_gather else "StepWorkload"
     head += [f"from workloads.steps.workload import {names}"]
     head += ["from workloads.workload import InputSpec", ""] if "InputSpec(" in body else [""]
     return "\n".join(head) + "\n" + body + "\n"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from legacy.saved.analysis.losses import differentiated
+from legacy.source.basics.cut import cut_part
 from legacy.source.basics.expressions import Name
 from legacy.source.basics.rendering import literal_text
 from legacy.source.basics.unwritten import Unwritten
@@ -13,12 +15,14 @@ from legacy.source.step.derivatives import weight_gradients
 from legacy.source.step.further_gradients import further_gradients
 from legacy.source.step.learning import combining
 from legacy.source.step.losses_of_weights import loss_scales, losses_of_weights, require_losses
+from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.pieces.piece import Fetch
 from workloads.lifted.plan import indices_label, is_indices_label, weight_of_label
 
 if TYPE_CHECKING:
     from legacy.source.step.further_gradients import FurtherGradients
     from workloads.lifted.graph import Graph
-    from workloads.lifted.plan import Phase, Plan
+    from workloads.lifted.plan import Combine, Phase, Plan
     from workloads.numerics.clip_rule import Clip
 
 
@@ -28,13 +32,14 @@ class GradientPath(NamedTuple):
     Attributes:
       weights: names of those that have gradients, in order.
       rows: those of which the update gets rows, with their indices.
-      combine: "mean" or "sum"; "" where the update gets the gradients of all towers.
+      combine: "mean" or "sum" of the gradients that are no rows; "" where the update gets the gradients of all towers.
       clip: what each tower does to its gradients, or None.
       clip_after: what is done to the combined gradients, or None.
       scales: factor on each of a tower's losses before it is differentiated; empty if all are one.
       tensors: {tensor of the old graph: expression} of what the update is given.
       losses: for each of `weights`, the numbers of the losses that its gradient is of; these rise.
       further: gradients that some of `weights` have besides.
+      rows_scaled: text of what is done to the rows of all towers, `slices`, where `combine` is not "".
     """
 
     weights: List[str]
@@ -46,6 +51,7 @@ class GradientPath(NamedTuple):
     tensors: Dict[str, Name]
     losses: Sequence[Tuple[int, ...]] = ()
     further: Sequence[FurtherGradients] = ()
+    rows_scaled: str = ""
 
     def weights_of_losses(self) -> Dict[Tuple[int, ...], List[str]]:
         """Returns {numbers of losses: weights whose gradients are of these}."""
@@ -74,7 +80,7 @@ def find_path(plan: Plan, graph: Graph, phase: Phase) -> GradientPath:
     if phase.other_losses and path.scales and len(differentiated(graph, graph.ancestors([phase.train_op]))) > 1:
         raise Unwritten("loss: several are minimized, each made of all towers' losses")
     path = path._replace(losses=[numbers[name] for name in path.weights])
-    if not path.combine or path.clip or path.clip_after or path.scales or any(phase.returns):
+    if not path.combine or path.rows or path.clip or path.clip_after or path.scales or any(phase.returns):
         return path
     further = further_gradients(plan, graph, phase, path.weights, path.combine)
     tensors = {
@@ -106,6 +112,9 @@ def _path(plan: Plan, graph: Graph, phase: Phase, numbers: Mapping[str, Tuple[in
         if rows or not set(weights) <= set(combined):
             raise Unwritten("gradients: not all are combined in a known way")
     except Unwritten:
+        joined = path_of_joined_rows(plan, graph, phase, weights, rows) if rows and not scales else None
+        if joined is not None:
+            return joined
         return GradientPath(weights, rows, "", None, None, scales, _of_all_towers(plan, graph, phase))
     try:
         clip_after = clipping_after(plan, graph, phase)
@@ -116,6 +125,64 @@ def _path(plan: Plan, graph: Graph, phase: Phase, numbers: Mapping[str, Tuple[in
     tensors = {tensor: Name(f"losses[{tower}]") for tower, tensor in enumerate(phase.losses)}
     tensors.update((ends[name], Name(f"gradients[{literal_text(name)}]")) for name in weights)
     return GradientPath(weights, [], combine, clip, clip_after, scales, tensors)
+
+
+def path_of_joined_rows(
+    plan: Plan, graph: Graph, phase: Phase, weights: List[str], rows: List[str]
+) -> Optional[GradientPath]:
+    """Finds the way of gradients of which some are rows: all towers' rows follow each other, the others are reduced.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+      phase: the train op.
+      weights: that have gradients.
+      rows: those of which the gradients are rows.
+
+    Returns:
+      The way; None if gradients are changed before they are combined, or combined otherwise.
+    """
+    raw = [weight_gradients(plan, graph, phase, tower) for tower in range(plan.towers)]
+
+    def combined(label: str) -> Optional[Combine]:
+        found = [one for one in phase.combine if one.parts == [[own.get(label, "")] for own in raw]]
+        return found[0] if len({one.tensor for one in found if not one.affine}) == 1 else None
+
+    made = {name: combined(name) for name in [*weights, *map(indices_label, rows)]}
+    known = {name: one for name, one in made.items() if one is not None}
+    dense = {(one.kind, one.scale) for name, one in known.items() if name in weights and name not in rows}
+    scaled = {_rows_scaled(graph, known[name], plan.towers) for name in rows if name in known}
+    indices = {(known[label].kind, known[label].scale) for label in map(indices_label, rows) if label in known}
+    ways = (dense or {("mean", 1.0)}, indices)
+    if len(known) < len(made) or ways not in [({(how, 1.0)}, {("concat", 1.0)}) for how in ("mean", "sum")]:
+        return None
+    text = scaled.pop()
+    if scaled or text is None:
+        return None
+    tensors = {tensor: Name(f"losses[{tower}]") for tower, tensor in enumerate(phase.losses)}
+    for label, one in known.items():
+        part = ".indices" if is_indices_label(label) else ".values" if label in rows else ""
+        tensors[one.tensor] = Name(f"gradients[{literal_text(weight_of_label(label))}]{part}")
+    combine = next(iter(ways[0]))[0]
+    of_towers = [tensor for own in raw for tensor in own.values() if tensor not in tensors]
+    fetches = [Fetch(value, effect.node) for effect in phase.effects for value in effect.values]
+    cut = cut_part(plan, graph, fetches, [*tensors, *of_towers], phase.versions)
+    if {str(feed.key) for feed in cut.piece.feeds} & set(of_towers):  # the update uses a tower's own, too
+        return None
+    return GradientPath(weights, rows, combine, None, None, [], tensors, rows_scaled=text)
+
+
+def _rows_scaled(graph: Graph, combine: Combine, towers: int) -> Optional[str]:
+    """Returns the text of how all towers' rows are averaged; "" if they are only joined, None if changed otherwise.
+
+    Powers of two are multiplied, as a lift does at other numbers of replicas; the bits are those of a division.
+    """
+    if combine.kind != "concat" or combine.scale == 1.0:
+        return "" if combine.kind == "concat" else None
+    op = graph.type(parse_tensor_name(combine.tensor).node)
+    if op not in ("RealDiv", "Div", "Mul") or not math.isclose(combine.scale * towers, 1.0, rel_tol=1e-6):
+        return None
+    return " * (1.0 / len(slices))" if op == "Mul" or not towers & (towers - 1) else " / len(slices)"
 
 
 def _of_all_towers(plan: Plan, graph: Graph, phase: Phase) -> Dict[str, Name]:

@@ -105,8 +105,13 @@ class WrittenStep(NamedTuple):
 
     @property
     def gathers(self) -> bool:
-        """Whether an update uses the results of each tower."""
+        """Whether an update uses the results of each tower by themselves."""
         return any(update.gathers for update in self.updates)
+
+    @property
+    def calls_gather(self) -> bool:
+        """Whether the text calls `gather`: for results of each tower, or for rows of all towers."""
+        return self.gathers or any(update.path.rows for update in self.updates)
 
     @property
     def any_number(self) -> bool:

@@ -379,8 +379,17 @@ def test_a_workload_with_its_own_step_runs_on_other_numbers_of_replicas(replicas
     assert_port_verified(setup, tmp_path, source_of(setup, "workload"), replicas)
 
 
-def test_a_workload_that_uses_each_towers_rows_is_for_their_number(tmp_path):
+@pytest.mark.parametrize("replicas", [1, 3])
+def test_rows_of_all_towers_beside_averaged_gradients_are_for_any_number_of_replicas(replicas, tmp_path):
     setup = lifted(rows_of_adam, tmp_path)
+    source = source_of(setup, "workload")
+    assert "tf.concat([one.values for one in slices], axis=0) * (1.0 / len(slices))" in source.text
+    assert "tf.distribute.ReduceOp.MEAN, [gradients[name] for name in dense]" in source.text
+    assert_port_verified(setup, tmp_path, source, replicas)
+
+
+def test_a_workload_that_uses_each_towers_rows_is_for_their_number(tmp_path):
+    setup = lifted(rows_clipped_and_made_dense, tmp_path)
     with pytest.raises(InputError, match="--replicas: got 1, graph is for 2 only"):
         assert_port_verified(setup, tmp_path, source_of(setup, "workload"), replicas=1)
 
