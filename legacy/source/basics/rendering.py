@@ -196,7 +196,14 @@ def layout(prefix: str, node: Expression, suffix: str = "", indent: int = 0) -> 
         return _broken_table(prefix, node.value, suffix, indent)
     if isinstance(node, Infix):
         return _broken_infix(prefix, node, suffix, indent)
+    if isinstance(node, Prefix) and _breaks(node):
+        return layout(prefix + node.symbol, node.operand, suffix, indent)
     return [line]
+
+
+def _breaks(node: Expression) -> bool:
+    """Returns whether an expression has brackets of its own, in which it can go on in further lines."""
+    return isinstance(node, (Call, Variable, Listing)) or isinstance(node, Prefix) and isinstance(node.operand, Call)
 
 
 def _broken_table(prefix: str, values: Any, suffix: str, indent: int) -> list[str]:
@@ -231,11 +238,13 @@ def _broken_infix(prefix: str, node: Infix, suffix: str, indent: int) -> list[st
     lines = [" " * indent + prefix + "("]
     for position, (symbol, operand) in enumerate(operands):
         start = symbol + " " if symbol else ""
-        fits = len(start + _text(operand, own + 1)) + indent + 4 <= WIDTH
-        if fits or not isinstance(operand, (Call, Variable, Listing)):
-            lines.append(" " * (indent + 4) + start + _text(operand, own + 1 if position else own))
-        else:
+        text = " " * (indent + 4) + start + _text(operand, own + 1 if position else own)
+        if len(text) > WIDTH and isinstance(operand, Infix):
+            lines += _broken_infix(start, operand, "", indent + 4)
+        elif len(text) > WIDTH and _breaks(operand):
             lines += layout(start, operand, "", indent + 4)
+        else:
+            lines.append(text)
     return lines + [" " * indent + ")" + suffix]
 
 

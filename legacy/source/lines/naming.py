@@ -101,11 +101,15 @@ def _whole(statement: Statement) -> str:
 
 
 def _layer_name(folder: str, functions: Collection[str]) -> str:
-    """Returns the last part of a folder that is not the name of a function as well; "x" if there is none."""
+    """Returns the last part of a folder that is neither a function's name nor a loss's; "x" if there is none.
+
+    >>> _layer_name("net/block1", ["conv"]), _layer_name("net/loss_xent", [])
+    ('block1', 'net')
+    """
     words = {re.sub(r"\d+$", "", function) for function in functions}
     for part in reversed(folder.split("/")):
         name = identifier(part or "x", with_number=True)
-        if name not in words:
+        if name not in words and "loss" not in name:
             return name
     return "x"
 

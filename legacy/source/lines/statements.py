@@ -22,9 +22,10 @@ from legacy.source.basics.expressions import (
     values_used,
 )
 from legacy.source.basics.rendering import expression_text
+from legacy.source.lines.name_hints import list_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     from legacy.source.basics.expressions import Definition
 
@@ -89,10 +90,11 @@ def build_statements(definitions: Sequence[Definition], results: Collection[str]
         uses.update(values_used(definition.expression))
     waiting: Dict[str, Expression] = {}
     names: Dict[str, Expression] = {}
+    long = _long_names(definitions)
     result: List[Statement] = []
     for targets, expression in definitions:
         expression = replace(expression, lambda part: names.get(part.tensor) if isinstance(part, Value) else None)
-        expression = _with_inlined(expression, waiting, result)
+        expression = _with_inlined(expression, waiting, result, long)
         used = [target for target in targets if uses[target]]
         if len(targets) == 1 and isinstance(expression, Name):
             names[targets[0]] = expression
@@ -145,20 +147,44 @@ def reads_where_they_are_used(statements: Sequence[Statement]) -> list[Statement
     return [*result, *waiting.values()]
 
 
-def _with_inlined(expression: Expression, waiting: Dict[str, Expression], result: List[Statement]) -> Expression:
-    """Puts the definitions that wait for their only use into an expression, or makes them statements before it."""
+def _long_names(definitions: Sequence[Definition]) -> Dict[str, str]:
+    """Returns {tensor: what stands for its name} of the items of a list of many parts and of the inputs."""
+    found: Dict[str, str] = {}
+    for targets, expression in definitions:
+        listed = list_name(Statement(targets, expression))
+        if listed:
+            found.update((target, f"{listed}[00]") for target in targets)
+        elif len(targets) == 1 and isinstance(expression, Item) and expression.base == Name("batch"):
+            found[targets[0]] = expression.key.strip('"')
+    return found
+
+
+def _with_inlined(
+    expression: Expression, waiting: Dict[str, Expression], result: List[Statement], long: Mapping[str, str]
+) -> Expression:
+    """Puts the definitions that wait for their only use into an expression, or makes them statements before it.
+
+    Args:
+      expression: the expression.
+      waiting: {tensor: its expression} of these definitions; those that are used are taken out.
+      result: the statements so far.
+      long: see `_long_names`.
+
+    Returns:
+      The expression.
+    """
     heavy = isinstance(expression, Call) and expression.function in LAYERS
     alone = isinstance(expression, Call) and expression.function in TAKE_NAMES
     inside: Dict[str, Expression] = {}
     kept, listed = _in_functions(expression), _listed(expression)
     is_product = isinstance(expression, Infix) and expression.symbol == "*"
-    parts = [_sketch(waiting[tensor]) for tensor in dict.fromkeys(values_used(expression)) if tensor in waiting]
-    whole = len(_sketch(expression)) + sum(map(len, parts))
+    parts = [_sketch(waiting[tensor], long) for tensor in dict.fromkeys(values_used(expression)) if tensor in waiting]
+    whole = len(_sketch(expression, long)) + sum(map(len, parts))
     for tensor in values_used(expression):
         if tensor not in waiting:
             continue
         made = waiting.pop(tensor)
-        too_long = len(_sketch(expression)) + len(_sketch(made)) > MOST_TEXT
+        too_long = len(_sketch(expression, long)) + len(_sketch(made, long)) > MOST_TEXT
         simple = isinstance(made, (Item, Variable, Name)) and not (alone and too_long)
         simple = simple or (tensor in listed or is_product) and asks_by_name(made)
         needs_line = alone or _is_layer(made) and (heavy or whole > MOST_TEXT) or too_long
@@ -193,10 +219,14 @@ def _is_layer(expression: Expression) -> bool:
     return any(part.function in LAYERS for part in calls(expression))
 
 
-def _sketch(expression: Expression) -> str:
+def _sketch(expression: Expression, long: Mapping[str, str]) -> str:
     """Returns the text of an expression with short names for values, as long for each of several layers that are alike.
+
+    Items of lists, such as `parts[3]`, and inputs have names as long as theirs.
 
     So the lines of layers that differ by their names and sizes alone end at the same places.
     """
-    text = expression_text(replace(expression, lambda part: Name("x") if isinstance(part, Value) else None))
+    text = expression_text(
+        replace(expression, lambda part: Name(long.get(part.tensor, "x")) if isinstance(part, Value) else None)
+    )
     return re.sub(r"\d+", "00", re.sub(r'"[^"]*/', '"name/', text))

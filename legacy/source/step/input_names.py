@@ -105,6 +105,8 @@ def _input_name(entry: Input) -> str:
     rank = len(sizes) + (0 if entry.is_copied else 1)
     if entry.dtype.startswith("int"):
         return "ids" if rank != 1 else "lengths" if entry.low > 0 else "labels"  # lengths are above zero
+    if entry.dtype == "bool":
+        return "flags"
     is_vector = rank == 4 and list(sizes[-3:-1]) == [1, 1]  # as noise for transposed convolutions has
     return "features" if rank == 2 or is_vector else "images" if rank == 4 else "data"
 

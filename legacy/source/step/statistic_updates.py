@@ -144,7 +144,7 @@ def _update(
     if len(proposals) > 1:
         return [call("scope.update", by_replica([one.variable for one in proposals]), value)]
     name = proposal.variable
-    old = changed[name] if changed else _statistic(name, recovery, plan)
+    old = changed[name] if changed else _read_by(value, name, recovery) or _statistic(name, recovery, plan)
     if rows is not None:
         value = call(_scatter(proposal), old, call("tf.expand_dims", rows, -1), value)
     elif proposal.op in _SUBTRACTS:
@@ -170,6 +170,15 @@ def _scatter(proposal: Proposal) -> str:
 def _statistic(name: str, recovery: Recovery, plan: Plan) -> Expression:
     """Returns the value of a statistic before the step."""
     return recovery.variable(name, next(tuple(v.shape) for v in plan.variables if v.name == name))
+
+
+def _read_by(value: Expression, name: str, recovery: Recovery) -> Expression | None:
+    """Returns the value of a statistic that its new value is made of, as the last tower's are; None if it is not."""
+    for definition in recovery.ordered([value]):
+        read = definition.expression
+        if isinstance(read, Variable) and read.name == name and len(definition.targets) == 1:
+            return Value(definition.targets[0])
+    return None
 
 
 def _inlined(expression: Expression, recovery: Recovery) -> Expression:

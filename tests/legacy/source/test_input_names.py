@@ -11,3 +11,14 @@ def test_fed_scalars_of_one_name_are_numbered():
     plan.common.extend(Input(name, "float32", [], "setting", 0, [name + ":0"], name) for name in names)
     found = input_names(plan).settings
     assert found == {"KEEP_PROB": names[0], "KEEP_PROB_2": names[1], "KEEP_PROB_3": names[2]}
+
+
+def test_inputs_without_a_telling_name_are_named_after_what_their_type_and_shape_mostly_are():
+    plan = plan_of({"x": [3]})
+    kinds = {"Placeholder": ("bool", [2, 24]), "Placeholder_1": ("float32", [2, 8]), "Placeholder_2": ("int32", [2])}
+    plan.inputs[:] = [
+        Input(name, dtype, shape, "batch", 0, [f"{name}:0", f"{name}_1:0"], name)
+        for name, (dtype, shape) in kinds.items()
+    ]
+    found = {name: entry.name for name, entry in input_names(plan).inputs.items()}
+    assert found == {"flags": "Placeholder", "features": "Placeholder_1", "labels": "Placeholder_2"}

@@ -54,6 +54,15 @@ def test_a_long_call_is_broken_and_no_line_is_too_long():
     assert broken[0] == "    x = (" and broken[-1] == "    )" and all(len(line) <= WIDTH for line in broken)
 
 
+def test_operands_that_are_too_long_are_broken_in_brackets_of_their_own():
+    name = Name("a" * 50)
+    total = Infix("+", Infix("+", name, name), name)
+    lines = layout("x = ", Infix("*", total, Infix("-", Prefix("-", call("f", name, name, name)), total)), "", 4)
+    assert max(map(len, lines)) <= WIDTH
+    given = {name.text: 2.0, "f": lambda *values: sum(values)}
+    assert eval("\n".join(lines).strip().removeprefix("x = "), given) == 6.0 * (-6.0 - 6.0)
+
+
 def test_a_table_of_numbers_has_a_line_for_each_row_and_long_rows_are_filled():
     rows = [[0.25] * 12, [0.5] * 40]
     lines = layout("", call("tf.constant", Literal(rows)), "", 4)

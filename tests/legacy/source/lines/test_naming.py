@@ -46,6 +46,12 @@ def test_no_value_has_the_name_of_a_function_that_is_called():
     assert name_values([losses, own], ["net/Add:0"], {"net/x:0": "x"}, lambda tensor: [])["net/loss:0"] == "loss2"
 
 
+def test_a_value_in_the_scope_of_a_loss_is_not_called_so():
+    for scope, name in (("loss_xent", "x"), ("head/loss", "head"), ("head/gloss1", "head"), ("head/mask1", "mask1")):
+        first = f"net/{scope}/Cast:0"
+        assert names_of(chain(LONG_LIVED + 2, first))[first] == name
+
+
 def test_no_value_has_the_name_of_a_parameter_that_is_no_tensor():
     lines = [Statement(("net/size:0",), call("tf.size", Value("net/x:0")))]
     lines.append(Statement(("net/Add:0",), call("tf.add", Value("net/size:0"), Value("net/size:0"), Name("size"))))

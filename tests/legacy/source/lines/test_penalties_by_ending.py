@@ -31,6 +31,26 @@ def test_penalties_on_all_weights_of_one_name_are_one():
     assert written(statements) == 'sum([0.5 * tf.nn.l2_loss(scope.get(name)) for name in scope.names("/weights")])'
 
 
+def test_penalties_may_follow_the_loss_of_the_data_in_a_list():
+    data = call("tf.reduce_mean", Name("losses"))
+    terms = [data, *loss(NAMES).expression.arguments[0].value.items]
+    whole = Statement((), call("tf.add_n", Listing(tuple(terms))))
+    penalties = '*(0.5 * tf.nn.l2_loss(scope.get(name)) for name in scope.names("/weights"))'
+    assert written([*map(asks, NAMES), whole]) == f"tf.add_n([tf.reduce_mean(losses), {penalties}])"
+
+
+def test_a_weight_whose_penalty_comes_before_those_of_earlier_layers_is_asked_for_before_these():
+    order = [*NAMES[:-3], NAMES[-1], *NAMES[-3:-1]]
+    layers = [
+        Statement((f"x{n}",), call("tf.matmul", Value("x"), asks(name).expression)) for n, name in enumerate(NAMES)
+    ]
+    found = penalties_by_ending([*layers, loss(order)])
+    assert "scope.names" in expression_text(found[-1].expression) and len(found) == len(layers) + 2
+    early = found[len(NAMES) - 3]
+    assert early.expression == asks(NAMES[-1]).expression
+    assert found[-2].expression == call("tf.matmul", Value("x"), Value(early.targets[0]))
+
+
 @pytest.mark.parametrize(
     "statements",
     [
