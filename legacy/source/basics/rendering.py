@@ -102,6 +102,8 @@ def _text(node: Expression, outer: int) -> str:
             text = text.replace(" ", "")
         if node.symbol == "+" and isinstance(node.right, Literal) and text.rpartition(" + ")[2].startswith("-"):
             text = " - ".join(text.rsplit(" + -", 1))  # the same bits
+        if node.symbol == "-" and isinstance(node.right, Literal) and text.rpartition(" - ")[2].startswith("-"):
+            text = " + ".join(text.rsplit(" - -", 1))  # the same bits
         return f"({text})" if own < outer else text
     if isinstance(node, Prefix):
         text = node.symbol + _text(node.operand, _UNARY)

@@ -33,6 +33,8 @@ CHAIN = ("x", "y", "z", "u", "v", "w")
 LONG_LIVED = 8
 #: Share of the names from which on a folder says nothing about one of them.
 SHARE_OF_USUAL_FOLDER = 0.75
+#: Parts of names of folders that a value which is made of data, such as a mask, is in beside what they are named after.
+_OF_OTHERS = ("loss", "logits")
 #: Name of a global norm; a scalar that is made of it is a scale.
 GLOBAL_NORM = "global_norm"
 #: Stands for what is no value and needed up to the end: functions that are called, and parameters.
@@ -101,7 +103,7 @@ def _whole(statement: Statement) -> str:
 
 
 def _layer_name(folder: str, functions: Collection[str]) -> str:
-    """Returns the last part of a folder that is neither a function's name nor a loss's; "x" if there is none.
+    """Returns the last part of a folder that names no function and neither loss nor logits; "x" if there is none.
 
     >>> _layer_name("net/block1", ["conv"]), _layer_name("net/loss_xent", [])
     ('block1', 'net')
@@ -109,7 +111,7 @@ def _layer_name(folder: str, functions: Collection[str]) -> str:
     words = {re.sub(r"\d+$", "", function) for function in functions}
     for part in reversed(folder.split("/")):
         name = identifier(part or "x", with_number=True)
-        if name not in words and "loss" not in name:
+        if name not in words and not any(other in name for other in _OF_OTHERS):
             return name
     return "x"
 

@@ -13,6 +13,8 @@ def test_parentheses_stand_where_the_order_of_the_operations_needs_them():
     assert expression_text(Infix("+", Infix("+", X, Y), X)) == "x + y + x"
     assert expression_text(Infix("+", X, Infix("+", Y, X))) == "x + (y + x)"
     assert expression_text(Infix("-", X, Infix("*", Y, X))) == "x - y * x"
+    assert expression_text(Infix("-", X, Literal(-0.5))) == "x + 0.5"
+    assert expression_text(Infix("*", Infix("-", X, Literal(-0.5)), Y)) == "(x + 0.5) * y"
     assert expression_text(Infix("**", Infix("*", X, Y), Literal(-0.5))) == "(x * y) ** -0.5"
     assert expression_text(Prefix("-", Infix("+", X, Y))) == "-(x + y)"
     assert expression_text(Item(Infix("+", X, Y), ":, 0")) == "(x + y)[:, 0]"

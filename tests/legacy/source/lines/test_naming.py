@@ -47,7 +47,7 @@ def test_no_value_has_the_name_of_a_function_that_is_called():
 
 
 def test_a_value_in_the_scope_of_a_loss_is_not_called_so():
-    for scope, name in (("loss_xent", "x"), ("head/loss", "head"), ("head/gloss1", "head"), ("head/mask1", "mask1")):
+    for scope, name in (("loss_xent", "x"), ("head/loss", "head"), ("head/logits", "head"), ("head/mask1", "mask1")):
         first = f"net/{scope}/Cast:0"
         assert names_of(chain(LONG_LIVED + 2, first))[first] == name
 
