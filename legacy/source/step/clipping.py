@@ -177,7 +177,9 @@ def _odd(values: Sequence[np.ndarray]) -> List[np.ndarray]:
     return odd
 
 
-def _require_hands_on(session: tf.compat.v1.Session, results: List[tf.Tensor], odd: Dict[tf.Tensor, np.ndarray]) -> None:
+def _require_hands_on(
+    session: tf.compat.v1.Session, results: List[tf.Tensor], odd: Dict[tf.Tensor, np.ndarray]
+) -> None:
     """Raises `Unwritten` if gradients that are handed on are changed where they are not finite."""
     if not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(session.run(results, odd), odd.values())):
         raise Unwritten("gradients: those that are not finite are replaced")

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.saved.analysis.updates_by_hand import ASSIGNS
-from legacy.saved.facts.analysed_step import is_counter
+from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.plan import Plan, Variable
@@ -33,7 +33,13 @@ def is_counted(plan: Plan, graph: Graph, variable: Variable) -> bool:
       Whether it counts.
     """
     is_integer = variable.dtype in ("int32", "int64") and not variable.shape
-    return is_integer or is_counter(plan, variable.name) or _is_assigned_counter(plan, graph, variable)
+    return is_integer or _is_only_added_to(plan, variable) or _is_assigned_counter(plan, graph, variable)
+
+
+def _is_only_added_to(plan: Plan, variable: Variable) -> bool:
+    """Returns whether every change of a scalar adds to it."""
+    ops = {effect.op for phase in plan.phases for effect in phase.effects if variable.name in effect.writes}
+    return not variable.shape and bool(ops) and ops <= set(op_types.ADDS)
 
 
 def _is_assigned_counter(plan: Plan, graph: Graph, variable: Variable) -> bool:
