@@ -31,6 +31,8 @@ from legacy.source.basics.expressions import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+#: A list that a loop makes: its item, and the loop.
+_COMPREHENSION = re.compile(r"\[(.*) (for \w+ in [^\[\]]+(?:\[[^\[\]]*\])?)\]$")
 #: The longest line.
 WIDTH = 120
 _PRECEDENCE = {
@@ -200,6 +202,9 @@ def layout(prefix: str, node: Expression, suffix: str = "", indent: int = 0) -> 
         return _broken_infix(prefix, node, suffix, indent)
     if isinstance(node, Prefix) and _breaks(node):
         return layout(prefix + node.symbol, node.operand, suffix, indent)
+    comprehension = _COMPREHENSION.match(node.text) if isinstance(node, Name) else None
+    if comprehension:
+        return [pad + prefix + "[", *(f"{pad}    {part}" for part in comprehension.groups()), pad + "]" + suffix]
     return [line]
 
 

@@ -99,10 +99,15 @@ def write_infix(op: OpView) -> Expression | None:
 def write_function(op: OpView) -> Expression | None:
     """Writes an op that is a function of its inputs; numbers of examples alone become floats where those are meant."""
     arguments = op.arguments()
-    counts = [op.value(position) is not None for position in range(len(arguments))]
-    if all(counts) and op.dtype().startswith("float"):
+    values = [op.value(position) for position in range(len(arguments))]
+    if all(value is not None and not value.shape for value in values) and op.dtype().startswith("float"):
         arguments = [one if isinstance(one, Literal) else call("float", one) for one in arguments]
     return call(FUNCTIONS[op.type], *arguments)
+
+
+def write_einsum(op: OpView) -> Expression | None:
+    """Writes a sum of products by its equation."""
+    return call("tf.einsum", str(op.attribute("equation")), *op.arguments())
 
 
 def write_negation(op: OpView) -> Expression | None:
@@ -209,6 +214,7 @@ WRITERS: Dict[str, Callable[[OpView], Expression | None]] = {
     "BatchMatMulV2": write_product,
     "Cast": write_cast,
     "Div": lambda op: Infix("/", *op.arguments()) if op.dtype().startswith("float") else None,
+    "Einsum": write_einsum,
     "LeakyRelu": write_leaky_relu,
     "MatMul": write_product,
     "Neg": write_negation,

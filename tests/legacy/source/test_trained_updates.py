@@ -335,7 +335,7 @@ PROGRAMS = {
     parts_of_a_gradient: "    return tf.add_n([ratio, ratio2, ratio3]) + 0.01 * ",
     rows_of_adam: '    rows = ["net/emb"]',
     rows_of_adam_in_a_scope: 'SLOTS = [(WEIGHTS, {"train/{}/Adam": 0.0, "train/{}/Adam_1": 0.0})]',
-    rows_clipped_and_made_dense: "tf.clip_by_value(gradients[",
+    rows_clipped_and_made_dense: "tf.clip_by_value(gradient.values, -0.125, 0.125), gradient.indices, 5)\n",
     rate_in_a_variable: 'lr=values["rate"]',
     with_statistics(average_of_a_statistic): 'variables["mean"].read_value()',
     with_statistics(unbiased_average_of_the_loss): '0.75 ** variables["loss/count"].read_value()',

@@ -420,3 +420,18 @@ def test_a_warm_up_in_branches_is_a_function_of_the_step(old_control_flow, tmp_p
 
     text = source(build, tmp_path)
     assert "return tf.cond(step < 4, " in text and "optimizers.Momentum(" in text
+
+
+def test_a_function_of_an_array_of_constants_is_none_of_a_number(tmp_path):
+    """The first coefficients of a capsule network's routing are the same for all examples."""
+
+    def build():
+        xs = split_batch()
+
+        def loss(tower):
+            features = tf.tanh(tf.matmul(xs[tower], weights()))
+            return tf.reduce_sum(features[:, None] * tf.nn.softmax(tf.zeros([BATCH, 24, 2])))
+
+        return mean_gradient(loss)
+
+    assert "tf.nn.softmax(float(" not in source(build, tmp_path)

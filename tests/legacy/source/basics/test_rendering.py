@@ -73,3 +73,9 @@ def test_a_table_of_numbers_has_a_line_for_each_row_and_long_rows_are_filled():
     assert max(map(len, lines)) <= WIDTH
     assert eval("\n".join(["(", *lines, ")"]).replace("tf.constant", "")) == (rows,)
     assert layout("x = ", Literal([1, 2]), "", 4) == ["    x = [1, 2]"]
+
+
+def test_a_long_list_that_a_loop_makes_has_its_loop_in_a_line_of_its_own():
+    item = "f(" + "gradient, " * 10 + "0)"
+    lines = layout("x = ", Name(f'[{item} for gradient in gradients["w"]]'), "", 4)
+    assert lines == ["    x = [", f"        {item}", '        for gradient in gradients["w"]', "    ]"]

@@ -23,6 +23,7 @@ X = {"x": [3]}
         (lambda x: tf.matmul(x, x, transpose_b=True), "return tf.matmul(x, x, transpose_b=True)"),
         (lambda x: tf.cast(x > 0.5, tf.float32), 'return tf.cast(batch["x"] > 0.5, tf.float32)'),
         (lambda x: tf.argmax(x, 1), 'return tf.argmax(batch["x"], axis=1)'),
+        (lambda x: tf.einsum("ij,kj->ik", x, x), 'return tf.einsum("ij,kj->ik", x, x)'),
         (lambda x: tf.where(x > 0.0, x, 0.1 * x), "return tf.where(x > 0.0, x, 0.1 * x)"),
         (lambda x: tf.add_n([x, tf.square(x)]), "return tf.add_n([x, tf.square(x)])"),
         (lambda x: tf.add_n([x, -x, tf.square(x)]), "return tf.add_n([x, -x, tf.square(x)])"),
