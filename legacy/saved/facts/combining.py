@@ -75,7 +75,8 @@ def _combining_text(analysed: AnalysedStep, phase: Phase, combine: Combine) -> s
     by_hand = effect is not None and not op_types.is_apply(effect.op) and combine.tensor in effect.values
     own = ", the update's own constants included" if by_hand else ""
     multiplier = _multiplier(analysed, combine)
-    if multiplier is not None:
+    is_unscaled = not phase.shared_loss and abs((multiplier or 0) * phase.loss_scale - 1) < SCALE_TOLERANCE
+    if multiplier is not None and not is_unscaled:
         return f"mean, times {multiplier:g}{own}"
     if by_hand and combine.scale != 1.0:
         return f"{combine.kind}, scaled by {combine.scale:g}{own}"

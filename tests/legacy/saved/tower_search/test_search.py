@@ -206,3 +206,25 @@ def test_what_prepares_two_inputs_belongs_to_no_tower():
 
     towers = towers_of(build)
     assert towers.found_by == "device /gpu:k" and towers.is_common("prepare_1/Tanh")
+
+
+def test_what_averages_the_gradients_of_one_tower_is_no_tower():
+    """A program for several devices that runs on one: its helper makes a stack and a mean for each variable."""
+
+    def build():
+        x = v1.placeholder(tf.float32, [4, 3], name="x")
+        weights = [tf.raw_ops.VariableV2(shape=[3], dtype=tf.float32, name=f"w{i}") for i in range(4)]
+        with tf.device("/gpu:0"), tf.name_scope("tower_0"):
+            hidden = x
+            for weight in weights:
+                hidden = tf.tanh(hidden * weight)
+            gradients = tf.gradients(tf.reduce_sum(hidden), weights)
+        for weight, gradient in zip(weights, gradients):
+            mean = tf.reduce_mean(tf.concat([tf.expand_dims(gradient, 0)], 0), 0)
+            tf.raw_ops.ApplyGradientDescent(var=weight, alpha=0.5, delta=mean, name="train")
+
+    graph = traced(build)
+    updates = [name for name in graph.nodes if graph.type(name) == "ApplyGradientDescent"]
+    inputs = [graph.inputs(name)[2] for name in updates]
+    towers = find_towers(graph, ImportedGraph(graph), [f"w{i}" for i in range(4)], inputs)
+    assert (towers.count, towers.found_by) == (1, "there is one")

@@ -79,3 +79,16 @@ def test_a_sum_beside_a_mean_is_said_to_be_one():
 def test_a_sum_that_is_divided_by_another_number_and_a_mean_that_is_divided_again_are_named():
     assert of_layers(lambda a, b, w: (a + b) / 20.0)[2] == ["GRADIENTS_DIVIDED_BY_ANOTHER_COUNT"]
     assert of_layers(lambda a, b, w: mean(a, b, w) / 2.0)[2] == ["GRADIENTS_DIVIDED_BY_ANOTHER_COUNT"]
+
+
+def test_a_loss_scale_that_is_divided_out_behind_the_mean_is_no_layers_factor():
+    def build():
+        w, gradients = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False), []
+        for tower, x in enumerate(tf.split(v1.placeholder(tf.float32, [4, 2], "x"), 2)):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                gradients += tf.gradients(tf.reduce_sum(tf.sigmoid(x * w)) * 128.0, [w])
+        v1.train.MomentumOptimizer(0.5, 0.9).apply_gradients([(mean(*gradients, w) / 128.0, w)], name="train")
+
+    found = analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"])
+    (row,) = combining_rows(AnalysedStep(found))
+    assert row["are"] == "sum, scaled by 0.00390625: a mean, without the losses' factor of 128"
