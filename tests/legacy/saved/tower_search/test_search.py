@@ -1,8 +1,9 @@
 import tensorflow as tf
 
+from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.search import find_towers
-from tests.legacy.saved.graphs import traced, two_towers
+from tests.legacy.saved.graphs import saved, traced, two_towers
 
 v1 = tf.compat.v1
 
@@ -212,19 +213,16 @@ def test_what_averages_the_gradients_of_one_tower_is_no_tower():
     """A program for several devices that runs on one: its helper makes a stack and a mean for each variable."""
 
     def build():
-        x = v1.placeholder(tf.float32, [4, 3], name="x")
-        weights = [tf.raw_ops.VariableV2(shape=[3], dtype=tf.float32, name=f"w{i}") for i in range(4)]
+        shapes = {"w1": [3, 4], "b1": [4], "w2": [4, 2], "b2": [2]}
+        w1, b1, w2, b2 = (v1.get_variable(name, shape, use_resource=False) for name, shape in shapes.items())
+        x, y = v1.placeholder(tf.float32, [4, 3], "x"), v1.placeholder(tf.int64, [4], "y")
+        optimizer = v1.train.MomentumOptimizer(0.1, 0.9)
         with tf.device("/gpu:0"), tf.name_scope("tower_0"):
-            hidden = x
-            for weight in weights:
-                hidden = tf.tanh(hidden * weight)
-            gradients = tf.gradients(tf.reduce_sum(hidden), weights)
-        for weight, gradient in zip(weights, gradients):
-            mean = tf.reduce_mean(tf.concat([tf.expand_dims(gradient, 0)], 0), 0)
-            tf.raw_ops.ApplyGradientDescent(var=weight, alpha=0.5, delta=mean, name="train")
+            logits = tf.matmul(tf.nn.relu(tf.matmul(x, w1) + b1), w2) + b2
+            loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits))
+            pairs = optimizer.compute_gradients(loss, [w1, b1, w2, b2])
+        means = [(tf.reduce_mean(tf.concat([tf.expand_dims(g, 0)], 0), 0), v) for g, v in pairs]
+        optimizer.apply_gradients(means, name="train")
 
-    graph = traced(build)
-    updates = [name for name in graph.nodes if graph.type(name) == "ApplyGradientDescent"]
-    inputs = [graph.inputs(name)[2] for name in updates]
-    towers = find_towers(graph, ImportedGraph(graph), [f"w{i}" for i in range(4)], inputs)
-    assert (towers.count, towers.found_by) == (1, "there is one")
+    found = analyse_graph(saved(traced(build), trainable_variables=["w1", "b1", "w2", "b2"]), "m", ["train"])
+    assert (found.plan.towers, found.plan.found_by) == (1, "there is one")
