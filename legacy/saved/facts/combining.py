@@ -13,7 +13,7 @@ from legacy.saved.facts.clipping import CLIPPING_SCOPES
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Combine, Phase, is_indices_label, weight_of_label
-from workloads.lifted.tensors.gradient_names import is_gradient_op
+from workloads.lifted.tensors.gradient_names import GRADIENTS, is_gradient_op
 from workloads.support.wording import listed
 
 #: Relative difference within which a scale is one over the number of towers.
@@ -176,6 +176,9 @@ def _near(analysed: AnalysedStep, name: str, depth: int) -> set[str]:
 
 def sum_text(analysed: AnalysedStep, phase: Phase) -> str:
     """A sentence on a sum of the towers' gradients: a mean where their losses are divided, or scaled later."""
+    changed = _changes_in_towers(analysed, phase)
+    if changed:
+        return f"gradients are changed in their towers ({_listed(changed)}) before they are summed"
     towers = analysed.plan.towers
     factors = [_data_factor(analysed, parse_tensor_name(name).node) for name in phase.losses]
     if factors and all(abs(factor * towers - 1) < SCALE_TOLERANCE for factor in factors):
@@ -199,6 +202,22 @@ def sum_text(analysed: AnalysedStep, phase: Phase) -> str:
         which = listed([one.weight for one in sums], MOST_LISTED)
         return f"of the gradients, those of {which} are summed over towers, and those of others averaged"
     return "gradients are summed over towers, not averaged"
+
+
+def _changes_in_towers(analysed: AnalysedStep, phase: Phase) -> list[str]:
+    """Types of the ops that towers compute with their gradients before these are summed, other than clipping."""
+    graph, found = analysed.graph, set()
+    for combine in [one for one in phase.combine if is_summed(analysed, one)]:
+        todo = [parse_tensor_name(name).node for tower in combine.parts for name in tower]
+        while todo:
+            name = todo.pop()
+            if GRADIENTS.search(name) or is_gradient_op(name) or name not in analysed.context.of_gradients:
+                continue
+            if CLIPPING_SCOPES.search(name):
+                return []  # it has a column of its own
+            found.add(graph.type(name))
+            todo += [tensor.node for tensor in graph.inputs(name)]
+    return sorted(found - NO_WORK - {"Reshape", "ExpandDims"})
 
 
 def _is_scaled_later(analysed: AnalysedStep, gradient: str, combined: list[str]) -> bool:

@@ -567,6 +567,28 @@ def test_what_a_sum_of_gradients_comes_to(weigh, scale, text):
     assert summed(weigh, scale).endswith(text)
 
 
+@pytest.mark.parametrize(
+    "of_tower, text",
+    [
+        (tf.sign, "gradients are changed in their towers (Sign) before they are summed"),
+        (
+            lambda g: g * v1.get_variable("share", initializer=0.5, use_resource=False, trainable=False),
+            "gradients are changed in their towers (Mul) before they are summed",
+        ),
+        (lambda g: tf.clip_by_value(g, -1.0, 1.0), "gradients are summed over towers, not averaged"),
+        (tf.identity, "gradients are summed over towers, not averaged"),
+    ],
+)
+def test_what_towers_make_of_their_gradients_before_they_are_summed(of_tower, text):
+    def build():
+        with v1.variable_scope("", reuse=v1.AUTO_REUSE):
+            w, gradients = weight_and_gradients(lambda total, w: total, of_tower)
+        v1.train.MomentumOptimizer(0.5, 0.9).apply_gradients([(tf.add_n(gradients), w)], name="train")
+
+    step = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"]))
+    assert sum_text(step, step.phases[0]) == text
+
+
 def test_a_sum_over_the_examples_of_a_tower_that_is_divided_by_their_number_is_no_part_of_a_mean():
     """Two towers of two examples each, whose losses are means: their gradients are summed nevertheless."""
     assert summed(lambda data, w: data / 2.0, rows=4) == "gradients are summed over towers, not averaged"
