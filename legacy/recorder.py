@@ -137,6 +137,7 @@ class _Recording(object):
                 self._begin(session, plan)
             before = self._variables(session, plan.variables) if self._after else {}
             fed = _by_name(session.graph, feed_dict)
+            self._note_fed(fed)
             extra = [tensor for tensor in plan.tensors if tensor.name not in fed]
             answer, seen = self._run(session, [fetches, extra], feed_dict, options, run_metadata)
             arrays = dict(("tensors/" + name, value) for name, value in fed.items())
@@ -150,6 +151,13 @@ class _Recording(object):
             return answer
         finally:
             self._busy = False
+
+    def _note_fed(self, names):
+        # type: (Iterable[str]) -> None
+        """Keeps the names of fed tensors that are no placeholders: the graph has other values for them."""
+        kinds = dict((name, self._graph.get_tensor_by_name(name).op.type) for name in names)
+        known = set(self._about.get("fed", []))
+        self._about["fed"] = sorted(known.union(n for n, kind in kinds.items() if not kind.startswith("Placeholder")))
 
     def _plan(self, graph, fetches):
         # type: (Any, Any) -> _Plan

@@ -286,6 +286,7 @@ def test_sparse_tensors_slices_and_tuples_may_be_fed(tmp_path):
     assert step["tensors/few:0"].tolist() == [[16] * 3] and step["tensors/few_rows:0"].tolist() == [3]
     assert step["tensors/c:0"] == 4 and step["tensors/Placeholder_3:0"] == 8
     assert step["tensors/x:0"].tolist() == [[2, 0, 1]] * 4
+    assert json.loads((tmp_path / "run" / "recording.json").read_text())["fed"] == []  # all are placeholders
 
 
 @pytest.mark.parametrize("name", ["f_sum_clip_after", "e_slim_dropout"])
@@ -333,5 +334,10 @@ def test_what_the_program_fetches_is_recorded_since_it_may_feed_it_back(tmp_path
     found = analyse_graph(read_graph_file(str(tmp_path / "run" / "graph.meta")), "x")
     assert found.fed == [FedTensor("tower_1/m/state:0", "tower_1/m/last:0")]
     assert any("--carry=tower_1/m/state:0=tower_1/m/last:0" in note for note in found.plan.notes)
-    carried = analyse_graph(read_graph_file(str(tmp_path / "run" / "graph.meta")), "x", carry=dict(found.fed))
+    carried = analyse_graph(
+        read_graph_file(str(tmp_path / "run" / "graph.meta")),
+        "x",
+        carry={tensor.name: tensor.source for tensor in found.fed},
+    )
     assert carried.fed == []
+    assert json.loads((tmp_path / "run" / "recording.json").read_text())["fed"] == ["tower_1/m/state:0"]

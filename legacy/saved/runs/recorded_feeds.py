@@ -14,7 +14,7 @@ import numpy as np
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.graph_file import SavedGraph
-from legacy.saved.runs.recording_folder import STEPS
+from legacy.saved.runs.recording_folder import ABOUT, STEPS, read_about
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.errors import InputError
@@ -34,16 +34,19 @@ class FedTensor(NamedTuple):
     Attributes:
       name: of the tensor.
       source: the tensor whose value of the step before was fed; "" where the recording has none.
+      is_computed: whether the graph computes it of data or weights, and not of constants alone.
     """
 
     name: str
     source: str
+    is_computed: bool = False
 
 
 def fed_tensors(saved: SavedGraph) -> list[FedTensor]:
     """Returns the tensors that the recording beside a graph file fed in place of their own values.
 
-    The graph computes them of constants alone, and the recording has other values in other steps.
+    The graph computes them of constants alone, and the recording has other values in other steps; or the recording names
+    them, and the graph computes them of data or weights.
 
     Args:
       saved: the graph, as read from its file.
@@ -74,13 +77,36 @@ def fed_tensors(saved: SavedGraph) -> list[FedTensor]:
             places = [behind[node], *behind.values()]  # its own tower's, or another one's by mistake
             sources = (_source(steps, name, [other for other in nodes if nodes[other] in place]) for place in places)
             found.append(FedTensor(name[len(PREFIX) :], next(filter(None, sources), "")))
-        return found
+        return found + [FedTensor(name, "", True) for name in _named(saved) if _is_computed(graph, name, depends)]
     except InputError:
         return []
 
 
+def _named(saved: SavedGraph) -> list[str]:
+    """The tensors that are no placeholders and that the recording's file names as fed; none in those of old recorders."""
+    folder = os.path.dirname(saved.path)
+    if not os.path.isfile(os.path.join(folder, ABOUT)):
+        return []
+    names = read_about(folder, folder).get("fed", [])
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+
+
+def _is_computed(graph: Graph, name: str, depends: Collection[str]) -> bool:
+    """Whether a tensor is what an op computes of data or weights, and no data themselves."""
+    node = parse_tensor_name(name).node
+    kind = graph.type(node) if node in graph.nodes else ""
+    is_given = op_types.is_source(kind) or op_types.is_random(kind) or kind in op_types.VARIABLES
+    return node in depends and not is_given
+
+
 def feeds_text(fed: Collection[FedTensor]) -> str:
     """Returns a sentence on tensors that a program fed, with the flag that a lift needs; "" if there are none."""
+    computed = [tensor.name for tensor in fed if tensor.is_computed]
+    fed = [tensor for tensor in fed if not tensor.is_computed]
+    if computed:
+        text = f"the program fed {listed(computed, MOST_LISTED)} in place of what the graph computes there"
+        rest = feeds_text(fed)
+        return f"{text}, which a lift computes" + (f"; {rest}" if rest else "")
     if not fed:
         return ""
     names = listed([tensor.name for tensor in fed], MOST_LISTED)

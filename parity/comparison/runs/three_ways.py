@@ -257,9 +257,10 @@ def _fed_text(folder: str, plan: Plan) -> str:
     path = os.path.join(folder, GRAPH)
     if not os.path.isfile(path):
         return ""
-    carried = {variable.name for variable in plan.variables}
+    known = {variable.name for variable in plan.variables}
+    known |= {parse_tensor_name(name).node for entry in plan.inputs + plan.common for name in entry.tensors}
     fed = fed_tensors(graph_file.read_graph_file(path))
-    return feeds_text([tensor for tensor in fed if parse_tensor_name(tensor.name).node not in carried])
+    return feeds_text([tensor for tensor in fed if parse_tensor_name(tensor.name).node not in known])
 
 
 def _missing(plan: Plan, records: Sequence[StepRecord]) -> list[str]:

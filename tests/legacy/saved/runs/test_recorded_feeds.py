@@ -1,6 +1,7 @@
 """Tensors that a recorded program fed in place of their own values."""
 
 import io
+import json
 import zipfile
 
 import numpy as np
@@ -86,6 +87,19 @@ def test_what_was_fetched_may_not_be_recorded(tmp_path):
 def test_what_the_graph_computes_was_not_fed(steps, tmp_path):
     assert fed(tmp_path, steps) == []
     assert feeds_text([]) == ""
+
+
+@pytest.mark.parametrize(
+    "name, is_named", [("tower_0/last:0", True), ("x:0", False), ("mask:0", False), ("w:0", False), ("none:0", False)]
+)
+def test_what_the_graph_computes_of_data_and_the_recorder_saw_fed_is_named(name, is_named, tmp_path):
+    """As the actions that a learner took, whose probabilities a policy gradient asks for."""
+    about = {"format": 1, "steps": [["train"]], "fed": [name]}
+    (tmp_path / "recording.json").write_text(json.dumps(about))
+    found = fed(tmp_path, [{"x": ZEROS}, {"x": ZEROS + 1}])
+    assert found == ([FedTensor(name, "", True)] if is_named else [])
+    text = f"the program fed {name} in place of what the graph computes there, which a lift computes"
+    assert feeds_text(found) == (text if is_named else "")
 
 
 def test_without_a_recording_or_with_a_damaged_one_nothing_is_known(tmp_path):
