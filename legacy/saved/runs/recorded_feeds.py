@@ -45,8 +45,8 @@ class FedTensor(NamedTuple):
 def fed_tensors(saved: SavedGraph) -> list[FedTensor]:
     """Returns the tensors that the recording beside a graph file fed in place of their own values.
 
-    The graph computes them of constants alone, and the recording has other values in other steps; or the recording names
-    them, and the graph computes them of data or weights.
+    The graph computes them of constants alone, and the recording has other values in other steps; or the recording
+    names them, and the graph computes them of data or weights.
 
     Args:
       saved: the graph, as read from its file.
@@ -83,7 +83,7 @@ def fed_tensors(saved: SavedGraph) -> list[FedTensor]:
 
 
 def _named(saved: SavedGraph) -> list[str]:
-    """The tensors that are no placeholders and that the recording's file names as fed; none in those of old recorders."""
+    """The tensors that are no placeholders and that the recording names as fed; an old recorder named none."""
     folder = os.path.dirname(saved.path)
     if not os.path.isfile(os.path.join(folder, ABOUT)):
         return []
@@ -106,7 +106,7 @@ def feeds_text(fed: Collection[FedTensor]) -> str:
     if computed:
         text = f"the program fed {listed(computed, MOST_LISTED)} in place of what the graph computes there"
         rest = feeds_text(fed)
-        return f"{text}, which a lift computes" + (f"; {rest}" if rest else "")
+        return f"{text}; a lift computes {plural(len(computed), 'it', 'them')}" + (f"; {rest}" if rest else "")
     if not fed:
         return ""
     names = listed([tensor.name for tensor in fed], MOST_LISTED)

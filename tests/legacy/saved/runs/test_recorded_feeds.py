@@ -98,7 +98,7 @@ def test_what_the_graph_computes_of_data_and_the_recorder_saw_fed_is_named(name,
     (tmp_path / "recording.json").write_text(json.dumps(about))
     found = fed(tmp_path, [{"x": ZEROS}, {"x": ZEROS + 1}])
     assert found == ([FedTensor(name, "", True)] if is_named else [])
-    text = f"the program fed {name} in place of what the graph computes there, which a lift computes"
+    text = f"the program fed {name} in place of what the graph computes there; a lift computes it"
     assert feeds_text(found) == (text if is_named else "")
 
 
