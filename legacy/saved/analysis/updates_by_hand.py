@@ -41,6 +41,8 @@ def learning_rate(context: Context, effect: Effect) -> str | None:
 
     A scalar that is computed from gradients, as of clipping by their norm, is none, and what it multiplies is searched.
 
+    Likewise where rows are subtracted, as TensorFlow's gradient descent subtracts those of an embedding.
+
     Args:
       context: of the cut graph.
       effect: an assignment that trains.
@@ -49,7 +51,9 @@ def learning_rate(context: Context, effect: Effect) -> str | None:
       The tensor's name; None where the update is of another form.
     """
     step = parse_tensor_name(effect.values[0])
-    if effect.op in ASSIGNS:
+    if "ScatterSub" in effect.op:
+        step = context.graph.inputs(effect.node)[2]  # behind the variable and the indices
+    elif effect.op in ASSIGNS:
         terms = context.graph.inputs(step.node)
         if context.graph.type(step.node) != "Sub" or not _is_value(context, terms[0], effect.writes[0]):
             return None
@@ -61,8 +65,9 @@ def learning_rate(context: Context, effect: Effect) -> str | None:
         scalars = [factor for factor in inputs if context.imported.shape(*factor) == ()] if kind == "Mul" else []
         rates = [factor.name for factor in scalars if factor.node not in context.of_gradients]
         others = [factor for factor in inputs if factor not in scalars]
-        if rates:
-            return rates[0]
+        fed = [factor.name for factor in inputs if context.graph.type(factor.node).startswith("Placeholder")]
+        if rates or (kind == "Mul" and fed and not scalars):
+            return (rates or fed)[0]
         if kind in ("Identity", "RealDiv", "Div"):
             step = inputs[0]
         elif scalars and len(others) == 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 from collections.abc import Iterator
 
 from legacy.saved.analysis import updates_by_hand
@@ -12,7 +13,7 @@ from legacy.saved.facts.analysed_step import AnalysedStep
 from legacy.saved.facts.clipping import CLIPPING_SCOPES
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import parse_tensor_name
-from workloads.lifted.plan import Combine, Phase, is_indices_label, weight_of_label
+from workloads.lifted.plan import Combine, Effect, Phase, is_indices_label, weight_of_label
 from workloads.lifted.tensors.gradient_names import GRADIENTS, is_gradient_op
 from workloads.support.wording import listed
 
@@ -78,7 +79,10 @@ def _combining_text(analysed: AnalysedStep, phase: Phase, combine: Combine) -> s
     is_unscaled = not phase.shared_loss and abs((multiplier or 0) * phase.loss_scale - 1) < SCALE_TOLERANCE
     if multiplier is not None and not is_unscaled:
         return f"mean, times {multiplier:g}{own}"
-    if by_hand and combine.scale != 1.0:
+    rate = _rate_of_rows(analysed, effect) if effect is not None and by_hand and combine.kind == "concat" else None
+    if rate:
+        combine = dataclasses.replace(combine, scale=round(combine.scale / rate, 6))
+    elif by_hand and combine.scale != 1.0:
         return f"{combine.kind}, scaled by {combine.scale:g}{own}"
     alone = [tower for tower, names in enumerate(combine.parts) if names]
     if combine.kind == "kept as written" and len(alone) == 1 and analysed.plan.towers > 1:
@@ -112,6 +116,13 @@ def _multiplier(analysed: AnalysedStep, combine: Combine) -> float | None:
 def is_summed(analysed: AnalysedStep, combine: Combine) -> bool:
     """Returns whether gradients are summed over towers, and not averaged first."""
     return combine.kind == "sum" and _multiplier(analysed, combine) is None
+
+
+def _rate_of_rows(analysed: AnalysedStep, effect: Effect) -> float | None:
+    """The constant learning rate by which an optimizer multiplies rows that it subtracts; None of any other update."""
+    rate = analysed.learning_rate(effect) if "ScatterSub" in effect.op else None
+    constant = analysed.imported.constant(*parse_tensor_name(rate)) if rate else None
+    return None if constant is None else float(constant)
 
 
 def _losses_of(analysed: AnalysedStep, combine: Combine) -> int:

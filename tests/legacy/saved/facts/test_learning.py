@@ -230,6 +230,29 @@ def test_rows_that_an_optimizer_subtracts_are_gradient_descent():
     assert (row["rule"], row["constants"]) == ("GradientDescent, row by row (ScatterSub)", "-")
 
 
+@pytest.mark.parametrize("rate", [0.5, 1.0, None])
+@pytest.mark.parametrize("averaged", [True, False])
+def test_the_learning_rate_of_rows_that_an_optimizer_subtracts(rate, averaged):
+    """The combined rows times a constant rate are scaled by what is left without it."""
+
+    def build():
+        table = v1.get_variable("table", initializer=[[1.0], [2.0], [3.0]], use_resource=False)
+        rows = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), v1.name_scope(f"tower_{tower}"):
+                words = v1.placeholder(tf.int32, [2], "words")
+                rows += tf.gradients(tf.reduce_sum(tf.gather(table, words) ** 2), [table])
+        values = tf.concat([one.values / (2.0 if averaged else 1.0) for one in rows], 0)
+        gradient = tf.IndexedSlices(values, tf.concat([one.indices for one in rows], 0), rows[0].dense_shape)
+        fed = v1.placeholder(tf.float32, [], "rate") if rate is None else rate
+        v1.train.GradientDescentOptimizer(fed).apply_gradients([(gradient, table)], name="train")
+
+    step = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["table"]), "small", ["train"]))
+    assert [found.text for found in find_learning_rates(step)] == [f"{rate:g}, always" if rate else "fed at every step"]
+    (text,) = {row["are"] for row in combining_rows(step) if "(indices)" not in row["of"]}
+    assert text == ("concat, scaled by 0.5: a mean" if averaged else "concat")
+
+
 def test_an_optimizer_written_by_hand():
     (row,) = update_rule_rows(analysed(by_hand=True))
     assert (row["rule"], row["constants"]) == ("written by hand (AssignSub)", "0.5")
