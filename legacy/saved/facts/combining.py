@@ -45,7 +45,7 @@ def combining_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
     return [
         {
             "train op": train_op,
-            "gradients": str(len(names)),
+            "gradients": str(len([name for name in names if not is_indices_label(name)]) or len(names)),
             "are": kind,
             "by": ops,
             "clipped": clipping,
