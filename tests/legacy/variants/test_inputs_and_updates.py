@@ -343,3 +343,40 @@ def test_centered_rmsprop_whose_slots_were_made_in_another_order(tmp_path):
     (effect,) = [e for e in setup.job.workload.plan.phases[0].effects if "RMSProp" in e.op]
     assert effect.writes == ["net/w", "net/w/RMSProp_1", "net/w/RMSProp", "net/w/RMSProp_2"]
     assert_same(setup)
+
+
+def where_on_training(x, training):
+    """The square of normalized inputs, with the choice of moments that TensorFlow 1.4 makes for inputs of rank 3."""
+    with v1.variable_scope("statistics", reuse=v1.AUTO_REUSE):
+        mean, kept = tf.reduce_mean(x, 0), plain("moving_mean", [3])
+    choice = [tf.expand_dims(one, 0) for one in (training, mean, kept)]
+    chosen = tf.squeeze(v1.where(*choice), [0])
+    return sum_of_squares(x - chosen), v1.assign_sub(kept, (kept - mean) * 0.1)
+
+
+@pytest.mark.parametrize("second_order", [False, True])
+def test_a_where_and_derivatives_of_a_cond_on_is_training(second_order, tmp_path):
+    """The second is a gradient penalty of a network with a `cond`, whose gradient switches on a Merge's number."""
+
+    def build():
+        training = v1.placeholder(tf.bool, [], "is_training")
+        parts = split_batch()
+
+        def loss(tower):
+            value, update = where_on_training(parts[tower], training)
+            if second_order:
+                score = lambda x: v1.cond(training, lambda: sum_of_squares(x), lambda: tf.reduce_sum(x))  # noqa: E731
+                both = tf.gradients([score(parts[tower]), score(parts[tower] * 2.0)], [parts[tower]])
+                value += tf.reduce_mean((tf.norm(both[0], axis=1) - 1.0) ** 2)
+            return tf.gradients(value, [weights()])[0], update
+
+        made = towers(loss)
+        with tf.control_dependencies([made[0][1]]):
+            return mean_of([gradient for gradient, _ in made])
+
+    v1.disable_control_flow_v2()
+    try:
+        setup = lifted(build, tmp_path)
+    finally:
+        v1.enable_control_flow_v2()
+    assert_same(setup)
