@@ -10,8 +10,10 @@ import numpy as np
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.loss_scale import SQUARES
 from legacy.saved.facts.whole_graph import WholeGraph, ancestors_of_tensors, scalar_constant
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_weights import linear_inputs, linear_weights
 from legacy.saved.tower_search.inputs import is_only_measured
 from legacy.saved.tower_search.tables import is_table
 from workloads.lifted.graph import Graph, parse_tensor_name
@@ -36,8 +38,9 @@ def batch_constants(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             divisor *= _divided_further(whole, graph, name)
             if divisor in counts:
                 continue
-            if (graph.type(name) == "Mul" or is_flat) and divisor not in of_all_towers:
-                continue  # the weight of a term; or a number of elements of each example, such as times
+            is_of_terms = all(graph.origin(tensor).node != total for tensor in graph.inputs(name))
+            if (graph.type(name) == "Mul" or is_flat or is_of_terms) and divisor not in of_all_towers:
+                continue  # the weight of a term; a number of elements of each example, such as times, or of terms
             is_half = _is_half_of_squares(graph, total, divisor, counts)
             if divisor in _numbers_of_elements(found, total) or (is_half and divisor not in of_all_towers):
                 continue
@@ -136,7 +139,15 @@ def _divisor_of_sum(whole: WholeGraph, graph: Graph, name: str) -> tuple[int, st
         other = graph.inputs(other)[0][0]
     divisor = value if graph.type(name) != "Mul" else 1.0 / value
     is_integer = divisor > 1 and abs(divisor - round(divisor)) < INTEGER_TOLERANCE * divisor
-    return (round(divisor), other) if graph.type(other) == "Sum" and is_integer else None
+    if graph.type(name) != "Mul" and graph.type(other) in op_types.ADDITIONS and other in whole.graph.nodes:
+        other = _sum_of_terms(whole, other)
+    return (round(divisor), other) if other and graph.type(other) == "Sum" and is_integer else None
+
+
+def _sum_of_terms(whole: WholeGraph, name: str) -> str:
+    """The first term of a sum of terms with constant weights that are Sum ops; "" if one of them is none."""
+    leaves = [node for node in linear_weights(whole, name) if not any(linear_inputs(whole, node))]
+    return leaves[-1] if leaves and all(whole.graph.type(node) == "Sum" for node in leaves) else ""
 
 
 def same_batch(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:

@@ -24,6 +24,7 @@ from legacy.saved.hazards import (
     untrained,
 )
 from legacy.saved.hazards.data import (
+    augmentation,
     batches,
     iterators,
     outputs,
@@ -57,6 +58,7 @@ from legacy.saved.hazards.losses import (
 from legacy.saved.hazards.losses.zero_penalties import zero_regularization
 from legacy.saved.hazards.models import (
     attention,
+    domains,
     infinite_derivatives,
     moments,
     noise,
@@ -166,9 +168,13 @@ GRAPH_CHECKS = (
     attention.multiplied_masks,
     infinite_derivatives.roots_of_zero,
     infinite_derivatives.infinite_behind_where,
+    domains.roots_of_negative_numbers,
+    domains.angles_at_one,
     iterators.same_examples,
     iterators.shuffles_of_one,
     words.targets_are_inputs,
+    augmentation.flipped_apart,
+    augmentation.interpolated_labels,
     scaling.badly_scaled_images,
     batches.parts_of_no_tower,
     outputs.outputs_in_another_order,
@@ -197,6 +203,7 @@ ANALYSIS_CHECKS = (
     labels.means_over_classes,
     moments.moments_of_parts,
     single_classes.softmax_of_one,
+    noise.noise_of_one_example,
     scales.scaled_losses,
     scales.clipped_while_scaled,
     gradients.gradients_without_data,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.graph.folding import COMPARISONS
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.elements import source_of_elements
@@ -35,20 +36,20 @@ def masked_means(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def masked_after_the_mean(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds a mean over all positions that a mask of data multiplies, before it is added up; one hazard for all."""
+    """Finds a mean over all positions that a mask or weights of data multiply, before it is added up; one for all."""
     graph = whole.graph
     for name in whole.minimized_ops("Sum", "Mean"):
         product = source_of_elements(graph, graph.inputs(name)[0]).node
         inputs = graph.inputs(product) if graph.type(product) == "Mul" and not is_gradient_op(name) else []
         for one, other in zip(inputs, reversed(inputs)):
             mean, mask = graph.origin(other).node, source_of_elements(graph, one).node
-            is_mask = graph.type(mask) in _ANSWERS and mask in whole.data and graph.type(product) == "Mul"
+            is_mask = (graph.type(mask) in _ANSWERS and mask in whole.data) or _is_given(whole, mask)
             if is_mask and graph.type(mean) == "Mean" and _is_of_all(whole, mean):
                 yield Hazard(
                     "MASK_OF_A_MEAN",
                     product,
-                    f"{product} multiplies {mean}, which is one number, a mean over all positions, by {mask}: the mask "
-                    "leaves nothing out",
+                    f"{product} multiplies {mean}, which is one number, a mean over all positions, by {mask}: no "
+                    "position is left out, or weighed by its own number",
                     "multiply what the mean is taken of; for parity keep it",
                 )
                 return
@@ -60,9 +61,36 @@ def _is_of_all(whole: WholeGraph, mean: str) -> bool:
     axes = constant_array(graph, graph.inputs(mean)[1].node)
     if axes is None or axes.ndim != 1 or axes.tolist() != list(range(len(axes))):
         return False
+    if graph.nodes[mean].attr["keep_dims"].b:
+        return False
     losses = source_of_elements(graph, graph.inputs(mean)[0]).node
+    losses = losses if graph.type(losses) != "Neg" else source_of_elements(graph, graph.inputs(losses)[0]).node
     is_of_positions = graph.type(losses).endswith("SoftmaxCrossEntropyWithLogits") or len(axes) > 1
+    is_of_positions = is_of_positions or _is_of_rows(whole, losses)
     return is_of_positions and bool(graph.ancestors([losses], controls=False) & whole.trainable)
+
+
+def _is_of_rows(whole: WholeGraph, total: str) -> bool:
+    """Whether a node adds up the classes of rows that one-hot codes multiply, and so has a number for each row."""
+    graph = whole.graph
+    product = graph.origin(graph.inputs(total)[0]).node if graph.type(total) == "Sum" else ""
+    factors = (
+        [graph.type(source_of_elements(graph, tensor).node) for tensor in graph.inputs(product)] if product else []
+    )
+    axes = constant_array(graph, graph.inputs(total)[1].node) if product else None
+    return "OneHot" in factors and axes is not None and axes.ravel().tolist() in ([1], [-1])
+
+
+def _is_given(whole: WholeGraph, name: str) -> bool:
+    """Whether a node holds numbers that data bring for each example, such as weights; not one number for all."""
+    graph, is_part = whole.graph, False
+    while graph.type(name) in ("Split", "SplitV", "StridedSlice", "Slice"):
+        is_part = True
+        name = graph.inputs(name)[1 if graph.type(name) == "Split" else 0].node
+    attributes = graph.nodes[name].attr
+    recorded = attributes["_output_shapes"].list.shape
+    shape = recorded[0] if recorded else attributes["shape"].shape
+    return op_types.is_source(graph.type(name)) and name in whole.data and (is_part or bool(shape.dim))
 
 
 def _mask(whole: WholeGraph, mean: str) -> str:

@@ -1,9 +1,10 @@
-"""Hazard of Gumbel noise whose sign is missing."""
+"""Hazards of noise: Gumbel noise without its sign, one draw for all examples."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
@@ -59,3 +60,57 @@ def _is_added(whole: WholeGraph, name: str) -> bool:
             else:
                 kinds.add(graph.type(user) in op_types.ADDITIONS)
     return kinds == {True}
+
+
+def noise_of_one_example(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds normal noise of one example that a deviation of each example multiplies; one hazard for all."""
+    graph, imported = found.cut.graph, found.context.imported
+    for name in [name for name in whole.minimized_ops("Mul") if name in graph.nodes and not is_gradient_op(name)]:
+        for noise, deviation in zip(graph.inputs(name), reversed(graph.inputs(name))):
+            drawn, scale = imported.shape(*noise), imported.shape(*deviation)
+            is_drawn = graph.type(_past_scale(whole, noise.node)) == "RandomStandardNormal"
+            is_one = _has_one_row(drawn or (), scale or (), found.plan.batch)
+            if is_drawn and is_one and _is_deviation(whole, deviation.node):
+                yield Hazard(
+                    "NOISE_OF_ONE_EXAMPLE",
+                    name,
+                    f"{name} multiplies the deviations of a tower's examples by {noise.node} of the shape "
+                    f"{list(drawn or ())}: all examples get the same random numbers",
+                    "draw numbers of the deviations' shape; for parity keep it",
+                )
+                return
+
+
+def _has_one_row(drawn: Sequence[int | None], scale: Sequence[int | None], batch: int | None) -> bool:
+    """Whether noise has one row for all examples, and a deviation a row for each.
+
+    >>> _has_one_row([6], [4, 6], 4), _has_one_row([1, 6], [None, 6], None), _has_one_row([4, 6], [4, 6], 4)
+    (True, True, False)
+    >>> _has_one_row([6], [2, 6], 4)
+    False
+    """
+    is_of_examples = len(scale) > 1 and scale[0] == batch and scale[0] != 1
+    return is_of_examples and (len(drawn) < len(scale) or drawn[0] == 1) and bool(drawn)
+
+
+def _past_scale(whole: WholeGraph, name: str) -> str:
+    """The random op behind a constant scale and mean, as `tf.random_normal` writes them."""
+    graph = whole.graph
+    while graph.type(name) in ("Identity", "ExpandDims", "Mul", *op_types.ADDITIONS):
+        others = [t.node for t in graph.inputs(name)[:2] if whole.value(t.node) is None]
+        if graph.type(name) not in ("Identity", "ExpandDims") and len(others) != 1:
+            return name
+        name = others[0]
+    return name
+
+
+def _is_deviation(whole: WholeGraph, name: str) -> bool:
+    """Whether a node is positive by its last op, and computed from data with trained weights."""
+    graph = whole.graph
+    while graph.type(name) in ("Identity", *op_types.ADDITIONS):
+        others = [t.node for t in graph.inputs(name)[:2] if whole.value(t.node) is None]
+        if len(others) != 1:
+            return False
+        name = others[0]
+    is_positive = graph.type(name) in ("Exp", "Sqrt", "Softplus")
+    return is_positive and name in whole.data and bool(graph.ancestors([name], controls=False) & whole.trainable)

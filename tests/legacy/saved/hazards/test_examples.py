@@ -91,6 +91,7 @@ def divided(make_loss, rows):
             ["a sum over examples is divided by 5, and the inputs take any batch"],
         ),
         (lambda x, w: tf.reduce_sum(x * w) / 4.0, 4, []),
+        (lambda x, w: (tf.reduce_sum(x * w) + 2.0 * tf.reduce_sum(x * x * w)) / 2.0, 4, []),  # the mean of two terms
         (lambda x, w: tf.reduce_sum(x * w) * 0.2, 4, []),  # the weight of a term
         (lambda x, w: tf.reduce_mean(x * w) + tf.reduce_sum(w) / 5.0, 4, []),  # no examples
         (lambda x, w: tf.reduce_sum(tf.reshape(x * w, [-1])) / 4.0, 4, []),  # rows of examples in one dimension
@@ -128,16 +129,23 @@ def test_a_sum_that_is_divided_by_the_pixels_of_an_image(sizes, count):
     assert len(list(examples.batch_constants(WholeGraph(graph, found), found))) == count
 
 
-def test_a_sum_over_the_words_of_all_sentences_that_is_divided_by_all_towers_sentences():
-    """Words of a tower's sentences stand in one dimension."""
+def of_words(x, w):
+    """The sum over the words of a tower's sentences, which stand in one dimension."""
+    return tf.reduce_sum(tf.reduce_sum(tf.reshape(x, [-1, 3]) * w, 1))
 
+
+def of_terms(x, w):
+    return 5.0 * tf.reduce_sum(tf.square(x * w)) + tf.reduce_sum(x * w)
+
+
+@pytest.mark.parametrize("total", [of_words, of_terms])
+def test_a_sum_that_is_divided_by_all_towers_examples(total):
     def build():
         w = v1.get_variable("w", initializer=[1.0, 2.0, 3.0], use_resource=False)
         gradients = []
         for tower, x in enumerate(tf.split(v1.placeholder(tf.float32, [8, 5, 3], "x"), 2)):
             with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
-                words = tf.reduce_sum(tf.reshape(x, [-1, 3]) * w, 1)
-                gradients += tf.gradients(tf.reduce_sum(words) / 8.0, [w])
+                gradients += tf.gradients(total(x, w) / 8.0, [w])
         v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / 2.0, w)], name="train")
 
     graph = saved(traced(build), trainable_variables=["w"])

@@ -31,12 +31,25 @@ def test_means_of_masked_values_are_named(mean, count):
     assert [hazard.id for hazard in found] == ["MASKED_MEAN"] * count
 
 
+def given(shape):
+    return v1.placeholder(tf.float32, shape, "weights")
+
+
+def of_rows(values):
+    labels = tf.one_hot(v1.placeholder(tf.int32, [2], "labels"), 3)
+    return -tf.reduce_sum(labels * tf.math.log(tf.nn.softmax(values)), 1)
+
+
 @pytest.mark.parametrize(
     "total, count",
     [
         (lambda values, mask: tf.reduce_sum(tf.reduce_mean(values) * mask) / tf.reduce_sum(mask), 1),
         (lambda values, mask: tf.reduce_sum(values * mask) / tf.reduce_sum(mask), 0),
         (lambda values, mask: tf.reduce_sum(tf.reduce_mean(values, 1, keepdims=True) * mask), 0),
+        (lambda values, mask: tf.reduce_mean(tf.reduce_mean(values) * given([2])), 1),
+        (lambda values, mask: tf.reduce_mean(tf.reduce_mean(of_rows(values)) * given([4])[:2]), 1),
+        (lambda values, mask: tf.reduce_mean(of_rows(values) * given([2])), 0),
+        (lambda values, mask: tf.reduce_mean(tf.reduce_mean(values) * given([])), 0),  # the weight of a term
     ],
 )
 def test_a_mask_that_multiplies_a_mean_is_named(total, count):

@@ -1,10 +1,11 @@
-"""Gumbel noise with and without its minus sign."""
+"""Gumbel noise with and without its minus sign, and normal noise of one example and of each."""
 
 import pytest
 import tensorflow as tf
 
+from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.models.noise import gumbel_noise
+from legacy.saved.hazards.models.noise import gumbel_noise, noise_of_one_example
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -32,3 +33,30 @@ def found(perturbed):
 )
 def test_noise_without_its_minus_sign_is_named(perturbed, count):
     assert found(perturbed) == ["GUMBEL_SIGN"] * count
+
+
+def drawn(shape, deviation=tf.exp):
+    def build():
+        w = v1.get_variable("w", [4, 6], use_resource=False)
+        mean, h = tf.split(v1.placeholder(tf.float32, [8, 4], "x") @ w, 2, 1)
+        z = mean + deviation(h) * v1.random_normal(shape, 0.0, 1.0)
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(tf.square(z)), name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    analysis = analyse_graph(graph, "small")
+    return [hazard.id for hazard in noise_of_one_example(WholeGraph(graph, analysis), analysis)]
+
+
+@pytest.mark.parametrize(
+    "shape, deviation, count",
+    [
+        ([3], tf.exp, 1),
+        ([1, 3], lambda h: tf.sqrt(tf.exp(h) + 1e-6), 1),
+        ([8, 3], tf.exp, 0),
+        ([8, 1], tf.exp, 0),  # one number for each example
+        ([3], lambda h: h, 0),  # no deviation
+        ([3], lambda h: tf.exp(tf.reduce_mean(h, 0)), 0),
+    ],
+)
+def test_noise_of_one_example_for_all_is_named(shape, deviation, count):
+    assert drawn(shape, deviation) == ["NOISE_OF_ONE_EXAMPLE"] * count

@@ -1,0 +1,103 @@
+"""Hazards of images and label maps that are changed apart: flips by different random numbers, interpolated labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.cross_entropies import cross_entropies
+from legacy.saved.hazards.basics.hazard import Hazard
+from workloads.lifted.graph import TensorId
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+_INTERPOLATIONS = ("ResizeBilinear", "ResizeBicubic", "ResizeArea")
+_TURNS = ("ReverseV2", "Reverse")
+_PASSES = ("ExpandDims", "Identity", "Reshape", "Slice", "Squeeze", "StridedSlice", "Transpose", *_TURNS)
+_SWITCHES = ("Switch", "RefSwitch")
+_WHOLE_NUMBERS = [dtype.as_datatype_enum for dtype in (tf.int32, tf.int64, tf.uint8)]
+
+
+def flipped_apart(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds images and label maps that are each turned round at random, by numbers of their own; one hazard for all."""
+    for entropy in cross_entropies(whole):
+        of_labels, of_images = (_deciders(whole, side.node) for side in (entropy.labels, entropy.logits))
+        is_given = not whole.graph.ancestors([entropy.labels.node], controls=False) & whole.trainable
+        if is_given and of_labels and of_images and not set(of_labels.values()) & set(of_images.values()):
+            turned, other = next(iter(of_labels)), next(iter(of_images))
+            yield Hazard(
+                "FLIPPED_APART",
+                turned,
+                f"{turned} turns labels round as {of_labels[turned]} decides, and {other} images as {of_images[other]} "
+                "does: every second pair does not fit",
+                "draw one number for both, or turn them round joined along the channels; for parity keep both",
+            )
+            return
+
+
+def _deciders(whole: WholeGraph, name: str) -> dict[str, str]:
+    """{op that turns data round: the random op that decides whether it does} of those that a node depends on."""
+    graph, found = whole.graph, {}
+    before_it = graph.ancestors([name], controls=False)
+    for node in [n for n in graph.nodes if n in before_it]:
+        if graph.type(node) not in _TURNS or is_gradient_op(node) or node not in whole.data:
+            continue
+        deciding = [tensor.node for tensor in graph.inputs(node)[1:]]
+        before = graph.inputs(node)[0].node
+        deciding += [graph.inputs(before)[1].node] if graph.type(before) in _SWITCHES else []
+        for user in [use.node for use in graph.users(node)]:
+            inputs = [tensor.node for tensor in graph.inputs(user)]
+            if graph.type(user) in ("Select", "SelectV2"):
+                deciding.append(inputs[0])
+            elif graph.type(user) == "Mul":
+                deciding += [other for other in inputs if other != node]
+        random = [n for n in graph.ancestors(deciding, controls=False) if graph.type(n) == "RandomUniform"]
+        found.update({node: min(random)} if random else {})
+    return found
+
+
+def interpolated_labels(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds maps of classes that are resized by interpolation and then made whole numbers; one hazard for all."""
+    for entropy in cross_entropies(whole):
+        cast = _cast_to_whole_numbers(whole, entropy.labels)
+        resized = _resized(whole, whole.graph.inputs(cast)[0]) if cast else ""
+        if resized:
+            yield Hazard(
+                "LABELS_INTERPOLATED",
+                resized,
+                f"{resized} ({whole.graph.type(resized)}) interpolates between the classes of pixels, and {cast} makes "
+                f"whole numbers of them, which {entropy.op} takes for classes: between 0 and 2 lies a 1",
+                "resize maps of classes by the nearest neighbor; for parity keep it",
+            )
+            return
+
+
+def _cast_to_whole_numbers(whole: WholeGraph, labels: TensorId) -> str:
+    """The op that makes whole numbers of fractions on the way to labels; "" if there is none."""
+    graph, todo = whole.graph, [labels]
+    while todo:
+        tensor = todo.pop()
+        kind, attributes = graph.type(tensor.node), graph.nodes[tensor.node].attr
+        if kind == "Cast":
+            if attributes["DstT"].type in _WHOLE_NUMBERS and attributes["SrcT"].type not in _WHOLE_NUMBERS:
+                return tensor.node
+            todo.append(graph.inputs(tensor.node)[0])
+        elif kind in (*_PASSES, "OneHot", "Pack", "Split", "Merge"):
+            todo += graph.inputs(tensor.node)[1 if kind == "Split" else 0 :][: None if kind == "Pack" else 1]
+    return ""
+
+
+def _resized(whole: WholeGraph, tensor: TensorId) -> str:
+    """The interpolation whose result a tensor holds, perhaps a part of it or turned round; "" if there is none."""
+    graph, todo, seen = whole.graph, [tensor], {tensor}
+    while todo:
+        tensor = todo.pop()
+        kind, inputs = graph.type(tensor.node), graph.inputs(tensor.node)
+        if kind in _INTERPOLATIONS:
+            return tensor.node
+        if kind in (*_PASSES, "Merge", "Select", "SelectV2", *_SWITCHES):
+            further = inputs if kind == "Merge" else inputs[1:] if kind.startswith("Select") else inputs[:1]
+            todo += [before for before in further if before not in seen]
+            seen.update(further)
+    return ""

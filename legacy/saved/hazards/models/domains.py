@@ -1,0 +1,69 @@
+"""Hazards of functions outside of their domain: roots of what a layer gives as it is, angles whose cosine is 1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.gradient_flow import gradient_flow
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_weights import constant_factor
+from legacy.saved.hazards.basics.variable_reads import variable_read
+
+_PARTS = ("Cast", "ExpandDims", "Identity", "Reshape", "Slice", "Squeeze", "StridedSlice", "Transpose", "Unpack")
+_PRODUCTS = ("MatMul", "Conv2D", "BatchMatMul", "BatchMatMulV2")
+_BOUNDS = ("ClipByValue", "Maximum", "Minimum", "Tanh", "Sigmoid")
+
+
+def roots_of_negative_numbers(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds roots and logarithms of a layer's results, to which no activation was applied; one hazard for all."""
+    for name in whole.minimized_ops("Sqrt", "Log", "Rsqrt"):
+        layer = _layer_without_activation(whole, whole.graph.inputs(name)[0].node)
+        if layer and gradient_flow(whole).passes(name):
+            yield Hazard(
+                "ROOT_OF_NEGATIVE",
+                name,
+                f"{name} ({whole.graph.type(name)}) takes what {layer} gives, a layer without an activation: where "
+                "that is below 0, the loss is NaN, and all weights after it",
+                "predict the root or the logarithm itself, or apply softplus or exp first; for parity keep it",
+            )
+            return
+
+
+def _layer_without_activation(whole: WholeGraph, name: str) -> str:
+    """The sum of a product with trained weights and a trained bias that a node holds, or a part of it; "" if none."""
+    graph = whole.graph
+    while graph.type(name) in (*_PARTS, "Split", "SplitV"):
+        name = graph.inputs(name)[1 if graph.type(name) == "Split" else 0].node
+    inputs = [graph.origin(tensor).node for tensor in graph.inputs(name)]
+    if graph.type(name) in op_types.ADDITIONS and len(inputs) == 2 and None not in map(whole.value, inputs):
+        return ""
+    if graph.type(name) not in (*op_types.ADDITIONS, "BiasAdd") or len(inputs) != 2:
+        return ""
+    kinds = [graph.type(_past_reshape(whole, node)) for node in inputs]
+    biases = [variable_read(graph, node) in whole.trainable for node in inputs]
+    return name if any(kind in _PRODUCTS and biases[1 - place] for place, kind in enumerate(kinds)) else ""
+
+
+def _past_reshape(whole: WholeGraph, name: str) -> str:
+    while whole.graph.type(name) in ("Identity", "Reshape"):
+        name = whole.graph.inputs(name)[0].node
+    return name
+
+
+def angles_at_one(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds acos and asin of numbers that nothing keeps from 1 and -1; one hazard for all."""
+    for name in whole.minimized_ops("Acos", "Asin"):
+        cosine = whole.graph.origin(whole.graph.inputs(name)[0]).node
+        scaled = constant_factor(whole, cosine) if whole.graph.type(cosine) == "Mul" else None
+        is_scaled = scaled is not None and abs(scaled[1]) < 1
+        if whole.graph.type(cosine) not in _BOUNDS and not is_scaled and gradient_flow(whole).passes(name):
+            yield Hazard(
+                "ANGLE_AT_ONE",
+                name,
+                f"{name} ({whole.graph.type(name)}) takes {cosine} as it is: the derivative is infinite at 1 and -1, "
+                "and the angle NaN where a rounding makes it larger",
+                "clip it to a little less than 1, or use cos(a + b) = cos a cos b - sin a sin b; for parity keep it",
+            )
+            return

@@ -1,0 +1,85 @@
+"""Flips and sizes of images and label maps, together and apart."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.data.augmentation import flipped_apart, interpolated_labels
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def found(check, prepare):
+    """The hazards of a segmentation of images [6, 6, 2] whose masks are [6, 6, 1]."""
+
+    def build():
+        w = v1.get_variable("w", [2, 3], use_resource=False)
+        image, mask = v1.placeholder(tf.float32, [6, 6, 2], "image"), v1.placeholder(tf.float32, [6, 6, 1], "mask")
+        image, mask = prepare(image, mask)
+        logits = tf.reshape(tf.reshape(image, [-1, 2]) @ w, [6, 6, 3])
+        labels = mask[..., 0] if mask.dtype == tf.int32 else tf.cast(mask[..., 0], tf.int32)
+        loss = v1.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(loss), name="train")
+
+    v1.disable_control_flow_v2()
+    return [hazard.id for hazard in check(WholeGraph(saved(traced(build), trainable_variables=["w"])))]
+
+
+def flip(x, decision=None):
+    decision = v1.random_uniform([]) < 0.5 if decision is None else decision
+    return v1.cond(decision, lambda: tf.reverse(x, [1]), lambda: x)
+
+
+def together(image, mask):
+    decision = v1.random_uniform([]) < 0.5
+    return flip(image, decision), flip(mask, decision)
+
+
+def joined(image, mask):
+    both = flip(tf.concat([image, mask], 2))
+    return both[..., :2], both[..., 2:]
+
+
+def by_where(image, mask):
+    decisions = [v1.random_uniform([6, 6, 1]) < 0.5 for _ in range(2)]
+    return tuple(v1.where_v2(d, tf.reverse(x, [1]), x) for d, x in zip(decisions, (image, mask)))
+
+
+@pytest.mark.parametrize(
+    "prepare, count",
+    [
+        (lambda image, mask: (flip(image), flip(mask)), 1),
+        (by_where, 1),
+        (together, 0),
+        (joined, 0),
+        (lambda image, mask: (flip(image), mask), 0),
+        (lambda image, mask: (image + v1.random_uniform([]), flip(mask)), 0),
+    ],
+)
+def test_images_and_masks_that_are_flipped_apart_are_named(prepare, count):
+    assert found(flipped_apart, prepare) == ["FLIPPED_APART"] * count
+
+
+def resized(method):
+    def prepare(image, mask):
+        return image, v1.image.resize_images(mask, [6, 6], method=method)
+
+    return prepare
+
+
+BILINEAR = v1.image.ResizeMethod.BILINEAR
+
+
+@pytest.mark.parametrize(
+    "prepare, count",
+    [
+        (lambda image, mask: resized(BILINEAR)(image, mask[:3]), 1),
+        (lambda image, mask: (image, flip(resized(BILINEAR)(image, mask[:3])[1])), 1),
+        (lambda image, mask: resized(v1.image.ResizeMethod.NEAREST_NEIGHBOR)(image, mask[:3]), 0),
+        (lambda image, mask: (image, tf.cast(resized(BILINEAR)(image, mask[:3])[1] > 0.5, tf.int32)), 0),
+        (lambda image, mask: (v1.image.resize_images(image[:3], [6, 6]), mask), 0),
+    ],
+)
+def test_interpolated_classes_are_named(prepare, count):
+    assert found(interpolated_labels, prepare) == ["LABELS_INTERPOLATED"] * count

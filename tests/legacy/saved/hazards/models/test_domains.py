@@ -1,0 +1,54 @@
+"""Roots and angles outside of their domain, beside safe ones."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.models.domains import angles_at_one, roots_of_negative_numbers
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def found(check, loss):
+    def build():
+        w, b = v1.get_variable("w", [4, 3], use_resource=False), v1.get_variable("b", [3], use_resource=False)
+        x = v1.placeholder(tf.float32, [8, 4], "x")
+        total = tf.reduce_mean(loss(tf.nn.bias_add(x @ w, b), x, w))
+        v1.train.GradientDescentOptimizer(0.5).minimize(total, name="train")
+
+    return [hazard.id for hazard in check(WholeGraph(saved(traced(build), trainable_variables=["w", "b"])))]
+
+
+@pytest.mark.parametrize(
+    "loss, count",
+    [
+        (lambda y, x, w: tf.sqrt(y[:, :2]), 1),
+        (lambda y, x, w: tf.sqrt(tf.reshape(y, [2, 4, 3])[..., 1:]), 1),
+        (lambda y, x, w: tf.math.log(y), 1),
+        (lambda y, x, w: tf.sqrt(tf.nn.softplus(y)), 0),
+        (lambda y, x, w: tf.sqrt(tf.maximum(y, 1e-6)), 0),
+        (lambda y, x, w: tf.sqrt(tf.square(y) + 1e-6), 0),
+        (lambda y, x, w: tf.square(y) + tf.stop_gradient(tf.sqrt(y)), 0),
+        (lambda y, x, w: tf.math.log(tf.nn.softmax(y) @ tf.transpose(w)), 0),  # a matrix of probabilities
+    ],
+)
+def test_roots_of_what_a_layer_gives_are_named(loss, count):
+    assert found(roots_of_negative_numbers, loss) == ["ROOT_OF_NEGATIVE"] * count
+
+
+def cosines(x, w):
+    return tf.nn.l2_normalize(x, 1) @ tf.nn.l2_normalize(w, 0)
+
+
+@pytest.mark.parametrize(
+    "loss, count",
+    [
+        (lambda y, x, w: tf.cos(tf.acos(cosines(x, w)) + 0.5), 1),
+        (lambda y, x, w: tf.acos(tf.clip_by_value(cosines(x, w), -0.999, 0.999)), 0),
+        (lambda y, x, w: tf.acos(0.999 * cosines(x, w)), 0),
+        (lambda y, x, w: tf.square(y) + tf.stop_gradient(tf.acos(cosines(x, w))), 0),
+    ],
+)
+def test_angles_of_cosines_that_may_be_one_are_named(loss, count):
+    assert found(angles_at_one, loss) == ["ANGLE_AT_ONE"] * count
