@@ -58,6 +58,7 @@ from legacy.saved.hazards.losses import (
 from legacy.saved.hazards.losses.zero_penalties import zero_regularization
 from legacy.saved.hazards.models import (
     attention,
+    cosines,
     domains,
     infinite_derivatives,
     moments,
@@ -126,6 +127,7 @@ GRAPH_CHECKS = (
     states.variance_that_follows_the_mean,
     pairs.unpaired_inputs,
     whole_numbers.divided_whole_numbers,
+    whole_numbers.steps_divided_as_whole_numbers,
     masks.masked_means,
     gradients.gradients_of_others,
     gradients.towers_of_unequal_weight,
@@ -170,6 +172,8 @@ GRAPH_CHECKS = (
     infinite_derivatives.infinite_behind_where,
     domains.roots_of_negative_numbers,
     domains.angles_at_one,
+    cosines.cosines_for_logits,
+    cosines.weights_normalized_along_classes,
     iterators.same_examples,
     iterators.shuffles_of_one,
     words.targets_are_inputs,

@@ -10,7 +10,7 @@ from legacy.saved.facts.whole_graph import WholeGraph
 from workloads.lifted.graph import TensorId
 
 #: Ops that hand their first input on.
-_COPIES = ("Identity", "Cast", "Reshape", "ExpandDims", "Squeeze", "StopGradient", "CheckNumerics")
+_COPIES = ("Identity", "Cast", "Reshape", "ExpandDims", "Squeeze", "ReadVariableOp", "StopGradient", "CheckNumerics")
 
 _FUNCTIONS: dict[str, Callable[..., float]] = {
     "Abs": abs,
@@ -19,6 +19,7 @@ _FUNCTIONS: dict[str, Callable[..., float]] = {
     "Div": lambda a, b: a / b,
     "Equal": lambda a, b: float(a == b),
     "Exp": np.exp,
+    "FloorDiv": lambda a, b: a // b,
     "Greater": lambda a, b: float(a > b),
     "GreaterEqual": lambda a, b: float(a >= b),
     "Less": lambda a, b: float(a < b),

@@ -59,6 +59,16 @@ def badly_scaled_images(whole: WholeGraph) -> Iterator[Hazard]:
         else:
             scaled = constant_factor(whole, name)
             found = _scaled(whole, TensorId(scaled[0], 0)) if scaled and scaled[1] <= 1 / LEAST_RANGE else None
+            standardized = _standardized(whole, scaled[0]) if scaled and 0 < scaled[1] <= 1 / LEAST_RANGE else ""
+            if scaled is not None and standardized:
+                yield Hazard(
+                    "IMAGES_SCALED_TWICE",
+                    name,
+                    f"{name} divides by {1 / scaled[1]:g} what {standardized} divided by its own deviation: the model "
+                    f"gets values of about {scaled[1]:.3g}",
+                    "scale once; for parity keep both",
+                )
+                return
             if scaled is not None and found is not None and found.divisions and found.factor * LEAST_RANGE < 1:
                 yield Hazard(
                     "IMAGES_SCALED_TWICE",
@@ -68,6 +78,20 @@ def badly_scaled_images(whole: WholeGraph) -> Iterator[Hazard]:
                     "divide once; for parity keep both",
                 )
                 return
+
+
+def _standardized(whole: WholeGraph, name: str) -> str:
+    """The node that divides data less their mean by their deviation, whose results a node holds; "" if none does."""
+    graph = whole.graph
+    while graph.type(name) in _PASSES and graph.inputs(name):
+        name = graph.inputs(name)[0].node
+    inputs = [graph.origin(tensor).node for tensor in graph.inputs(name)[:2]]
+    if graph.type(name) not in ("Mul", *QUOTIENTS) or len(inputs) != 2:
+        return ""
+    means = [graph.type(tensor.node) for tensor in graph.inputs(inputs[0])] if graph.type(inputs[0]) == "Sub" else []
+    before = graph.ancestors([inputs[1]], controls=False)
+    is_deviation = any(graph.type(node) in ("Sqrt", "Rsqrt") for node in before) and inputs[1] in whole.data
+    return name if "Mean" in means and is_deviation and not before & whole.trainable else ""
 
 
 def _shifted(whole: WholeGraph, name: str) -> Iterator[Hazard]:

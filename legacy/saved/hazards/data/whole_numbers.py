@@ -1,4 +1,4 @@
-"""Hazard of images that are divided as whole numbers, before they become floating-point numbers."""
+"""Hazards of bytes and steps that are divided as whole numbers, before they become floating-point numbers."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.evaluation import evaluate
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.variable_reads import variable_read
 from workloads.lifted.graph import TensorId
+from workloads.lifted.graph.old_ops import registered_op
 
 #: Quotients of whole numbers are whole numbers.
 _QUOTIENTS = ("FloorDiv", "Div", "TruncateDiv")
@@ -43,3 +46,46 @@ def _is_input(whole: WholeGraph, tensor: TensorId) -> bool:
         position = 1 if whole.graph.type(tensor.node) == "Split" else 0
         tensor = whole.graph.inputs(tensor.node)[position]
     return op_types.is_source(whole.graph.type(tensor.node)) or "Decode" in whole.graph.type(tensor.node)
+
+
+def steps_divided_as_whole_numbers(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds learning rates that are 0 until a quotient of the step, as whole numbers, is 1; one hazard for all."""
+    graph, seen = whole.graph, set()
+    for apply in whole.applies:
+        for rate in [rate for rate in _learning_rates(whole, apply) if rate not in seen]:
+            seen.add(rate)
+            for name in graph.ancestors([rate.node], controls=False):
+                divisor = _divisor_of_step(whole, name)
+                if divisor is None:
+                    continue
+                step, number = divisor
+                early = [evaluate(whole, rate, {step: float(count)}) for count in (0, 1, number - 1)]
+                later = evaluate(whole, rate, {step: float(number)})
+                if early == [0.0] * len(early) and later:
+                    yield Hazard(
+                        "DIVIDED_AS_WHOLE_NUMBERS",
+                        name,
+                        f"{name} divides {step.node} by {number} as whole numbers: the learning rate is 0 in the first "
+                        f"{number} steps, and then {later:g}",
+                        "cast the step before the division; for parity, divide whole numbers",
+                    )
+                    return
+
+
+def _learning_rates(whole: WholeGraph, apply: str) -> list[TensorId]:
+    """The inputs of an update op that its definition calls a learning rate."""
+    definition = registered_op(whole.graph.type(apply))
+    names = [argument.name for argument in definition.input_arg] if definition is not None else []
+    inputs = whole.graph.inputs(apply)
+    return [inputs[place] for place, name in enumerate(names) if name in ("alpha", "lr", "learning_rate")]
+
+
+def _divisor_of_step(whole: WholeGraph, name: str) -> tuple[TensorId, int] | None:
+    """(a scalar variable of whole numbers, the number) of a node that divides it by that number; else None."""
+    graph = whole.graph
+    if graph.type(name) not in _QUOTIENTS or graph.nodes[name].attr["T"].type not in _WHOLE_NUMBERS:
+        return None
+    variable = variable_read(graph, graph.inputs(name)[0].node)
+    number = whole.value(graph.inputs(name)[1].node)
+    is_step = bool(variable) and whole.is_scalar(variable) and variable not in whole.trainable
+    return (TensorId(variable, 0), int(number)) if is_step and number is not None and number > 1 else None

@@ -21,12 +21,20 @@ def found(scale, dtype=tf.uint8):
     return list(badly_scaled_images(WholeGraph(saved(traced(build), trainable_variables=["w"]))))
 
 
+def standardized(x):
+    mean = tf.reduce_mean(x)
+    deviation = tf.sqrt(tf.reduce_mean(tf.square(x)) - tf.square(mean))
+    return (x - mean) / tf.maximum(deviation, 0.2)
+
+
 @pytest.mark.parametrize(
     "scale",
     [
         lambda x: x / 255.0 / 255.0,
         lambda x: (x * (1 / 255.0) - 0.5) / 127.5,
         lambda x: tf.reshape(x / 255.0, [-1, 3]) / 256.0,
+        lambda x: standardized(x) / 255.0,
+        lambda x: tf.reshape(standardized(x), [-1, 3]) * (1 / 255.0),
     ],
 )
 def test_images_that_are_divided_twice_are_named(scale):
@@ -47,6 +55,8 @@ def test_means_of_another_range_are_named():
         lambda x: (x / 255.0) * 255.0 - MEANS,  # as the readers of one model and the means of another
         lambda x: x / 255.0 - MEANS / 255.0,
         lambda x: (x / 255.0) * 2.0 - 1.0,
+        lambda x: standardized(x / 255.0),
+        lambda x: standardized(x) / 2.0,
         lambda x: (x / 255.0) * 255.0 / 255.0,
     ],
 )

@@ -1,0 +1,53 @@
+"""Classes by cosines: scaled and not, and normalized along each axis."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.models.cosines import cosines_for_logits, weights_normalized_along_classes
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def found(check, logits):
+    def build():
+        w, c = v1.get_variable("w", [4, 3], use_resource=False), v1.get_variable("c", [3, 5], use_resource=False)
+        x, labels = v1.placeholder(tf.float32, [8, 4], "x"), v1.placeholder(tf.int32, [8], "labels")
+        loss = v1.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits(x @ w, c))
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(loss), name="train")
+
+    return [hazard.id for hazard in check(WholeGraph(saved(traced(build), trainable_variables=["w", "c"])))]
+
+
+def cosines(axis):
+    return lambda e, c: tf.nn.l2_normalize(e, 1) @ tf.nn.l2_normalize(c, axis)
+
+
+@pytest.mark.parametrize(
+    "logits, count",
+    [
+        (cosines(0), 1),
+        (lambda e, c: tf.cos(e @ c), 1),
+        (lambda e, c: 30.0 * cosines(0)(e, c), 0),
+        (lambda e, c: tf.nn.l2_normalize(e, 1) @ c, 0),
+        (cosines(1), 0),  # no cosines
+        (lambda e, c: tf.matmul(*[tf.nn.l2_normalize(e, 1)] * 2, transpose_b=True), 0),  # examples with each other
+    ],
+)
+def test_cosines_for_logits_are_named(logits, count):
+    assert found(cosines_for_logits, logits) == ["COSINES_FOR_LOGITS"] * count
+
+
+@pytest.mark.parametrize(
+    "logits, count",
+    [
+        (lambda e, c: 9.0 * cosines(1)(e, c), 1),
+        (lambda e, c: 9.0 * cosines(-1)(e, c), 1),
+        (cosines(0), 0),
+        (lambda e, c: tf.matmul(tf.nn.l2_normalize(e, 1), tf.nn.l2_normalize(tf.transpose(c), 0), transpose_b=True), 0),
+        (lambda e, c: e @ tf.nn.l2_normalize(c, 1), 0),
+    ],
+)
+def test_class_weights_that_are_normalized_along_the_classes_are_named(logits, count):
+    assert found(weights_normalized_along_classes, logits) == ["NORM_OVER_CLASSES"] * count
