@@ -21,7 +21,7 @@ from legacy.source.basics.expressions import (
     values_used,
 )
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.lines.functions import function_lines
+from legacy.source.lines.functions import function_lines, signature_lines
 from legacy.source.lines.identifiers import identifier
 from legacy.source.lines.statements import Statement, build_statements
 from legacy.source.ops.tensor_arrays import FLOWS
@@ -294,7 +294,8 @@ def _function(
         free, number = name, 2
         while free in {function.name for function in made.values()}:
             free, number = f"{name}{number}", number + 1
-        made[text] = LoopFunction(free, [f"def {free}{signature}:", *lines[1:]], statements)
+        head = len(signature_lines(name + signature))
+        made[text] = LoopFunction(free, [*signature_lines(free + signature), *lines[head:]], statements)
     return made[text]
 
 

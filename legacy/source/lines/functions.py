@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from typing import TYPE_CHECKING, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from legacy.source.basics.expressions import CARRIED, Expression, Infix, Literal, Loop, Name, Value, leaves, replace
@@ -46,7 +47,7 @@ def function_lines(
         *(s.expression.variable for s in statements if isinstance(s.expression, Loop)),
     }
     names = name_values(statements, results, parameters, shape, given - set(parameters.values()))
-    lines = [*_signature_lines(signature), f'    """{docstring}"""']
+    lines = [*signature_lines(signature), f'    """{docstring}"""']
     uses_batch = any(leaf == BATCH_SIZE for statement in statements for leaf in leaves(statement.expression))
     if uses_batch and BATCH_SIZE.text not in given:
         lines.append(f"    batch_size = int({batch_from}.shape[0])")
@@ -63,16 +64,26 @@ def function_lines(
     return lines
 
 
-def _signature_lines(signature: str) -> List[str]:
+def signature_lines(signature: str) -> List[str]:
     """Returns the first lines of a function; a signature too long for one is broken behind its name.
 
-    >>> _signature_lines("f(scope, x)")
+    >>> signature_lines("f(scope, x)")
     ['def f(scope, x):']
     """
     if len(f"def {signature}:") <= WIDTH:
         return [f"def {signature}:"]
     name, _, parameters = signature[:-1].partition("(")
-    return [f"def {name}(", f"    {parameters}", "):"]
+    if len(parameters) <= WIDTH - 4:
+        return [f"def {name}(", f"    {parameters}", "):"]
+    filled = textwrap.wrap(
+        f"{parameters},",
+        WIDTH,
+        initial_indent="    ",
+        subsequent_indent="    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [f"def {name}(", *filled, "):"]
 
 
 def _returned_at_once(statements: Sequence[Statement]) -> Sequence[Statement]:

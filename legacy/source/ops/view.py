@@ -8,6 +8,7 @@ from legacy.source.basics.expressions import Infix, Listing, Literal, Name, Valu
 from legacy.source.basics.old_derivatives import OLD_DERIVATIVE
 from legacy.source.ops.constants import constant_expression
 from legacy.source.ops.gradient_order import groups_gradients, orders_gradients
+from workloads.lifted.pieces.noise import TWINS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -113,9 +114,9 @@ class OpView:
 
     @property
     def is_noise(self) -> bool:
-        """Whether the op stands for random numbers that are drawn outside of the forward pass."""
+        """Whether the op stands for random numbers: drawn outside of the forward pass, or in each turn of a loop."""
         feed = self._forward.cut.feeds.get(self.operation.name)
-        return feed is not None and feed.kind == "drawn"
+        return feed is not None and feed.kind == "drawn" or self.type in TWINS.values()
 
     @property
     def has_old_derivative(self) -> bool:

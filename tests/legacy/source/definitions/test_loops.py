@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.source.basics.expressions import Definition
+from legacy.source.basics.rendering import WIDTH
 from legacy.source.definitions.loops import cell_kind
 from legacy.source.lines.functions import function_lines
 from legacy.source.lines.statements import build_statements
@@ -63,6 +64,33 @@ def test_a_recurrent_cell_is_a_function_of_its_step():
     text = "\n".join(lines)
     assert "lambda time, outputs, state: time < 5" in text and "_, outputs, state = tf.while_loop(" in text
     assert "lambda *state: rnn_step(inputs, kernel, *state)" in text
+
+
+def test_a_function_with_many_parameters_is_broken_behind_its_name_also_a_second_one():
+    names = [f"a_weight_with_a_long_name_{number}" for number in "abcdefgh"]
+
+    def looped(x, weights, change):
+        def body(turn, state):
+            for weight in weights:
+                state = change(tf.matmul(state, weight))
+            return [turn + 1, state]
+
+        return tf.reduce_sum(v1.while_loop(lambda turn, _: turn < TIME, body, [0, x])[1])
+
+    def build(x, **weights):
+        return looped(x, weights.values(), tf.tanh) + looped(x, weights.values(), tf.sin)
+
+    lines = written(build, {"x": [UNITS]}, dict.fromkeys(names, [UNITS, UNITS]))
+    assert [line for line in lines if line.startswith("def ")][:2] == ["def rnn_step(", "def loop_step("]
+    assert max(map(len, lines[:4])) <= WIDTH
+    compile("\n".join(lines), "source", "exec")
+    lines = written(
+        lambda x, **weights: build(x, **weights) + looped(x, weights.values(), lambda y: tf.tanh(y) + 1.0),
+        {"x": [UNITS]},
+        dict.fromkeys(names, [UNITS, UNITS]),
+    )
+    assert "def rnn_step2(" in lines
+    compile("\n".join(lines), "source", "exec")
 
 
 def old_gru(x, state, weights):
