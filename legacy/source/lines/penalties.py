@@ -104,17 +104,16 @@ def sum_penalties(definitions: Sequence[Definition]) -> List[Definition]:
         for d in definitions
         if len(d.targets) == 1 and uses[d.targets[0]] == 1 and not isinstance(d.expression, Variable)
     }
-    begun = {d.expression.left for d in definitions if isinstance(d.expression, Infix) and d.expression.symbol == "+"}
+    sums = [d.expression for d in definitions if isinstance(d.expression, Infix) and d.expression.symbol == "+"]
+    begun = {one.left.tensor for one in sums if isinstance(one.left, Value)}
     taken: Set[str] = set()
     result: List[Definition] = []
     for definition in definitions:
         terms = _terms(definition.expression, once)
         whole = [_opened(term, once) for term in terms]
         least = LEAST - (terms[0] == Literal(0.0))  # a sum that begins with 0 is one of the program's
-        sums = sum(map(_has_penalty, whole)) >= least and not any(
-            Value(t) in begun and t in once for t in definition.targets
-        )
-        if sums:
+        goes_on = any(target in begun and target in once for target in definition.targets)
+        if sum(map(_has_penalty, whole)) >= least and not goes_on:
             kept = [one if _has_penalty(one) else term for term, one in zip(terms, whole)]
             kept = kept[1:] if kept[0] == Literal(0.0) else kept
             made = call("sum", Listing(tuple(kept)))

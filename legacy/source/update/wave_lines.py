@@ -74,12 +74,12 @@ def values_lines(place: Place, recovery: Recovery, values: Sequence[WeightValue]
       The lines, which begin with what several values need, and {tensor: name} of that.
     """
     used = dict.fromkeys(tensor for value in values for tensor in values_used(value.expression))
-    first: Dict[Expression, str] = {}  # of those that are computed alike, such as by each tower
+    first: Dict[str, str] = {}  # of those that are computed alike, such as by each tower
     same = {}
     for tensor in used:
         definition = recovery.definition(tensor)
         assert definition is not None
-        same[tensor] = first.setdefault(definition.expression, tensor) if len(definition.targets) == 1 else tensor
+        same[tensor] = first.setdefault(repr(definition.expression), tensor) if len(definition.targets) == 1 else tensor
     lines, named_first = _named_lines(place, recovery, dict.fromkeys(same.values()))
     names = {tensor: named_first[alike] for tensor, alike in same.items()}
     for tensor, name in names.items():
@@ -94,12 +94,13 @@ def values_lines(place: Place, recovery: Recovery, values: Sequence[WeightValue]
 
 def _dict_lines(place: Place, values: Sequence[WeightValue]) -> List[str]:
     """Returns the lines of a dict of values of single weights."""
-    alike: Dict[Expression, List[WeightValue]] = collections.OrderedDict()
+    alike: Dict[str, Tuple[Expression, List[WeightValue]]] = collections.OrderedDict()  # by text: lists have no hash
     for value in values:
         opened = value._replace(expression=with_lists(with_sums_in_order(value.expression), place.plan.towers))
-        alike.setdefault(with_name(opened.expression, value.owner), []).append(opened)
+        general = with_name(opened.expression, value.owner)
+        alike.setdefault(repr(general), (general, []))[1].append(opened)
     lines = [f"{place.indent}{place.dict_name} = {{}}"] if values else []
-    for general, own in alike.items():
+    for general, own in alike.values():
         if len(own) == 1:
             key = literal_text(own[0].owner)
             lines += layout(f"{place.dict_name}[{key}] = ", own[0].expression, "", len(place.indent))

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from legacy.source.basics.expressions import Definition
+from legacy.source.basics.expressions import Definition, Infix, Value, call
 from legacy.source.basics.rendering import expression_text
 from legacy.source.lines.penalties import penalties_ask_again, sum_penalties, with_shapes_first
 from legacy.source.lines.statements import build_statements
@@ -60,6 +60,12 @@ def sums(build):
     recovery, (end,) = recovered(build, {"x": [3]}, LONG)
     definitions = [*recovery.ordered([end]), Definition((), end)]
     return [expression_text(s.expression) for s in build_statements(sum_penalties(penalties_ask_again(definitions)))]
+
+
+def test_a_sum_that_begins_with_a_table_of_numbers_is_no_sum_of_penalties():
+    table = call("tf.constant", [[1.0, 0.0], [1.0, 1.0]])
+    definition = Definition(("s:0",), Infix("+", table, Value("x:0")))
+    assert sum_penalties([definition]) == [definition]
 
 
 def through(x, weights):
