@@ -37,6 +37,8 @@ WORDS = {
     "dropout_by_rate": "dropout",
     "tf.nn.local_response_normalization": "lrn",
 }
+#: What is said of a function of which the calls say nothing.
+_ALIKE = "what several places compute alike"
 #: Parts of the names of functions that are named after their calls.
 _KNOWN = {*WORDS.values(), "bias"}
 #: The most functions of the program, and the most words, that a function is named after.
@@ -94,7 +96,9 @@ def words_of(body: Sequence[Statement], scope: str = "") -> List[str]:
       The words.
     """
     if scope:
-        return [f"what name scope `{scope}` of the old graph computes"]
+        found = [word for word in words_of(body) if word != _ALIKE]
+        does = ": " + ", ".join(found) if found and len(found) <= MOST_WORDS else ""
+        return [f"what name scope `{scope}` of the old graph computes{does}"]
     functions = _functions(body)
     found = ["attention"] if _has_attention(functions) else []
     long = {**LONG, **dict.fromkeys([_NORMALIZES] if _is_of_each_example(body) else [], "layer norm")}
@@ -106,7 +110,7 @@ def words_of(body: Sequence[Statement], scope: str = "") -> List[str]:
     ]
     if found and all(word.startswith("`") for word in found):
         return ["the result of " + ", ".join(dict.fromkeys(found))]
-    return list(dict.fromkeys(found)) or ["what several places compute alike"]
+    return list(dict.fromkeys(found)) or [_ALIKE]
 
 
 def function_name(body: Sequence[Statement], scope: str, taken: Set[str]) -> str:

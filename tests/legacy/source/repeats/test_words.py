@@ -4,7 +4,7 @@ import pytest
 
 from legacy.source.basics.expressions import Call, Name, Scoped, Value, Variable, call
 from legacy.source.lines.statements import Statement
-from legacy.source.repeats.words import function_name, telling_scope, words_of
+from legacy.source.repeats.words import LONG, function_name, telling_scope, words_of
 
 
 def statements(*functions):
@@ -38,6 +38,15 @@ def test_a_function_is_named_after_what_it_computes(functions, name, word):
     body = statements(*functions)
     assert function_name(body, "", {"attention"} if "attention" in functions else set()) == name
     assert words_of(body)[0] == word
+
+
+def test_a_function_of_a_scope_says_what_it_calls_too():
+    of_scope = "what name scope `unit` of the old graph computes"
+    assert words_of(statements("conv", "norm", "conv", "tf.nn.relu"), "unit") == [
+        f"{of_scope}: `conv`, `norm`, a rectifier"
+    ]
+    assert words_of(statements("tf.exp"), "unit") == [of_scope]
+    assert words_of(statements(*LONG), "unit") == [of_scope]  # too much for a line
 
 
 def test_the_order_in_a_line_does_not_matter():
