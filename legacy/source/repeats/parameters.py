@@ -47,7 +47,7 @@ class Parameters:
         self._layers = self._shared_middles()
         self._prefix_parameter: Optional[str] = None
         if self._prefixes is not None and len(set(self._prefixes)) > 1:
-            self._prefix_parameter = self._add("name", [Literal(prefix) for prefix in self._prefixes])
+            self._prefix_parameter = self._add("name", [_name(prefix) for prefix in self._prefixes])
         self._contents = [[self._content(holes) for holes in row] for row in self._rows]
         self._sort()
 
@@ -107,7 +107,8 @@ class Parameters:
         for ends in ([""] * len(folders), ["/" if folder else "" for folder in folders]):
             prefixes = [common_folder(name + end for name, end in zip(block, ends)) for block in texts]
             rests = [[name[len(prefix) :] for name in block] for prefix, block in zip(prefixes, texts)]
-            if all(rest == rests[0] for rest in rests) and all(prefixes):
+            given = not any("{" in rest for rest in rests[0])  # a number that is given here is not known in a function
+            if all(rest == rests[0] for rest in rests) and all(prefixes) and given:
                 return prefixes
         return None
 
@@ -116,7 +117,7 @@ class Parameters:
         columns = [holes for row in self._rows for holes in row if holes[0].kind == "name"]
         names = [[_text(hole.content) for hole in holes] for holes in columns]
         texts = {tuple(map(str, own)) for own in names if None not in own and len(set(own)) > 1}
-        counts = collections.Counter(_split(own)[1] for own in texts)
+        counts = collections.Counter(_split(own)[1] for own in texts if "{" not in "".join(own))
         return {middles for middles, count in counts.items() if count > 1 and all(middles)}
 
     def _content(self, holes: List[Hole]) -> Any:
@@ -148,8 +149,9 @@ class Parameters:
             if not rest:
                 return Name(self._prefix_parameter)
             return Scoped(Name(self._prefix_parameter), rest)
-        plain = [str(text) for text in texts]
-        (start, end), middles = _split(plain)
+        if None in texts or "{" in "".join(map(str, texts)):
+            return self._parameter("name", contents)
+        (start, end), middles = _split([str(text) for text in texts])
         if all(re.fullmatch(r"\d+", middle) for middle in middles):
             varying = self._parameter("index", [Literal(int(middle)) for middle in middles])
         elif middles in self._layers:
@@ -198,7 +200,19 @@ def tensor_name(content: Any) -> str:
 
 
 def _text(content: Any) -> Optional[str]:
+    """Returns the text of a name, in which a parameter may stand in braces; None of another content."""
+    if isinstance(content, Name) and content.text.startswith('f"'):
+        return content.text[2:-1]
     return content.value if isinstance(content, Literal) and isinstance(content.value, str) else None
+
+
+def _name(text: str) -> Any:
+    """Returns the name with a text, in which a parameter may stand in braces.
+
+    >>> _name("net/h"), _name("net/h{index}")
+    (Literal(value='net/h'), Name(text='f"net/h{index}"'))
+    """
+    return Name(f'f"{text}"') if "{" in text else Literal(text)
 
 
 def _split(texts: Sequence[str]) -> Tuple[Tuple[str, str], Tuple[str, ...]]:

@@ -6,7 +6,7 @@ import collections
 import re
 from typing import TYPE_CHECKING, Counter, Dict, Iterable, List, NamedTuple, Sequence, Set, Tuple
 
-from legacy.source.basics.expressions import Definition, Expression, Listing, Name, Value, replace, values_used
+from legacy.source.basics.expressions import Definition, Expression, Listing, Literal, Name, Value, replace, values_used
 from legacy.source.basics.rendering import WIDTH, item_lines, layout, literal_text
 from legacy.source.lines.functions import statement_lines
 from legacy.source.lines.naming import name_values
@@ -27,8 +27,10 @@ _KEY = re.compile(r'\["([^"]*)"\]')
 #: Names that a train op's function has for something else.
 _TAKEN = {
     "!" + name: name
-    for name in ("values", "variables", "gradients", "losses", "name", "context", "loss", "factor", "combined")
+    for name in ("values", "variables", "gradients", "losses", "name", "context", "loss", "factor", "combined", "names")
 }
+#: Name of the weights of a loop, where another one is over those that it leaves out.
+NAMES = "names"
 
 
 #: Name of the table of slots whose names do not contain their weights': {weight: slots}.
@@ -228,14 +230,35 @@ def looped(place: Place, bodies: Sequence[Body]) -> List[str]:
     alike: Dict[Tuple[str, ...], List[Body]] = collections.OrderedDict()
     for body in bodies:
         alike.setdefault(body.looped, []).append(body)
+    loops = [tuple(body.owner for body in own) for own in alike.values() if len(own) > 1]
+    heads = dict(zip(loops, _loop_heads(place, loops)))
     lines: List[str] = []
     for general, own in alike.items():
         if len(own) == 1:
             lines += own[0].plain
         else:
-            lines += _loop_head(place, [body.owner for body in own])
+            lines += heads[tuple(body.owner for body in own)]
             lines += general
     return lines
+
+
+def _loop_heads(place: Place, loops: Sequence[Tuple[str, ...]]) -> List[List[str]]:
+    """Returns the first lines of loops over weights, of which one may be over those that another one leaves out."""
+    others = [
+        (number, first, group)
+        for number, own in enumerate(loops)
+        if not text_of_group(own, place.groups)
+        for first in range(number)
+        for group, weights in place.groups.items()
+        if sorted(own + loops[first]) == sorted(weights)
+    ]
+    heads = [_loop_head(place, own) for own in loops]
+    if others:  # one pair is enough to be read
+        number, first, group = others[0]
+        made = layout(f"{NAMES} = ", Literal(list(loops[first])), "", len(place.indent))
+        heads[first] = [*made, f"{place.indent}for name in {NAMES}:"]
+        heads[number] = [f"{place.indent}for name in [name for name in {group} if name not in {NAMES}]:"]
+    return heads
 
 
 def _loop_head(place: Place, owners: Sequence[str]) -> List[str]:

@@ -2,7 +2,7 @@
 
 import doctest
 
-from legacy.source.basics.expressions import Listing, Literal, Name, Value, Variable, call
+from legacy.source.basics.expressions import Listing, Literal, Name, Scoped, Value, Variable, call
 from legacy.source.lines.statements import Statement
 from legacy.source.repeats import parameters
 
@@ -33,7 +33,8 @@ def test_lists_that_differ_by_more_are_parameters_themselves():
 
 def asked(*names):
     """The parameters of blocks that ask for the variables of these names each, and what stands for the names."""
-    blocks = [[Statement((f"{n}:0",), Variable(n, (4,))) for n in own] for own in names]
+    named = [[Name(f'f"{n}"') if "{" in n else n for n in own] for own in names]
+    blocks = [[Statement((f"{n}:0",), Variable(n, (4,))) for n in own] for own in named]
     made = parameters.Parameters(blocks, lambda tensor: None)
     return made, [made.contents(row)[0] for row in range(len(blocks[0]))]
 
@@ -53,3 +54,12 @@ def test_names_that_differ_otherwise_or_of_one_variable_are_parameters_themselve
 def test_numbers_of_names_are_whole_numbers():
     made, names = asked(("w1", "b1"), ("w2", "b2"))
     assert made.parameters == ["index"] and made.arguments(1) == [Literal(2)]
+
+
+def test_what_names_with_a_number_in_braces_begin_with_is_a_parameter():
+    made, names = asked(("h{index}/attn/w", "h{index}/attn/b"), ("h{index}/mlp/w", "h{index}/mlp/b"))
+    assert made.parameters == ["name"] and names == [Scoped(Name("name"), "/w"), Scoped(Name("name"), "/b")]
+    assert [made.arguments(block) for block in (0, 1)] == [[Name('f"h{index}/attn"')], [Name('f"h{index}/mlp"')]]
+    made, names = asked(("a/h{index}/w", "a/b"), ("b/h{index}/w", "b/b"))  # in the function there is no index
+    assert made.parameters == ["name", "name2"] and names == [Name("name"), Name("name2")]
+    assert made.arguments(0) == [Name('f"a/h{index}/w"'), Literal("a/b")]
