@@ -13,6 +13,8 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 MOST_CROSSINGS = 0.02
 #: Factor by which names count more than devices: an op may be placed where its variable is.
 NAMES_BEFORE_DEVICES = 1.5
+#: Ops of gradient ops that no derivative passes.
+NO_PASS = ("Cast", "Const", "Shape", "Size")
 #: Copies of one model have at least this share of their op types in common.
 LEAST_LIKENESS = 0.6
 
@@ -61,8 +63,13 @@ def suggested_labels(graph: Graph, members: set[str] | None) -> tuple[str, dict[
 
 
 def _are_towers(graph: Graph, labels: dict[str, int]) -> bool:
-    """Whether every label has a backward pass, of about the same ops, and no label feeds another."""
-    backward = collections.Counter(tower for name, tower in labels.items() if is_gradient_op(name))
+    """Whether every label has a backward pass, of about the same ops, and no label feeds another.
+
+    The constants of a gradient op, such as Cast/x and Cast_1/x of a mean's, are no backward pass.
+    """
+    backward = collections.Counter(
+        tower for name, tower in labels.items() if is_gradient_op(name) and graph.type(name) not in NO_PASS
+    )
     if len(backward) < len(set(labels.values())):
         return False
     even = min(backward.values()) >= SMALLEST_TOWER * max(backward.values())

@@ -29,6 +29,14 @@ def test_labels_that_are_no_towers(text):
     assert suggested(text) == ("no towers were told apart", {})
 
 
+@pytest.mark.parametrize("kind, towers", [("Const", set()), ("Mul", {0, 1})])
+def test_the_constants_of_a_gradient_op_are_no_backward_passes(kind, towers):
+    """As those of the casts of a mean's gradient, which have numbers."""
+    nodes = [f"gradients/Mean_grad/Cast{number}/x = {kind}()" for number in ("", "_1")]
+    _, labels = suggested("\n".join(["x = Placeholder()", "Mean = Mean(x)", *nodes]))
+    assert set(labels.values()) == towers
+
+
 def analysed(found_by, labels, count=2):
     """Labels of the whole graph, where an analysis found these of the step's nodes."""
     towers = types.SimpleNamespace(count=count, found_by=found_by, masks={}, labels=labels)
