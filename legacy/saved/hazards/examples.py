@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -95,10 +96,10 @@ def _counts_of_examples(found: Analysis, total: str) -> tuple[set[int], bool]:
 def _numbers_of_elements(found: Analysis, total: str) -> set[int]:
     """Numbers of elements that a sum over examples adds up of each, along some of its dimensions: a mean over these."""
     shape = found.context.imported.shape(*found.cut.graph.inputs(total)[0]) or ()
-    numbers = {1}
-    for axis in sorted(_reduced(found, total, len(shape)) - {0}):
-        numbers |= {number * (shape[axis] or 1) for number in numbers}
-    return numbers - {1}
+    sizes = [shape[axis] or 1 for axis in sorted(_reduced(found, total, len(shape)) - {0})]
+    least = min(2, len(sizes))  # one size of several might be that of a batch
+    chosen = [row for count in range(least, len(sizes) + 1) for row in itertools.combinations(sizes, count)]
+    return {int(np.prod(row)) for row in chosen} - {1}
 
 
 def _reduced(found: Analysis, total: str, rank: int) -> set[int]:
