@@ -153,7 +153,11 @@ def train_op_text(update: WrittenUpdate, functions: str, style: str = "standalon
         of_batch, batches = "scope", "values in batches"
         if draws_noise(functions):
             of_batch, batches = "scope.of(n)", "n, values in enumerate(batches)"
-        body += [f"results = [{loss.function}({of_batch}, dict(zip(batch, values))) for {batches}]"]
+        if "scope.update(" in functions:  # those of its own batch
+            of_batch, batches = "scope if n == scope.replica else scope.of(n)", "n, values in enumerate(batches)"
+        result, loop = f"{loss.function}({of_batch}, dict(zip(batch, values)))", f"for {batches}"
+        line = f"results = [{result} {loop}]"
+        body += [line] if len(_INDENT + line) <= WIDTH else ["results = [", _INDENT + result, _INDENT + loop, "]"]
         body += [f"{', '.join([*losses, *update.factor.parts, '*_'])} = results[scope.replica]"]
         body += [f"minimized = {loss.function_of_all}(scope, results)"]
         minimized = ["minimized"]

@@ -52,10 +52,10 @@ _REPLICAS = """
     def replicas(self):
         return tf.distribute.get_strategy().num_replicas_in_sync
 """
-#: Of a train op that runs the loss of another replica, with its random numbers.
+#: Of a train op that runs the loss of another replica, with its random numbers, and without its updates.
 _OF_REPLICA = """
     def of(self, replica):
-        return Scope(self.values, self.step, replica)
+        return Scope({given})
 """
 #: {function that draws random numbers: its text}.
 _NOISE = {
@@ -151,7 +151,8 @@ def scope_of(models: Sequence[Model], functions: str, update: str = "", of_other
     text += _NAMES if lists_names else ""
     text += _LATER_UPDATE if updated_again else _UPDATE if has_updates else ""
     text += _REPLICAS if "scope.replicas" in functions else ""
-    text += _OF_REPLICA if of_others and drawn else ""
+    if of_others and (drawn or has_updates):
+        text += _OF_REPLICA.format(given="self.values, " + ("self.step, " if has_step else "") + "replica")
     drawing = "".join([*drawn, _SEED]) if drawn else ""
     for old, new in _OF_TURNS if re.search(r"\bturn=", functions) else ():
         drawing = drawing.replace(old, new)

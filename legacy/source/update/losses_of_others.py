@@ -74,9 +74,9 @@ def find_minimized(
       Unwritten: the results of a tower depend on more than its data and the variables that all share.
     """
     seeded = any(entry.how == "seeded" for entry in plan.noise)
-    if towers.changes_statistics or seeded or plan.common_noise or phase.other_losses:
+    if seeded or plan.common_noise or phase.other_losses:
         random = "random numbers that only its own ops draw" if seeded else "the random numbers of all towers"
-        what = "statistics" if towers.changes_statistics else "several losses" if phase.other_losses else random
+        what = "several losses" if phase.other_losses else random
         raise Unwritten(f"towers: a tower's loss contains results of another one, which has {what}")
     targets = [_minimized(plan, graph, phase, tower) for tower in range(plan.towers)]
     takers = _towers_of_nodes(plan, graph, targets)

@@ -171,26 +171,18 @@ def averaged(hidden, updates):
     return hidden - tf.reduce_mean(hidden, 0)
 
 
-@pytest.mark.parametrize("changed, what", [(scaled, "random numbers that only"), (averaged, "statistics")])
-def test_one_tower_that_minimizes_all_losses_is_no_loss_of_all(changed, what, tmp_path):
-    setup = lifted(summed_losses(changed), tmp_path)
-    with pytest.raises(InputError, match=f"a tower's loss contains results of another one, which has {what}"):
+def test_random_numbers_of_a_towers_own_ops_are_refused_beside_other_towers_results(tmp_path):
+    setup = lifted(summed_losses(scaled), tmp_path)
+    with pytest.raises(InputError, match="a tower's loss contains results of another one, which has random numbers"):
         source_of(setup, "workload")
 
 
-def test_the_plain_sum_of_all_losses_yet_is_written(tmp_path):
-    setup = lifted(summed_losses(lambda hidden, updates: hidden), tmp_path)
+def test_statistics_beside_other_towers_results_are_those_of_the_replicas_own_batch(tmp_path):
+    setup = lifted(summed_losses(averaged), tmp_path)
     source = source_of(setup, "workload")
-    assert "minimized = tower_loss_with_others(scope, results)" in source.text
-    assert_port_verified(setup, tmp_path, source)
-
-
-def test_results_of_another_tower_have_its_random_numbers(tmp_path):
-    setup = lifted(summed_losses(lambda hidden, updates: tf.nn.dropout(hidden, rate=0.5)), tmp_path)
-    source = source_of(setup, "workload")
-    assert "tower_loss(scope.of(n), dict(zip(batch, values))) for n, values in enumerate(batches)]" in source.text
-    assert "have the old graph's bits" in source.text
+    own = "scope if n == scope.replica else scope.of(n)"
+    assert own in source.text
     assert_port_verified(setup, tmp_path, source)
     assert_trains_alike(setup, tmp_path)
-    own = assert_port_verified(setup, tmp_path, source, changed=lambda text: text.replace("scope.of(n)", "scope"))
-    assert not own.passed and own.first.stage == "gradients"
+    none = assert_port_verified(setup, tmp_path, source, changed=lambda text: text.replace(own, "scope.of(n)"))
+    assert not none.passed and none.first.stage == "statistics"
