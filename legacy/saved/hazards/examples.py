@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import itertools
 from collections.abc import Iterator
 
@@ -67,7 +66,7 @@ def _sizes_of_an_example(found: Analysis) -> set[int]:
     """The numbers of elements of one example, of any input; of an image also the number of its pixels."""
     shapes = [entry.shape[1:] for entry in found.plan.inputs if entry.kind == "batch" and entry.shape]
     known = [[int(size) for size in shape if size is not None] for shape in shapes if all(shape)]
-    return {math.prod(shape) for shape in known} | {math.prod(shape[:2]) for shape in known if len(shape) == 3}
+    return {int(np.prod(shape)) for shape in known} | {int(np.prod(shape[:2])) for shape in known if len(shape) == 3}
 
 
 def _counts_of_examples(found: Analysis, total: str) -> tuple[set[int], bool]:
