@@ -11,6 +11,7 @@ from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.hazards import (
     examples,
+    hinges,
     inputs,
     labels,
     metrics,
@@ -148,6 +149,8 @@ GRAPH_CHECKS = (
     overlaps.minimized_overlaps,
     overlaps.exchanged_branches,
     overlaps.focal_factors,
+    hinges.hinges_of_zero,
+    critics.penalties_of_normalized_batches,
     deviations.deviations_for_variances,
     idle_terms.terms_of_weight_zero,
     idle_terms.terms_without_gradient,
@@ -174,6 +177,7 @@ GRAPH_CHECKS = (
     domains.angles_at_one,
     cosines.cosines_for_logits,
     cosines.weights_normalized_along_classes,
+    cosines.minimized_cosines,
     iterators.same_examples,
     iterators.shuffles_of_one,
     words.targets_are_inputs,

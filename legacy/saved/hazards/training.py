@@ -40,12 +40,25 @@ def nothing_trained(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             )
 
 
+def _bounds_weights(whole: WholeGraph, phase: Phase) -> bool:
+    """Whether a turn changes weights, each by its own value alone, as one that clips them does."""
+    graph = whole.graph
+    run = graph.ancestors([phase.train_op]) if phase.train_op in graph.nodes else set()
+    written = {name: variable for name, variable in whole.writes.items() if name in run}
+    return bool(written) and all(
+        variable in whole.trainable and variable in graph.ancestors([graph.inputs(name)[-1].node], controls=False)
+        for name, variable in written.items()
+    )
+
+
 def _reason_for_nothing(whole: WholeGraph, found: Analysis, phase: Phase) -> str | None:
     graph, imported = found.cut.graph, found.context.imported
     rates = [effect.learning_rate for effect in phase.effects if effect.learning_rate]
     constants = [imported.constant(*parse_tensor_name(rate)) for rate in rates]
     if rates and all(value is not None and not np.any(value) for value in constants):
         return "the learning rate is 0"
+    if len(found.plan.phases) > 1 and _bounds_weights(whole, phase):
+        return None
     if not phase.combine and not any(phase.gradients):
         rules = {name for name in found.context.state.rules if name in graph.nodes}
         return None if accumulating_writes(graph, rules) else "no gradient reaches an update"

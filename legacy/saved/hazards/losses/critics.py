@@ -9,13 +9,14 @@ import numpy as np
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
 from legacy.saved.hazards.basics.squares import squared
 from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Phase
-from workloads.lifted.tensors.gradient_names import is_gradient_op
+from workloads.lifted.tensors.gradient_names import forward_name, is_gradient_op
 
 _SUMS = ("Add", "AddV2")
 
@@ -74,6 +75,15 @@ def norms_of_parts(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             if axes is None or not shape:
                 continue
             summed = {int(axis) % len(shape) for axis in np.ravel(axes)}
+            if 0 in summed and len(shape) > 1 and shape[0] != 1 and _is_compared(whole, name):
+                yield Hazard(
+                    "PENALTY_OF_PARTS",
+                    name,
+                    f"{name} is one norm of all examples' derivatives, of shape {list(shape)}, and not one of each "
+                    "example's",
+                    "sum over all dimensions but the first; for parity keep it",
+                )
+                return
             left = [axis for axis in range(1, len(shape)) if axis not in summed and shape[axis] != 1]
             if 0 not in summed and left and _is_compared(whole, name):
                 yield Hazard(
@@ -141,3 +151,31 @@ def _trained(found: Analysis, phase: Phase) -> set[str]:
     """The variables that a train op trains."""
     rules = found.context.state.rules
     return {effect.writes[0] for effect in phase.effects if effect.node in rules}
+
+
+def penalties_of_normalized_batches(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds gradient penalties of a critic that normalizes by the batch's moments; one hazard for all."""
+    graph = whole.graph
+    for name in whole.minimized_ops("Sqrt"):
+        before = graph.ancestors([name], controls=False) if _is_compared(whole, name) else set()
+        for derivative in [node for node in before if is_gradient_op(node)]:
+            forward = forward_name(derivative, graph.nodes)
+            if forward is not None and _is_moment_of_batch(whole, forward):
+                yield Hazard(
+                    "PENALTY_MIXES_EXAMPLES",
+                    name,
+                    f"{name} is a norm of derivatives through {forward}, by which a layer normalizes the batch: each "
+                    "example's derivative is also of the others' results",
+                    "normalize each example by itself, as layer normalization does; for parity keep it",
+                )
+                return
+
+
+def _is_moment_of_batch(whole: WholeGraph, name: str) -> bool:
+    """Whether a node is a mean over examples that `tf.nn.moments` keeps the dimensions of, or a batch normalization."""
+    node = whole.graph.nodes[name]
+    if node.op.startswith("FusedBatchNorm"):
+        return node.attr["is_training"].b
+    axes = constant_array(whole.graph, whole.graph.inputs(name)[1].node) if node.op == "Mean" else None
+    is_moment = axes is not None and 0 in axes.ravel().tolist() and node.attr["keep_dims"].b
+    return is_moment and name in whole.data

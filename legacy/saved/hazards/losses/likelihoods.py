@@ -36,7 +36,8 @@ def _minimized_labels(whole: WholeGraph) -> Iterator[Hazard]:
         if whole.graph.type(root) not in ("Const", "Fill"):
             continue  # what the derivative is multiplied by is not known
         for target in targets:
-            name = next((name for name, sign in _labelled_logarithms(whole, target) if sign > 0), None)
+            signs = {n: s for n, s in _labelled_logarithms(whole, target) if gradient_flow(whole).passes(n)}
+            name = next(iter(signs), None) if set(signs.values()) == {1} else None
             if name is not None and target in minimized_targets(whole):
                 yield Hazard(
                     "LIKELIHOOD_MINIMIZED",
@@ -133,7 +134,18 @@ def _is_labels(whole: WholeGraph, tensor: TensorId) -> bool:
         source = whole.graph.inputs(source.node)[position]
     if whole.graph.type(source.node) == "OneHot":
         return not whole.graph.ancestors([source.node], controls=False) & whole.trainable
+    if whole.graph.type(source.node) == "Softmax":
+        return _is_stopped(whole, tensor)
     return op_types.is_source(whole.graph.type(source.node)) and _classes(whole, source.node) > 1
+
+
+def _is_stopped(whole: WholeGraph, tensor: TensorId) -> bool:
+    """Whether a tensor is behind `stop_gradient`, as another network's probabilities that are labels."""
+    while whole.graph.type(tensor.node) in COPIES and whole.graph.inputs(tensor.node):
+        if whole.graph.type(tensor.node) == "StopGradient":
+            return True
+        tensor = whole.graph.inputs(tensor.node)[0]
+    return False
 
 
 def _classes(whole: WholeGraph, name: str) -> int:

@@ -1,4 +1,4 @@
-"""Hazards of classes by cosines: logits that are not scaled, class weights that are normalized along the classes."""
+"""Hazards of cosines: logits without a scale, class weights normalized along the classes, cosines minimized."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
+from legacy.saved.hazards.basics.directions import minimized_targets
 from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_signs import linear_signs
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from workloads.lifted.graph import TensorId
 
@@ -83,3 +85,30 @@ def _normalized(whole: WholeGraph, tensor: TensorId) -> tuple[TensorId, int] | N
             axes = constant_array(graph, graph.inputs(total)[1].node)
             return (one, int(axes.ravel()[0])) if axes is not None and axes.size == 1 else None
     return None
+
+
+def minimized_cosines(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds losses that are cosines of the network's vectors to given ones, with a positive weight; one for all."""
+    graph = whole.graph
+    for target in minimized_targets(whole):
+        signs = linear_signs(whole, target)
+        leaves = [n for n in signs if n in whole.data and not any(t.node in signs for t in graph.inputs(n))]
+        is_rising = bool(leaves) and all(signs[name] > 0 and _is_of_given_vectors(whole, name) for name in leaves)
+        if is_rising and gradient_flow(whole).passes(leaves[0]):
+            yield Hazard(
+                "COSINE_MINIMIZED",
+                leaves[0],
+                f"{target} is the cosine {leaves[0]} of what the network computes and vectors that data bring: it "
+                "falls where they point in opposite directions",
+                "minimize 1 less the cosine; for parity keep the sign",
+            )
+            return
+
+
+def _is_of_given_vectors(whole: WholeGraph, product: str) -> bool:
+    """Whether a node multiplies normalized results of the network by normalized vectors of data."""
+    graph = whole.graph
+    inputs = graph.inputs(product) if graph.type(product) == "Mul" else []
+    trained = [bool(graph.ancestors([tensor.node], controls=False) & whole.trainable) for tensor in inputs]
+    is_of_both = sorted(trained) == [False, True] and all(tensor.node in whole.data for tensor in inputs)
+    return is_of_both and all(_normalized(whole, tensor) is not None for tensor in inputs)

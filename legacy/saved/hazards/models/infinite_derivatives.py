@@ -69,7 +69,7 @@ def _is_of_pairs(whole: WholeGraph, name: str) -> bool:
         name = graph.inputs(name)[0].node
     squares = graph.origin(graph.inputs(name)[0]).node if graph.type(name) == "Sum" else ""
     root = squared(whole, squares) if squares else None
-    difference = squares if root is None else root.node
+    difference = squares if root is None else graph.origin(root).node
     if not difference or graph.type(difference) not in ("Sub", "SquaredDifference"):
         return False
     both = [graph.ancestors([tensor.node], controls=False) for tensor in graph.inputs(difference)[:2]]

@@ -85,6 +85,19 @@ def test_an_update_that_takes_no_gradient_of_its_weight(make_gradient, reason):
     assert said == ([] if reason is None else [f"train trains nothing: {reason}"])
 
 
+def test_a_turn_that_clips_weights_trains_nothing_by_intention():
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        loss = tf.reduce_sum(v1.placeholder(tf.float32, [2], "x") * w)
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+        tf.group(v1.assign(w, tf.clip_by_value(w, -0.5, 0.5)), name="clip")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    found = analyse_graph(graph, "small", ["train", "clip"])
+    assert [phase.train_op for phase in found.plan.phases] == ["train", "clip"]
+    assert not list(training.nothing_trained(WholeGraph(graph, found), found))
+
+
 DROPOUT = """
     x = Placeholder()
     w = VariableV2()

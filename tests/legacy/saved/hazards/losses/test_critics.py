@@ -41,7 +41,7 @@ def test_a_factor_of_each_element_is_named(factor, count, by_shares):
 
 
 @pytest.mark.parametrize("square", [tf.square, lambda x: x**2, lambda x: x * x])
-@pytest.mark.parametrize("axes, count", [((1,), 1), ((1, 2), 1), ((1, 2, 3), 0)])
+@pytest.mark.parametrize("axes, count", [((1,), 1), ((1, 2), 1), ((0, 1, 2, 3), 1), ((1, 2, 3), 0)])
 def test_a_norm_of_parts_is_named(axes, count, square):
     assert found(critics.norms_of_parts, axes=axes, square=square) == ["PENALTY_OF_PARTS"] * count
 
@@ -53,3 +53,29 @@ def test_a_cube_is_no_square():
 @pytest.mark.parametrize("sign, count", [(1.0, 1), (-1.0, 0)])
 def test_a_generator_with_the_critics_sign_is_named(sign, count):
     assert found(critics.generators_with_critics, sign=sign) == ["GENERATOR_HELPS_CRITIC"] * count
+
+
+def penalized(normalize):
+    def build():
+        c, d = v1.get_variable("c", [3, 4], use_resource=False), v1.get_variable("d", [4, 1], use_resource=False)
+        x = v1.placeholder(tf.float32, [8, 3], "x")
+        score = tf.tanh(normalize(x @ c)) @ d
+        slopes = tf.sqrt(tf.reduce_sum(tf.square(tf.gradients(score, [x])[0]), 1))
+        loss = tf.reduce_mean(score) + tf.reduce_mean(tf.square(slopes - 1.0))
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["c", "d"]))
+    return [hazard.id for hazard in critics.penalties_of_normalized_batches(whole)]
+
+
+def by_moments(axis):
+    def normalize(x):
+        mean, variance = tf.nn.moments(x, [axis], keepdims=True)
+        return (x - mean) * tf.math.rsqrt(variance + 1e-3)
+
+    return normalize
+
+
+@pytest.mark.parametrize("normalize, count", [(by_moments(0), 1), (by_moments(1), 0), (tf.identity, 0)])
+def test_a_penalty_of_a_critic_with_batch_normalization_is_named(normalize, count):
+    assert penalized(normalize) == ["PENALTY_MIXES_EXAMPLES"] * count

@@ -116,3 +116,27 @@ def test_the_logarithm_of_a_critic_that_the_loss_does_not_train_is_not():
             optimizer.minimize(tf.reduce_mean(tf.math.log(1.0 - fake)), var_list=[w], name="train")
 
     assert list(minimized_likelihoods(WholeGraph(saved(traced(build), trainable_variables=["w", "c"])))) == []
+
+
+def teacher(loss):
+    def build():
+        w, t = (v1.get_variable(name, [4, 3], use_resource=False) for name in ("w", "t"))
+        x = v1.placeholder(tf.float32, [8, 4], "x")
+        soft = tf.stop_gradient(tf.nn.softmax(x @ t))
+        v1.train.GradientDescentOptimizer(0.5).minimize(
+            mean_of_sums(loss(soft, tf.nn.log_softmax(x @ w))), name="train"
+        )
+
+    return list(minimized_likelihoods(WholeGraph(saved(traced(build), trainable_variables=["w", "t"]))))
+
+
+@pytest.mark.parametrize(
+    "loss, count",
+    [
+        (lambda soft, log: soft * log, 1),
+        (lambda soft, log: -soft * log, 0),
+        (lambda soft, log: soft * (tf.math.log(soft + 1e-8) - log), 0),
+    ],
+)
+def test_probabilities_of_a_teacher_are_labels(loss, count):
+    assert len(teacher(loss)) == count

@@ -36,3 +36,27 @@ def mean_square(values):
 )
 def test_subtracted_squares_are_named(loss, count):
     assert found(loss) == ["LOSS_WITHOUT_BOUND"] * count
+
+
+def ratio(x, y, scale=1.0):
+    return tf.math.log(scale / (tf.reduce_mean(tf.math.squared_difference(x, y), 1) + 1e-8))
+
+
+@pytest.mark.parametrize(
+    "loss, count",
+    [
+        (lambda x, y: ratio(x, y), 1),
+        (lambda x, y: -tf.math.log(tf.reduce_mean(tf.square(x - y))), 1),
+        (lambda x, y: -ratio(x, y), 0),
+        (lambda x, y: tf.math.log(tf.reduce_mean(tf.square(x - y)) + 1e-6), 0),  # a likelihood
+        (lambda x, y: ratio(tf.sigmoid(x), y), 0),  # bounded
+    ],
+)
+def test_the_logarithm_of_an_error_that_may_grow_without_end_is_named(loss, count):
+    def build():
+        w, x = v1.get_variable("w", [4, 3], use_resource=False), v1.placeholder(tf.float32, [8, 4], "x")
+        total = tf.reduce_mean(loss(x @ w, v1.placeholder(tf.float32, [8, 3], "y")))
+        v1.train.GradientDescentOptimizer(0.5).minimize(total, name="train")
+
+    found = subtracted_squares(WholeGraph(saved(traced(build), trainable_variables=["w"])))
+    assert [hazard.id for hazard in found] == ["LOSS_WITHOUT_BOUND"] * count

@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.models.cosines import cosines_for_logits, weights_normalized_along_classes
+from legacy.saved.hazards.models.cosines import cosines_for_logits, minimized_cosines, weights_normalized_along_classes
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -51,3 +51,27 @@ def test_cosines_for_logits_are_named(logits, count):
 )
 def test_class_weights_that_are_normalized_along_the_classes_are_named(logits, count):
     assert found(weights_normalized_along_classes, logits) == ["NORM_OVER_CLASSES"] * count
+
+
+def to_given_vectors(loss):
+    def build():
+        w, x = v1.get_variable("w", [4, 3], use_resource=False), v1.placeholder(tf.float32, [8, 4], "x")
+        given = [tf.nn.l2_normalize(v1.placeholder(tf.float32, [8, 3], name), 1) for name in ("vectors", "others")]
+        cosines = [tf.reduce_sum(tf.nn.l2_normalize(x @ w, 1) * vectors, 1) for vectors in given]
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(loss(*cosines)), name="train")
+
+    return [hazard.id for hazard in minimized_cosines(WholeGraph(saved(traced(build), trainable_variables=["w"])))]
+
+
+@pytest.mark.parametrize(
+    "loss, count",
+    [
+        (lambda cosine, other: cosine, 1),
+        (lambda cosine, other: 0.5 * cosine, 1),
+        (lambda cosine, other: 1.0 - cosine, 0),
+        (lambda cosine, other: other - cosine, 0),  # near one, and far from the other
+        (lambda cosine, other: tf.nn.relu(0.2 + cosine), 0),
+    ],
+)
+def test_a_cosine_that_is_minimized_is_named(loss, count):
+    assert to_given_vectors(loss) == ["COSINE_MINIMIZED"] * count

@@ -58,6 +58,7 @@ def pairs(distance):
     [
         (lambda a, b, w: tf.sqrt(tf.reduce_sum(tf.square(a - b), 1)), 1),
         (lambda a, b, w: tf.sqrt(tf.reduce_sum(tf.math.squared_difference(a, b), 1, keepdims=True)), 1),
+        (lambda a, b, w: tf.norm(a - b, axis=1), 1),
         (lambda a, b, w: tf.sqrt(tf.reduce_sum(tf.square(a - b), 1) + 1e-6), 0),
         (lambda a, b, w: tf.sqrt(tf.maximum(tf.reduce_sum(tf.square(a - b), 1), 1e-6)), 0),
         (lambda a, b, w: tf.sqrt(tf.reduce_sum(tf.square(a), 1)), 0),  # a norm, such as that of a gradient

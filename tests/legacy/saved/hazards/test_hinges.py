@@ -1,0 +1,31 @@
+"""Hinge losses of labels that are 0 and 1, and of those that are -1 and 1."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.hinges import hinges_of_zero
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+@pytest.mark.parametrize(
+    "labels, margin, count",
+    [
+        (lambda ids: tf.one_hot(ids, 3), lambda product: tf.maximum(0.0, 1.0 - product), 1),
+        (lambda ids: tf.one_hot(ids, 3), lambda product: tf.nn.relu(1.0 - product), 1),
+        (lambda ids: tf.cast(ids[:, tf.newaxis] > 1, tf.float32), lambda product: tf.nn.relu(1.0 - product), 1),
+        (lambda ids: 2.0 * tf.one_hot(ids, 3) - 1.0, lambda product: tf.nn.relu(1.0 - product), 0),
+        (lambda ids: tf.one_hot(ids, 3, 1.0, -1.0), lambda product: tf.nn.relu(1.0 - product), 0),
+        (lambda ids: tf.one_hot(ids, 3), lambda product: tf.nn.relu(product), 0),
+    ],
+)
+def test_a_hinge_of_labels_that_are_0_is_named(labels, margin, count):
+    def build():
+        w, x = v1.get_variable("w", [4, 3], use_resource=False), v1.placeholder(tf.float32, [8, 4], "x")
+        loss = tf.reduce_mean(margin(labels(v1.placeholder(tf.int32, [8], "ids")) * (x @ w)))
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    found = hinges_of_zero(WholeGraph(saved(traced(build), trainable_variables=["w"])))
+    assert [hazard.id for hazard in found] == ["HINGE_OF_ZERO"] * count
