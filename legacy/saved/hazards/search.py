@@ -27,6 +27,7 @@ from legacy.saved.hazards import (
 from legacy.saved.hazards.data import (
     augmentation,
     batches,
+    future,
     iterators,
     outputs,
     pairs,
@@ -181,6 +182,7 @@ GRAPH_CHECKS = (
     iterators.same_examples,
     iterators.shuffles_of_one,
     words.targets_are_inputs,
+    future.words_read_ahead,
     augmentation.flipped_apart,
     augmentation.interpolated_labels,
     scaling.badly_scaled_images,

@@ -1,0 +1,95 @@
+"""Hazard of a language model that reads the words it shall predict: a backward loop, attention without a mask."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.constants import constant_array
+from legacy.saved.hazards.basics.cross_entropies import cross_entropies
+from legacy.saved.hazards.basics.elements import source_of_elements
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_weights import QUOTIENTS
+from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+_LOOKUPS = ("Gather", "GatherV2", "ResourceGather")
+_TURNS = ("ReverseV2", "Reverse", "ReverseSequence")
+_PRODUCTS = ("BatchMatMul", "BatchMatMulV2", "MatMul")
+
+
+def words_read_ahead(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds losses that predict x[:, 1:] from x[:, :-1] by ops that let each time see later ones; one hazard for all.
+
+    A model that draws normal noise, as an autoencoder of sentences does, is left alone.
+    """
+    graph = whole.graph
+    for entropy in cross_entropies(whole) if whole.minimized_ops(*_LOOKUPS) else ():
+        predicted = _slice_of_times(graph, source_of_elements(graph, entropy.labels))
+        if entropy.is_sigmoid or predicted is None:
+            continue
+        before = graph.ancestors([entropy.logits.node], controls=False)
+        read = {name for name in before if graph.type(name) in _LOOKUPS and _is_earlier(graph, name, predicted)}
+        if not read or any(graph.type(name) == "RandomStandardNormal" for name in before):
+            continue
+        for name in [name for name in graph.nodes if name in before and not is_gradient_op(name)]:
+            reason = "turns the results of a backward loop round" if _is_backward(whole, name, read) else ""
+            reason = reason or ("is attention without a mask" if _is_unmasked(whole, name, read) else "")
+            if reason:
+                yield Hazard(
+                    "WORDS_READ_AHEAD",
+                    name,
+                    f"{entropy.op} predicts each next word of {predicted[0].node}, and {name} {reason}: the prediction "
+                    "sees the word itself among the inputs",
+                    "a forward loop alone, or a causal mask, such as tf.linalg.band_part; for parity keep it",
+                )
+                return
+
+
+def _slice_of_times(graph: Graph, tensor: TensorId) -> tuple[TensorId, int] | None:
+    """(x, b) of a tensor that is x[:, b:e]; None of any other."""
+    if graph.type(tensor.node) != "StridedSlice":
+        return None
+    begin, strides = (constant_array(graph, graph.inputs(tensor.node)[place].node) for place in (1, 3))
+    attributes = graph.nodes[tensor.node].attr
+    is_plain = begin is not None and strides is not None and begin.size == 2 and strides.ravel().tolist() == [1, 1]
+    if begin is None or not is_plain or attributes["shrink_axis_mask"].i or attributes["new_axis_mask"].i:
+        return None
+    first = 0 if attributes["begin_mask"].i & 2 else int(begin.ravel()[1])
+    return source_of_elements(graph, graph.inputs(tensor.node)[0]), first
+
+
+def _is_earlier(graph: Graph, lookup: str, predicted: tuple[TensorId, int]) -> bool:
+    """Whether a lookup is of the words before those that are predicted."""
+    read = _slice_of_times(graph, source_of_elements(graph, graph.inputs(lookup)[1]))
+    return read is not None and read[0] == predicted[0] and 0 <= read[1] < predicted[1]
+
+
+def _is_backward(whole: WholeGraph, name: str, read: Collection[str]) -> bool:
+    """Whether a node turns the outputs of a loop round, one for each time, that looked-up words entered."""
+    graph = whole.graph
+    if graph.type(name) not in _TURNS:
+        return False
+    inner = graph.inputs(name)[0].node
+    while graph.type(inner) in ("Transpose", "Identity", "Reshape"):
+        inner = graph.inputs(inner)[0].node
+    before = graph.ancestors([inner], controls=False) if graph.type(inner).startswith("TensorArrayGather") else set()
+    return any(word in before for word in read) and any(graph.type(node) in _TURNS for node in before)
+
+
+def _is_unmasked(whole: WholeGraph, name: str, read: Collection[str]) -> bool:
+    """Whether a node is the softmax of products of words with words, which nothing but a number scales."""
+    graph = whole.graph
+    if graph.type(name) != "Softmax":
+        return False
+    inner = graph.inputs(name)[0].node
+    while graph.type(inner) in ("Identity", "Reshape", "Mul", *QUOTIENTS):
+        inputs = [tensor.node for tensor in graph.inputs(inner)]
+        others = [node for node in inputs if whole.value(node) is None]
+        if graph.type(inner) not in ("Identity", "Reshape") and len(others) != 1:
+            return False
+        inner = inputs[0] if graph.type(inner) in ("Identity", "Reshape") else others[0]
+    if graph.type(inner) not in _PRODUCTS:
+        return False
+    sides = [graph.ancestors([tensor.node], controls=False) for tensor in graph.inputs(inner)[:2]]
+    return all(any(word in side for word in read) for side in sides)
