@@ -19,7 +19,7 @@ v1 = tf.compat.v1
 PROGRAMS = {
     "l_gan": "        return [d_train, g_train]",
     "m_carried_state": '    scope.update(("state_0/c", "state_1/c")[scope.replica % 2], c)',
-    "g_embedding_adagrad": "    gradients = {n: gather(context, gradient) for n, gradient in zip(WEIGHTS, gradients)}",
+    "g_embedding_adagrad": "    for name in rows:  # those of all replicas, one after another",
     "i_odd_combine": "    losses = gather(context, loss)",
     "k_mean_of_losses": "        gradient = tf.add_n(gradients[name])",
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict, List, Optional
+from typing import TYPE_CHECKING, Dict, List, Optional, Tuple
 
 from workloads.support.wording import listed
 
@@ -33,7 +33,7 @@ def race_sentences(races: Sequence[Race]) -> Iterator[str]:
     for place, alike in kinds.items():
         names = list(dict.fromkeys(race.variable for race in alike))
         if len(names) <= MOST_APART:
-            yield from (race.text for race in alike)
+            yield from _of_few_variables(alike, place)
             continue
         first, which = alike[0], f"{len(names)} variables ({listed(names, MOST_NAMED)})"
         if not place:
@@ -43,3 +43,21 @@ def race_sentences(races: Sequence[Race]) -> Iterator[str]:
             update = first.second if first.reader == first.first else first.first
             read = f"{first.variable} by {first.reader} before or after {update}"
             yield f"{which} may be read before or after they are changed, such as {read}; taken {place}"
+
+
+def _of_few_variables(races: Sequence[Race], place: Optional[str]) -> Iterator[str]:
+    """Yields sentences on races of one kind; many reads of one variable beside one update are one sentence.
+
+    >>> from workloads.lifted.plan import Race
+    >>> list(_of_few_variables([Race("step", f"rate_{n}", "train", f"rate_{n}") for n in range(5)], "before"))
+    ['step: rate_0, rate_1, rate_2 and 2 more may use it before or after train; taken before']
+    """
+    together: Dict[Tuple[str, str], List[Race]] = {}
+    for race in races:
+        together.setdefault((race.variable, race.second if race.reader == race.first else race.first), []).append(race)
+    for (variable, update), own in together.items():
+        if not place or len(own) <= MOST_NAMED:
+            yield from (race.text for race in own)
+        else:
+            readers = listed([str(race.reader) for race in own], MOST_NAMED)
+            yield f"{variable}: {readers} may use it before or after {update}; taken {place}"
