@@ -55,7 +55,6 @@ FUNCTIONS = {
     "Log1p": "tf.math.log1p",
     "LogicalNot": "tf.logical_not",
     "LogSoftmax": "tf.nn.log_softmax",
-    "MatrixBandPart": "tf.linalg.band_part",
     "MatrixDiag": "tf.linalg.diag",
     "MatrixDiagPart": "tf.linalg.diag_part",
     "Maximum": "tf.maximum",

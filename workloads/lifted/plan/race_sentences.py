@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 MOST_APART = 2
 #: Variables that a sentence names.
 MOST_NAMED = 3
+#: So many reads of one variable beside one update have a sentence each.
+MOST_READS = 6
 
 
 def race_sentences(races: Sequence[Race]) -> Iterator[str]:
@@ -49,14 +51,14 @@ def _of_few_variables(races: Sequence[Race], place: Optional[str]) -> Iterator[s
     """Yields sentences on races of one kind; many reads of one variable beside one update are one sentence.
 
     >>> from workloads.lifted.plan import Race
-    >>> list(_of_few_variables([Race("step", f"rate_{n}", "train", f"rate_{n}") for n in range(5)], "before"))
-    ['step: rate_0, rate_1, rate_2 and 2 more may use it before or after train; taken before']
+    >>> list(_of_few_variables([Race("step", f"rate_{n}", "train", f"rate_{n}") for n in range(9)], "before"))
+    ['step: rate_0, rate_1, rate_2 and 6 more may use it before or after train; taken before']
     """
     together: Dict[Tuple[str, str], List[Race]] = {}
     for race in races:
         together.setdefault((race.variable, race.second if race.reader == race.first else race.first), []).append(race)
     for (variable, update), own in together.items():
-        if not place or len(own) <= MOST_NAMED:
+        if not place or len(own) <= MOST_READS:
             yield from (race.text for race in own)
         else:
             readers = listed([str(race.reader) for race in own], MOST_NAMED)

@@ -3,7 +3,7 @@
 import doctest
 
 from workloads.lifted.plan import Race, race_sentences
-from workloads.lifted.plan.race_sentences import MOST_NAMED
+from workloads.lifted.plan.race_sentences import MOST_READS
 
 
 def reads(count, variable="step", update="train"):
@@ -21,12 +21,12 @@ def test_many_reads_of_one_variable_beside_one_update_are_one_sentence():
 
 
 def test_few_reads_and_reads_beside_other_updates_are_told_apart():
-    few = reads(MOST_NAMED)
+    few = reads(MOST_READS)
     assert list(race_sentences.race_sentences(few)) == [race.text for race in few]
-    pairs = [*reads(4), *reads(4, update="reset")]
+    pairs = [*reads(7), *reads(7, update="reset")]
     assert [text.rpartition(" after ")[2] for text in race_sentences.race_sentences(pairs)] == [
         "train; taken before",
         "reset; taken before",
     ]
-    writes = [Race("step", f"add_{n}", "train") for n in range(5)]
+    writes = [Race("step", f"add_{n}", "train") for n in range(9)]
     assert list(race_sentences.race_sentences(writes)) == [race.text for race in writes]
