@@ -219,6 +219,7 @@ ANALYSIS_CHECKS = (
     gradients.gradients_without_data,
     gradients.rows_of_one_tower,
     twice.updated_twice,
+    accumulators.sums_set_back_too_early,
     norms.norms_over_examples,
     attention.scores_scaled_up,
     idle_terms.clipped_losses,

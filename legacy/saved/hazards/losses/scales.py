@@ -14,7 +14,7 @@ from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor, linear_inputs, linear_weights
 from legacy.saved.hazards.losses.penalties import data_weight, find_penalties
 from workloads.lifted.graph import parse_tensor_name
-from workloads.lifted.plan import Combine, Phase
+from workloads.lifted.plan import Combine, Effect, Phase
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted
 
@@ -72,6 +72,7 @@ def scaled_losses(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             and not any(unscaled)
             and _has_half_precision(whole, loss)
             and _is_mean(combines, found.plan.towers)
+            and not any(_divided(whole, effect, scale) for effect in phase.effects)
         ):
             yield Hazard(
                 "LOSS_SCALE_KEPT",
@@ -117,12 +118,7 @@ def clipped_while_scaled(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
     for phase in found.plan.phases:
         scale = loss_scale(whole, phase)
         for effect in phase.effects if scale > 1 else []:
-            gradient = parse_tensor_name(effect.gradient or "").node
-            weights = linear_weights(whole, gradient) if gradient in whole.graph.nodes else {}
-            ends = {name: weight for name, weight in weights.items() if not list(linear_inputs(whole, name))}
-            clips = [
-                name for name, weight in ends.items() if abs(weight * scale - 1) < TOLERANCE and _clips(whole, name)
-            ]
+            clips = [name for name in _divided(whole, effect, scale) if _clips(whole, name)]
             if clips:
                 yield Hazard(
                     "CLIPPED_WHILE_SCALED",
@@ -132,6 +128,14 @@ def clipped_while_scaled(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
                     "divide before clipping; for parity, give the threshold divided by the scale",
                 )
                 return
+
+
+def _divided(whole: WholeGraph, effect: Effect, scale: float) -> list[str]:
+    """The ends of the linear function that an update's gradient is, as clipped gradients, that it divides by a scale."""
+    gradient = parse_tensor_name(effect.gradient or "").node
+    weights = linear_weights(whole, gradient) if gradient in whole.graph.nodes else {}
+    ends = {name: weight for name, weight in weights.items() if not list(linear_inputs(whole, name))}
+    return [name for name, weight in ends.items() if abs(weight * scale - 1) < TOLERANCE]
 
 
 def _clips(whole: WholeGraph, name: str) -> bool:

@@ -1,12 +1,14 @@
-"""Hazards of gradients that are kept between runs: never set to zero, or overwritten by each run."""
+"""Hazards of gradients that are kept between runs: never set to zero, too early, or overwritten by each run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
+from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.runs.accumulation import ADDITIONS, accumulators, sums_of_gradients
+from workloads.lifted.plan import Race
 from workloads.support.wording import counted, listed, plural
 
 #: Of variables, so many are named.
@@ -41,6 +43,49 @@ def kept_gradients(whole: WholeGraph) -> Iterator[Hazard]:
             "one's count",
             "add them up; for parity, divide the last batch's gradients",
         )
+
+
+def sums_set_back_too_early(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds sums of gradients that the run of their update sets back before it, or in no order with it."""
+    kept = accumulators(whole.graph, whole.applies, whole.trainable)
+    sums = sums_of_gradients(whole.graph, kept)
+    for phase in found.plan.phases:
+        rules = found.context.state.rules & {effect.node for effect in phase.effects}
+        used = whole.graph.ancestors(rules & set(whole.graph.nodes), controls=False) - set(whole.writes)
+        run = {effect.node for effect in phase.effects}
+        resets = {whole.writes[n]: n for n in whole.writes if n in run and whole.writes[n] in sums and _resets(whole, n)}
+        racing = [race.variable for race in phase.races if race.reader in used and _ends(race) in resets.values()]
+        early = [variable for variable, reset in resets.items() if _is_read_after(whole, variable, reset, used)]
+        sets = [name for name in resets if name in early] or [name for name in resets if name in racing]
+        if sets:
+            order, effect = ("before that", "takes") if early else ("in no order with that", "may take")
+            yield Hazard(
+                "ACCUMULATOR_RESET_EARLY",
+                resets[sets[0]],
+                f"{phase.train_op} applies {counted(len(sets), 'sum')} of gradients ({listed(sets, MOST_NAMED)}) and "
+                f"sets {plural(len(sets), 'it', 'them')} back {order}, such as {sets[0]} by {resets[sets[0]]}: the "
+                f"update {effect} zeros",
+                "set the sums back after the update, under tf.control_dependencies([train_op])",
+            )
+            return
+
+
+def _ends(race: Race) -> str:
+    """The one of a race's two nodes that changes the variable."""
+    return race.second if race.reader == race.first else race.first
+
+
+def _resets(whole: WholeGraph, name: str) -> bool:
+    """Whether an assignment to a sum of gradients sets it to what no gradient is a part of."""
+    return not whole.graph.type(name).endswith(ADDITIONS)
+
+
+def _is_read_after(whole: WholeGraph, variable: str, reset: str, used: Collection[str]) -> bool:
+    """Whether all that updates use of a sum is read behind its reset, and no run adds to it in between."""
+    reads = [name for name, _, _ in whole.graph.users(variable) if name in used]
+    before = [whole.graph.ancestors([name]) for name in reads]
+    adding = {name for name, written in whole.writes.items() if written == variable} - {reset}
+    return bool(reads) and all(reset in names and not adding & names for names in before)
 
 
 def _adds(whole: WholeGraph, writes: list[str], variable: str) -> bool:

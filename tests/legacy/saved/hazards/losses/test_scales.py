@@ -58,3 +58,8 @@ def test_a_division_by_the_scale_is_none_by_another_count(penalty_scaled):
 def test_clipping_of_scaled_gradients_is_named(clip, count):
     found = [hazard.id for hazard in clipped_while_scaled(*program(clip=clip))]
     assert found == ["CLIPPED_WHILE_SCALED"] * count
+
+
+@pytest.mark.parametrize("divisor, ids", [(128.0, []), (1.0, ["LOSS_SCALE_KEPT"])])
+def test_a_scale_that_is_undone_behind_clipping_is_not_kept(divisor, ids):
+    assert [hazard.id for hazard in scaled_losses(*program(clip="before", divisor=divisor))] == ids

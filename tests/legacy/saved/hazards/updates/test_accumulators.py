@@ -3,8 +3,9 @@
 import pytest
 import tensorflow as tf
 
+from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.updates.accumulators import kept_gradients
+from legacy.saved.hazards.updates.accumulators import kept_gradients, sums_set_back_too_early
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -51,3 +52,44 @@ def test_rows_that_are_added_are_no_overwritten_gradients():
 
 def test_gradients_of_the_run_before_are_not_accused():
     assert found(adds=False, resets=False, divides=False) == []
+
+
+def resets(make_train, use_resource=False):
+    """The hazards of a sum of gradients; `make_train` gets functions that update and reset."""
+
+    def build():
+        w = v1.get_variable("w", [4, 1], use_resource=False)
+        total = v1.get_variable("total", [4, 1], use_resource=use_resource, trainable=False)
+        gradient = tf.gradients(tf.reduce_mean(tf.square(v1.placeholder(tf.float32, [2, 4], "x") @ w)), [w])[0]
+        tf.group(v1.assign_add(total, gradient), name="keep")
+        optimizer = v1.train.GradientDescentOptimizer(0.5)
+        update = lambda: optimizer.apply_gradients([(total.read_value() / 4.0, w)])  # noqa: E731
+        reset = lambda: total.assign(tf.zeros([4, 1]), name="reset", read_value=False)  # noqa: E731
+        tf.group(*make_train(update, reset), name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    analysis = analyse_graph(graph, "made-for-a-test", ["keep", "train"])
+    return list(sums_set_back_too_early(WholeGraph(graph, analysis), analysis))
+
+
+def in_order(first, second):
+    done = first()
+    with tf.control_dependencies([done]):
+        return [done, second()]
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_a_reset_in_no_order_with_the_update_is_named(use_resource):
+    (hazard,) = resets(lambda update, reset: [update(), reset()], use_resource)
+    assert hazard.id == "ACCUMULATOR_RESET_EARLY" and "in no order with that" in hazard.description
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_a_reset_before_the_update_is_named(use_resource):
+    (hazard,) = resets(lambda update, reset: in_order(reset, update), use_resource)
+    assert "back before that" in hazard.description and "the update takes zeros" in hazard.description
+
+
+def test_a_reset_behind_the_update_or_in_a_run_of_its_own_is_not():
+    assert not resets(in_order)
+    assert not resets(lambda update, reset: [(update(), reset())[0]])
