@@ -46,6 +46,32 @@ def kept_share(whole: WholeGraph, name: str) -> Kept:
     return Kept(share, weights)
 
 
+def most_kept(whole: WholeGraph, name: str) -> float:
+    """Returns the largest share that a variable keeps where it grows with the steps up to a constant.
+
+    That is c in v -= (v - x) * (1 - min(c, f(step))), as an `ExponentialMovingAverage` with `num_updates` has it.
+
+    Args:
+      whole: the graph.
+      name: an op of `whole.writes`.
+
+    Returns:
+      The share; 1 where it is not known.
+    """
+    graph, value = whole.graph, whole.graph.inputs(name)[1].node if len(whole.graph.inputs(name)) > 1 else ""
+    if graph.type(name) not in _SUBTRACTS or graph.type(value) != "Mul":
+        return 1.0
+    factors = [tensor.node for tensor in graph.inputs(value)]
+    for factor, other in zip(factors, reversed(factors)):
+        terms = [tensor.node for tensor in graph.inputs(factor)] if graph.type(factor) == "Sub" else []
+        own = [tensor.node for tensor in graph.inputs(other)[:1]] if graph.type(other) == "Sub" else []
+        is_own = any(variable_read(graph, node) == whole.writes[name] for node in own)
+        if is_own and terms and whole.value(terms[0]) == 1 and graph.type(terms[1]) == "Minimum":
+            numbers = [whole.value(tensor.node) for tensor in graph.inputs(terms[1])]
+            return min((number for number in numbers if number is not None), default=1.0)
+    return 1.0
+
+
 def _is_value(whole: WholeGraph, node: str, variable: str) -> bool:
     """Whether a node is where a linear function ends in a variable: itself, or a read of its handle or in a branch."""
     if node == variable:

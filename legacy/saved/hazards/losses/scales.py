@@ -131,7 +131,7 @@ def clipped_while_scaled(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
 
 
 def _divided(whole: WholeGraph, effect: Effect, scale: float) -> list[str]:
-    """The ends of the linear function that an update's gradient is, as clipped gradients, that it divides by a scale."""
+    """The nodes, as clipped gradients, of which an update's gradient is a linear function with 1 / scale as weight."""
     gradient = parse_tensor_name(effect.gradient or "").node
     weights = linear_weights(whole, gradient) if gradient in whole.graph.nodes else {}
     ends = {name: weight for name, weight in weights.items() if not list(linear_inputs(whole, name))}

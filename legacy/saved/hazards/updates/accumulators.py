@@ -53,7 +53,9 @@ def sums_set_back_too_early(whole: WholeGraph, found: Analysis) -> Iterator[Haza
         rules = found.context.state.rules & {effect.node for effect in phase.effects}
         used = whole.graph.ancestors(rules & set(whole.graph.nodes), controls=False) - set(whole.writes)
         run = {effect.node for effect in phase.effects}
-        resets = {whole.writes[n]: n for n in whole.writes if n in run and whole.writes[n] in sums and _resets(whole, n)}
+        resets = {
+            whole.writes[n]: n for n in whole.writes if n in run and whole.writes[n] in sums and _resets(whole, n)
+        }
         racing = [race.variable for race in phase.races if race.reader in used and _ends(race) in resets.values()]
         early = [variable for variable, reset in resets.items() if _is_read_after(whole, variable, reset, used)]
         sets = [name for name in resets if name in early] or [name for name in resets if name in racing]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.kept_shares import kept_share
+from legacy.saved.hazards.basics.kept_shares import kept_share, most_kept
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted, listed
@@ -50,8 +50,9 @@ def averages_that_keep_little(whole: WholeGraph) -> Iterator[Hazard]:
         if name not in whole.members | whole.read or name in whole.applies or whole.is_scalar(variable):
             continue
         kept = kept_share(whole, name)
-        if TOLERANCE < kept.share <= LITTLE and not any(map(is_gradient_op, kept.weights)):
-            little.setdefault(variable, (name, kept.share))
+        share = kept.share if 0 < kept.share < 1 else most_kept(whole, name)
+        if TOLERANCE < share <= LITTLE and not any(map(is_gradient_op, kept.weights)):
+            little.setdefault(variable, (name, share))
     for name, share in little.values():
         yield Hazard(
             "AVERAGE_KEEPS_LITTLE",

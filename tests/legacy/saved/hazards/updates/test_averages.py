@@ -54,3 +54,19 @@ def test_an_average_that_keeps_little_is_named(share, count, resource):
 def test_an_average_that_never_moves_is_named(share, count, resource):
     hazards = found(averages.averages_that_never_move, share, resource=resource)
     assert [hazard.id for hazard in hazards] == ["AVERAGE_NEVER_MOVES"] * count
+
+
+@pytest.mark.parametrize("decay, count", [(0.0001, 1), (0.9999, 0)])
+def test_an_average_whose_decay_grows_to_little_is_named(decay, count):
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        step = v1.get_variable("step", [], use_resource=False, trainable=False)
+        loss = tf.reduce_mean(tf.square(v1.placeholder(tf.float32, [8, 4], "x") @ w))
+        update = v1.train.GradientDescentOptimizer(0.5).minimize(loss, var_list=[w], global_step=step)
+        with tf.control_dependencies([update]):
+            tf.group(v1.train.ExponentialMovingAverage(decay, step).apply([w]), name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
+    whole.members = whole.graph.ancestors(["train"])
+    hazards = list(averages.averages_that_keep_little(whole))
+    assert [hazard.id for hazard in hazards] == ["AVERAGE_KEEPS_LITTLE"] * count

@@ -1,0 +1,152 @@
+"""Hazard of labels that are dealt to the towers otherwise than the examples, so that rows do not belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph, is_scalar_placeholder
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.cross_entropies import cross_entropies
+from legacy.saved.hazards.basics.hazard import Hazard
+from workloads.lifted.graph import TensorId
+
+#: Ops behind which the rows of labels are the same.
+_COPIES = ("Identity", "Cast", "Reshape", "Squeeze", "ExpandDims", "OneHot", "StopGradient")
+_DIFFERENCES = ("Sub", "SquaredDifference")
+_DEALS = ("StridedSlice", "Split")
+
+
+class _Part(NamedTuple):
+    """A tower's rows of an input.
+
+    Attributes:
+      source: the tensor that is dealt.
+      first: the first row, or the number of the part of a split.
+      stride: between rows; 0 for a part of a split.
+      size: the row after the last one, or the number of parts; -1 for the last row.
+    """
+
+    source: TensorId
+    first: int
+    stride: int
+    size: int
+
+    def text(self) -> str:
+        """The rows in words."""
+        name = f"{self.source.node}:{self.source.output}"
+        if not self.stride:
+            return f"part {self.first} of {self.size} of {name}"
+        if self.stride == 1:
+            return f"rows from {self.first} on of {name}"
+        return f"rows {self.first}, {self.first + self.stride}, ... of {name}"
+
+
+def labels_dealt_otherwise(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds losses that compare what one part of an input gives with another part of the labels; one for all towers."""
+    for op, labels, others in _comparisons(whole) if whole.count > 1 else []:
+        part = _dealt(whole, labels)
+        examples = _parts_of_model(whole, others) if part is not None else None
+        if part is not None and examples is not None and _are_other_rows(whole, part, examples):
+            yield Hazard(
+                "INPUTS_NOT_PAIRED",
+                op,
+                f"{op} compares what is computed from {examples.text()} with {part.text()}: the rows are dealt to the "
+                "towers in different ways, and labels are of other examples",
+                "deal all parts of an example alike, as one dataset does; parity needs the same rows",
+            )
+            return
+
+
+def _comparisons(whole: WholeGraph) -> Iterator[tuple[str, TensorId, TensorId]]:
+    """Yields (op, labels, what is compared with them) of cross entropies and differences in what is minimized."""
+    for entropy in cross_entropies(whole):
+        yield entropy.op, entropy.labels, entropy.logits
+    for name in whole.minimized_ops(*_DIFFERENCES):
+        first, second = whole.graph.inputs(name)[:2]
+        yield name, second, first
+        yield name, first, second
+
+
+def _dealt(whole: WholeGraph, tensor: TensorId) -> _Part | None:
+    """The tower's part of an input that a tensor is a copy of."""
+    graph = whole.graph
+    while graph.type(tensor.node) in _COPIES:
+        tensor = graph.inputs(tensor.node)[0]
+    return _part(whole, tensor) if graph.type(tensor.node) in _DEALS else None
+
+
+def _parts_of_model(whole: WholeGraph, tensor: TensorId) -> _Part | None:
+    """The one part of an input that what a tower predicts is computed from; None if it takes more than that."""
+    graph = whole.graph
+    deals = {name for name in graph.nodes if graph.type(name) in _DEALS and _deals_source(whole, name)}
+    before = graph.ancestors([tensor.node], stop=deals, controls=False)
+    sources = {name for name in before - deals if op_types.is_source(graph.type(name))}
+    taken = deals & before
+    if not before & whole.trainable or len(taken) != 1:
+        return None
+    if sources & whole.data:
+        return None
+    (name,) = taken
+    outputs = {output for user, _, output in graph.users(name) if user in before}
+    return _part(whole, TensorId(name, outputs.pop())) if len(outputs) == 1 else None
+
+
+def _deals_source(whole: WholeGraph, name: str) -> bool:
+    data = whole.graph.inputs(name)[1 if whole.graph.type(name) == "Split" else 0]
+    return op_types.is_source(whole.graph.type(data.node)) and not is_scalar_placeholder(whole.graph, data.node)
+
+
+def _part(whole: WholeGraph, tensor: TensorId) -> _Part | None:
+    """The rows that a slice or a split of an input takes, as far as they are constants."""
+    graph, name = whole.graph, tensor.node
+    if not _deals_source(whole, name):
+        return None
+    if graph.type(name) == "Split":
+        axis, data = graph.inputs(name)
+        return (
+            _Part(data, tensor.output, 0, graph.nodes[name].attr["num_split"].i)
+            if whole.value(axis.node) == 0
+            else None
+        )
+    data, *bounds = graph.inputs(name)
+    attributes = graph.nodes[name].attr
+    others = attributes["new_axis_mask"].i | attributes["shrink_axis_mask"].i | attributes["ellipsis_mask"].i
+    if others & 1 or any(graph.type(bound.node) != "Const" for bound in bounds):
+        return None
+    first, last, stride = (
+        int(np.ravel(tf.make_ndarray(graph.nodes[bound.node].attr["value"].tensor))[0]) for bound in bounds
+    )
+    first = 0 if attributes["begin_mask"].i & 1 else first
+    return _Part(data, first, stride, -1 if attributes["end_mask"].i & 1 else last)
+
+
+def _are_other_rows(whole: WholeGraph, labels: _Part, examples: _Part) -> bool:
+    """Whether two parts are of two inputs with as many rows, and dealt as towers' parts by different rules."""
+    if labels.source == examples.source or _rows(whole, labels.source) != _rows(whole, examples.source):
+        return False
+    if not labels.stride or not examples.stride:
+        return (
+            labels.stride == examples.stride
+            and labels.size == examples.size == whole.count
+            and (labels.first != examples.first)
+        )
+    strides = {labels.stride, examples.stride}
+    if strides == {1}:
+        sizes = {part.size - part.first for part in (labels, examples)}
+        return labels.first != examples.first and len(sizes) == 1 and sizes.pop() > 0
+    turns = labels if labels.stride > 1 else examples
+    return strides == {1, whole.count} and turns.first < whole.count
+
+
+def _rows(whole: WholeGraph, tensor: TensorId) -> int | None:
+    """The number of rows of an input; None where it is open."""
+    attributes = whole.graph.nodes[tensor.node].attr
+    shapes = (
+        attributes["output_shapes"].list.shape or attributes["_output_shapes"].list.shape or [attributes["shape"].shape]
+    )
+    shape = shapes[tensor.output] if tensor.output < len(shapes) else None
+    return shape.dim[0].size if shape is not None and shape.dim and shape.dim[0].size > 0 else None

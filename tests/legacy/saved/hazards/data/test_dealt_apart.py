@@ -1,0 +1,67 @@
+"""Labels that are dealt to towers otherwise than their examples, beside those that are dealt alike."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.data.dealt_apart import labels_dealt_otherwise
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+BATCH = 4
+
+
+def blocks(x, tower):
+    return x[tower * BATCH : (tower + 1) * BATCH]
+
+
+def turns(x, tower):
+    return x[tower::2]
+
+
+def halves(x, tower):
+    return tf.split(x, 2)[tower]
+
+
+def other_half(x, tower):
+    return tf.split(x, 2)[1 - tower]
+
+
+def found(deal_examples, deal_labels, sparse=False, same_input=False, label_rows=2 * BATCH):
+    def build():
+        x = v1.placeholder(tf.float32, [2 * BATCH, 3], "x")
+        y = v1.placeholder(tf.int32, [label_rows], "y") if sparse else v1.placeholder(tf.float32, [label_rows, 3], "y")
+        w = v1.get_variable("w", [3, 3], use_resource=False)
+        gradients = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                labels = deal_labels(x if same_input else y, tower)
+                predicted = deal_examples(x, tower) @ w
+                if sparse:
+                    loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=predicted)
+                else:
+                    loss = tf.square(predicted - labels)
+                gradients.append(tf.gradients(tf.reduce_mean(loss), [w])[0])
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / 2.0, w)], name="train")
+
+    return [hazard.id for hazard in labels_dealt_otherwise(WholeGraph(saved(traced(build), trainable_variables=["w"])))]
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+@pytest.mark.parametrize("examples, labels", [(blocks, turns), (turns, blocks), (halves, other_half)])
+def test_labels_of_other_rows_are_named(examples, labels, sparse):
+    assert found(examples, labels, sparse) == ["INPUTS_NOT_PAIRED"]
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+@pytest.mark.parametrize("deal", [blocks, turns, halves, other_half])
+def test_labels_that_are_dealt_alike_are_not(deal, sparse):
+    assert found(deal, deal, sparse) == []
+
+
+def test_parts_of_one_input_that_are_compared_are_not():
+    assert found(blocks, turns, same_input=True) == []
+
+
+def test_labels_of_fewer_rows_are_not_known_to_be_of_other_examples():
+    assert found(blocks, lambda y, tower: y[tower::2][:BATCH], label_rows=4 * BATCH) == []
