@@ -67,6 +67,16 @@ def seeds_of_shuffles(graph: Graph, iterator: str) -> list[tuple[float | None, .
     return [numbers[1:] for numbers in _Recipes(graph).shuffles(iterator)]
 
 
+def dataset_nodes(graph: Graph, iterator: str) -> dict[str, Any]:
+    """Returns {name: node} of what an iterator's dataset is made of, in the graph or in the function that makes it."""
+    if graph.type(iterator) == "OneShotIterator":
+        name = graph.nodes[iterator].attr["dataset_factory"].func.name
+        factories = [f for f in graph.graph_def.library.function if f.signature.name == name]
+        return {node.name: node for factory in factories for node in factory.node_def}
+    made = [use.node for use in graph.users(iterator) if graph.type(use.node) == "MakeIterator"]
+    return {name: graph.nodes[name] for name in graph.ancestors(made, controls=False)}
+
+
 class _Recipes:
     """Recipes of the datasets of a graph: two datasets with equal ones have the same elements in the same order.
 
@@ -94,12 +104,7 @@ class _Recipes:
 
     def shuffles(self, iterator: str) -> list[tuple[float | None, ...]]:
         """Returns buffer and seeds of each shuffle of an iterator's dataset; None in place of one that is not known."""
-        if self._graph.type(iterator) == "OneShotIterator":
-            factory = self._functions.get(self._graph.nodes[iterator].attr["dataset_factory"].func.name)
-            nodes = {node.name: node for node in factory.node_def} if factory is not None else {}
-        else:
-            made = [use.node for use in self._graph.users(iterator) if self._graph.type(use.node) == "MakeIterator"]
-            nodes = {name: self._graph.nodes[name] for name in self._graph.ancestors(made, controls=False)}
+        nodes = dataset_nodes(self._graph, iterator)
         shuffles = [node for node in nodes.values() if node.op.startswith("Shuffle") and len(node.input) > 1]
         inputs = [[nodes.get(text.partition(":")[0]) for text in node.input[1:]] for node in shuffles]
         return [tuple(None if node is None else scalar_constant(node) for node in given) for given in inputs]
