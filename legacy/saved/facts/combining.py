@@ -172,6 +172,10 @@ def _clipping_in_towers(analysed: AnalysedStep, combine: Combine) -> str:
             texts.setdefault(analysed.clippings.text(near), []).append(tower)
     if len(texts) == 1:
         return "".join("in each tower, " + text for text in texts if text)
+    parts = [tensor for names in combine.parts for tensor in names]
+    behind = analysed.clippings.text(analysed.between([combine.tensor], parts))
+    if behind and combine.kind == "kept as written":  # by what several towers compute
+        return "while combining, " + behind
     clipped = {text: towers for text, towers in texts.items() if text}
     return "; ".join(f"in tower {', '.join(map(str, towers))} alone, {text}" for text, towers in clipped.items())
 

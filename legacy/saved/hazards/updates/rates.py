@@ -1,0 +1,137 @@
+"""Hazards of a learning rate that counts twice, or is 0 for many steps since whole numbers are divided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.directions import applied_gradient
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.variable_reads import variable_read
+from workloads.lifted.graph.old_ops import registered_op
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+from workloads.support.wording import counted
+
+#: Endings of rules whose step is a multiple of the gradient; others, such as Adam, divide by its size.
+_LINEAR = ("ApplyGradientDescent", "ApplyMomentum", "ApplyKerasMomentum")
+#: Divisions of whole numbers, which round.
+_DIVISIONS = ("FloorDiv", "TruncateDiv", "Div")
+_COPIES = ("Identity", "Cast", "Reshape", "ExpandDims", "Squeeze", "AddN", "Pack", "Mean", "ConcatV2")
+_PRODUCTS = ("Mul", "RealDiv", "Div")
+_SELECTS = ("Select", "SelectV2")
+
+
+def learning_rate_twice(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds updates that multiply a gradient by the learning rate which they are given besides; one hazard for all."""
+    found = {}
+    for apply in [name for name in whole.applies if whole.graph.type(name).endswith(_LINEAR)]:
+        rate = _rate(whole, apply)
+        product = _product_with(whole, applied_gradient(whole, apply), rate) if rate else ""
+        if product:
+            found[apply] = (product, rate)
+    for apply, (product, rate) in found.items():
+        yield Hazard(
+            "LEARNING_RATE_TWICE",
+            product,
+            f"{counted(len(found), 'update takes', 'updates take')} a gradient that was multiplied by the learning "
+            f"rate {rate}, and {apply} multiplies by it once more: the step is that of the squared rate",
+            "leave one of them out; for parity keep both",
+        )
+        return
+
+
+def _rate(whole: WholeGraph, apply: str) -> str:
+    """The node that an update takes the learning rate from; "" if its op definition names none."""
+    definition = registered_op(whole.graph.type(apply))
+    arguments = [argument.name for argument in definition.input_arg] if definition is not None else []
+    places = [place for place, argument in enumerate(arguments) if argument in ("lr", "alpha")]
+    return _origin(whole, whole.graph.inputs(apply)[places[0]].node) if places else ""
+
+
+def _origin(whole: WholeGraph, name: str) -> str:
+    while whole.graph.type(name) in ("Identity", "Cast") and whole.graph.inputs(name):
+        name = whole.graph.inputs(name)[0].node
+    return name
+
+
+def _product_with(whole: WholeGraph, gradient: str, rate: str) -> str:
+    """The product with a learning rate that a gradient is a part or a multiple of; "" if there is none."""
+    graph, todo, seen = whole.graph, [gradient] if gradient else [], set()
+    while todo:
+        name = todo.pop()
+        if name in seen or is_gradient_op(name):
+            continue
+        seen.add(name)
+        inputs = [tensor.node for tensor in graph.inputs(name)]
+        if graph.type(name) == "Mul" and rate in [_origin(whole, before) for before in inputs]:
+            others = [before for before in inputs if _origin(whole, before) != rate]
+            if any(is_gradient_op(node) for node in graph.ancestors(others, controls=False)):
+                return name
+        if graph.type(name) in _COPIES + _PRODUCTS:
+            todo += inputs
+    return ""
+
+
+def rates_of_whole_numbers(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds learning rates that are 0 at first since a step is divided as a whole number; one hazard for all."""
+    for apply in whole.applies:
+        rate = _rate(whole, apply)
+        for name in _factors(whole, rate) if rate else ():
+            steps = _steps_per_unit(whole, name)
+            if steps is not None:
+                yield Hazard(
+                    "LEARNING_RATE_ZERO",
+                    name,
+                    f"{name} divides the step by {steps:g} as whole numbers, and the learning rate {rate} is a "
+                    f"multiple of that: it is 0 in the first {steps:g} steps",
+                    "cast the step to float before the division; for parity keep it",
+                )
+                return
+
+
+def _factors(whole: WholeGraph, rate: str) -> list[str]:
+    """The nodes that a learning rate is a multiple of, at least while the step is small."""
+    graph, found, todo = whole.graph, [], [rate]
+    while todo:
+        name = todo.pop()
+        if name in found:
+            continue
+        found.append(name)
+        kind, inputs = graph.type(name), [tensor.node for tensor in graph.inputs(name)]
+        if kind in ("Identity", "Cast", "RealDiv"):
+            todo += inputs[:1]
+        elif kind in ("Mul", "Minimum"):
+            todo += inputs
+        elif kind in _SELECTS:
+            todo += _chosen_at_first(whole, inputs)
+    return found
+
+
+def _chosen_at_first(whole: WholeGraph, inputs: list[str]) -> list[str]:
+    """What a choice between two values takes while the step is below a constant; [] if it compares otherwise."""
+    condition, first, second = inputs
+    kind, sides = whole.graph.type(condition), [tensor.node for tensor in whole.graph.inputs(condition)]
+    if kind not in ("Less", "LessEqual", "Greater", "GreaterEqual") or (whole.value(sides[1]) or 0) <= 0:
+        return []
+    if not _is_step(whole, sides[0]):
+        return []
+    return [first if kind.startswith("Less") else second]
+
+
+def _is_step(whole: WholeGraph, name: str) -> bool:
+    """Whether a node is the value of a variable that counts."""
+    variable = variable_read(whole.graph, _origin(whole, name))
+    return any(written == variable and whole.graph.type(n) in op_types.ADDS for n, written in whole.writes.items())
+
+
+def _steps_per_unit(whole: WholeGraph, name: str) -> float | None:
+    """The constant above 1 by which a division of whole numbers divides a step counter; None of any other node."""
+    graph = whole.graph
+    if graph.type(name) not in _DIVISIONS:
+        return None
+    step, divisor = (tensor.node for tensor in graph.inputs(name))
+    is_whole, number = tf.as_dtype(graph.nodes[name].attr["T"].type).is_integer, whole.value(divisor)
+    return number if is_whole and number is not None and number > 1 and _is_step(whole, step) else None

@@ -1,0 +1,71 @@
+"""Learning rates that count twice, or begin with zeros of whole numbers, beside usual ones."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.updates import rates
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def found(check, make_rate, factor=lambda rate: 1.0, optimizer=v1.train.MomentumOptimizer):
+    def build():
+        w = v1.get_variable("w", [4, 1], use_resource=False)
+        step = v1.get_variable("step", [], tf.int64, use_resource=False, trainable=False)
+        rate = make_rate(step)
+        gradient = tf.gradients(tf.reduce_mean(tf.square(v1.placeholder(tf.float32, [2, 4], "x") @ w)), [w])[0]
+        made = optimizer(rate, 0.9) if optimizer is v1.train.MomentumOptimizer else optimizer(rate)
+        made.apply_gradients([(gradient * factor(rate), w)], global_step=step, name="train")
+
+    return [hazard.id for hazard in check(WholeGraph(saved(traced(build), trainable_variables=["w"])))]
+
+
+def decayed(step):
+    return v1.train.exponential_decay(0.1, step, 100, 0.5)
+
+
+@pytest.mark.parametrize("optimizer", [v1.train.MomentumOptimizer, v1.train.GradientDescentOptimizer])
+def test_a_gradient_times_the_rate_of_its_update_is_named(optimizer):
+    ids = found(rates.learning_rate_twice, decayed, lambda rate: rate, optimizer)
+    assert ids == ["LEARNING_RATE_TWICE"]
+
+
+@pytest.mark.parametrize("optimizer", [v1.train.MomentumOptimizer, v1.train.AdamOptimizer])
+@pytest.mark.parametrize("factor", [lambda rate: 1.0, lambda rate: tf.constant(0.5) * 2.0])
+def test_a_gradient_times_another_number_is_not(factor, optimizer):
+    assert found(rates.learning_rate_twice, decayed, factor, optimizer) == []
+
+
+def test_a_rule_that_divides_by_the_size_of_gradients_is_not():
+    assert found(rates.learning_rate_twice, decayed, lambda rate: rate, v1.train.AdamOptimizer) == []
+
+
+def warmup(step):
+    return 0.1 * tf.cast(step // 1000, tf.float32)
+
+
+@pytest.mark.parametrize(
+    "make_rate",
+    [
+        lambda step: tf.where(step < 1000, warmup(step), decayed(step)),
+        lambda step: tf.where(step >= 1000, decayed(step), warmup(step)),
+        lambda step: 0.1 * tf.minimum(1.0, tf.cast(step // 1000, tf.float32)),
+    ],
+)
+def test_a_warmup_of_whole_numbers_is_named(make_rate):
+    assert found(rates.rates_of_whole_numbers, make_rate) == ["LEARNING_RATE_ZERO"]
+
+
+@pytest.mark.parametrize(
+    "make_rate",
+    [
+        lambda step: 0.1 * tf.minimum(1.0, tf.cast(step, tf.float32) / 1000.0),
+        lambda step: 0.1 * tf.pow(0.5, tf.cast(step // 1000, tf.float32)),  # a staircase
+        lambda step: tf.where(step < 1000, decayed(step), warmup(step)),
+        lambda step: 0.1 * tf.cast(1 + step // 1000, tf.float32),
+    ],
+)
+def test_a_warmup_of_floats_and_staircases_are_not(make_rate):
+    assert found(rates.rates_of_whole_numbers, make_rate) == []
