@@ -88,6 +88,7 @@ from legacy.saved.hazards.updates import (
     states,
     twice,
     unused,
+    weight_decay,
     weights,
 )
 
@@ -169,6 +170,8 @@ GRAPH_CHECKS = (
     constants.growing_learning_rates,
     constants.negative_learning_rates,
     momenta.momentum_twice,
+    weight_decay.decayed_twice,
+    statistics.statistics_of_other_data,
     rates.learning_rate_twice,
     rates.rates_of_whole_numbers,
     norms_of_towers.clipped_by_another_tower,

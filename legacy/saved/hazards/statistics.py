@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.update_sources import UpdateSources
 from legacy.saved.facts.whole_graph import WholeGraph, scalar_constant
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.plan import Effect
-from workloads.support.wording import counted
+from workloads.support.wording import counted, listed
 
 #: Stands for the towers that update a statistic where several update ops change it.
 IN_TURN = (-1,)
+#: Of variables, so many are named.
+MOST_NAMED = 3
 
 
 def statistics_of_towers(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
@@ -33,6 +36,37 @@ def statistics_of_towers(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
         elif who in ((towers - 1,), (0,)):
             text = f"{count} the {'last' if who == (towers - 1,) else 'first'} tower only"
             yield Hazard("STATISTICS_OF_ONE_TOWER", names[0], text, advice)
+
+
+def statistics_of_other_data(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds statistics that the step moves by its examples, and by others that no loss depends on; one for all."""
+    graph, trained = whole.graph, _sources(whole, whole.minimized)
+    updates: dict[str, list[tuple[str, set[str]]]] = collections.defaultdict(list)
+    for name, variable in whole.writes.items():
+        if name in whole.members and variable not in whole.trainable and not whole.is_scalar(variable):
+            updates[variable].append((name, _sources(whole, graph.ancestors([name], controls=False))))
+    found = {}
+    for variable, each in updates.items():
+        others = [(name, sources) for name, sources in each if sources and not sources & trained]
+        if others and any(sources & trained for _, sources in each):
+            found[variable] = others[0]
+    for variable, (name, sources) in found.items():
+        yield Hazard(
+            "STATISTICS_OF_OTHER_DATA",
+            name,
+            f"the step moves {counted(len(found), 'statistic')} ({listed(list(found), MOST_NAMED)}) by batches of "
+            f"{listed(sorted(sources), MOST_NAMED)} besides, which no loss depends on: {name} changes {variable}",
+            "run the updates of the training pass alone, as of its name scope, and call the evaluation with "
+            "training=False; for parity keep them",
+        )
+        return
+
+
+def _sources(whole: WholeGraph, names: Collection[str]) -> set[str]:
+    """The placeholders, queues and iterators among some nodes that bring in examples."""
+    graph = whole.graph
+    found = {name for name in names if op_types.is_source(graph.type(name)) and name in whole.data}
+    return {name for name in found if not op_types.is_random(graph.type(name))}
 
 
 def _statistics_by_towers(found: Analysis) -> dict[tuple[int, ...], list[str]]:

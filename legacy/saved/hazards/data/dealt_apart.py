@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -46,19 +47,29 @@ class _Part(NamedTuple):
 
 
 def labels_dealt_otherwise(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds losses that compare what one part of an input gives with another part of the labels; one for all towers."""
+    """Finds losses that compare what one part of an input gives with another part of the labels; one for all towers.
+
+    Labels of which several towers take one part are dealt to none; that is `SAME_BATCH`.
+    """
+    takers: dict[_Part, set[int | None]] = collections.defaultdict(set)
+    apart = []
     for op, labels, others in _comparisons(whole) if whole.count > 1 else []:
         part = _dealt(whole, labels)
-        examples = _parts_of_model(whole, others) if part is not None else None
-        if part is not None and examples is not None and _are_other_rows(whole, part, examples):
-            yield Hazard(
-                "INPUTS_NOT_PAIRED",
-                op,
-                f"{op} compares what is computed from {examples.text()} with {part.text()}: the rows are dealt to the "
-                "towers in different ways, and labels are of other examples",
-                "deal all parts of an example alike, as one dataset does; parity needs the same rows",
-            )
-            return
+        if part is None:
+            continue
+        takers[part].add(whole.labels.get(op))
+        examples = _parts_of_model(whole, others)
+        if examples is not None and _are_other_rows(whole, part, examples):
+            apart.append((op, part, examples))
+    for op, part, examples in apart if all(len(towers) == 1 for towers in takers.values()) else []:
+        yield Hazard(
+            "INPUTS_NOT_PAIRED",
+            op,
+            f"{op} compares what is computed from {examples.text()} with {part.text()}: the rows are dealt to the "
+            "towers in different ways, and labels are of other examples",
+            "deal all parts of an example alike, as one dataset does; parity needs the same rows",
+        )
+        return
 
 
 def _comparisons(whole: WholeGraph) -> Iterator[tuple[str, TensorId, TensorId]]:

@@ -4,10 +4,15 @@ import types
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
+from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards import statistics
-from tests.legacy.saved.graphs import graph_of
+from legacy.saved.hazards.statistics import statistics_of_other_data
+from tests.legacy.saved.graphs import graph_of, saved, traced
 from workloads.lifted.plan import Effect, Race, Variable
+
+v1 = tf.compat.v1
 
 MEANS = """
     mean0 = Mean(x0)
@@ -76,3 +81,33 @@ def test_statistics_to_which_nothing_is_added_are_not_updated(decay, count):
     made.cut.graph = graph_of(text + "moved = AssignSub(s, change)\n", **constants)
     made.plan.phases[0].effects = [Effect("moved", "AssignSub", ["s"], ["change:0"])]
     assert len(list(statistics.statistics_of_towers(None, made))) == count
+
+
+def moved_by(second):
+    """The hazards of a step that moves a statistic by its batch, and then by what `second` makes of the variables."""
+
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        mean = v1.get_variable("mean", [3], use_resource=False, trainable=False)
+        x, held_out = (v1.placeholder(tf.float32, [8, 4], name) for name in ("x", "held_out"))
+        moves = []
+        for batch in [x, *second(x, held_out)]:
+            moves.append(v1.assign_sub(mean, (mean - tf.reduce_mean(batch @ w, 0)) * 0.1))
+        loss = tf.reduce_mean(tf.square(x @ w))
+        update = v1.train.GradientDescentOptimizer(0.5).minimize(loss, var_list=[w])
+        tf.group(update, *moves, name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
+    whole.members = whole.graph.ancestors(["train"])
+    return [hazard.id for hazard in statistics_of_other_data(whole)]
+
+
+def test_statistics_that_batches_of_no_loss_move_besides_are_named():
+    assert moved_by(lambda x, held_out: [held_out]) == ["STATISTICS_OF_OTHER_DATA"]
+
+
+@pytest.mark.parametrize(
+    "second", [lambda x, held_out: [], lambda x, held_out: [x], lambda x, held_out: [x + held_out]]
+)
+def test_statistics_of_the_batch_alone_are_not(second):
+    assert moved_by(second) == []

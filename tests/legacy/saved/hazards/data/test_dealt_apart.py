@@ -65,3 +65,9 @@ def test_parts_of_one_input_that_are_compared_are_not():
 
 def test_labels_of_fewer_rows_are_not_known_to_be_of_other_examples():
     assert found(blocks, lambda y, tower: y[tower::2][:BATCH], label_rows=4 * BATCH) == []
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+@pytest.mark.parametrize("deal", [blocks, halves])
+def test_labels_of_one_part_for_all_towers_are_left_to_same_batch(deal, sparse):
+    assert found(deal, lambda y, tower: deal(y, 0), sparse) == []

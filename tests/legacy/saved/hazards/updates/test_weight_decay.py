@@ -1,0 +1,58 @@
+"""Weights that decay by the loss and by an assignment, beside those that decay once."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.updates.weight_decay import decayed_twice
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def found(penalty, assign, resource=False):
+    """The hazards of a step that adds `penalty(w)` to its loss, and runs `assign(w, x)` behind its update."""
+
+    def build():
+        w = v1.get_variable("w", [4, 1], use_resource=resource)
+        x = v1.placeholder(tf.float32, [2, 4], "x")
+        loss = tf.reduce_mean(tf.square(x @ w)) + penalty(w)
+        update = v1.train.GradientDescentOptimizer(0.5).minimize(loss, var_list=[w])
+        with tf.control_dependencies([update]):
+            tf.group(assign(w, x), name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
+    whole.members = whole.graph.ancestors(["train"])
+    return [hazard.id for hazard in decayed_twice(whole)]
+
+
+def l2(w):
+    return 0.01 * tf.nn.l2_loss(w)
+
+
+def none(w):
+    return 0.0
+
+
+def decay(w, x):
+    return v1.assign_sub(w, 0.5 * 0.01 * w)
+
+
+@pytest.mark.parametrize("resource", [False, True])
+@pytest.mark.parametrize("assign", [decay, lambda w, x: v1.assign(w, w * 0.99)])
+def test_a_penalty_beside_a_decay_is_named(assign, resource):
+    assert found(l2, assign, resource) == ["WEIGHT_DECAYED_TWICE"]
+
+
+@pytest.mark.parametrize(
+    "penalty, assign",
+    [
+        (none, decay),
+        (l2, lambda w, x: tf.no_op()),
+        (l2, lambda w, x: v1.assign(w, tf.clip_by_value(w, -1.0, 1.0))),
+        (l2, lambda w, x: v1.assign(w, w * tf.reduce_mean(x))),
+        (lambda w: 0.01 * tf.reduce_sum(tf.abs(w)), decay),
+    ],
+)
+def test_one_decay_or_another_assignment_is_not(penalty, assign):
+    assert found(penalty, assign) == []
