@@ -179,6 +179,7 @@ GRAPH_CHECKS = (
     averages.averages_that_are_trained,
     averages.averages_that_keep_little,
     averages.averages_that_never_move,
+    averages.averages_before_updates,
     sequences.last_outputs,
     padding.padding_read_first,
     attention.inverted_masks,

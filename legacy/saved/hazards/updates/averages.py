@@ -88,3 +88,28 @@ def averages_that_never_move(whole: WholeGraph) -> Iterator[Hazard]:
             "a decay below 1, such as 0.999; for parity keep it",
         )
         return
+
+
+def averages_before_updates(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds moving averages of weights that a step demands to move before its update; one hazard for all."""
+    graph = whole.graph
+    updates = {whole.variable_of(apply): apply for apply in whole.applies if apply in whole.members}
+    early: dict[str, tuple[str, str]] = {}
+    for name, variable in whole.writes.items():
+        if name not in whole.members or name in whole.data or variable in updates or whole.is_scalar(variable):
+            continue  # what moves by data is a statistic
+        kept = kept_share(whole, name)
+        if not (0 < kept.share < 1 or most_kept(whole, name) < 1):
+            continue
+        read = graph.ancestors([graph.inputs(name)[1].node], controls=False) & set(updates)
+        if len(read) == 1 and updates[min(read)] in graph.descendants([name]):
+            early[variable] = (name, updates[min(read)])
+    for name, update in early.values():
+        yield Hazard(
+            "AVERAGE_BEFORE_UPDATE",
+            name,
+            f"{counted(len(early), 'moving average takes', 'moving averages take')} weights as they were before the "
+            f"step ({listed(list(early), MOST_NAMED)}): {update} waits for {name}",
+            "average behind the update, as under tf.control_dependencies([train_op]); for parity average before it",
+        )
+        return

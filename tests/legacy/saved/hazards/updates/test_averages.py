@@ -70,3 +70,48 @@ def test_an_average_whose_decay_grows_to_little_is_named(decay, count):
     whole.members = whole.graph.ancestors(["train"])
     hazards = list(averages.averages_that_keep_little(whole))
     assert [hazard.id for hazard in hazards] == ["AVERAGE_KEEPS_LITTLE"] * count
+
+
+def order_of(make_train, resource, num_updates):
+    """The hazards of a step; `make_train` gets functions that update w, and that move its average."""
+
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=resource)
+        step = v1.get_variable("step", [], use_resource=False, trainable=False)
+        loss = tf.reduce_mean(tf.square(v1.placeholder(tf.float32, [8, 4], "x") @ w))
+        average = v1.train.ExponentialMovingAverage(0.75, step if num_updates else None)
+        optimizer = v1.train.GradientDescentOptimizer(0.5)
+        make_train(lambda: optimizer.minimize(loss, var_list=[w], name="update"), lambda: average.apply([w]))
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
+    whole.members = set(whole.graph.nodes)
+    return [hazard.id for hazard in averages.averages_before_updates(whole)]
+
+
+def one_behind_the_other(first, second):
+    with tf.control_dependencies([first()]):
+        second()
+
+
+@pytest.mark.parametrize("resource, num_updates", [(True, False), (False, True), (False, False)])
+def test_an_update_that_waits_for_the_average_is_named(resource, num_updates):
+    ids = order_of(lambda update, move: one_behind_the_other(move, update), resource, num_updates)
+    assert ids == ["AVERAGE_BEFORE_UPDATE"]
+
+
+@pytest.mark.parametrize("make_train", [one_behind_the_other, lambda update, move: (update(), move())])
+def test_an_average_behind_the_update_or_in_no_order_is_not(make_train):
+    assert order_of(make_train, False, True) == []
+
+
+def test_statistics_that_an_update_waits_for_are_no_averages_of_weights():
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        mean = v1.get_variable("mean", [3], use_resource=False, trainable=False)
+        y = v1.placeholder(tf.float32, [8, 4], "x") @ w
+        with tf.control_dependencies([v1.assign_sub(mean, (mean - tf.reduce_mean(y, 0)) * 0.25)]):
+            v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(tf.square(y)), var_list=[w])
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
+    whole.members = set(whole.graph.nodes)
+    assert not list(averages.averages_before_updates(whole))
