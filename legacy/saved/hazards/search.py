@@ -27,8 +27,8 @@ from legacy.saved.hazards import (
 from legacy.saved.hazards.data import (
     augmentation,
     batches,
-    future,
     dealt_apart,
+    future,
     iterators,
     outputs,
     pairs,
