@@ -16,7 +16,7 @@ def are_branches(graph: Graph, towers: Towers, weights: Collection[str]) -> bool
     """Returns whether candidates for towers are branches of one model.
 
     Towers read the same weights, or each has a loss that no further weight enters. Branches have weights of their own,
-    all of them, and a layer with weights takes what they make together; heads of one network take what a layer made.
+    all of them, and a layer with weights takes what they make together.
 
     Args:
       graph: the subgraph that a step runs.
@@ -28,15 +28,14 @@ def are_branches(graph: Graph, towers: Towers, weights: Collection[str]) -> bool
     """
     gradients = [name for name in graph.nodes if gradient_names.is_gradient_op(name)]
     of_gradients = graph.descendants(gradients, controls=False)
-    joined, read = False, set()
+    joined = False
     for weight in weights:
         users = _forward_users(graph, weight, of_gradients)
         owners = {towers.tower_of(name) for name in users} - {None}
         if len(owners) > 1:
             return False
         joined = joined or any(towers.is_shared(name) for name in users)
-        read |= {name for name in users if towers.is_common(name)}
-    return joined or bool(read)
+    return joined
 
 
 def _forward_users(graph: Graph, weight: str, of_gradients: Collection[str]) -> set[str]:

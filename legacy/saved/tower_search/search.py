@@ -50,14 +50,16 @@ def find_towers(
     settings = {name for name in graph.nodes if is_scalar_setting(graph, imported, name)}
     flow = TowerFlow(graph, imported, settings, update_inputs, weights)
     backward = {name for name in graph.nodes if gradient_names.is_gradient_op(name)} or set(graph.nodes)
-    model = graph.ancestors(backward, controls=False) & graph.descendants(set(variables), controls=False)
+    of_variables = graph.descendants(set(variables), controls=False)
+    model = graph.ancestors(backward, controls=False) & of_variables
+    # What combines each variable's gradients has numbers, too, and lies behind all models.
+    in_models = of_variables - (graph.descendants(backward, controls=False) - backward)
     best, best_score, doubt = None, 0.0, ""
     tried: set[frozenset[tuple[str, int]]] = set()
     for labelling in labellings(graph):
         labelled = frozenset(labelling.labels.items())
-        # What combines or applies each variable's gradient has numbers, too, and computes no model.
-        in_model = {number for name, number in labelling.labels.items() if name in model}
-        if labelled in tried or len(in_model) < len(set(labelling.labels.values())):
+        in_numbers = {number for name, number in labelling.labels.items() if name in in_models}
+        if labelled in tried or len(in_numbers) < len(set(labelling.labels.values())):
             continue
         tried.add(labelled)
         candidate = flow.towers(labelling)

@@ -43,25 +43,3 @@ def test_towers_are_no_branches():
     graph = traced(two_towers)
     towers = find_towers(graph, ImportedGraph(graph), ["w"], graph.inputs("train")[1:])
     assert not are_branches(graph, towers, ["w"])
-
-
-@pytest.mark.parametrize("is_head, towers", [(True, 1), (False, 2)])
-def test_heads_of_one_network_are_no_towers(is_head, towers):
-    """As the two losses of a network with an auxiliary classifier; without a common layer they are two models."""
-
-    def build():
-        names = ["first", "w0", "w1"]
-        first, *heads = (v1.get_variable(name, shape=[3, 3], use_resource=False) for name in names)
-        x, y = v1.placeholder(tf.float32, [4, 3], "x"), v1.placeholder(tf.int64, [4], "y")
-        hidden = tf.tanh(tf.matmul(x, first) if is_head else x)
-        losses = []
-        for number, head in enumerate(heads):
-            with tf.name_scope(f"head_{number}"):
-                logits = tf.matmul(hidden if number or not is_head else tf.stop_gradient(hidden), head)
-                loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits)
-                losses.append(tf.reduce_mean(loss))
-        optimizer = v1.train.GradientDescentOptimizer(0.5)
-        optimizer.minimize(tf.add_n(losses), colocate_gradients_with_ops=True, name="train")
-
-    names = ["first"] * is_head + ["w0", "w1"]
-    assert analyse_graph(saved(traced(build), trainable_variables=names), "m", ["train"]).plan.towers == towers
