@@ -224,7 +224,7 @@ class _ProgramFacts:
     def _kind(self, entry: Input) -> str:
         """The kind of an input in a word; a part of each tower that has not as many rows as examples is its own.
 
-        What no tower has a part of is "same" for all only if several towers use it, and not only the update, say.
+        What no tower uses, and only the update, is outside of the towers.
         """
         is_own = self._plan.towers > 1 and len(set(entry.tensors)) == self._plan.towers
         if is_own and (entry.kind == "whole" or (entry.kind == "setting" and entry.shape is None)):
@@ -232,14 +232,7 @@ class _ProgramFacts:
         if entry.kind == "same" and entry in self._plan.common and self._plan.towers > 1:
             tensor, towers = parse_tensor_name(entry.tensors[0]), self._analysed.context.towers
             users = [use.node for use in self._graph.users(tensor.node) if use.output == tensor.output]
-            owners = sorted(owner for owner in set(map(towers.tower_of, users)) if owner is not None)
-            return (
-                entry.kind
-                if len(owners) > 1
-                else f"tower {owners[0]}'s, and outside"
-                if owners
-                else self._outside(tensor)
-            )
+            return entry.kind if set(map(towers.tower_of, users)) - {None} else self._outside(tensor)
         return entry.kind
 
     def _outside(self, tensor: TensorId) -> str:

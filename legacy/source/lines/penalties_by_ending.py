@@ -102,7 +102,7 @@ class _Terms(NamedTuple):
 
     @property
     def ending(self) -> str:
-        """What the names of the weights end with."""
+        """The last part of the weights' names."""
         return "/" + self.weights[0].rpartition("/")[2]
 
     def weights_of(self, names: Sequence[str]) -> Set[str]:

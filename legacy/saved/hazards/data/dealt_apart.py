@@ -136,7 +136,7 @@ def _part(whole: WholeGraph, tensor: TensorId) -> _Part | None:
 
 
 def _are_other_rows(whole: WholeGraph, labels: _Part, examples: _Part) -> bool:
-    """Whether two parts are of two inputs with as many rows, and dealt as towers' parts by different rules."""
+    """Returns whether two parts are of two inputs with as many rows, dealt as towers' parts by different rules."""
     if labels.source == examples.source or _rows(whole, labels.source) != _rows(whole, examples.source):
         return False
     if not labels.stride or not examples.stride:

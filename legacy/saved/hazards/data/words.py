@@ -107,7 +107,7 @@ def _users_of_array(graph: Graph, array: str, kind: str) -> list[str]:
 
 
 def _elements(graph: Graph, tensor: TensorId) -> Hashable:
-    """What tells elements apart: equal for two slices of one tensor that take the same part of it."""
+    """Returns a key of elements, which is equal for two slices of one tensor that take the same part of it."""
     tensor = source_of_elements(graph, tensor)
     kind = graph.type(tensor.node)
     if kind not in _PARTS:

@@ -80,7 +80,7 @@ def _is_of_pairs(whole: WholeGraph, name: str) -> bool:
 
 
 def _are_rows_of_one(whole: WholeGraph, first: TensorId, second: TensorId) -> bool:
-    """Whether two tensors are different rows of one tensor, as of triplets that one batch has one after the other."""
+    """Returns whether two tensors are different rows of one, as of triplets that a batch has one after the other."""
     graph = whole.graph
     first, second = graph.origin(first), graph.origin(second)
     kind = graph.type(first.node)

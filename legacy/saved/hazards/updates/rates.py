@@ -111,7 +111,7 @@ def _factors(whole: WholeGraph, rate: str) -> list[str]:
 
 
 def _chosen_at_first(whole: WholeGraph, inputs: list[str]) -> list[str]:
-    """What a choice between two values takes while the step is below a constant; [] if it compares otherwise."""
+    """Returns the values that a choice takes while the step is below a constant; [] if it compares otherwise."""
     condition, first, second = inputs
     kind, sides = whole.graph.type(condition), [tensor.node for tensor in whole.graph.inputs(condition)]
     if kind not in ("Less", "LessEqual", "Greater", "GreaterEqual") or (whole.value(sides[1]) or 0) <= 0:

@@ -151,4 +151,4 @@ def test_a_sum_that_is_divided_by_all_towers_examples(total):
     graph = saved(traced(build), trainable_variables=["w"])
     found = analyse_graph(graph, "small")
     (hazard,) = examples.batch_constants(WholeGraph(graph, found), found)
-    assert hazard.description == "a sum over a tower's 4 examples is divided by all towers' 8"
+    assert hazard.description.startswith("a sum over a tower's 4 examples is divided by all towers' 8")
