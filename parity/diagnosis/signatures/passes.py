@@ -128,7 +128,8 @@ def _count_dead(steps: Iterable[ComparedStep], name: str) -> _DeadElements:
     dead_count = revived_count = 0
     for step in steps:
         left, right = (_gradients(record.gradients, name) for record in (step.left, step.right))
-        if not left or len(left) != len(right) or left[0].shape != right[0].shape:
+        shapes = {gradient.shape for gradient in (*left, *right)}  # rows of a sparse gradient have several
+        if not left or len(left) != len(right) or len(shapes) > 1:
             return _DeadElements(0, 0)
         dead = np.all([gradient == 0 for gradient in left], axis=0)
         alive = np.any([gradient != 0 for gradient in right], axis=0)

@@ -102,3 +102,13 @@ def test_units_that_are_revived_in_some_weights_only_have_other_inputs():
 
     assert revived(0.5, 0.5) == ["a", "b"]
     assert revived(0.5, 0.0) == revived(0.0, 0.5) == []
+
+
+def test_rows_of_sparse_gradients_are_as_many_as_each_replica_has():
+    state = made_up_state(G)
+    left, right = (
+        step_record(losses=[1.0, loss], gradients=[{"a": [0.0, loss]}, {"a": [0.0, loss, 2.0]}], state=state)
+        for loss in (1.0, 2.0)
+    )
+    found = compare_passes(made_up_evidence([compared_step(left, right, state)], Context(2, 4)))
+    assert found.revived == [] and found.replicas == (1,)
