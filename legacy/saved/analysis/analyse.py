@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from legacy.saved.analysis import carried_state, correspondence, losses, phases, roles
+from legacy.saved.analysis import carried_state, correspondence, phases, roles
 from legacy.saved.analysis.assigned_values import find_assigned_reads, note_on_reads, with_assigned_values
 from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.division.own_sizes import with_own_sizes
 from legacy.saved.analysis.phase_parts import PhaseParts
 from legacy.saved.graph import cone, folding
 from legacy.saved.graph.assignments import WRITERS, variable_of
+from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.graph.trained import trained_variables
 from legacy.saved.runs import accumulation, switches, train_ops
@@ -90,7 +91,7 @@ def analyse_graph(
     counters = counters_beside(whole, targets)
     whole, targets = carried_state.carry_state(whole, carry or {}, targets)
     carried = {parse_tensor_name(name).name for name in carry or {}}
-    minimized = losses.differentiated(whole, whole.ancestors(targets))
+    minimized = differentiated(whole, whole.ancestors(targets))
     ends = sorted(set(targets) | set(minimized))
     cut = cone.extract_cone(whole, ends)
     cone.require_known(cut)

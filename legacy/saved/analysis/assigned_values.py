@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from legacy.saved.analysis import losses
 from legacy.saved.analysis.changed_values import ASSIGNS, ChangedValues, is_computable
 from legacy.saved.analysis.context import Context
 from legacy.saved.graph import op_types
+from legacy.saved.graph.differentiation import differentiated
 from workloads.lifted.graph import Graph, TensorId, input_text
 from workloads.lifted.tensors.gradient_names import in_gradient_graphs
 from workloads.support.wording import listed
@@ -60,7 +60,7 @@ def find_assigned_reads(context: Context, targets: Iterable[str]) -> list[Assign
     changes = _changes_by_variable(context, members)
     if not changes:
         return []
-    ends = in_gradient_graphs(members) | set(losses.differentiated(graph, members))
+    ends = in_gradient_graphs(members) | set(differentiated(graph, members))
     computed = graph.ancestors(ends, controls=False) - graph.frames() - graph.branches()
     bit = {name: 1 << i for i, name in enumerate(dict.fromkeys(sum(changes.values(), [])))}
     before = graph.flow(graph.order(members), bit)

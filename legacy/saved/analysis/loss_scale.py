@@ -8,8 +8,8 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.saved.analysis.loss_terms import term_weights
-from legacy.saved.analysis.losses import differentiated
 from legacy.saved.graph import op_types
+from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.towers import Towers
 from workloads.lifted.graph import Graph, TensorId

@@ -18,6 +18,7 @@ from legacy.saved.analysis.order.ordering import order_step
 from legacy.saved.analysis.order.race_choices import other_choices
 from legacy.saved.analysis.order.step_flow import StepFlow
 from legacy.saved.analysis.phase_parts import PhaseParts
+from legacy.saved.graph.differentiation import differentiated
 from workloads.lifted.graph import TensorId, tensor_name
 from workloads.lifted.pieces.cutter import Cutter
 from workloads.lifted.plan import Combine, ControlDependency, Phase, ReadVersion, TensorType, Variable
@@ -79,7 +80,7 @@ def phase_plan(context: Context, phase: PhaseParts, aliases: dict[str, str], var
     combine, towers_gradients = gradients.probe_gradients(context, phase, cutter)
     for entry in combine:
         context.record_signature(entry.tensor)
-    shared = any(context.towers.is_shared(target) for target in losses.differentiated(graph, phase.members))
+    shared = any(context.towers.is_shared(target) for target in differentiated(graph, phase.members))
     scale = _loss_scale(context, phase, cutter, combine)
     return Phase(
         train_op=phase.target,
@@ -121,7 +122,7 @@ def leak_notes(context: Context, analysed: list[PhaseParts]) -> Iterator[str]:
     behind its gradients combines the towers' results, and must take them all.
     """
     graph, members = context.graph, set().union(*[phase.members for phase in analysed])
-    minimized = graph.ancestors(losses.differentiated(graph, members), controls=False)
+    minimized = graph.ancestors(differentiated(graph, members), controls=False)
     backward = [name for name in members if gradient_names.is_gradient_op(name)]
     forward = minimized | graph.ancestors(backward, controls=False)
     seen: set[tuple[int, int]] = set()
@@ -139,7 +140,7 @@ def phase_notes(context: Context, phase: PhaseParts) -> Iterator[str]:
     """Yields a sentence for each thing about a train op's losses that is unusual."""
     if phase.losses:
         name, shape = phase.losses[0].name, context.imported.shape(*phase.losses[0])
-        if shape and set(shape) != {1} and phase.losses[0].node in losses.differentiated(context.graph, phase.members):
+        if shape and set(shape) != {1} and phase.losses[0].node in differentiated(context.graph, phase.members):
             yield f"{phase.target}: the loss {name} has the shape {list(shape)}; what is minimized is its sum"
     if phase.other_losses:
         others = ", ".join(row[0].name for row in phase.other_losses[:MOST_LISTED])

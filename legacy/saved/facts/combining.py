@@ -7,11 +7,11 @@ import dataclasses
 from collections.abc import Iterator
 
 from legacy.saved.analysis import updates_by_hand
-from legacy.saved.analysis.losses import differentiations
 from legacy.saved.analysis.reduction.multipliers import multiplier_of_mean
 from legacy.saved.facts.analysed_step import AnalysedStep
 from legacy.saved.facts.clipping import CLIPPING_SCOPES
 from legacy.saved.graph import op_types
+from legacy.saved.graph.differentiation import differentiations
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Combine, Effect, Phase, is_indices_label, weight_of_label
 from workloads.lifted.tensors.gradient_names import GRADIENTS, is_gradient_op

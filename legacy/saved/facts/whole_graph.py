@@ -8,10 +8,10 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import Analysis
-from legacy.saved.analysis.losses import differentiated
 from legacy.saved.facts.tower_labels import labels_of_analysis, suggested_labels
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import variable_of, written_variables
+from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.graph.trained import gradient_assignments, trained_variables
 from legacy.saved.runs import train_ops

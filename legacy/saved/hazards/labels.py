@@ -9,9 +9,9 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import Analysis
-from legacy.saved.analysis.losses import differentiations
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.graph.differentiation import differentiations
 from legacy.saved.hazards.basics.cross_entropies import CrossEntropy, cross_entropies
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator
 import numpy as np
 import tensorflow as tf
 
-from legacy.saved.analysis.losses import differentiated
 from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.variable_reads import READS
 from workloads.support.wording import counted, listed

@@ -6,12 +6,16 @@ import collections
 from collections.abc import Collection, Mapping, Sequence
 
 from legacy.saved.graph import op_types
+from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.batch_slices import DATA, batch_slices
 from legacy.saved.tower_search.labellings import Labelling
 from legacy.saved.tower_search.towers import Towers
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors import gradient_names
+
+#: Ops that a loss of all towers' losses is made of.
+_SUMS = ("Add", "AddV2", "AddN", "Sum", "Mean", "Mul", "RealDiv", "Div", "Pack", "ConcatV2", "ExpandDims", "Identity")
 
 
 class TowerFlow:
@@ -48,8 +52,10 @@ class TowerFlow:
         """Returns the towers of a labelling, without the nodes that take their parts of a common batch."""
         labels, count = self._handed_over(labelling.labels), len(set(labelling.labels.values()))
         slices: set[str] = set()
+        sums = self._sums_of_all(self._masks(labels, slices), labels) if count > 1 else []
+        together = dict.fromkeys(sums, (2 << count) - 2)
         while True:
-            masks = self._masks(labels, slices)
+            masks = self._masks(labels, slices, (), together)
             if count > 1 and self._adopt(masks, labels):
                 continue
             found = batch_slices(self._graph, self._imported, masks, labels, slices) if count > 1 else set()
@@ -58,11 +64,11 @@ class TowerFlow:
             slices |= found
         without_data = [name for name, _ in self._update_inputs if not masks.get(name, 0) & DATA]
         if len(without_data) == len(self._update_inputs):  # the data are constants, or kept in variables
-            masks = self._masks(labels, slices, {name for name in labels if self._graph.inputs(name)})
+            masks = self._masks(labels, slices, {name for name in labels if self._graph.inputs(name)}, together)
         elif count > 1:
             positions = self._positions(masks, labels)
             without = self._gradients_without_data(without_data, masks, labels) if without_data else set()
-            masks = self._masks(labels, slices, positions | without) if positions | without else masks
+            masks = self._masks(labels, slices, positions | without, together) if positions | without else masks
         return Towers(count, labelling.found_by, masks, labels, slices)
 
     def _handed_over(self, given: Mapping[str, int]) -> dict[str, int]:
@@ -94,6 +100,35 @@ class TowerFlow:
                     labels.update((own, tower) for own in [name, *self._backward.get(name, [])] if own not in labels)
                     adopted = True
         return adopted
+
+    def _sums_of_all(self, masks: Mapping[str, int], labels: dict[str, int]) -> list[str]:
+        """Finds what a loss of all towers' losses computes on one tower's device, as where the first GPU adds them up.
+
+        There no tower minimizes anything of its own. What makes the loss has no label any longer.
+
+        Args:
+          masks: see `Towers`.
+          labels: {node: tower number}, which is changed.
+
+        Returns:
+          The sums of a tower's gradient and a penalty's, which belong to all towers.
+        """
+        targets = differentiated(self._graph, self._graph.nodes)
+        if not targets or any(_towers_in(masks.get(name, 0)) < 2 for name in targets):
+            return []
+        before = self._graph.ancestors(targets, controls=False)
+        joint = [name for name in before if name in labels and _towers_in(masks.get(name, 0)) > 1]
+        if any(self._graph.type(name) not in _SUMS for name in joint):
+            return []  # a layer takes what another device computes
+        for name in [own for forward in joint for own in (forward, *self._backward.get(forward, []))]:
+            labels.pop(name, None)
+        return [name for name in self._order if self._adds_a_penalty(name, masks)]
+
+    def _adds_a_penalty(self, name: str, masks: Mapping[str, int]) -> bool:
+        """Returns whether a node adds a gradient without data to one with data: of one loss, no tower computes that."""
+        addends = [tensor.node for tensor in self._graph.inputs(name)] if self._graph.type(name) == "AddN" else []
+        are_gradients = any(map(gradient_names.is_gradient_op, addends))
+        return are_gradients and len({bool(masks.get(addend, 0)) for addend in addends}) > 1
 
     def _tower_of_users(self, name: str, masks: Mapping[str, int], labels: Mapping[str, int]) -> int | None:
         """The label of all nodes that use a node and depend on data; None if they have none or several."""
@@ -159,7 +194,11 @@ class TowerFlow:
         return {name: mask | own.get(name, 0) for name, mask in flow.items()}
 
     def _masks(
-        self, labels: Mapping[str, int], slices: Collection[str], as_data: Collection[str] = ()
+        self,
+        labels: Mapping[str, int],
+        slices: Collection[str],
+        as_data: Collection[str] = (),
+        together: Mapping[str, int] | None = None,
     ) -> dict[str, int]:
         """Returns {node: bit set}, see `Towers`. A node's label counts only if it depends on data.
 
@@ -167,6 +206,7 @@ class TowerFlow:
           labels: {node: tower number}.
           slices: nodes outside of the towers in spite of their labels.
           as_data: further nodes that count as data.
+          together: {node that belongs to all towers: their bits}.
         """
         graph, data = self._graph, self._data
         if as_data:
@@ -176,8 +216,14 @@ class TowerFlow:
             for name, mask in data.items()
             if mask and name in labels and graph.type(name) != "Placeholder" and name not in slices
         }
+        own.update(together or {})
         # A tower's backward pass may use what is made from all towers, such as a weight by the global batch's count:
         # its gradient ops still belong to the tower, so nothing flows into them.
         backward = {name for name in own if gradient_names.is_gradient_op(name)}
         arriving = graph.flow(self._order, own, controls=False, stop=self._shapes | backward)
         return {name: data[name] | mask | own.get(name, 0) for name, mask in arriving.items()}
+
+
+def _towers_in(mask: int) -> int:
+    """Returns the number of towers whose nodes a node depends on; see `Towers`."""
+    return bin(mask & ~DATA).count("1")

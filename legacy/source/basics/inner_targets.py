@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Dict, List, Sequence
 
 import tensorflow as tf
 
-from legacy.saved.analysis.losses import gradient_starts
+from legacy.saved.graph.differentiation import gradient_starts
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name
 from workloads.lifted.tensors.gradient_names import gradient_scope
 

@@ -6,7 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Dict, List, Optional, Sequence
 
 from legacy.saved.analysis.gradients import nearest_derivative, nearest_derivatives
-from legacy.saved.analysis.losses import differentiations
+from legacy.saved.graph.differentiation import differentiations
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.source.basics.unwritten import Unwritten
 from workloads.lifted.graph import made_dense, parse_tensor_name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Dict, List, Mapping, Sequence, Tuple
 
-from legacy.saved.analysis.losses import differentiations
+from legacy.saved.graph.differentiation import differentiations
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.step.derivatives import weight_gradients
 from workloads.lifted.graph import parse_tensor_name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, List, NamedTuple, Optional
 
-from legacy.saved.analysis.losses import differentiated
+from legacy.saved.graph.differentiation import differentiated
 from legacy.source.basics.cut import cut_part
 from legacy.source.basics.expressions import Definition, Name
 from legacy.source.basics.forward import Forward

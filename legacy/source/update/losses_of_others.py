@@ -10,7 +10,7 @@ import dataclasses
 import re
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from legacy.saved.analysis.losses import differentiations
+from legacy.saved.graph.differentiation import differentiations
 from legacy.source.basics.expressions import (
     Call,
     Definition,

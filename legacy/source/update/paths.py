@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from legacy.saved.analysis.losses import differentiated
+from legacy.saved.graph.differentiation import differentiated
 from legacy.source.basics.cut import cut_part
 from legacy.source.basics.expressions import Name
 from legacy.source.basics.rendering import literal_text

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 
 from legacy.saved.analysis.effects import GRADIENTS
-from legacy.saved.analysis.losses import differentiations
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.graph.differentiation import differentiations
 from legacy.saved.hazards.basics.linear_weights import linear_inputs
 from workloads.lifted.graph.old_ops import registered_op
 from workloads.lifted.tensors.gradient_names import is_gradient_op

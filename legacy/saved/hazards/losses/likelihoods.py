@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from legacy.saved.analysis.losses import differentiations
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.graph.differentiation import differentiations
 from legacy.saved.hazards.basics.directions import minimized_targets, trained_by
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.gradient_flow import gradient_flow

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from legacy.saved.analysis import losses
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.hazards.basics.copies import copies_of_one_model
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import (
@@ -194,7 +194,7 @@ def _targets(whole: WholeGraph, found: Analysis | None) -> list[str]:
     """The nodes that `tf.gradients` started from, on the way to an update."""
     if found is None:
         return whole.targets
-    return losses.differentiated(whole.graph, {name for name in whole.reach if name in whole.members} or whole.reach)
+    return differentiated(whole.graph, {name for name in whole.reach if name in whole.members} or whole.reach)
 
 
 def _towers_of_targets(whole: WholeGraph, targets: list[str]) -> list[int | None]:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.loss_scale import may_be_its_own
-from legacy.saved.analysis.losses import differentiated
 from legacy.saved.analysis.reduction.multipliers import multiplier_of_mean
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from legacy.saved.hazards.basics.linear_weights import linear_inputs, linear_weights
 from legacy.saved.hazards.losses.scales import is_unscaled, loss_scale

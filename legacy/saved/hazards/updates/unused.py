@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from legacy.saved.analysis.losses import differentiated
 from legacy.saved.facts.clipping import CLIPPING_OPS
 from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.tensors.gradient_names import GRADIENTS, in_gradient_graphs
 from workloads.support.wording import counted

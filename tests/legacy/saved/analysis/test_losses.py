@@ -4,6 +4,7 @@ import tensorflow as tf
 from legacy.saved.analysis import losses
 from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.loss_scale import loss_scale
+from legacy.saved.graph.differentiation import differentiated
 from tests.legacy.saved.graphs import graph_of, traced, two_towers
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.pieces.cutter import Cutter
@@ -20,10 +21,10 @@ def test_a_gradient_graph_starts_from_the_node_that_its_first_op_is_named_after(
         gradients_1/other_grad/Mul = Mul(gradients_1/grad_ys_0)
     """)
     members = set(graph.nodes)
-    assert losses.differentiated(graph, members) == ["loss"]  # "other" is no node
-    assert losses.differentiated(graph, members - {"gradients/Fill"}) == []
-    assert losses.differentiated(graph, members - {"gradients/loss_grad/Tile"}) == []
-    assert losses.differentiated(graph, members - {"loss"}) == ["loss"]
+    assert differentiated(graph, members) == ["loss"]  # "other" is no node
+    assert differentiated(graph, members - {"gradients/Fill"}) == []
+    assert differentiated(graph, members - {"gradients/loss_grad/Tile"}) == []
+    assert differentiated(graph, members - {"loss"}) == ["loss"]
 
 
 def test_what_is_differentiated_for_a_penalty_on_gradients_is_no_loss():
@@ -36,7 +37,7 @@ def test_what_is_differentiated_for_a_penalty_on_gradients_is_no_loss():
         gradients_1/Fill = Const()
         gradients_1/loss_grad/Sum = Sum(gradients_1/Fill)
     """)
-    assert losses.differentiated(graph, set(graph.nodes)) == ["loss"]
+    assert differentiated(graph, set(graph.nodes)) == ["loss"]
 
 
 def test_a_constant_axis_of_a_gradient_op_is_no_derivative():
@@ -48,7 +49,7 @@ def test_a_constant_axis_of_a_gradient_op_is_no_derivative():
     """,
         **{"gradients/Const": {"dtype": tf.int32}},
     )
-    assert losses.differentiated(graph, set(graph.nodes)) == []
+    assert differentiated(graph, set(graph.nodes)) == []
 
 
 def found(build, combined=()):
@@ -180,9 +181,9 @@ def test_terms_that_a_sum_hands_its_derivative_to_are_followed_to_the_sum():
         gradients/c_grad/mul = Mul(gradients/grad_ys_0)
     """
     graph = graph_of(text)
-    assert losses.differentiated(graph, set(graph.nodes)) == ["loss"]
+    assert differentiated(graph, set(graph.nodes)) == ["loss"]
     apart = graph_of(text.replace("loss = AddV2", "loss = Maximum"))  # no sum of the three
-    assert losses.differentiated(apart, set(apart.nodes)) == ["a", "b", "c"]
+    assert differentiated(apart, set(apart.nodes)) == ["a", "b", "c"]
 
 
 def test_further_losses_are_distinguished_from_the_first():
@@ -229,7 +230,7 @@ def test_of_several_sums_of_the_terms_the_loss_is_the_one_without_further_addend
         gradients/data_grad/Tile = Tile(gradients/grad_ys_0)
         gradients/penalty_grad/Mul = Mul(gradients/grad_ys_0)
     """)
-    assert losses.differentiated(graph, set(graph.nodes)) == ["own"]
+    assert differentiated(graph, set(graph.nodes)) == ["own"]
 
 
 def test_a_sum_with_addends_that_are_not_differentiated_is_taken_where_it_is_the_only_one():
@@ -242,4 +243,4 @@ def test_a_sum_with_addends_that_are_not_differentiated_is_taken_where_it_is_the
         gradients/data_grad/Tile = Tile(gradients/grad_ys_0)
         gradients/penalty_grad/Mul = Mul(gradients/grad_ys_0)
     """)
-    assert losses.differentiated(graph, set(graph.nodes)) == ["loss"]
+    assert differentiated(graph, set(graph.nodes)) == ["loss"]

@@ -1,3 +1,4 @@
+import pytest
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
@@ -39,6 +40,34 @@ def test_layers_on_two_devices_are_one_tower():
     assert towers.tower_of("layer_0/Tanh") == 0 and towers.slices == set()
     assert towers.doubt.endswith("is made from what tower 0 computes: layer_1/Mul takes layer_0/Tanh:0")
     assert towers_of(two_towers).doubt == ""
+
+
+def summed_on_the_first_device(penalized):
+    """The losses of two towers are added up on the first GPU, perhaps with a penalty, whose gradient is added there."""
+
+    def build():
+        w = tf.raw_ops.VariableV2(shape=[2], dtype=tf.float32, name="w")
+        value, losses = tf.identity(w), []
+        for tower, half in enumerate(tf.split(v1.placeholder(tf.float32, [4, 2], name="x"), 2)):
+            with tf.device(f"/gpu:{tower}"):
+                losses.append(tf.reduce_sum(tf.tanh(tf.multiply(half, value)), name="loss"))
+        with tf.device("/gpu:0"):
+            total = tf.divide(tf.add_n(losses, "sum"), 2.0, "mean")
+            total = total + tf.nn.l2_loss(value) if penalized else total
+        gradient = v1.gradients(total, [value], colocate_gradients_with_ops=True)[0]
+        tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=gradient, name="train")
+
+    return build
+
+
+@pytest.mark.parametrize("penalized", [False, True])
+def test_a_sum_of_all_losses_on_the_first_device_is_no_towers(penalized):
+    graph = traced(summed_on_the_first_device(penalized))
+    towers = find_towers(graph, ImportedGraph(graph), ["w"], [graph.inputs("train")[2]], ["w"])
+    assert (towers.count, towers.found_by) == (2, "device /gpu:k")
+    assert "sum" not in towers.labels and "mean" not in towers.labels and next(towers.leaks(graph), None) is None
+    sums = [name for name in graph.nodes if name.startswith("gradients/") and graph.type(name) == "AddN"]
+    assert len(sums) == 1 + penalized and all(towers.tower_of(name) is None for name in sums)
 
 
 def test_each_tower_may_update_the_variables_by_itself():

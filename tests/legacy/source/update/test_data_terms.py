@@ -69,6 +69,25 @@ def test_the_updates_of_weights_with_and_without_a_penalty_are_one_loop(tmp_path
     assert 'combined["net/bias"] = tf.add_n(gradients["net/bias"])\n' in source.text
 
 
+def on_the_first_device():
+    """The losses and a penalty are added up on the first GPU, where the penalty's gradient is added to its tower's."""
+    xs = split_batch()
+    losses = towers(lambda tower: data_loss(xs[tower]))
+    with tf.device("/gpu:0"):
+        total = tf.add_n(losses) / TOWERS + penalty()
+    optimizer = v1.train.MomentumOptimizer(0.125, 0.5)
+    return optimizer.minimize(total, colocate_gradients_with_ops=True)
+
+
+def test_a_penalty_that_the_first_tower_adds_to_its_gradient_is_added_by_the_update(tmp_path):
+    setup = lifted(on_the_first_device, tmp_path)
+    assert not setup.job.workload.plan.notes  # no tower's loss contains what another one computes
+    source = source_of(setup, "workload")
+    assert "have the old graph's bits" in source.text
+    assert_port_verified(setup, tmp_path, source)
+    assert_trains_alike(setup, tmp_path)
+
+
 def test_a_loss_with_its_penalty_differentiated_is_seen(tmp_path):
     setup = lifted(together(penalized), tmp_path)
     source = source_of(setup, "workload")

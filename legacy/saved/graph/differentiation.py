@@ -1,0 +1,103 @@
+"""Finds what a graph differentiates: the forward nodes from which `tf.gradients` started.
+
+A gradient graph starts in a constant, the derivative of what is differentiated by itself; the gradient op that uses
+it carries the name of the forward node (see `gradient_names`). A sum has no gradient op of its own where its terms
+have its shape: there the constant goes to the gradient ops of the terms, and the node that adds them up was meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import tensorflow as tf
+
+from workloads.lifted.graph import Graph
+from workloads.lifted.tensors import gradient_names
+
+#: Ops that hand the derivative by their result on to an input as it is, where shapes are equal.
+PASSES_DERIVATIVE = ("Add", "AddV2", "AddN", "Sub", "Identity")
+
+
+def differentiated(graph: Graph, members: Collection[str]) -> list[str]:
+    """Returns the forward nodes that `tf.gradients` started from, by the names of the gradient ops among `members`.
+
+    The forward nodes need not be members: a mean's gradient depends on the mean's shape, and not on the mean. What is
+    differentiated on the way to a loss, such as a critic's value in a gradient penalty, is none.
+    """
+    found = differentiations(graph, members)
+    return list(dict.fromkeys(target for targets in found.values() for target in targets))
+
+
+def differentiations(graph: Graph, members: Collection[str]) -> dict[str, list[str]]:
+    """Returns {node from which a gradient graph starts: forward nodes that it differentiates}; see `differentiated`."""
+    starts = gradient_starts(graph, members)
+    targets = list(dict.fromkeys(target for found in starts.values() for target in found))
+    inner = graph.ancestors(targets, controls=False) & set(starts)
+    return {root: found for root, found in starts.items() if found and root not in inner}
+
+
+def gradient_starts(graph: Graph, members: Collection[str]) -> dict[str, list[str]]:
+    """Returns what `differentiations` does, with the gradient graphs that are differentiated again, and empty ones."""
+    starts: dict[str, list[str]] = {}
+    for root in graph.nodes:
+        scope = gradient_names.gradient_scope(root) if root in members else None
+        if scope is None or _is_integer(graph, root):
+            continue
+        named: list[str] = []
+        for user, _, _ in graph.users(root):
+            forward = gradient_names.forward_name_in(user, scope, graph.nodes) if user in members else None
+            if forward is not None and forward in graph.nodes:
+                named.append(forward)
+        starts[root] = _sum_of(graph, list(dict.fromkeys(named)))
+    return starts
+
+
+def _is_integer(graph: Graph, name: str) -> bool:
+    """Returns whether a node is a constant whole number, such as an axis, and so no derivative."""
+    node = graph.nodes[name]
+    return node.op == "Const" and node.attr["dtype"].type in (tf.int32.as_datatype_enum, tf.int64.as_datatype_enum)
+
+
+def _sum_of(graph: Graph, terms: list[str]) -> list[str]:
+    """Returns the node that adds some nodes up, in a list; the nodes themselves if no node does.
+
+    Where several nodes do, as one that reports all towers' losses together, it is the one with the fewest other
+    addends; then the nearest; then the one that was made last, just before it was differentiated.
+    """
+    if len(terms) < 2:
+        return terms
+    sums = _sums_over(graph, terms)
+    order = {name: place for place, name in enumerate(graph.nodes)}
+    return (
+        [min(sums, key=lambda name: (_other_addends(graph, name, set(terms)), sums[name], -order[name]))]
+        if sums
+        else terms
+    )
+
+
+def _sums_over(graph: Graph, terms: list[str]) -> dict[str, int]:
+    """Returns {node that adds some nodes up, and perhaps others: its greatest distance from one of them}."""
+    distances: dict[str, dict[str, int]] = {}
+    for term in terms:
+        level, away = [term], 0
+        while level:
+            for name in level:
+                distances.setdefault(name, {}).setdefault(term, away)
+            users = {user for name in level for user, _, _ in graph.users(name)}
+            level = [u for u in users if graph.type(u) in PASSES_DERIVATIVE and term not in distances.get(u, {})]
+            away += 1
+    return {name: max(found.values()) for name, found in distances.items() if len(found) == len(terms)}
+
+
+def _other_addends(graph: Graph, name: str, terms: Collection[str]) -> int:
+    """Returns how many addends a sum has besides some terms."""
+    others, todo, seen = 0, [name], {name}
+    while todo:
+        sum_ = todo.pop()
+        for addend in {tensor.node for tensor in graph.inputs(sum_)} - seen - set(terms):
+            seen.add(addend)
+            if graph.type(addend) in PASSES_DERIVATIVE:
+                todo.append(addend)
+            else:
+                others += 1
+    return others
