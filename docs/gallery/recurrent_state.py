@@ -59,7 +59,8 @@ def tower_loss(scope, batch):
     scope.update(("state_0/h", "state_1/h")[scope.replica % 2], h3)
     x = tf.tensordot(tf.stack([h, h2, h3], axis=1), scope.get("lstm/softmax/kernel", (5, 11)), 1)
     logits = tf.nn.bias_add(x, scope.get("lstm/softmax/bias", (11,), ZEROS))
-    return tf.reduce_sum(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=text[:, 1:], logits=logits)) / 4.0
+    loss = tf.reduce_sum(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=text[:, 1:], logits=logits))
+    return loss / 4.0
 
 
 def train_step(scope, batch, variables, context):

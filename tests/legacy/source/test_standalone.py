@@ -29,7 +29,7 @@ NAMES += ["j_dataset_resource", "h_dynamic_rnn"]
 UPDATES = {
     "i_odd_combine": "        x = tf.tensordot(softmax, x, 1)",
     "g_embedding_adagrad": '    indices, positions = tf.unique(gradients["lm/embedding"].indices)',
-    "k_mean_of_losses": "        gradient = tf.add_n(gradients[name])",
+    "k_mean_of_losses": "        combined[name] = tf.add_n(gradients[name])",
     "l_gan": "TRAIN_OPS = [d_train, g_train]",
     "m_carried_state": "    for name, value in scope.updates.items():  # each replica has a state of its own",
 }

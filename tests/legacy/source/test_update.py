@@ -200,7 +200,7 @@ def test_a_penalty_outside_of_the_towers_is_part_of_the_update(tmp_path):
 
     text = source(build, tmp_path)
     assert "seed = tf.constant(0.5)" in text and "seed, unconnected_gradients" in text
-    assert 'sum([values["net/w"], gradients["net/w"][0], gradients["net/w"][1]])' in text
+    assert 'sum([values["net/w"], *gradients["net/w"]])' in text
 
 
 def test_a_list_of_all_weights_values_is_a_comprehension():

@@ -21,7 +21,7 @@ PROGRAMS = {
     "m_carried_state": '    scope.update(("state_0/c", "state_1/c")[scope.replica % 2], c)',
     "g_embedding_adagrad": "    for name in rows:  # those of all replicas, one after another",
     "i_odd_combine": "    losses = gather(context, loss)",
-    "k_mean_of_losses": "        gradient = tf.add_n(gradients[name])",
+    "k_mean_of_losses": "        combined[name] = tf.add_n(gradients[name])",
 }
 
 
