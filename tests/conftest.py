@@ -32,6 +32,17 @@ def _collect_closed_programs():
     gc.collect()
 
 
+@pytest.fixture(autouse=True)
+def _control_flow_as_before():
+    """Restores how `cond` and `while_loop` make their ops, which tests change to build graphs of 1.x."""
+    from tensorflow.compat import v1
+
+    was_v2 = v1.control_flow_v2_enabled()
+    yield
+    if was_v2 != v1.control_flow_v2_enabled():
+        (v1.enable_control_flow_v2 if was_v2 else v1.disable_control_flow_v2)()
+
+
 def pytest_collection_modifyitems(items):
     """Skips GPU tests, with the reason, where there are fewer GPUs than `@pytest.mark.gpu(count)` asks for."""
     import tensorflow as tf
