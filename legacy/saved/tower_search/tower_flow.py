@@ -47,21 +47,24 @@ class TowerFlow:
                 self._backward[gradient_names.forward_name(name, graph.nodes) or ""].append(name)
         self._shapes = {name for name in self._order if graph.type(name) in op_types.SHAPE_OPS}
         self._data = self._dependent(self._sources())
+        self._targets = differentiated(graph, graph.nodes)
+        self._before_targets = graph.ancestors(self._targets, controls=False)
 
     def towers(self, labelling: Labelling) -> Towers:
         """Returns the towers of a labelling, without the nodes that take their parts of a common batch."""
         labels, count = self._handed_over(labelling.labels), len(set(labelling.labels.values()))
         slices: set[str] = set()
-        sums = self._sums_of_all(self._masks(labels, slices), labels) if count > 1 else []
-        together = dict.fromkeys(sums, (2 << count) - 2)
-        while True:
+        masks, together = self._masks(labels, slices), {}
+        if count > 1 and self._minimizes_one_loss(masks):
+            together = dict.fromkeys(self._sums_of_all(masks, labels), (2 << count) - 2)
             masks = self._masks(labels, slices, (), together)
-            if count > 1 and self._adopt(masks, labels):
-                continue
-            found = batch_slices(self._graph, self._imported, masks, labels, slices) if count > 1 else set()
-            if not found:
-                break
-            slices |= found
+        while count > 1:
+            if not self._adopt(masks, labels):
+                found = batch_slices(self._graph, self._imported, masks, labels, slices)
+                if not found:
+                    break
+                slices |= found
+            masks = self._masks(labels, slices, (), together)
         without_data = [name for name, _ in self._update_inputs if not masks.get(name, 0) & DATA]
         if len(without_data) == len(self._update_inputs):  # the data are constants, or kept in variables
             masks = self._masks(labels, slices, {name for name in labels if self._graph.inputs(name)}, together)
@@ -101,10 +104,14 @@ class TowerFlow:
                     adopted = True
         return adopted
 
-    def _sums_of_all(self, masks: Mapping[str, int], labels: dict[str, int]) -> list[str]:
-        """Finds what a loss of all towers' losses computes on one tower's device, as where the first GPU adds them up.
+    def _minimizes_one_loss(self, masks: Mapping[str, int]) -> bool:
+        """Returns whether all that is differentiated is made from several towers: none minimizes a loss of its own."""
+        return bool(self._targets) and all(_towers_in(masks.get(name, 0)) > 1 for name in self._targets)
 
-        There no tower minimizes anything of its own. What makes the loss has no label any longer.
+    def _sums_of_all(self, masks: Mapping[str, int], labels: dict[str, int]) -> list[str]:
+        """Finds what one loss of all towers' losses computes on a tower's device, as where the first GPU adds them up.
+
+        What makes the loss has no label any longer.
 
         Args:
           masks: see `Towers`.
@@ -113,11 +120,7 @@ class TowerFlow:
         Returns:
           The sums of a tower's gradient and a penalty's, which belong to all towers.
         """
-        targets = differentiated(self._graph, self._graph.nodes)
-        if not targets or any(_towers_in(masks.get(name, 0)) < 2 for name in targets):
-            return []
-        before = self._graph.ancestors(targets, controls=False)
-        joint = [name for name in before if name in labels and _towers_in(masks.get(name, 0)) > 1]
+        joint = [name for name in self._before_targets if name in labels and _towers_in(masks.get(name, 0)) > 1]
         if any(self._graph.type(name) not in _SUMS for name in joint):
             return []  # a layer takes what another device computes
         for name in [own for forward in joint for own in (forward, *self._backward.get(forward, []))]:
