@@ -10,6 +10,7 @@ import dataclasses
 from typing import TYPE_CHECKING, List, NamedTuple, Set
 
 from legacy.saved.analysis.loss_terms import constant_factor
+from legacy.saved.graph import op_types
 from workloads.lifted.graph import parse_tensor_name
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from workloads.lifted.plan import Phase, Plan
 
 #: Ops whose result is the sum of their inputs, and ops that may multiply by a constant.
-_SUMS = ("Add", "AddV2", "AddN", "Identity")
+_SUMS = (*op_types.ADDITIONS, "Identity")
 _PRODUCTS = ("Mul", "RealDiv", "Div")
 
 

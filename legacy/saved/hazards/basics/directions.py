@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Collection, Iterator
 
 from legacy.saved.analysis.effects import GRADIENTS
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiations
 from legacy.saved.hazards.basics.linear_weights import linear_inputs
+from workloads.lifted.graph import TensorId
 from workloads.lifted.graph.old_ops import registered_op
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
+#: Names of the learning rate in definitions of update ops.
+_RATES = ("lr", "alpha")
 _ADDS, _SUBTRACTS = ("Assign", "AssignVariableOp", *op_types.ADDS), ("AssignSub", "AssignSubVariableOp")
 
 
 def applied_gradient(whole: WholeGraph, apply: str) -> str:
     """Returns the node whose result an update op takes for the gradient; "" if its op definition names none."""
+    return next((tensor.node for tensor in _arguments(whole, apply, GRADIENTS)), "")
+
+
+def applied_rate(whole: WholeGraph, apply: str) -> TensorId | None:
+    """Returns the tensor that an update op takes for the learning rate; None if its op definition names none."""
+    return next(_arguments(whole, apply, _RATES), None)
+
+
+def _arguments(whole: WholeGraph, apply: str, names: Collection[str]) -> Iterator[TensorId]:
+    """Yields the inputs of an update op that its op definition calls by one of some names."""
     definition = registered_op(whole.graph.type(apply))
     arguments = [argument.name for argument in definition.input_arg] if definition is not None else []
-    places = [place for place, argument in enumerate(arguments) if argument in GRADIENTS]
-    return whole.graph.inputs(apply)[places[0]].node if places else ""
+    yield from (tensor for tensor, name in zip(whole.graph.inputs(apply), arguments) if name in names)
 
 
 @functools.lru_cache(maxsize=2)

@@ -8,11 +8,11 @@ import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.directions import applied_rate
 from legacy.saved.hazards.basics.evaluation import evaluate
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from workloads.lifted.graph import TensorId
-from workloads.lifted.graph.old_ops import registered_op
 
 #: Quotients of whole numbers are whole numbers.
 _QUOTIENTS = ("FloorDiv", "Div", "TruncateDiv")
@@ -50,34 +50,24 @@ def _is_input(whole: WholeGraph, tensor: TensorId) -> bool:
 
 def steps_divided_as_whole_numbers(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds learning rates that are 0 until a quotient of the step, as whole numbers, is 1; one hazard for all."""
-    graph, seen = whole.graph, set()
-    for apply in whole.applies:
-        for rate in [rate for rate in _learning_rates(whole, apply) if rate not in seen]:
-            seen.add(rate)
-            for name in graph.ancestors([rate.node], controls=False):
-                divisor = _divisor_of_step(whole, name)
-                if divisor is None:
-                    continue
-                step, number = divisor
-                early = [evaluate(whole, rate, {step: float(count)}) for count in (0, 1, number - 1)]
-                later = evaluate(whole, rate, {step: float(number)})
-                if early == [0.0] * len(early) and later:
-                    yield Hazard(
-                        "DIVIDED_AS_WHOLE_NUMBERS",
-                        name,
-                        f"{name} divides {step.node} by {number} as whole numbers: the learning rate is 0 in the first "
-                        f"{number} steps, and then {later:g}",
-                        "cast the step before the division; for parity, divide whole numbers",
-                    )
-                    return
-
-
-def _learning_rates(whole: WholeGraph, apply: str) -> list[TensorId]:
-    """The inputs of an update op that its definition calls a learning rate."""
-    definition = registered_op(whole.graph.type(apply))
-    names = [argument.name for argument in definition.input_arg] if definition is not None else []
-    inputs = whole.graph.inputs(apply)
-    return [inputs[place] for place, name in enumerate(names) if name in ("alpha", "lr", "learning_rate")]
+    rates = dict.fromkeys(applied_rate(whole, apply) for apply in whole.applies)
+    for rate in [rate for rate in rates if rate is not None]:
+        for name in whole.graph.ancestors([rate.node], controls=False):
+            divisor = _divisor_of_step(whole, name)
+            if divisor is None:
+                continue
+            step, number = divisor
+            early = [evaluate(whole, rate, {step: float(count)}) for count in (0, 1, number - 1)]
+            later = evaluate(whole, rate, {step: float(number)})
+            if early == [0.0] * len(early) and later:
+                yield Hazard(
+                    "DIVIDED_AS_WHOLE_NUMBERS",
+                    name,
+                    f"{name} divides {step.node} by {number} as whole numbers: the learning rate is 0 in the first "
+                    f"{number} steps, and then {later:g}",
+                    "cast the step before the division; for parity, divide whole numbers",
+                )
+                return
 
 
 def _divisor_of_step(whole: WholeGraph, name: str) -> tuple[TensorId, int] | None:

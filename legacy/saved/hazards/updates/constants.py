@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
-from legacy.saved.hazards.basics.directions import minimized_targets
+from legacy.saved.hazards.basics.directions import applied_rate, minimized_targets
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_weights
 from legacy.saved.hazards.basics.variable_reads import variable_read
@@ -60,10 +60,9 @@ def growing_learning_rates(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds learning rates that are a multiple of a step counter, without any bound; one hazard for all."""
     counters = {variable for name, variable in whole.writes.items() if whole.graph.type(name) in op_types.ADDS}
     for apply in [name for name in whole.applies if name in whole.members]:
-        definition = registered_op(whole.graph.type(apply))
-        arguments = [argument.name for argument in definition.input_arg] if definition is not None else []
-        for place in [place for place, argument in enumerate(arguments) if argument in ("lr", "alpha")]:
-            rate = whole.graph.inputs(apply)[place].node
+        taken = applied_rate(whole, apply)
+        if taken is not None:
+            rate = taken.node
             weights = linear_weights(whole, rate)
             steps = {variable_read(whole.graph, node): weight for node, weight in weights.items() if weight > 0}
             power = next((node for node in weights if _is_growing_power(whole, node, counters)), None)

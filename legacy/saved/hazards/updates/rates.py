@@ -8,10 +8,9 @@ import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
-from legacy.saved.hazards.basics.directions import applied_gradient
+from legacy.saved.hazards.basics.directions import applied_gradient, applied_rate
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.variable_reads import variable_read
-from workloads.lifted.graph.old_ops import registered_op
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted
 
@@ -45,10 +44,8 @@ def learning_rate_twice(whole: WholeGraph) -> Iterator[Hazard]:
 
 def _rate(whole: WholeGraph, apply: str) -> str:
     """The node that an update takes the learning rate from; "" if its op definition names none."""
-    definition = registered_op(whole.graph.type(apply))
-    arguments = [argument.name for argument in definition.input_arg] if definition is not None else []
-    places = [place for place, argument in enumerate(arguments) if argument in ("lr", "alpha")]
-    return _origin(whole, whole.graph.inputs(apply)[places[0]].node) if places else ""
+    rate = applied_rate(whole, apply)
+    return _origin(whole, rate.node) if rate is not None else ""
 
 
 def _origin(whole: WholeGraph, name: str) -> str:
