@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.graph.shared_memory import shares_memory
 from legacy.saved.graph.trained import gradient_assignments
 from workloads.lifted.graph import MERGES, Graph, TensorId
 from workloads.support.errors import InputError
@@ -91,7 +92,7 @@ class VariableUses:
             return [TensorId(user, 0)]
         if variable not in self.reads.setdefault(user, []):
             self.reads[user].append(variable)
-        if self._graph.type(user) in op_types.VIEWS and position == 0:
+        if shares_memory(self._graph, self._imported, user, position):
             self._follow_view(variable, user)
         return []
 
@@ -99,10 +100,10 @@ class VariableUses:
         """Records every use of a tensor that shares a reference variable's memory."""
         todo = [view]
         while todo:
-            for user, position, output in self._graph.users(todo.pop()):
-                if output == 0 and position == 0 and self._graph.type(user) in (*op_types.VIEWS, "Identity"):
+            for user, position, _ in self._graph.users(todo.pop()):
+                if shares_memory(self._graph, self._imported, user, position):
                     todo.append(user)
-                elif output == 0 and variable not in self.view_uses.setdefault(user, []):
+                elif variable not in self.view_uses.setdefault(user, []):
                     self.view_uses[user].append(variable)
 
     def _record_reference(self, variable: str, user: str, position: int) -> list[TensorId]:

@@ -243,16 +243,6 @@ def test_the_same_batch_to_every_tower(tmp_path):
     assert_same(setup)
 
 
-def test_towers_that_update_by_themselves(tmp_path):
-    def build():
-        xs = split_batch()
-        return v1.group(*towers(lambda i: apply(tf.gradients(sum_of_squares(xs[i]), [weights()])[0])))
-
-    setup = lifted(build, tmp_path)
-    assert setup.job.workload.plan.towers == TOWERS and setup.job.workload.plan.phases[0].races
-    assert_same(setup)
-
-
 @pytest.mark.parametrize("device, scope", [("/gpu:{}", None), (None, "worker{}"), (None, None)])
 def test_towers_are_found_by_devices_scopes_or_suffixes(device, scope, tmp_path):
     def build():

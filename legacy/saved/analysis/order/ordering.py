@@ -172,6 +172,8 @@ class _Ordering:
             if not self._chosen.is_before(update, user):
                 self._depend(user, update)
                 self.races.append(Race(variable, user, update, user))
+                if self._graph.type(user) in ENTERS:
+                    self._hold_back(update, user)
                 return  # later updates wait for this one
 
     def _ordered_updates(self, variable: str) -> list[str]:
@@ -254,6 +256,7 @@ class _Ordering:
         turns. One that the gradients depend on, too, is not, as where batch renormalization corrects by a moving mean.
         Nor is one of the data that another variable's update is computed from, as those of the layers behind a batch
         norm of 0.12, whose moments are shifted by the moving mean.
+        Nor is one that the gradient of a later update rule is computed from, such as a penalty's.
         Nor is one that a later update only waits for: a decay is computed from a step counter, which several optimizers
         raise behind the statistics that decay.
         So is a moving average of weights that is not ordered against their update: it mostly sees the new weight, as
@@ -263,7 +266,7 @@ class _Ordering:
         rules, depends_on_data = self._state.rules, reader in self._depends_on_data
         behind = self._effects_behind[reader]
         computed_with = depends_on_data if rules.intersection(updates) else reader in self._computed_with
-        later = updates[index + 1 :]
+        later = [update for update in updates[index + 1 :] if update not in rules]
         if not computed_with and any(self._is_computed_from(update, reader) for update in later):
             return not (depends_on_data and self._leads_to_others(updates, reader))
         return updates[index] in rules and not depends_on_data and not behind & self._rules

@@ -129,7 +129,7 @@ def test_a_view_of_a_reference_variable_shares_its_memory():
             input=tf.raw_ops.Reshape(tensor=alias, shape=[1, 2], name="flat"), axis=0, name="row"
         )
         tf.negative(tf.raw_ops.Identity(input=row), name="use")
-        tf.negative(tf.raw_ops.Transpose(x=alias, perm=[0], name="copy"), name="use_of_a_copy")
+        tf.negative(tf.raw_ops.ReverseV2(tensor=alias, axis=[0], name="copy"), name="use_of_a_copy")
         tf.reshape(tf.raw_ops.ReadVariableOp(resource=handle(), dtype=tf.float32), [1, 2], name="copied_too")
         tf.negative(tf.reshape(2.0 * alias, [1, 2]), name="use_of_a_product")
 

@@ -26,6 +26,22 @@ def test_an_update_waits_for_the_loop_that_its_variable_enters():
     assert order.dependencies == [("exit", "update")]  # and none from inside the loop
 
 
+def test_an_update_waits_for_the_loop_that_a_view_of_its_variable_enters():
+    text = """
+        v = VariableV2()
+        one = Const()
+        row = Reshape(v)
+        update = AssignAdd(v, one)
+        enter = Enter(row)
+        body = Neg(enter)
+        exit = Exit(body)
+        """
+    uses = {"reads": {"row": ["v"]}, "writes": {"update": ["v"]}}
+    order = ordered(text, **uses, view_uses={"enter": ["v"]})
+    assert order.dependencies == [("row", "update"), ("exit", "update")]
+    assert ordered(text, **uses).dependencies == [("row", "update")]  # as if `row` were a copy
+
+
 def test_an_update_behind_the_loop_needs_no_further_dependency():
     order = ordered(
         """
