@@ -40,10 +40,10 @@ def shares_memory(graph: Graph, imported: ImportedGraph, name: str, position: in
         return False
     if op_type in _ALWAYS:
         return True
-    taken, given = imported.shape(*inputs[position]), imported.shape(name)
     if op_type == "Cast":
         return imported.dtype(*inputs[0]) == imported.dtype(name)
-    if taken is None or given is None or None in (*taken, *given):
+    taken, given = _known(imported.shape(*inputs[position])), _known(imported.shape(name))
+    if taken is None or given is None:
         return False
     if op_type == "Transpose":
         return _keeps_order(taken, imported.constant(*inputs[1]))
@@ -52,7 +52,12 @@ def shares_memory(graph: Graph, imported: ImportedGraph, name: str, position: in
     return op_type in _PARTS and _is_of_first_axis(taken, given)
 
 
-def _keeps_order(shape: tuple[int | None, ...], permutation: np.ndarray | None) -> bool:
+def _known(shape: tuple[int | None, ...] | None) -> list[int] | None:
+    """Returns a shape if all its dimensions are known."""
+    return None if shape is None or None in shape else [size for size in shape if size is not None]
+
+
+def _keeps_order(shape: list[int], permutation: np.ndarray | None) -> bool:
     """Returns whether a transposition moves axes of one element alone, and so no element."""
     if permutation is None:
         return False
@@ -60,7 +65,7 @@ def _keeps_order(shape: tuple[int | None, ...], permutation: np.ndarray | None) 
     return moved == sorted(moved)
 
 
-def _is_of_first_axis(taken: tuple[int | None, ...], given: tuple[int | None, ...]) -> bool:
+def _is_of_first_axis(taken: list[int], given: list[int]) -> bool:
     """Returns whether a part of a tensor has all elements of the axes behind the first."""
     rows = taken[1:]
     return bool(taken) and (given[1:] == rows or given == rows)
