@@ -25,13 +25,16 @@ _PARTS = ("StridedSlice", "Slice", "Split", "SplitV", "Unpack")
 
 
 def shares_memory(graph: Graph, imported: ImportedGraph, name: str, position: int) -> bool:
-    """Returns whether a node's results may share the memory of one of its data inputs.
+    """Decides whether a node's results may share the memory of one of its data inputs.
 
     Args:
       graph: the graph.
       imported: the same graph in TensorFlow.
       name: of the node.
       position: number of the data input.
+
+    Returns:
+      False only if the node copies what it takes; True also for parts along the first axis, which it may copy.
     """
     op_type, inputs = graph.type(name), graph.inputs(name)
     if op_type == "IdentityN":
