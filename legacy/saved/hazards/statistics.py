@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.update_sources import UpdateSources
@@ -40,32 +40,36 @@ def statistics_of_towers(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
 
 def statistics_of_other_data(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds statistics that the step moves by its examples, and by others that no loss depends on; one for all."""
-    graph, trained = whole.graph, _sources(whole, whole.minimized)
-    updates: dict[str, list[tuple[str, set[str]]]] = collections.defaultdict(list)
+    graph = whole.graph
+    bit = {name: 1 << i for i, name in enumerate(sorted(_sources(whole)))}
+    trained = sum(bit[name] for name in bit if name in whole.minimized)
+    brought = graph.flow(graph.order(graph.nodes), bit, controls=False)
+    updates: dict[str, list[str]] = collections.defaultdict(list)
     for name, variable in whole.writes.items():
         if name in whole.members and variable not in whole.trainable and not whole.is_scalar(variable):
-            updates[variable].append((name, _sources(whole, graph.ancestors([name], controls=False))))
+            updates[variable].append(name)
     found = {}
     for variable, each in updates.items():
-        others = [(name, sources) for name, sources in each if sources and not sources & trained]
-        if others and any(sources & trained for _, sources in each):
+        others = [name for name in each if brought[name] and not brought[name] & trained]
+        if others and any(brought[name] & trained for name in each):
             found[variable] = others[0]
-    for variable, (name, sources) in found.items():
+    for variable, name in found.items():
+        sources = [source for source in bit if bit[source] & brought[name]]
         yield Hazard(
             "STATISTICS_OF_OTHER_DATA",
             name,
             f"the step moves {counted(len(found), 'statistic')} ({listed(list(found), MOST_NAMED)}) by batches of "
-            f"{listed(sorted(sources), MOST_NAMED)} besides, which no loss depends on: {name} changes {variable}",
+            f"{listed(sources, MOST_NAMED)} besides, which no loss depends on: {name} changes {variable}",
             "run the updates of the training pass alone, as of its name scope, and call the evaluation with "
             "training=False; for parity keep them",
         )
         return
 
 
-def _sources(whole: WholeGraph, names: Collection[str]) -> set[str]:
-    """The placeholders, queues and iterators among some nodes that bring in examples."""
+def _sources(whole: WholeGraph) -> set[str]:
+    """The placeholders, queues and iterators that bring in examples."""
     graph = whole.graph
-    found = {name for name in names if op_types.is_source(graph.type(name)) and name in whole.data}
+    found = {name for name in whole.data if op_types.is_source(graph.type(name))}
     return {name for name in found if not op_types.is_random(graph.type(name))}
 
 

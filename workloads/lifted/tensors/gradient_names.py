@@ -22,7 +22,7 @@ def in_gradient_graphs(names: Iterable[str]) -> set[str]:
     >>> in_gradient_graphs(["w", "tower_0/gradients_1/Fill"])
     {'tower_0/gradients_1/Fill'}
     """
-    return {name for name in names if GRADIENTS.search(name)}
+    return {name for name in names if "gradients" in name and GRADIENTS.search(name)}
 
 
 def is_gradient_op(name: str) -> bool:

@@ -131,7 +131,7 @@ class _Ordering:
         self._chosen = ChosenOrder(flow)
         taken = {producer for rule in state.rules for producer, _ in graph.inputs(rule)}
         self._computed_with = graph.ancestors(taken, stop=set(flow.effects), controls=False)
-        self._sources: dict[str, set[str]] = {}
+        self._computed: dict[str, set[str]] = {}
         self.versions: dict[tuple[str, str], int] = {}
         self.dependencies: list[ControlDependency] = []
         self.races: list[Race] = []
@@ -281,9 +281,9 @@ class _Ordering:
         """Whether an update op reads a variable itself, or gets what a node computes from it."""
         if not self._effects_behind[reader] & self._bit[update]:
             return reader == update
-        if update not in self._sources:
-            self._sources[update] = self._graph.ancestors([update], controls=False)
-        return reader in self._sources[update]
+        if reader not in self._computed:
+            self._computed[reader] = self._graph.descendants([reader], controls=False)
+        return update in self._computed[reader]
 
     def _hold_back(self, update: str, enter: str) -> None:
         """Makes an update wait for every loop that the variable enters by `enter`: inside, its memory is shared."""

@@ -7,6 +7,7 @@ way in which gradients are combined, that gives how often the whole update conta
 from __future__ import annotations
 
 import collections
+import functools
 import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -107,6 +108,7 @@ def _corresponding(whole: WholeGraph, penalties: list[Penalty]) -> list[list[Pen
     return list(groups.values())
 
 
+@functools.lru_cache(maxsize=2)
 def find_penalties(whole: WholeGraph) -> list[Penalty]:
     """Returns the regularization terms of a graph: functions of trainable variables alone that end in a penalty's op.
 

@@ -46,8 +46,9 @@ def averages_that_keep_little(whole: WholeGraph) -> Iterator[Hazard]:
     A statistic of a decay of 0.01 is the last batch's; frameworks give the name momentum to either share.
     """
     little: dict[str, tuple[str, float]] = {}
+    run = whole.members | whole.read
     for name, variable in whole.writes.items():
-        if name not in whole.members | whole.read or name in whole.applies or whole.is_scalar(variable):
+        if name not in run or name in whole.applies or whole.is_scalar(variable):
             continue
         kept = kept_share(whole, name)
         share = kept.share if 0 < kept.share < 1 else most_kept(whole, name)
