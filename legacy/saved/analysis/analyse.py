@@ -112,7 +112,8 @@ def analyse_graph(
     plan.notes += [*filter(None, [note_on_reads(assigned)]), *tried.notes, *_unused_notes(whole, unused, read)]
     plan.notes += [_counter_note(name, variable) for name, variable in counters.items()]
     entries = {parse_tensor_name(name).name for entry in plan.inputs + plan.common for name in entry.tensors}
-    fed = [tensor for tensor in fed_tensors(saved) if tensor.name not in carried | entries]
+    fed = [tensor for tensor in fed_tensors(saved) if tensor.name not in carried]
+    fed = [tensor for tensor in fed if tensor.is_placeholder or tensor.name not in entries]
     fed = [tensor for tensor in fed if not tensor.is_computed or parse_tensor_name(tensor.name).node in cut.graph.nodes]
     plan.notes += filter(None, [feeds_text(fed)])
     return Analysis(plan, cut, whole, context, trainable, fed)

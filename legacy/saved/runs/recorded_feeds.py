@@ -35,18 +35,21 @@ class FedTensor(NamedTuple):
       name: of the tensor.
       source: the tensor whose value of the step before was fed; "" where the recording has none.
       is_computed: whether the graph computes it of data or weights, and not of constants alone.
+      is_placeholder: whether it is a placeholder, which got what the step before had fetched.
     """
 
     name: str
     source: str
     is_computed: bool = False
+    is_placeholder: bool = False
 
 
 def fed_tensors(saved: SavedGraph) -> list[FedTensor]:
-    """Returns the tensors that the recording beside a graph file fed in place of their own values.
+    """Returns the tensors that the recording beside a graph file fed in place of their own values, or carried.
 
     The graph computes them of constants alone, and the recording has other values in other steps; or the recording
-    names them, and the graph computes them of data or weights.
+    names them, and the graph computes them of data or weights; or they are placeholders that get, in each step, what
+    the program fetched in the one before.
 
     Args:
       saved: the graph, as read from its file.
@@ -77,9 +80,37 @@ def fed_tensors(saved: SavedGraph) -> list[FedTensor]:
             places = [behind[node], *behind.values()]  # its own tower's, or another one's by mistake
             sources = (_source(steps, name, [other for other in nodes if nodes[other] in place]) for place in places)
             found.append(FedTensor(name[len(PREFIX) :], next(filter(None, sources), "")))
+        found += _carried_placeholders(graph, steps, nodes)
         return found + [FedTensor(name, "", True) for name in _named(saved) if _is_computed(graph, name, depends)]
     except InputError:
         return []
+
+
+def _carried_placeholders(graph: Graph, steps: list[ArrayArchive], nodes: dict[str, str]) -> list[FedTensor]:
+    """The placeholders that get a recorded tensor's value of the step before, such as the memory of a Transformer-XL.
+
+    Args:
+      graph: the whole graph.
+      steps: recorded steps.
+      nodes: {name in a step's archive: node} of all recorded tensors.
+
+    Returns:
+      The placeholders, in the order of their names.
+    """
+    kinds = {name: graph.type(node) for name, node in nodes.items() if node in graph.nodes}
+    computed = [
+        name for name, kind in sorted(kinds.items()) if not op_types.is_source(kind) and kind not in op_types.VARIABLES
+    ]
+    found = []
+    for name in sorted(kinds):
+        if not kinds[name].startswith("Placeholder") or not _varies(steps, name):
+            continue
+        behind = graph.descendants([nodes[name]], controls=False)
+        others = sorted(computed, key=lambda other: nodes[other] not in behind)
+        source = _source(steps, name, others)
+        if source:
+            found.append(FedTensor(name[len(PREFIX) :], source, is_placeholder=True))
+    return found
 
 
 def _named(saved: SavedGraph) -> list[str]:
@@ -109,12 +140,15 @@ def feeds_text(fed: Collection[FedTensor]) -> str:
         return f"{text}; a lift computes {plural(len(computed), 'it', 'them')}" + (f"; {rest}" if rest else "")
     if not fed:
         return ""
-    names = listed([tensor.name for tensor in fed], MOST_LISTED)
     carried = ",".join(f"{tensor.name}={tensor.source or 'TENSOR'}" for tensor in fed)
     known = all(tensor.source for tensor in fed)
     which = "" if known else ", where TENSOR is what the program fetched in the step before"
-    are = plural(len(fed), "is no placeholder", "are no placeholders")
-    return f"the program fed {names}, which {are}: lift it with --carry={carried}{which}"
+    own = [tensor.name for tensor in fed if tensor.is_placeholder]
+    other = [tensor.name for tensor in fed if not tensor.is_placeholder]
+    are = plural(len(other), "is no placeholder", "are no placeholders")
+    parts = [f"{listed(other, MOST_LISTED)}, which {are}"] if other else []
+    parts += [f"{listed(own, MOST_LISTED)} with what it had fetched in the step before"] if own else []
+    return f"the program fed {', and '.join(parts)}: lift it with --carry={carried}{which}"
 
 
 def _dependent(graph: Graph) -> set[str]:

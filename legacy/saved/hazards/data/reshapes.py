@@ -12,6 +12,8 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 #: Ops whose results have the rows of their first input.
 _BY_ROW = ("Add", "AddV2", "BiasAdd", "Elu", "Identity", "LogSoftmax", "MatMul", "Relu", "Sigmoid", "Softmax", "Tanh")
 
+_SLICES = ("Slice", "StridedSlice")
+
 _Shape = Sequence["int | None"]
 
 
@@ -26,7 +28,8 @@ def reshaped_for_transposed(whole: WholeGraph, found: Analysis) -> Iterator[Haza
         if graph.type(name) != "Reshape" or name not in whole.data or is_gradient_op(name) or name not in whole.reach:
             continue
         before, after = _shape_before(found, name), imported.shape(name)
-        if before and after and _is_transposed(before, after) and not _is_beside_transposition(found, name):
+        is_meant = _is_beside_transposition(found, name) or _is_shift(found, name)
+        if before and after and _is_transposed(before, after) and not is_meant:
             yield Hazard(
                 "RESHAPED_FOR_TRANSPOSED",
                 name,
@@ -47,6 +50,30 @@ def _is_beside_transposition(found: Analysis, name: str) -> bool:
         if order is not None and order.ravel()[:2].tolist() == [1, 0] and not is_gradient_op(node):
             return True
     return False
+
+
+def _is_shift(found: Analysis, name: str) -> bool:
+    """Whether a reshape is one of two with a slice between, as relative attention shifts its scores."""
+    graph = found.cut.graph
+    uses = {use.node for use in graph.users(name) if not is_gradient_op(use.node) and graph.type(use.node) != "Shape"}
+    further = [
+        user.node
+        for use in uses
+        if graph.type(use) in _SLICES
+        for user in graph.users(use)
+        if graph.type(user.node) == "Reshape" and not is_gradient_op(user.node)
+    ]
+    if uses and len(further) == len(uses) and all(_reshapes_back(found, name, back) for back in further):
+        return True
+    cut_off = graph.inputs(name)[0].node
+    first = graph.inputs(cut_off)[0].node if graph.type(cut_off) in _SLICES else cut_off
+    return first != cut_off and graph.type(first) == "Reshape" and _reshapes_back(found, first, name)
+
+
+def _reshapes_back(found: Analysis, name: str, back: str) -> bool:
+    """Whether a second reshape gives the size along the first dimension that a first one took."""
+    sizes = [shape[0] if shape else None for shape in (_shape_before(found, name), found.context.imported.shape(back))]
+    return sizes[0] is not None and sizes[0] == sizes[1]
 
 
 def _shape_before(found: Analysis, name: str) -> _Shape | None:

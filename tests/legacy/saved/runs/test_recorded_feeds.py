@@ -89,6 +89,20 @@ def test_what_the_graph_computes_was_not_fed(steps, tmp_path):
     assert feeds_text([]) == ""
 
 
+def test_a_placeholder_that_gets_what_the_step_before_had_fetched_is_carried(tmp_path):
+    """As the memory of a Transformer-XL, which the program keeps in numpy."""
+    found = fed(tmp_path, [{"x": ZEROS + step, "tower_0/last": ZEROS + step + 1} for step in range(3)])
+    assert found == [FedTensor("x:0", "tower_0/last:0", is_placeholder=True)]
+    assert feeds_text(found) == (
+        "the program fed x:0 with what it had fetched in the step before: lift it with --carry=x:0=tower_0/last:0"
+    )
+
+
+@pytest.mark.parametrize("ahead", [0, 2])
+def test_a_placeholder_that_gets_other_values_is_not_carried(ahead, tmp_path):
+    assert fed(tmp_path, [{"x": ZEROS + step, "tower_0/last": ZEROS + step + ahead} for step in range(3)]) == []
+
+
 @pytest.mark.parametrize(
     "name, is_named", [("tower_0/last:0", True), ("x:0", False), ("mask:0", False), ("w:0", False), ("none:0", False)]
 )

@@ -64,3 +64,13 @@ def test_rows_that_a_layer_took_one_by_one_come_back_in_their_order(new, count):
 )
 def test_transpositions_and_other_reshapes_are_not(shape, reshape):
     assert found(shape, reshape) == []
+
+
+@pytest.mark.parametrize("rows_back, count", [(4, 0), (6, 1)])
+def test_rows_that_are_cut_off_and_reshaped_back_are_a_shift(rows_back, count):
+    """As the scores of relative attention, where each row moves by one place; not as images that stay mixed."""
+
+    def shifted(x):
+        return tf.reshape(tf.reshape(x, [7, 4, 5], name="mixed")[1:], [rows_back, -1, 5])
+
+    assert len(found([4, 7, 5], shifted)) == count
