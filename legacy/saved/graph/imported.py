@@ -88,6 +88,10 @@ class ImportedGraph:
 
 
 def _wants_reference(definition: OpDef, position: int) -> bool:
-    """Returns whether input number `position` is declared a reference; lists of inputs come after the references."""
+    """Returns whether input number `position` is declared a reference.
+
+    Lists of inputs come after the references, but for a Merge, which takes a list of them.
+    """
     arguments = definition.input_arg
-    return position < len(arguments) and arguments[position].is_ref
+    argument = arguments[min(position, len(arguments) - 1)]
+    return argument.is_ref and (position < len(arguments) or bool(argument.number_attr))

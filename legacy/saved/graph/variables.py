@@ -51,7 +51,7 @@ class VariableUses:
       rules: the writing nodes that train: update rules, and assignments of gradients to trainable variables.
 
     Raises:
-      InputError: a Merge chooses between variables at run time.
+      InputError: a Merge chooses between several variables at run time.
     """
 
     def __init__(self, graph: Graph, imported: ImportedGraph, trainable: Collection[str] = ()) -> None:
@@ -62,6 +62,7 @@ class VariableUses:
         self.reads: dict[str, list[str]] = collections.OrderedDict()
         self.view_uses: dict[str, list[str]] = collections.OrderedDict()
         self.passes: dict[str, list[str]] = collections.OrderedDict()
+        self._merged: dict[str, str] = {}
         for name in graph.nodes:
             if graph.type(name) in op_types.VARIABLES:
                 self.variables[name] = _variable(graph, name)
@@ -118,11 +119,19 @@ class VariableUses:
         if op_type in op_types.NOT_EFFECTS:
             return []
         if op_type in MERGES:
-            raise InputError(f"graph file: {user!r}: one of several variables is chosen at run time")
+            return self._record_merge(variable, user)
         self.writes.setdefault(user, []).append(variable)
         # An effect on several variables passes the first one's reference on.
         gives_reference = any(argument.is_ref for argument in self._imported.definition(user).output_arg)
         return [TensorId(user, 0)] if gives_reference and position == 0 else []
+
+    def _record_merge(self, variable: str, merge: str) -> list[TensorId]:
+        """Records that a variable comes out of a Merge; one of the same variable, changed in both branches, is it."""
+        if self._merged.setdefault(merge, variable) != variable:
+            raise InputError(f"graph file: {merge!r}: one of several variables is chosen at run time")
+        if variable not in self.passes.setdefault(merge, []):
+            self.passes[merge].append(variable)
+        return [TensorId(merge, 0)]
 
 
 def _variable(graph: Graph, name: str) -> GraphVariable:

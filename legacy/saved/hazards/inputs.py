@@ -55,7 +55,14 @@ def _unused(op: str, text: str) -> Hazard:
 
 
 def _is_size(whole: WholeGraph, name: str) -> bool:
-    """Whether a placeholder is a number, or the shape of a sparse tensor, whose values are the target."""
+    """Whether a placeholder is a number, is empty, or is the shape of a sparse tensor, whose values are the target.
+
+    A network without classes may take labels of size 0.
+    """
+    attributes = whole.graph.nodes[name].attr
+    shapes = [attributes["shape"].shape, *attributes["_output_shapes"].list.shape]
+    if any(dimension.size == 0 for shape in shapes for dimension in shape.dim):
+        return True
     base, _, part = name.rpartition("/")
     is_shape = part == "shape" and all(f"{base}/{other}" in whole.graph.nodes for other in ("indices", "values"))
     return is_shape or is_scalar_placeholder(whole.graph, name)

@@ -22,11 +22,15 @@ def copies_of_one_model(whole: WholeGraph) -> dict[str, int]:
 
 
 def variables_of_some_towers(whole: WholeGraph) -> dict[str, set[int]]:
-    """{trainable variable: the towers whose forward passes read it}, for those that not all towers read."""
+    """{trainable variable: the towers whose forward passes read it}, for those that not all towers read.
+
+    Variables that no update depends on, such as an averaged copy of a network for evaluation, are left out.
+    """
     readers = {}
     for variable in sorted(whole.trainable & set(whole.graph.nodes)):
         forward = {name for name in readers_of_variable(whole, variable) if not is_gradient_op(name)}
-        readers[variable] = whole.towers_of(forward)
+        if forward & whole.reach:
+            readers[variable] = whole.towers_of(forward)
     return {name: towers for name, towers in readers.items() if towers and len(towers) < whole.count}
 
 

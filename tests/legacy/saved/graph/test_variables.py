@@ -118,6 +118,21 @@ def test_a_variable_chosen_at_run_time_is_refused():
         uses_of(build)
 
 
+def test_a_variable_that_both_branches_change_comes_out_of_their_merge():
+    """As `tf.cond(tf.is_variable_initialized(v), lambda: tf.assign_add(v, x), lambda: tf.assign(v, x))`."""
+
+    def build():
+        w = tf.raw_ops.RefSwitch(data=reference("w"), pred=tf.constant(True), name="switch")
+        first = tf.raw_ops.Assign(ref=w.output_false, value=[1.0, 1.0], name="set")
+        added = tf.raw_ops.AssignAdd(ref=w.output_true, value=[1.0, 1.0], name="add")
+        merged = tf.raw_ops.RefMerge(inputs=[first, added], name="merge")
+        tf.multiply(merged.output, 2.0, name="double")
+
+    uses = uses_of(build)
+    assert uses.writes == {"set": ["w"], "add": ["w"]}
+    assert uses.reads == {"double": ["w"]} and uses.passes == {"switch": ["w"], "merge": ["w"]}
+
+
 def test_a_variable_of_unknown_rank_has_no_shape():
     assert uses_of(lambda: reference(shape=None)).variables["w"].shape is None
 

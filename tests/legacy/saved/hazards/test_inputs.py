@@ -96,6 +96,12 @@ def test_texts_that_come_with_a_batch_are_no_targets(dtype, count):
     assert len(list(unused_targets(whole))) == count
 
 
+@pytest.mark.parametrize("classes, count", [(0, 0), (5, 1)])
+def test_labels_of_a_network_without_classes_are_no_targets(classes, count):
+    graph = graph_of(QUEUE + "labels = Placeholder()\n", labels={"shape": tf.TensorShape([None, classes])})
+    assert len(list(unused_targets(WholeGraph(saved(graph, trainable_variables=["w"]))))) == count
+
+
 @pytest.mark.parametrize(
     "text, expected",
     [

@@ -112,6 +112,15 @@ COPIES = TOWERS.replace("tower_0/y = Mul(v, w)", "tower_0/y = Mul(v)").replace(
 )
 
 
+@pytest.mark.parametrize("forward, named", [("Mul(v)", set()), ("Mul(v, average)", {"VARIABLE_OF_SOME_TOWERS"})])
+def test_an_averaged_copy_that_no_update_depends_on_is_no_variable_of_some_towers(forward, named):
+    """As the generator that a GAN draws its samples from, which has trainable variables on the first device."""
+    text = COPIES.replace("tower_0/y = Mul(v)", f"tower_0/y = {forward}")
+    text += "\n    average = VariableV2()\n    tower_0/sample = Neg(average)\n"
+    whole = WholeGraph(saved(graph_of(text), trainable_variables=["v", "w", "average"]))
+    assert {hazard.id for hazard in towers.unshared_variables(whole)} == named
+
+
 def test_copies_of_a_model_that_all_towers_gradients_update_are_shared_by_hand():
     assert hazards(towers.unshared_variables, COPIES) == []
     asked = COPIES + "\n    tower_0/ready = IsVariableInitialized(w)\n"  # as sessions that wait for variables do
