@@ -83,6 +83,7 @@ def analyse_graph(
     whole, settings = folding.fold_settings(saved.graph, feed or {})
     trainable = trained_variables(whole, saved.collections.get("trainable_variables", []))
     whole, targets = join_runs(whole, train_ops.choose_train_ops(whole, train_op, trainable))
+    whole = folding.fold_initialized(whole, targets)
     accumulation.require_accumulation(whole, targets, trainable)
     accumulation.require_own_gradients(whole, targets)
     tried = switches.try_switches(whole, targets)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,6 +45,7 @@ COMPARISONS = {
     "LessEqual": operator.le,
 }
 
+_ASKS_INITIALIZED = ("IsVariableInitialized", "VarIsInitializedOp")
 _SWITCHES = ("Switch", "RefSwitch")
 #: Ops whose result has the value of their first input, in each element.
 _OF_FIRST = ("Identity", "ReadVariableOp", "ExpandDims", "Reshape", *_SWITCHES)
@@ -88,6 +89,17 @@ def fold_values(graph: Graph, values: Mapping[str, np.ndarray]) -> Graph:
     if not values:
         return graph
     return Graph(_folded(graph, values, _Branches(graph, decided_predicates(graph, values))))
+
+
+def fold_initialized(graph: Graph, targets: Collection[str]) -> Graph:
+    """Returns a graph in which all variables that a step asks are initialized, as they are behind a checkpoint.
+
+    Args:
+      graph: the whole graph.
+      targets: train ops.
+    """
+    asked = [name for name in sorted(graph.ancestors(targets)) if graph.type(name) in _ASKS_INITIALIZED]
+    return fold_values(graph, {name: np.array(True) for name in asked})
 
 
 def is_boolean_setting(node: NodeDef) -> bool:

@@ -189,3 +189,16 @@ def test_a_float_has_no_more_digits_than_its_dtype():
     graph = graph_of("rate = Placeholder()", rate={"dtype": tf.float32})
     _, settings = folding.fold_settings(graph, {"rate": "0.9"})
     assert settings == {"rate": 0.9}
+
+
+@pytest.mark.parametrize("train_op, switches", [("end", False), ("x", True)])
+def test_variables_that_a_step_asks_are_initialized(train_op, switches):
+    """What other runs ask, as those that initialize them, is not decided."""
+    text = COND.format(predicate="asked").replace("asked = Placeholder()", "v = VariableV2()\n    asked = {}(v)")
+    graph = folding.fold_initialized(graph_of(text.format("IsVariableInitialized"), asked=BOOLEAN), [train_op])
+    assert ("switch" in graph.nodes) == switches and ("sub" in graph.nodes) == switches
+
+
+def test_another_question_about_a_variable_is_not_decided():
+    text = COND.format(predicate="asked").replace("asked = Placeholder()", "v = VariableV2()\n    asked = IsFinite(v)")
+    assert "switch" in folding.fold_initialized(graph_of(text, asked=BOOLEAN), ["end"]).nodes
