@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+from collections.abc import Mapping
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.tower_search.labellings import SMALLEST_TOWER, Source, labellings
@@ -29,18 +30,26 @@ def labels_of_analysis(graph: Graph, found: Analysis) -> tuple[str, dict[str, in
         return "", {}
     flow = {name: towers.tower_of(name) for name in towers.masks}
     known = {**towers.labels, **{name: tower for name, tower in flow.items() if tower is not None}}
+    others = []
     for _, found_by, labels in labellings(graph):
+        numbers = _numbers_of_labels(labels, known)
+        are_told_apart = len(set(numbers.values())) == len(numbers) == towers.count
+        has_more = bool(set(labels.values()) - set(numbers))
+        if has_more and (are_told_apart or found_by == towers.found_by) and _are_towers(graph, labels):
+            return found_by, labels  # one of them trains nothing, so that no step runs it
         if found_by == towers.found_by:
-            numbers: dict[int, collections.Counter[int]] = collections.defaultdict(collections.Counter)
-            for name, tower in known.items():
-                if name in labels:
-                    numbers[labels[name]][tower] += 1
-            number_of = {label: counts.most_common(1)[0][0] for label, counts in numbers.items()}
-            if set(labels.values()) - set(number_of) and _are_towers(graph, labels):
-                return found_by, labels  # one of them trains nothing, so that no step runs it
-            more = {name: number_of[label] for name, label in labels.items() if label in number_of}
-            return towers.found_by, {**more, **known}
-    return towers.found_by, known
+            more = {name: numbers[label] for name, label in labels.items() if label in numbers}
+            others.append({**more, **known})
+    return towers.found_by, (others or [known])[0]
+
+
+def _numbers_of_labels(labels: Mapping[str, int], known: Mapping[str, int]) -> dict[int, int]:
+    """{label: the tower that most of its nodes belong to} of the labels of nodes whose tower is known."""
+    numbers: dict[int, collections.Counter[int]] = collections.defaultdict(collections.Counter)
+    for name, tower in known.items():
+        if name in labels:
+            numbers[labels[name]][tower] += 1
+    return {label: counts.most_common(1)[0][0] for label, counts in numbers.items()}
 
 
 def suggested_labels(graph: Graph, members: set[str] | None) -> tuple[str, dict[str, int]]:

@@ -8,15 +8,19 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.variable_reads import READS
-from workloads.support.wording import counted, listed
+from legacy.saved.hazards.basics.variable_reads import READS, variable_read
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+from workloads.support.wording import counted, listed, plural
 
 #: Of variables, so many are named.
 MOST_NAMED = 3
 #: Ops whose result is zero where one input is, and with it the gradient of the other.
 PRODUCTS = ("MatMul", "BatchMatMul", "BatchMatMulV2", "Mul", "Conv2D", "Conv3D", "DepthwiseConv2dNative")
+#: Ops of layers, which take their weights second.
+_LAYERS = ("MatMul", "Conv2D", "Conv3D", "DepthwiseConv2dNative")
 #: Ops whose result is zero where their first input is.
 KEEP_ZEROS = ("Identity", "Reshape", "Transpose", "ExpandDims", "Squeeze", "Cast", "Neg", "Relu", "StopGradient")
 
@@ -86,3 +90,47 @@ def _is_zero(whole: WholeGraph, name: str) -> bool:
         joined = {"ConcatV2": inputs[:-1], "Concat": inputs[1:]}.get(kind, inputs)
         return all(_is_zero(whole, producer) for producer, _ in joined)
     return kind == "ZerosLike" or (kind in KEEP_ZEROS and _is_zero(whole, inputs[0].node))
+
+
+def untrained_layers(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds a layer of random weights that nothing trains, between layers that are trained; one hazard for all.
+
+    Layers that a checkpoint of another program fills come first, as a backbone, or last, as a network that judges what
+    another one makes: nothing is trained before the former or behind the latter.
+    """
+    graph = whole.graph
+    forward = whole.minimized
+    changed = set(whole.writes.values()) | whole.trainable
+    lost = []
+    for name in [name for name in graph.nodes if name in forward and graph.type(name) in _LAYERS]:
+        weight = variable_read(graph, graph.inputs(name)[1].node)
+        if not weight or weight in changed or is_gradient_op(name) or not _is_drawn(whole, weight):
+            continue
+        before = graph.ancestors([graph.inputs(name)[0].node], controls=False)
+        behind = graph.descendants([name], controls=False) & forward
+        uses = (use for later in behind & set(graph.nodes) - {name} for use in _weight_of(whole, later))
+        if before & whole.trainable and name in whole.data and any(use in whole.trainable for use in uses):
+            lost.append(weight)
+    if lost:
+        names = list(dict.fromkeys(lost))
+        yield Hazard(
+            "LAYER_NOT_TRAINED",
+            names[0],
+            f"{counted(len(names), 'layer')} between layers that are trained "
+            f"{plural(len(names), 'has', 'have')} random weights that nothing changes ({listed(names, MOST_NAMED)}), "
+            "as with trainable=False",
+            "train it, unless a checkpoint fills it on purpose; for parity leave it as it is",
+        )
+
+
+def _weight_of(whole: WholeGraph, name: str) -> list[str]:
+    """The variable that a layer's product takes, in a list; empty for any other node."""
+    is_layer = whole.graph.type(name) in _LAYERS and not is_gradient_op(name)
+    return [variable_read(whole.graph, whole.graph.inputs(name)[1].node)] if is_layer else []
+
+
+def _is_drawn(whole: WholeGraph, variable: str) -> bool:
+    """Whether a variable's initializer draws random numbers."""
+    initial = f"{variable}/Assign"
+    before = whole.graph.ancestors([initial], controls=False) if initial in whole.graph.nodes else set()
+    return any(op_types.is_random(whole.graph.type(name)) for name in before)

@@ -8,6 +8,7 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from legacy.saved.hazards.basics.linear_signs import linear_signs
+from legacy.saved.hazards.basics.linear_weights import QUOTIENTS
 from workloads.lifted.graph import parse_tensor_name
 
 
@@ -17,7 +18,7 @@ def unequal_parts(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     averaged = any(entry.kind == "mean" for phase in plan.phases for entry in phase.combine)
     losses = [parse_tensor_name(loss).node for phase in plan.phases for loss in phase.losses[:1]]
     names = [name for loss in losses if loss in whole.graph.nodes for name in linear_signs(whole, loss)]
-    if plan.towers < 2 or not averaged or not any(whole.graph.type(name) == "Mean" for name in names):
+    if plan.towers < 2 or not averaged or not any(_is_mean(whole, name) for name in names):
         return
     for entry in plan.inputs:
         shapes = [imported.shape(*parse_tensor_name(tensor)) for tensor in entry.tensors]
@@ -31,3 +32,14 @@ def unequal_parts(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
                 "weigh each replica by its number of examples; for parity, deal the rows so",
             )
             return
+
+
+def _is_mean(whole: WholeGraph, name: str) -> bool:
+    """Whether a node is a mean, or a sum that is divided by a sum, as `tf.losses` counts the examples."""
+    kind = whole.graph.type(name)
+    if kind in ("Select", "SelectV2"):  # tf.losses of 1.4: where(number > 0, sum / number, 0)
+        name = whole.graph.origin(whole.graph.inputs(name)[1]).node
+    if whole.graph.type(name) not in QUOTIENTS:
+        return kind == "Mean"
+    total, number = (whole.graph.origin(tensor).node for tensor in whole.graph.inputs(name))
+    return whole.graph.type(total) == "Sum" and whole.value(number) is None

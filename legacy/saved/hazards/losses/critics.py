@@ -30,7 +30,17 @@ def interpolated_by_pixel(whole: WholeGraph, found: Analysis) -> Iterator[Hazard
         for product in [tensor.node for tensor in graph.inputs(name) if graph.type(tensor.node) == "Mul"]:
             for factor, other in zip(graph.inputs(product), reversed(graph.inputs(product))):
                 shape = imported.shape(*factor) or ()
-                is_each = len(shape) > 1 and shape == imported.shape(*other) and set(shape[1:]) != {1}
+                of_all = imported.shape(*other) or ()
+                if set(shape) <= {1} and of_all and of_all[0] != 1 and _is_drawn_once(whole, factor.node, other.node):
+                    yield Hazard(
+                        "NOISE_OF_ONE_EXAMPLE",
+                        product,
+                        f"{name} lies between two batches by one random factor {factor.node} of shape {list(shape)}: "
+                        "all examples are interpolated alike",
+                        "draw one factor for each example, of shape [batch, 1, ...]; for parity keep it",
+                    )
+                    return
+                is_each = len(shape) > 1 and shape == of_all and set(shape[1:]) != {1}
                 if is_each and _is_uniform(whole, factor.node) and other.node in whole.data:
                     yield Hazard(
                         "INTERPOLATED_BY_ELEMENT",
@@ -40,6 +50,11 @@ def interpolated_by_pixel(whole: WholeGraph, found: Analysis) -> Iterator[Hazard
                         "draw one factor for each example, of shape [batch, 1, ...]; for parity draw all",
                     )
                     return
+
+
+def _is_drawn_once(whole: WholeGraph, factor: str, other: str) -> bool:
+    """Whether a factor is one uniform random number, and what it multiplies is data."""
+    return _is_uniform(whole, factor) and other in whole.data
 
 
 def _is_uniform(whole: WholeGraph, name: str) -> bool:

@@ -6,10 +6,13 @@ from collections.abc import Iterator
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
 from legacy.saved.hazards.basics.linear_weights import constant_factor
+from legacy.saved.hazards.basics.squares import squared
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted, listed
 
@@ -64,6 +67,39 @@ def terms_without_gradient(whole: WholeGraph) -> Iterator[Hazard]:
                     "stop the gradient of the target, and not of the prediction; for parity keep it",
                 )
                 return
+
+
+def terms_of_constants(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds sums or means of the squares or magnitudes of constants in a loss, such as a penalty; one hazard for all.
+
+    A constant number, as of a likelihood, is none: it is no mean of an array.
+    """
+    graph = whole.graph
+    for target in whole.targets:
+        for name in linear_signs(whole, target):
+            before = graph.ancestors([name], controls=False) if graph.type(name) in ("L2Loss", "Sum", "Mean") else set()
+            source = _magnitude(whole, name) if before else ""
+            if source and not any(graph.type(node) in op_types.VARIABLES or node in whole.data for node in before):
+                yield Hazard(
+                    "TERM_OF_CONSTANTS",
+                    name,
+                    f"{target} contains {name}, which is computed from the constant {source} alone: a term that is the "
+                    "same in every step, and trains nothing; was the variable meant?",
+                    "penalize the variable; for parity leave it out",
+                )
+                return
+
+
+def _magnitude(whole: WholeGraph, name: str) -> str:
+    """The constant array whose squares or magnitudes a node adds up; "" for any other node."""
+    graph, inner = whole.graph, whole.graph.origin(whole.graph.inputs(name)[0]).node
+    if graph.type(name) != "L2Loss":
+        square = squared(whole, inner)
+        if square is None and graph.type(inner) != "Abs":
+            return ""
+        inner = square.node if square is not None else graph.origin(graph.inputs(inner)[0]).node
+    array = constant_array(graph, inner)
+    return inner if array is not None and array.size > 1 else ""
 
 
 def clipped_losses(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:

@@ -18,6 +18,7 @@ _COPIES = ("Identity", "Reshape", "ExpandDims", "Transpose", "StridedSlice", "Sq
 #: Ops whose derivative is infinite at 0, and comparisons that a where makes to keep 0 out.
 _INFINITE = ("Log", "Sqrt", "Rsqrt", "Reciprocal", "Inv")
 _COMPARISONS = ("Greater", "NotEqual")
+_TESTS = ("IsNan", "IsInf", "IsFinite")
 
 
 def roots_of_zero(whole: WholeGraph) -> Iterator[Hazard]:
@@ -136,5 +137,27 @@ def infinite_behind_where(whole: WholeGraph) -> Iterator[Hazard]:
                 f"{name} takes {chosen} ({graph.type(chosen)}) where {compared.node} is not 0, but its gradient is "
                 "computed everywhere: where that is 0, it is infinite times 0, which is NaN",
                 "give the op a safe argument, where(x > 0, x, 1); for parity keep it",
+            )
+            return
+
+
+def losses_that_are_not_numbers(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds where(is_nan(x), c, x) in what is minimized, whose gradient is NaN all the same; one hazard for all."""
+    graph = whole.graph
+    for name in whole.minimized_ops("Select", "SelectV2"):
+        condition, *branches = (graph.origin(tensor) for tensor in graph.inputs(name))
+        tested = {
+            graph.origin(graph.inputs(node)[0])
+            for node in graph.ancestors([condition.node], controls=False)
+            if graph.type(node) in _TESTS
+        }
+        kept = [branch for branch in branches if branch in tested and branch.node in whole.data]
+        if kept and gradient_flow(whole).passes(name):
+            yield Hazard(
+                "INFINITE_BEHIND_WHERE",
+                name,
+                f"{name} replaces {kept[0].node} where it is not finite, but not its gradient: 0 times what made it so "
+                "is NaN again, and goes to the weights",
+                "test the gradients, or keep the arguments of its ops in their range; for parity keep it",
             )
             return

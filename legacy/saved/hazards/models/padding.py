@@ -21,10 +21,9 @@ def padding_read_first(whole: WholeGraph) -> Iterator[Hazard]:
 
     `bidirectional_dynamic_rnn` turns each example by its length if that is given, and the padded batch if not.
     """
-    for loss in whole.minimized_ops(*_LENGTHS):
-        logits, lengths = whole.graph.inputs(loss)[0], whole.graph.inputs(loss)[_LENGTHS[whole.graph.type(loss)]]
-        before = whole.graph.ancestors([logits.node], controls=False)
-        given = {whole.graph.type(name) for name in whole.graph.ancestors([lengths.node], controls=False)}
+    for loss, result, lengths in _uses_of_lengths(whole):
+        before = whole.graph.ancestors([result], controls=False)
+        given = {whole.graph.type(name) for name in whole.graph.ancestors([lengths], controls=False)}
         knows_lengths = any(whole.graph.type(name) == "ReverseSequence" for name in before)
         turned = [name for name in before if _is_turned_for_a_loop(whole, name, before)]
         if turned and not knows_lengths and any(map(op_types.is_source, given)):
@@ -33,10 +32,28 @@ def padding_read_first(whole: WholeGraph) -> Iterator[Hazard]:
                 "PADDING_READ_FIRST",
                 name,
                 f"{name} turns whole padded sequences round for a backward loop, and {loss} is given their lengths, "
-                f"{lengths.node}: for every shorter sequence that loop begins with the padding",
+                f"{lengths}: for every shorter sequence that loop begins with the padding",
                 "give the loop the lengths, too (sequence_length); for parity keep it",
             )
             return
+
+
+def _uses_of_lengths(whole: WholeGraph) -> Iterator[tuple[str, str, str]]:
+    """Yields (op of a loss that is given lengths, what it takes for the model's results, the lengths).
+
+    A loss that is masked is given those of `tf.sequence_mask`, which compares them with the times.
+    """
+    graph = whole.graph
+    for loss in whole.minimized_ops(*_LENGTHS):
+        inputs = graph.inputs(loss)
+        yield loss, inputs[0].node, inputs[_LENGTHS[graph.type(loss)]].node
+    masks = [name for name in whole.minimized_ops("Less") if not is_gradient_op(name)]
+    for mask in masks if whole.targets else []:
+        times, lengths = (tensor.node for tensor in graph.inputs(mask))
+        kinds = {graph.type(name) for name in graph.ancestors([times], controls=False)}
+        ends = [target for target in whole.targets if mask in graph.ancestors([target], controls=False)]
+        if "Range" in kinds and times not in whole.data and lengths in whole.data and ends:
+            yield mask, ends[0], lengths
 
 
 def _is_turned_for_a_loop(whole: WholeGraph, name: str, before: set[str]) -> bool:

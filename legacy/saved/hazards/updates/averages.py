@@ -43,14 +43,18 @@ def averages_that_are_trained(whole: WholeGraph) -> Iterator[Hazard]:
 def averages_that_keep_little(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds moving averages and statistics that keep little of themselves in each step; one hazard for all.
 
-    A statistic of a decay of 0.01 is the last batch's; frameworks give the name momentum to either share.
+    A statistic of a decay of 0.01 is the last batch's; frameworks give the name momentum to either share. A target
+    network, which follows trained weights, may do so in a run of its own.
     """
     little: dict[str, tuple[str, float]] = {}
     run = whole.members | whole.read
+    trained = {whole.variable_of(apply) for apply in whole.applies if apply in whole.members}
     for name, variable in whole.writes.items():
-        if name not in run or name in whole.applies or whole.is_scalar(variable):
+        if name in whole.applies or whole.is_scalar(variable):
             continue
         kept = kept_share(whole, name)
+        if name not in run and not {variable_read(whole.graph, node) for node in kept.weights} & trained - {variable}:
+            continue
         share = kept.share if 0 < kept.share < 1 else most_kept(whole, name)
         if TOLERANCE < share <= LITTLE and not any(map(is_gradient_op, kept.weights)):
             little.setdefault(variable, (name, share))

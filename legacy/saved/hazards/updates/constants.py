@@ -41,6 +41,19 @@ def _constants(whole: WholeGraph, apply: str) -> dict[str, float]:
     return {name: value for name, value in values.items() if value is not None}
 
 
+def momenta_of_zero(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds an update by momentum whose momentum is 0; one hazard for all."""
+    for apply in [name for name in whole.applies if name in whole.members]:
+        if "ApplyMomentum" in whole.graph.type(apply) and _constants(whole, apply).get("momentum") == 0:
+            yield Hazard(
+                "MOMENTUM_ZERO",
+                apply,
+                f"the momentum of {apply} is 0: it is gradient descent, with a slot that holds the last gradient",
+                "the momentum that was meant, such as 0.9; for parity keep it",
+            )
+            return
+
+
 def negative_learning_rates(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds learning rates below 0 of gradients that are followed down otherwise; one hazard for all."""
     for apply in [name for name in whole.applies if name in whole.members]:

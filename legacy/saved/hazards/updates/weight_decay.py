@@ -1,4 +1,4 @@
-"""Hazard of weights that decay twice: by a penalty in the loss, and by an assignment besides the update."""
+"""Hazards of weights that decay twice, by a penalty and an assignment, and of normalizations that decay."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_weights import linear_weights
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from legacy.saved.hazards.losses.penalties import find_penalties
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted, listed
 
 #: Of variables, so many are named.
@@ -30,6 +32,42 @@ def decayed_twice(whole: WholeGraph) -> Iterator[Hazard]:
             f"assignment besides, such as {twice[0]} by {penalty.op} and {decays[twice[0]]}",
             "leave one of them out; for parity keep both",
         )
+
+
+def decayed_normalizations(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds scales and offsets of normalizations in the squared penalties of a loss; one hazard for all."""
+    scaled: set[str] = set()
+    for target in whole.targets:
+        scaled |= {name for name, weight in linear_weights(whole, target).items() if weight}
+    penalties = [one for one in find_penalties(whole) if one.op in scaled and _SQUARES & set(one.kind)]
+    decayed = {name for penalty in penalties for name in penalty.variables}
+    found = [name for name in _of_normalizations(whole) if name in decayed]
+    if found:
+        penalty = next(penalty for penalty in penalties if found[0] in penalty.variables)
+        yield Hazard(
+            "NORMALIZATION_DECAYED",
+            penalty.op,
+            f"the weight decay contains {counted(len(found), 'scale or offset', 'scales and offsets')} of "
+            f"normalizations ({listed(found, MOST_NAMED)}), such as {penalty.op}, and draws them to 0",
+            "leave scales, offsets and biases out of the penalty; for parity keep it",
+        )
+
+
+def _of_normalizations(whole: WholeGraph) -> list[str]:
+    """The trained variables that normalizations scale by or add, in the order of the graph."""
+    graph, found = whole.graph, []
+    for name in [name for name in graph.nodes if name in whole.minimized and not is_gradient_op(name)]:
+        inputs = [tensor.node for tensor in graph.inputs(name)]
+        kinds = [graph.type(graph.origin(tensor).node) for tensor in graph.inputs(name)]
+        if graph.type(name).startswith("FusedBatchNorm"):
+            found += inputs[1:3]
+        elif graph.type(name) == "Mul" and "Rsqrt" in kinds:  # tf.nn.batch_normalization
+            found += [before for before, kind in zip(inputs, kinds) if kind != "Rsqrt"]
+            of_scale = {user for user, _, _ in graph.users(name)}
+            products = of_scale | {user for node in of_scale for user, _, _ in graph.users(node)}
+            found += [graph.inputs(node)[0].node for node in products if graph.type(node) == "Sub"]
+    variables = [variable_read(graph, name) for name in found]
+    return [name for name in dict.fromkeys(variables) if name in whole.trainable]
 
 
 def _decays(whole: WholeGraph, name: str) -> bool:

@@ -61,3 +61,14 @@ def test_a_tower_that_no_step_runs_has_its_label_too():
 def test_towers_that_no_labelling_tells_keep_the_labels_of_the_analysis():
     assert analysed("the data flow", BACKWARD) == ("the data flow", BACKWARD)
     assert analysed("device /gpu:k", {}, count=1) == ("", {})
+
+
+def test_towers_that_names_tell_apart_are_those_of_devices_if_one_more_of_these_computes_gradients():
+    """As where the first tower's gradients are dropped, and the others' scopes alone have numbers."""
+    more = "\n".join(line.replace("tower_1", "third").replace("gpu:1", "gpu:2") for line in TOWERS.splitlines())
+    lines = [line for line in more.splitlines() if "third" in line and line.split(" = ")[0].strip() not in TOWERS]
+    towers = types.SimpleNamespace(count=2, found_by="name scope net_k", masks={}, labels=BACKWARD)
+    found = types.SimpleNamespace(context=types.SimpleNamespace(towers=towers))
+    found_by, labels = labels_of_analysis(graph_of(TOWERS + "\n".join(lines)), found)
+    assert found_by == "device /gpu:k" and set(labels.values()) == {0, 1, 2}
+    assert labels_of_analysis(graph_of(TOWERS), found) == ("name scope net_k", BACKWARD)

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.untrained import variables_without_gradient, weights_of_zeros
-from tests.legacy.saved.graphs import graph_of, saved
+from legacy.saved.hazards.untrained import untrained_layers, variables_without_gradient, weights_of_zeros
+from tests.legacy.saved.graphs import graph_of, saved, traced
 
 #: A loss of one weight; `head` reads another one, which the loss does not take.
 STEP = """
@@ -97,3 +98,26 @@ def test_a_weight_that_only_zeros_meet_is_named():
 )
 def test_a_weight_that_meets_anything_else_is_not(old, new):
     assert old in MEMORY and of_zeros(MEMORY.replace(old, new)) == []
+
+
+def layers(frozen, drawn=True):
+    """A network of three layers, of which one is not trained."""
+    v1 = tf.compat.v1
+
+    def build():
+        x = v1.placeholder(tf.float32, [4, 3], "x")
+        for number in range(3):
+            initial = v1.glorot_uniform_initializer() if drawn else v1.constant_initializer(0.5)
+            trainable = number != frozen
+            w = v1.get_variable(f"w{number}", [3, 3], initializer=initial, trainable=trainable, use_resource=False)
+            x = tf.tanh(x @ w)
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(tf.square(x)), name="train")
+
+    names = [f"w{number}" for number in range(3) if number != frozen]
+    return [h.op for h in untrained_layers(WholeGraph(saved(traced(build), trainable_variables=names)))]
+
+
+@pytest.mark.parametrize("case, ops", [((1,), ["w1"]), ((0,), []), ((2,), []), ((None,), []), ((1, False), [])])
+def test_a_random_layer_between_trained_ones_is_named(case, ops):
+    """The first layers may be those of another program's checkpoint, and the last ones a network that judges."""
+    assert layers(*case) == ops

@@ -27,7 +27,14 @@ def analysed(sizes, reduce=tf.reduce_mean):
 
 
 @pytest.mark.parametrize(
-    "sizes, reduce, count", [([6, 2], tf.reduce_mean, 1), ([4, 4], tf.reduce_mean, 0), ([6, 2], tf.reduce_sum, 0)]
+    "sizes, reduce, count",
+    [
+        ([6, 2], tf.reduce_mean, 1),
+        ([6, 2], v1.losses.compute_weighted_loss, 1),
+        ([4, 4], tf.reduce_mean, 0),
+        ([4, 4], v1.losses.compute_weighted_loss, 0),
+        ([6, 2], tf.reduce_sum, 0),
+    ],
 )
 def test_parts_of_unequal_size_are_named(sizes, reduce, count):
     graph, analysis = analysed(sizes, reduce)

@@ -46,6 +46,11 @@ def test_a_norm_of_parts_is_named(axes, count, square):
     assert found(critics.norms_of_parts, axes=axes, square=square) == ["PENALTY_OF_PARTS"] * count
 
 
+@pytest.mark.parametrize("factor, count", [((1, 1, 1, 1), 1), ((4, 1, 1, 1), 0)])
+def test_one_factor_for_all_examples_is_named(factor, count):
+    assert found(critics.interpolated_by_pixel, factor) == ["NOISE_OF_ONE_EXAMPLE"] * count
+
+
 def test_a_cube_is_no_square():
     assert found(critics.norms_of_parts, axes=(1,), square=lambda x: x**3) == []
 

@@ -93,3 +93,18 @@ def test_differences_that_are_bounded_one_by_one_are_no_clipped_loss():
     graph = graph_of_loss(lambda one, other, y: tf.reduce_mean(tf.minimum(tf.square(one - other - y), 1.0)))
     analysis = analyse_graph(graph, "made-for-a-test", ["train"])
     assert list(idle_terms.clipped_losses(WholeGraph(graph, analysis), analysis)) == []
+
+
+@pytest.mark.parametrize(
+    "term, count",
+    [
+        (lambda one: 0.01 * tf.nn.l2_loss(tf.constant([[0.5, 0.25]])), 1),
+        (lambda one: 0.01 * tf.reduce_sum(tf.square(tf.constant([0.5, 0.25]))), 1),
+        (lambda one: 0.01 * tf.nn.l2_loss(one), 0),
+        (lambda one: tf.constant(0.9), 0),  # as of a likelihood
+        (lambda one: tf.reduce_sum(tf.constant([0.5, 0.25])), 0),
+    ],
+)
+def test_a_penalty_of_a_constant_is_named(term, count):
+    loss = lambda one, other, y: error(one, y) + term(one)  # noqa: E731
+    assert found(idle_terms.terms_of_constants, loss) == ["TERM_OF_CONSTANTS"] * count

@@ -4,7 +4,11 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.models.infinite_derivatives import infinite_behind_where, roots_of_zero
+from legacy.saved.hazards.models.infinite_derivatives import (
+    infinite_behind_where,
+    losses_that_are_not_numbers,
+    roots_of_zero,
+)
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -104,3 +108,15 @@ def safe(e):
 @pytest.mark.parametrize("loss", [safe, lambda e: v1.where(e > 0.0, tf.exp(e), tf.zeros_like(e))])
 def test_a_safe_argument_is_not(loss):
     assert found(infinite_behind_where, loss) == []
+
+
+@pytest.mark.parametrize("test", [tf.math.is_nan, lambda x: tf.logical_not(tf.math.is_finite(x))])
+def test_a_loss_that_is_replaced_where_it_is_nan_is_named(test):
+    loss = lambda e: v1.where(test(e), tf.zeros_like(e), e)  # noqa: E731
+    assert found(losses_that_are_not_numbers, loss) == ["INFINITE_BEHIND_WHERE"]
+
+
+def test_a_choice_by_another_condition_or_without_a_gradient_is_not():
+    assert found(losses_that_are_not_numbers, lambda e: v1.where(e > 0.0, tf.zeros_like(e), e)) == []
+    stopped = lambda e: e + tf.stop_gradient(v1.where(tf.math.is_nan(e), tf.zeros_like(e), e))  # noqa: E731
+    assert found(losses_that_are_not_numbers, stopped) == []

@@ -49,3 +49,24 @@ def forward(x, lengths):
 )
 def test_a_backward_loop_that_begins_with_the_padding_is_named(case, count):
     assert found(**case) == ["PADDING_READ_FIRST"] * count
+
+
+def masked(turn):
+    """A loss of all times that `tf.sequence_mask` masks, in place of one that is given the lengths."""
+
+    def build():
+        w, u = (v1.get_variable(name, [3, 3], use_resource=False) for name in "wu")
+        x = v1.placeholder(tf.float32, [2, 5, 3], "x")
+        lengths = v1.placeholder(tf.int32, [2], "lengths")
+        states = v1.scan(lambda state, now: tf.tanh(now @ w + state @ u), turn(x, lengths), tf.zeros([2, 3]))
+        mask = tf.transpose(tf.sequence_mask(lengths, 5, tf.float32))
+        loss = tf.reduce_sum(tf.reduce_sum(tf.square(states), 2) * mask) / tf.reduce_sum(mask)
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    graph = saved(traced(build), trainable_variables=["w", "u"])
+    return [hazard.id for hazard in padding_read_first(WholeGraph(graph))]
+
+
+@pytest.mark.parametrize("turn, count", [(whole_batch, 1), (by_length, 0), (forward, 0)])
+def test_lengths_that_mask_a_loss_are_lengths(turn, count):
+    assert masked(turn) == ["PADDING_READ_FIRST"] * count

@@ -115,3 +115,19 @@ def test_statistics_that_an_update_waits_for_are_no_averages_of_weights():
     whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
     whole.members = set(whole.graph.nodes)
     assert not list(averages.averages_before_updates(whole))
+
+
+@pytest.mark.parametrize("share, source, count", [(0.01, "w", 1), (0.99, "w", 0), (0.0, "w", 0), (0.01, "other", 0)])
+def test_a_target_network_that_a_run_of_its_own_moves(share, source, count):
+    """As the soft update of Q-learning; what follows no trained weight in another run is left alone."""
+
+    def build():
+        made = {name: v1.get_variable(name, [4, 3], use_resource=False) for name in ("w", "target", "other")}
+        x = v1.placeholder(tf.float32, [8, 4], "x")
+        loss = tf.reduce_mean(tf.square(x @ made["w"] - tf.stop_gradient(x @ made["target"])))
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, var_list=[made["w"]], name="train")
+        v1.assign(made["target"], share * made["target"] + (1.0 - share) * made[source], name="sync")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w", "target", "other"]))
+    whole.members = whole.graph.ancestors(["train"])
+    assert len(list(averages.averages_that_keep_little(whole))) == count

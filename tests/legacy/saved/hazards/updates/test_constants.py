@@ -7,6 +7,7 @@ from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards.updates.constants import (
     exchanged_constants,
     growing_learning_rates,
+    momenta_of_zero,
     negative_learning_rates,
 )
 from tests.legacy.saved.graphs import saved, traced
@@ -63,3 +64,9 @@ def test_a_learning_rate_that_grows_for_ever_is_named(rate, count):
 def test_a_negative_learning_rate_is_named(rate, count):
     make = lambda step: v1.train.GradientDescentOptimizer(rate)  # noqa: E731
     assert found(negative_learning_rates, make) == ["LEARNING_RATE_NEGATIVE"] * count
+
+
+@pytest.mark.parametrize("momentum, count", [(0.0, 1), (0.9, 0)])
+def test_a_momentum_of_zero_is_named(momentum, count):
+    make = lambda step: v1.train.MomentumOptimizer(0.1, momentum)  # noqa: E731
+    assert found(momenta_of_zero, make) == ["MOMENTUM_ZERO"] * count

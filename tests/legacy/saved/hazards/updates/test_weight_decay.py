@@ -4,10 +4,11 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.updates.weight_decay import decayed_twice
+from legacy.saved.hazards.updates.weight_decay import decayed_normalizations, decayed_twice
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
+VARIABLES = {"w": [1, 1, 3, 2], "g": [2], "b": [2]}
 
 
 def found(penalty, assign, resource=False):
@@ -56,3 +57,20 @@ def test_a_penalty_beside_a_decay_is_named(assign, resource):
 )
 def test_one_decay_or_another_assignment_is_not(penalty, assign):
     assert found(penalty, assign) == []
+
+
+@pytest.mark.parametrize("fused", [True, False])
+@pytest.mark.parametrize("names, rate, count", [("wgb", 0.01, 1), ("wb", 0.01, 1), ("w", 0.01, 0), ("wgb", 0.0, 0)])
+def test_scales_and_offsets_of_a_normalization_in_the_penalty_are_named(names, rate, count, fused):
+    def build():
+        made = {name: v1.get_variable(name, shape, use_resource=False) for name, shape in VARIABLES.items()}
+        x = tf.nn.conv2d(v1.placeholder(tf.float32, [2, 4, 4, 3], "x"), made["w"], 1, "SAME")
+        if fused:
+            x = v1.nn.fused_batch_norm(x, made["g"], made["b"])[0]
+        else:
+            x = tf.nn.batch_normalization(x, *tf.nn.moments(x, [0, 1, 2]), made["b"], made["g"], 1e-3)
+        loss = tf.reduce_mean(tf.square(x)) + rate * tf.add_n([tf.nn.l2_loss(made[name]) for name in names])
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=list(VARIABLES)))
+    assert [hazard.id for hazard in decayed_normalizations(whole)] == ["NORMALIZATION_DECAYED"] * count

@@ -1,0 +1,71 @@
+"""Hazard of augmentations that draw one random number for a whole batch of images."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.hazard import Hazard
+from workloads.lifted.graph import TensorId
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+_TURNS = ("ReverseV2", "Reverse")
+#: Dimensions of a batch of images.
+_RANK = 4
+
+
+def augmented_alike(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds crops and flips of a batch of images by one random number for all of them; one hazard for all.
+
+    Images that are changed one at a time, before they are batched, have three dimensions.
+    """
+    graph = found.cut.graph
+    for name in [name for name in graph.nodes if name in whole.minimized and not is_gradient_op(name)]:
+        kind = graph.type(name)
+        if kind == "Slice" and _is_batch(whole, found, graph.inputs(name)[0]):
+            text = f"{name} cuts all images of a batch at one random place" if _is_random_place(found, name) else ""
+        elif kind in _TURNS and _is_batch(whole, found, graph.inputs(name)[0]):
+            coin = _coin(found, name)
+            text = f"{name} turns all images of a batch round, or none, as one number, {coin}, decides" if coin else ""
+        else:
+            text = ""
+        if text:
+            yield Hazard(
+                "AUGMENTED_ALIKE",
+                name,
+                f"{text}: the examples of a batch are not varied independently",
+                "vary each image before it is batched, in a dataset's map, or by tf.map_fn; for parity keep it",
+            )
+            return
+
+
+def _is_batch(whole: WholeGraph, found: Analysis, tensor: TensorId) -> bool:
+    """Whether a tensor is a batch of images that no trained layer has changed."""
+    shape = found.context.imported.shape(*tensor)
+    is_several = shape is not None and len(shape) == _RANK and shape[0] != 1
+    return is_several and tensor.node in whole.data and not _before(found, tensor.node) & whole.trainable
+
+
+def _before(found: Analysis, name: str) -> set[str]:
+    return found.cut.graph.ancestors([name], controls=False)
+
+
+def _is_random_place(found: Analysis, name: str) -> bool:
+    """Whether the first corner of a slice is drawn."""
+    corner = found.cut.graph.inputs(name)[1].node
+    return any(op_types.is_random(found.cut.graph.type(node)) for node in _before(found, corner))
+
+
+def _coin(found: Analysis, name: str) -> str:
+    """The one random number that decides whether an op turns its input round; "" if there is none."""
+    graph = found.cut.graph
+    deciding = [tensor.node for tensor in graph.inputs(name)[1:]]
+    before = graph.inputs(name)[0].node
+    deciding += [graph.inputs(before)[1].node] if graph.type(before) in ("Switch", "RefSwitch") else []
+    for user in [use.node for use in graph.users(name)]:
+        deciding += [graph.inputs(user)[0].node] if graph.type(user) in ("Select", "SelectV2") else []
+    drawn = sorted(node for node in graph.ancestors(deciding, controls=False) if op_types.is_random(graph.type(node)))
+    sizes = [found.context.imported.shape(node) for node in drawn]
+    return drawn[0] if len(drawn) == 1 and sizes[0] is not None and set(sizes[0]) <= {1} else ""

@@ -1,0 +1,78 @@
+"""Hazard of a generator's train op that trains the critic besides."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read
+from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.plan import Phase
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+from workloads.support.wording import counted, listed
+
+#: Of variables, so many are named.
+MOST_NAMED = 3
+_PRODUCTS = ("MatMul", "Conv2D", "Conv3D")
+
+
+def generators_that_train_critics(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds train ops that train a critic through what they make, besides its own train op; one hazard for all.
+
+    A critic's own loss has its scores of real examples, too; the head of a network that one train op trains alone, and
+    another together with the layers before it, sees nothing else than these layers.
+    """
+    phases = found.plan.phases
+    for critic in phases:
+        own = _trained(found, critic)
+        for generator in phases:
+            trained = _trained(found, generator)
+            both, makers = own & trained, trained - own
+            if both and makers and own <= trained and _scores_real_and_made(whole, critic, generator, both, makers):
+                yield Hazard(
+                    "CRITIC_TRAINED_BY_GENERATOR",
+                    generator.train_op,
+                    f"{generator.train_op} trains {counted(len(both), 'variable')} of the critic besides "
+                    f"{counted(len(makers), 'variable')} of the generator ({listed(sorted(both), MOST_NAMED)}): it "
+                    f"teaches the critic the opposite of what {critic.train_op} does",
+                    "give each minimize or compute_gradients its own var_list; for parity keep both",
+                )
+                return
+
+
+def _trained(found: Analysis, phase: Phase) -> set[str]:
+    rules = found.context.state.rules
+    return {effect.writes[0] for effect in phase.effects if effect.node in rules}
+
+
+def _scores_real_and_made(
+    whole: WholeGraph, critic: Phase, generator: Phase, weights: Collection[str], makers: Collection[str]
+) -> bool:
+    """Whether both losses have a critic's products of made examples, and its own loss those of others as well.
+
+    Args:
+      whole: the graph.
+      critic: trains the weights.
+      generator: trains both.
+      weights: of the critic.
+      makers: variables of the generator.
+    """
+    own, other = _products(whole, critic, weights), _products(whole, generator, weights)
+    made = {name for name in other if whole.graph.ancestors([name], controls=False) & set(makers)}
+    real = {name for name in own - other if not whole.graph.ancestors([name], controls=False) & set(makers)}
+    return bool(made & own) and bool(real) and made == other
+
+
+def _products(whole: WholeGraph, phase: Phase, weights: Collection[str]) -> set[str]:
+    """The products with some weights that a train op's loss is computed from."""
+    ends = [parse_tensor_name(loss).node for loss in phase.losses[:1]]
+    before = whole.graph.ancestors([name for name in ends if name in whole.graph.nodes], controls=False)
+    return {
+        name
+        for name in before
+        if whole.graph.type(name) in _PRODUCTS
+        and not is_gradient_op(name)
+        and variable_read(whole.graph, whole.graph.inputs(name)[1].node, READS_IN_BRANCHES) in weights
+    }

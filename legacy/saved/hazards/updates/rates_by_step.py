@@ -1,0 +1,76 @@
+"""Hazards of learning rates as functions of the step: evaluated far behind the first steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.directions import applied_rate
+from legacy.saved.hazards.basics.evaluation import evaluate
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.updates.constants import growing_learning_rates
+from workloads.lifted.graph import TensorId
+
+#: Steps at which a rate is evaluated, and the factors between the last ones that tell growth without a bound.
+STEPS = (0, 10, 100, 1000, 10**4, 10**5, 10**6, 10**7, 10**8)
+GROWTH = 5.0
+
+
+def rates_that_turn(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds learning rates that a late step makes negative, or larger in each decade of steps; one hazard for all."""
+    for apply in [name for name in whole.applies if name in whole.members]:
+        taken = applied_rate(whole, apply)
+        counter = None if taken is None else _counter(whole, taken.node)
+        if taken is None or counter is None:
+            continue
+        values = [_value(whole, taken, counter, step) for step in STEPS]
+        first, last = values[0], values[-3:]
+        if first is not None and first > 0 and any(value is not None and value < 0 for value in values):
+            step = _first_negative(whole, taken, counter)
+            yield Hazard(
+                "LEARNING_RATE_NEGATIVE",
+                taken.node,
+                f"the learning rate {taken.node} falls below 0 from step {step} of {counter} on: a program that trains "
+                "on then climbs its loss",
+                "tf.maximum of the rate and its final value; for parity end the training before that step",
+            )
+            return
+        numbers = [value for value in last if value is not None and value > 0]
+        grows = len(numbers) == 3 and numbers[1] > GROWTH * numbers[0] and numbers[2] > GROWTH * numbers[1]
+        if grows and not any(growing_learning_rates(whole)):  # which tells why, for a plain multiple of the step
+            yield Hazard(
+                "LEARNING_RATE_GROWS",
+                taken.node,
+                f"the learning rate {taken.node} rises with {counter} for ever: it is {numbers[0]:.4g} at step "
+                f"{STEPS[-3]} and {numbers[1]:.4g} at step {STEPS[-2]}: are the branches of a warmup exchanged?",
+                "the rising branch before the boundary; for parity keep it",
+            )
+            return
+
+
+def _counter(whole: WholeGraph, name: str) -> str | None:
+    """The one scalar variable that a rate depends on and that something advances; None without one, or several."""
+    before = whole.graph.ancestors([name], controls=False)
+    advanced = {variable for op, variable in whole.writes.items() if whole.graph.type(op) in op_types.ADDS}
+    counters = [variable for variable in sorted(before & advanced) if whole.is_scalar(variable)]
+    return counters[0] if len(counters) == 1 else None
+
+
+def _value(whole: WholeGraph, rate: TensorId, counter: str, step: int) -> float | None:
+    """The rate at a step; variables that nothing advances have their first value, taken for 0."""
+    before = whole.graph.ancestors([rate.node], controls=False)
+    scalars = [name for name in before if whole.graph.type(name) in op_types.VARIABLES and whole.is_scalar(name)]
+    given = {TensorId(name, 0): float(step if name == counter else 0) for name in scalars}
+    return evaluate(whole, rate, given)
+
+
+def _first_negative(whole: WholeGraph, rate: TensorId, counter: str) -> int:
+    """The first step at which a rate is negative, by halving; it is positive at step 0."""
+    negative = [step for step in STEPS if (_value(whole, rate, counter, step) or 0.0) < 0]
+    low, high = 0, negative[0]
+    while high - low > 1:
+        middle = (low + high) // 2
+        below = (_value(whole, rate, counter, middle) or 0.0) < 0
+        low, high = (low, middle) if below else (middle, high)
+    return high

@@ -1,0 +1,39 @@
+"""Towers that begin with another's state, beside layers on several devices and towers of their own."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.models.states_of_towers import states_of_other_towers
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def found(carries, one_loss=False):
+    def build():
+        w, u = (v1.get_variable(name, [4, 4], use_resource=False) for name in "wu")
+        parts = tf.split(v1.placeholder(tf.float32, [4, 3, 4], "x"), 2)
+        state, losses, gradients = tf.zeros([2, 4]), [], []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                own = state if carries else tf.zeros([2, 4])
+                for time in range(3):
+                    own = tf.tanh(parts[tower][:, time] @ w + own @ u)
+                state = own
+                losses.append(tf.reduce_mean(tf.square(own)))
+                gradients.append(tf.gradients(losses[-1], [w, u]))
+        if one_loss:
+            gradients = [tf.gradients(losses[0] + losses[1], [w, u])]
+        means = [tf.add_n(list(each)) / len(each) for each in zip(*gradients)]
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients(zip(means, [w, u]), name="train")
+
+    graph = saved(traced(build), trainable_variables=["w", "u"])
+    analysis = analyse_graph(graph, "made-for-a-test", ["train"])
+    return [hazard.id for hazard in states_of_other_towers(WholeGraph(graph, analysis), analysis)]
+
+
+@pytest.mark.parametrize("carries, one_loss, count", [(True, False, 1), (False, False, 0), (True, True, 0)])
+def test_a_state_that_goes_from_tower_to_tower_is_named(carries, one_loss, count):
+    assert found(carries, one_loss) == ["STATE_OF_ANOTHER_TOWER"] * count

@@ -1,0 +1,46 @@
+"""Generators' train ops that train the critic as well, beside var_lists and stages of one network."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.updates.opponents import generators_that_train_critics
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def found(build):
+    graph = saved(traced(build), trainable_variables=["g", "c"])
+    analysis = analyse_graph(graph, "made-for-a-test", ["c_train", "g_train"])
+    return [hazard.id for hazard in generators_that_train_critics(WholeGraph(graph, analysis), analysis)]
+
+
+def variables():
+    g = v1.get_variable("g", [3, 4], use_resource=False)
+    return g, v1.get_variable("c", [4, 1], use_resource=False)
+
+
+@pytest.mark.parametrize("all_variables, count", [(True, 1), (False, 0)])
+def test_a_generator_without_a_list_of_variables_is_named(all_variables, count):
+    def build():
+        g, c = variables()
+        made = tf.tanh(v1.random_normal([4, 3]) @ g)
+        of_made, of_real = (tf.reduce_mean(x @ c) for x in (made, v1.placeholder(tf.float32, [4, 4], "real")))
+        optimizer = v1.train.GradientDescentOptimizer(0.5)
+        optimizer.minimize(of_made - of_real, var_list=[c], name="c_train")
+        optimizer.minimize(-of_made, var_list=[g, c] if all_variables else [g], name="g_train")
+
+    assert found(build) == ["CRITIC_TRAINED_BY_GENERATOR"] * count
+
+
+def test_a_head_that_is_trained_alone_and_with_its_layers_is_not():
+    def build():
+        g, c = variables()
+        loss = tf.reduce_mean(tf.square(tf.tanh(v1.placeholder(tf.float32, [4, 3], "x") @ g) @ c))
+        optimizer = v1.train.GradientDescentOptimizer(0.5)
+        optimizer.minimize(loss, var_list=[c], name="c_train")
+        optimizer.minimize(loss, var_list=[g, c], name="g_train")
+
+    assert found(build) == []

@@ -1,0 +1,48 @@
+"""Learning rates that late steps make negative, or larger for ever, beside schedules that end."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.updates.rates_by_step import rates_that_turn
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def found(rate):
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        step = v1.train.get_or_create_global_step()
+        loss = tf.reduce_mean(tf.square(v1.placeholder(tf.float32, [8, 4], "x") @ w))
+        optimizer = v1.train.GradientDescentOptimizer(rate(step, tf.cast(step, tf.float32)))
+        optimizer.minimize(loss, step, name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
+    whole.members = whole.graph.ancestors(["train"])
+    return [(hazard.id, hazard.description) for hazard in rates_that_turn(whole)]
+
+
+def test_a_linear_decay_without_an_end_is_named_with_its_step():
+    ((name, text),) = found(lambda step, number: 0.5 * (1.0 - number / 128.0))
+    assert name == "LEARNING_RATE_NEGATIVE" and "from step 129 of global_step on" in text
+
+
+def test_a_warmup_with_exchanged_branches_is_named():
+    ((name, _),) = found(lambda step, number: tf.where(step > 64, 0.5 * number / 64.0, 0.5))
+    assert name == "LEARNING_RATE_GROWS"
+
+
+@pytest.mark.parametrize(
+    "rate",
+    [
+        lambda step, number: tf.maximum(0.5 * (1.0 - number / 128.0), 0.0),
+        lambda step, number: tf.where(step < 64, 0.5 * number / 64.0, 0.5),
+        lambda step, number: v1.train.polynomial_decay(0.5, step, 128, 0.0),
+        lambda step, number: v1.train.exponential_decay(0.5, step, 128, 0.5, staircase=True),
+        lambda step, number: v1.train.cosine_decay(0.5, step, 128),
+        lambda step, number: 0.5,
+    ],
+)
+def test_schedules_that_end_are_not(rate):
+    assert found(rate) == []
