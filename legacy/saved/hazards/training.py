@@ -129,7 +129,18 @@ def _updates_outside(whole: WholeGraph) -> list[str]:
     unchanged = {name for name, variable in whole.writes.items() if variable not in changed}
     outside = [name for name in whole.writes if name in unchanged and not whole.is_scalar(whole.writes[name])]
     moving |= {name for name in outside if is_moved_by_data(whole.graph, name, whole.trainable, variables)}
+    moving |= {name for name in outside if _moves_rows(whole, name)}
     return [name for name in outside if name in listed | moving]
+
+
+def _moves_rows(whole: WholeGraph, name: str) -> bool:
+    """Whether data move rows of a variable that a loss depends on, as a center loss moves its centers."""
+    kind, variable = whole.graph.type(name), whole.writes[name]
+    is_addition = "Scatter" in kind and kind.endswith(("Add", "Sub"))
+    if not is_addition or variable in whole.trainable or variable not in whole.minimized:
+        return False
+    change = whole.graph.ancestors([whole.graph.inputs(name)[2].node], controls=False)
+    return variable in change and bool(change & whole.data)
 
 
 def _listed(whole: WholeGraph, updates: list[str]) -> str:

@@ -19,6 +19,7 @@ from legacy.saved.graph.conditions import after_the_branch, exclude_each_other, 
 from legacy.saved.graph.variables import VariableUses
 from workloads.lifted.graph import ENTERS, EXITS, Graph
 from workloads.lifted.plan import ControlDependency, Race
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.errors import InputError
 
 
@@ -256,14 +257,16 @@ class _Ordering:
         turns. One that the gradients depend on, too, is not, as where batch renormalization corrects by a moving mean.
         Nor is one of the data that another variable's update is computed from, as those of the layers behind a batch
         norm of 0.12, whose moments are shifted by the moving mean.
-        Nor is one that the gradient of a later update rule is computed from, such as a penalty's.
+        Nor is one of a gradient graph, such as of a penalty's gradient, or that an update rule is computed from, where
+        weights are updated or decayed besides.
         Nor is one that a later update only waits for: a decay is computed from a step counter, which several optimizers
         raise behind the statistics that decay.
         So is a moving average of weights that is not ordered against their update: it mostly sees the new weight, as
         its authors meant. Every other read belongs to the step's computation, which starts from the variables' values
         at the beginning of the step.
         """
-        rules, depends_on_data = self._state.rules, reader in self._depends_on_data
+        rules = self._state.rules
+        depends_on_data = reader in self._depends_on_data or is_gradient_op(reader)
         behind = self._effects_behind[reader]
         computed_with = depends_on_data if rules.intersection(updates) else reader in self._computed_with
         later = [update for update in updates[index + 1 :] if update not in rules]

@@ -13,6 +13,7 @@ from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor, linear_inputs, linear_weights
 from legacy.saved.hazards.losses.penalties import data_weight, find_penalties
+from legacy.saved.runs.accumulation import dependent_on_gradients
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Combine, Effect, Phase
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -72,7 +73,7 @@ def scaled_losses(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             and not any(unscaled)
             and _has_half_precision(whole, loss)
             and _is_mean(combines, found.plan.towers)
-            and not any(_divided(whole, effect, scale) for effect in phase.effects)
+            and not any(_divided(whole, effect, scale, found.plan.towers) for effect in phase.effects)
         ):
             yield Hazard(
                 "LOSS_SCALE_KEPT",
@@ -118,7 +119,7 @@ def clipped_while_scaled(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
     for phase in found.plan.phases:
         scale = loss_scale(whole, phase)
         for effect in phase.effects if scale > 1 else []:
-            clips = [name for name in _divided(whole, effect, scale) if _clips(whole, name)]
+            clips = [name for name in _divided(whole, effect, scale, found.plan.towers) if _clips(whole, name)]
             if clips:
                 yield Hazard(
                     "CLIPPED_WHILE_SCALED",
@@ -130,18 +131,26 @@ def clipped_while_scaled(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
                 return
 
 
-def _divided(whole: WholeGraph, effect: Effect, scale: float) -> list[str]:
-    """The nodes, as clipped gradients, of which an update's gradient is a linear function with 1 / scale as weight."""
+def _divided(whole: WholeGraph, effect: Effect, scale: float, towers: int) -> list[str]:
+    """The nodes, as clipped gradients, of which an update's gradient is a linear function with 1 / scale as weight.
+
+    Args:
+      whole: the graph.
+      effect: the update.
+      scale: of the losses.
+      towers: whose gradients may be averaged behind the division.
+    """
     gradient = parse_tensor_name(effect.gradient or "").node
     weights = linear_weights(whole, gradient) if gradient in whole.graph.nodes else {}
     ends = {name: weight for name, weight in weights.items() if not list(linear_inputs(whole, name))}
-    return [name for name, weight in ends.items() if abs(weight * scale - 1) < TOLERANCE]
+    return [n for n, w in ends.items() if min(abs(w * scale - 1), abs(w * scale * towers - 1)) < TOLERANCE]
 
 
 def _clips(whole: WholeGraph, name: str) -> bool:
-    """Whether a node is clipping's, of gradients."""
+    """Whether a node is clipping's, of gradients, in each tower or of all."""
     graph = whole.graph
     before = [node for node in graph.ancestors([name], controls=False) if not is_gradient_op(node)]
+    of_gradients = dependent_on_gradients(graph)
     return not is_gradient_op(name) and any(
-        graph.type(node) in CLIPPING_OPS and node not in whole.labels for node in before
+        graph.type(node) in CLIPPING_OPS and node in of_gradients for node in before
     )

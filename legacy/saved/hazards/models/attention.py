@@ -99,16 +99,16 @@ def multiplied_masks(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds softmaxes of scores that a mask multiplies, and that is not applied again behind; one hazard for all."""
     graph = whole.graph
     for softmax in _softmaxes(whole):
-        scores = _past(graph, graph.inputs(softmax)[0].node)
-        masks = (
-            [t.node for t in graph.inputs(scores) if _words(whole, t.node) > 0] if graph.type(scores) == "Mul" else []
-        )
+        scores = _past_scale(whole, graph.inputs(softmax)[0].node)
+        factors = [tensor.node for tensor in graph.inputs(scores)] if graph.type(scores) == "Mul" else []
+        masks = [node for node in factors if _words(whole, node) > 0 or _is_causal(whole, node)]
         if masks and not _is_masked_again(whole, softmax):
+            what = "a later word" if _is_causal(whole, masks[0]) else "padding"
             yield Hazard(
                 "MASK_BEFORE_SOFTMAX",
                 softmax,
-                f"{scores} multiplies scores by {masks[0]} before {softmax}: padding has score 0, whose share is not 0",
-                "add a large negative number where the padding is; for parity keep the product",
+                f"{scores} multiplies scores by {masks[0]} before {softmax}: {what} has score 0, whose share is not 0",
+                "add a large negative number where the mask is 0; for parity keep the product",
             )
             return
 
@@ -121,6 +121,29 @@ def _past(graph: Graph, name: str) -> str:
     while graph.type(name) in ("Identity", "Reshape"):
         name = graph.inputs(name)[0].node
     return name
+
+
+def _past_scale(whole: WholeGraph, name: str) -> str:
+    """The node that a number multiplies or divides, as the root of the scores' size does, perhaps reshaped."""
+    graph = whole.graph
+    while True:
+        scaled = constant_factor(whole, name) if graph.type(name) in ("Mul", *QUOTIENTS) else None
+        if scaled is None and graph.type(name) not in ("Identity", "Reshape"):
+            return name
+        name = graph.inputs(name)[0].node if scaled is None else scaled[0]
+
+
+def _is_causal(whole: WholeGraph, name: str) -> bool:
+    """Whether a node is a matrix of ones with zeros above its diagonal."""
+    graph = whole.graph
+    while graph.type(name) in _PASSES and graph.inputs(name):
+        name = graph.inputs(name)[0].node
+    if graph.type(name).startswith(("MatrixBandPart", "BatchMatrixBandPart")):
+        return [whole.value(tensor.node) for tensor in graph.inputs(name)[1:]] == [-1, 0]
+    numbers = constant_array(graph, name)
+    if numbers is None or numbers.ndim < 2 or numbers.shape[-1] < 2:
+        return False
+    return bool(np.array_equal(numbers, np.broadcast_to(np.tri(*numbers.shape[-2:]), numbers.shape)))
 
 
 def _words(whole: WholeGraph, name: str) -> int:

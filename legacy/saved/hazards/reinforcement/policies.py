@@ -173,6 +173,8 @@ def _value_of_advantage(whole: WholeGraph, name: str) -> str:
     inputs = [tensor.node for tensor in graph.inputs(name)] if graph.type(name) == "Sub" else []
     for returns, value in zip(inputs, reversed(inputs)):
         head = _past(whole, value)
+        while graph.type(head) == "StridedSlice":  # the one column of a value head
+            head = _past(whole, graph.inputs(head)[0].node)
         if (
             returns in whole.data
             and not _weights(whole, returns)

@@ -74,3 +74,30 @@ def _first_negative(whole: WholeGraph, rate: TensorId, counter: str) -> int:
         below = (_value(whole, rate, counter, middle) or 0.0) < 0
         low, high = (low, middle) if below else (middle, high)
     return high
+
+
+def intervals_of_no_step(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds the interval of a piecewise constant rate that ends before it begins; one hazard for all."""
+    graph = whole.graph
+    for apply in [name for name in whole.applies if name in whole.members]:
+        taken = applied_rate(whole, apply)
+        before = graph.ancestors([taken.node], controls=False) if taken is not None else set()
+        for name in [name for name in before if graph.type(name) == "LogicalAnd"]:
+            bounds = dict(filter(None, (_bound(whole, tensor.node) for tensor in graph.inputs(name))))
+            if set(bounds) == {"low", "high"} and bounds["low"] >= bounds["high"]:
+                yield Hazard(
+                    "BOUNDARIES_NOT_ASCENDING",
+                    name,
+                    f"a value of the learning rate {taken.node if taken else ''} holds above {bounds['low']:g} and "
+                    f"up to {bounds['high']:g}, which is no step at all: the boundaries do not ascend",
+                    "boundaries in ascending order; for parity keep them",
+                )
+                return
+
+
+def _bound(whole: WholeGraph, name: str) -> tuple[str, float] | None:
+    """("low" or "high", the number) of a comparison with a constant; None for any other node."""
+    sides = {"Greater": "low", "GreaterEqual": "low", "Less": "high", "LessEqual": "high"}
+    side = sides.get(whole.graph.type(name))
+    number = whole.value(whole.graph.inputs(name)[1].node) if side else None
+    return None if side is None or number is None else (side, number)

@@ -222,3 +222,23 @@ def test_statistics_that_were_written_by_hand_are_known_by_what_they_are_moved_b
     graph = graph_of(text, seen={"shape": tf.TensorShape([2])})
     whole = WholeGraph(saved(graph, trainable_variables=["w"]))
     assert [hazard.id for hazard in training.updates_never_run(whole)] == expected
+
+
+@pytest.mark.parametrize("runs, trained, count", [(False, False, 1), (True, False, 0), (False, True, 0)])
+def test_centers_that_the_step_does_not_move_are_named(runs, trained, count):
+    """As those of a center loss, whose scatter_sub the train op does not depend on."""
+
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        centers = v1.get_variable("centers", [5, 3], use_resource=False, trainable=trained)
+        labels = v1.placeholder(tf.int32, [8], "labels")
+        features = v1.placeholder(tf.float32, [8, 4], "x") @ w
+        own = tf.gather(centers, labels)
+        move = v1.scatter_sub(centers, labels, 0.5 * (own - features))
+        loss = tf.reduce_mean(tf.square(features - own))
+        train = v1.train.GradientDescentOptimizer(0.5).minimize(loss, var_list=[centers, w] if trained else [w])
+        tf.group(train, move if runs else train, name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w", "centers"] if trained else ["w"]))
+    whole.members = whole.graph.ancestors(["train"])
+    assert len(list(training.updates_never_run(whole))) == count

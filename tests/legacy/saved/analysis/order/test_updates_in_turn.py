@@ -191,3 +191,19 @@ def test_an_update_that_reads_its_variable_sees_the_updates_before_it():
     text = TWO_UPDATES.replace("second = AssignAdd(v, one)", "second = AssignAdd(v, one, ^first)")
     writes = {"first": ["v"], "second": ["v"]}
     assert ordered(text, {name: ["v"] for name in writes}, writes).versions == {("first", "v"): 0, ("second", "v"): 1}
+
+
+def test_the_gradient_of_a_penalty_sees_the_weight_before_another_update_of_it():
+    """As of weights that an optimizer decays besides: the gradient depends on no data."""
+    text = """
+        w = VariableV2()
+        one = Const()
+        {name} = Mul(w, one)
+        decay = AssignSub(w, one)
+        train = ApplyGradientDescent(w, one, {name}, ^decay_is_done)
+        decay_is_done = NoOp(^decay)
+        """
+    writes = {"decay": ["w"], "train": ["w"]}
+    for name, version in [("gradients/L2Loss_grad/mul", 0), ("turn", 1)]:
+        order = ordered(text.format(name=name), {name: ["w"]}, writes, rules=["train"])
+        assert order.versions[name, "w"] == version

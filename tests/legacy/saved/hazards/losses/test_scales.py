@@ -63,3 +63,20 @@ def test_clipping_of_scaled_gradients_is_named(clip, count):
 @pytest.mark.parametrize("divisor, ids", [(128.0, []), (1.0, ["LOSS_SCALE_KEPT"])])
 def test_a_scale_that_is_undone_behind_clipping_is_not_kept(divisor, ids):
     assert [hazard.id for hazard in scaled_losses(*program(clip="before", divisor=divisor))] == ids
+
+
+@pytest.mark.parametrize("before, count", [(True, 1), (False, 0)])
+def test_clipping_in_each_tower_is_clipping_too(before, count):
+    def build():
+        w, towers = v1.get_variable("w", [4, 3], use_resource=False), []
+        for tower, x in enumerate(tf.split(v1.placeholder(tf.float32, [8, 4], "x"), 2)):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                gradient = tf.gradients(128.0 * tf.reduce_mean(tf.square(x @ w)), [w])[0]
+                gradient = gradient if before else gradient / 128.0
+                gradient = tf.clip_by_global_norm([gradient], 1.0)[0][0]
+                towers.append(gradient / 128.0 if before else gradient)
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(towers) / 2.0, w)], name="train")
+
+    whole = saved(traced(build), trainable_variables=["w"])
+    found = analyse_graph(whole, "made-for-a-test", ["train"])
+    assert len(list(clipped_while_scaled(WholeGraph(whole, found), found))) == count

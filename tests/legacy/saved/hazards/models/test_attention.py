@@ -119,3 +119,26 @@ def test_scores_times_the_root_of_their_size_are_named(scale, count):
     analysis = analyse_graph(graph, "made-for-a-test", ["train"])
     hazards = scores_scaled_up(WholeGraph(graph, analysis), analysis)
     assert [hazard.id for hazard in hazards] == ["SCORES_SCALED_UP"] * count
+
+
+def causal(scores):
+    return tf.linalg.band_part(tf.ones([5, 5]), -1, 0)
+
+
+@pytest.mark.parametrize(
+    "shares, count",
+    [
+        (lambda scores, ids: tf.nn.softmax(scores * causal(scores) / 2.0), 1),
+        (
+            lambda scores, ids: tf.nn.softmax(
+                scores * tf.constant([[float(j <= i) for j in range(5)] for i in range(5)])
+            ),
+            1,
+        ),
+        (lambda scores, ids: tf.nn.softmax(scores / 2.0 + (1.0 - causal(scores)) * -1e9), 0),
+        (lambda scores, ids: tf.nn.softmax(scores * tf.linalg.band_part(tf.ones([5, 5]), 1, 1)), 0),
+        (lambda scores, ids: tf.nn.softmax(scores / 2.0) * causal(scores), 0),
+    ],
+)
+def test_a_causal_mask_before_the_softmax_is_named(shares, count):
+    assert found(multiplied_masks, shares) == ["MASK_BEFORE_SOFTMAX"] * count

@@ -139,3 +139,21 @@ def weighed(product):
 )
 def test_a_policy_that_is_minimized_is_named(product, count):
     assert found(policies.minimized_policies, weighed(product)) == ["POLICY_MINIMIZED"] * count
+
+
+@pytest.mark.parametrize("stop, count", [(False, 1), (True, 0)])
+def test_a_column_of_a_value_head_is_a_value(stop, count):
+    def loss(logits, values, actions, returns):
+        advantages = returns - values[:, 0]
+        advantages = tf.stop_gradient(advantages) if stop else advantages
+        entropy = v1.nn.sparse_softmax_cross_entropy_with_logits(labels=actions, logits=logits)
+        return tf.reduce_mean(advantages * entropy)
+
+    def build():
+        w, v = v1.get_variable("w", [4, 3], use_resource=False), v1.get_variable("v", [4, 1], use_resource=False)
+        x = v1.placeholder(tf.float32, [8, 4], "x")
+        fed = [v1.placeholder(kind, [8], name) for kind, name in ((tf.int32, "actions"), (tf.float32, "returns"))]
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss(x @ w, x @ v, *fed), name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w", "v"]))
+    assert [h.id for h in policies.differentiated_advantages(whole)] == ["ADVANTAGE_DIFFERENTIATED"] * count

@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.updates.rates_by_step import rates_that_turn
+from legacy.saved.hazards.updates.rates_by_step import intervals_of_no_step, rates_that_turn
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -46,3 +46,17 @@ def test_a_warmup_with_exchanged_branches_is_named():
 )
 def test_schedules_that_end_are_not(rate):
     assert found(rate) == []
+
+
+@pytest.mark.parametrize("boundaries, count", [([64, 32], 1), ([32, 64], 0), ([32], 0)])
+def test_boundaries_that_do_not_ascend_are_named(boundaries, count):
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        step = v1.train.get_or_create_global_step()
+        rate = v1.train.piecewise_constant(step, boundaries, [0.5, 0.25, 0.125][: len(boundaries) + 1])
+        loss = tf.reduce_mean(tf.square(v1.placeholder(tf.float32, [8, 4], "x") @ w))
+        v1.train.GradientDescentOptimizer(rate).minimize(loss, step, name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
+    whole.members = whole.graph.ancestors(["train"])
+    assert [hazard.id for hazard in intervals_of_no_step(whole)] == ["BOUNDARIES_NOT_ASCENDING"] * count
