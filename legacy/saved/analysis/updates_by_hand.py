@@ -37,7 +37,7 @@ def addend(context: Context, effect: Effect) -> float | None:
 
 
 def learning_rate(context: Context, effect: Effect) -> str | None:
-    """Returns the scalar that multiplies an update: lr in `assign(v, v - lr * m / sqrt(s))`.
+    """Returns the scalar that multiplies an update: lr in `assign(v, v - lr * m / sqrt(s))` or `v + (m - lr * g)`.
 
     A scalar that is computed from gradients, as of clipping by their norm, is none, and what it multiplies is searched.
 
@@ -51,29 +51,60 @@ def learning_rate(context: Context, effect: Effect) -> str | None:
       The tensor's name; None where the update is of another form.
     """
     step = parse_tensor_name(effect.values[0])
+    is_added = effect.op in op_types.ADDS
     if "ScatterSub" in effect.op:
         step = context.graph.inputs(effect.node)[2]  # behind the variable and the indices
     elif effect.op in ASSIGNS:
-        terms = context.graph.inputs(step.node)
-        if context.graph.type(step.node) != "Sub" or not _is_value(context, terms[0], effect.writes[0]):
+        kind, terms = context.graph.type(step.node), context.graph.inputs(step.node)
+        is_added = kind in ("Add", "AddV2")
+        if not (is_added or kind == "Sub") or not _is_value(context, terms[0], effect.writes[0]):
             return None
         step = terms[1]
-    elif effect.op not in SUBTRACTS:
+    elif not is_added and effect.op not in SUBTRACTS:
         return None
+    if not is_added:
+        return _rate_of_step(context, step)
+    terms = context.graph.inputs(step.node) if context.graph.type(step.node) == "Sub" else []
+    is_velocity = [term.node in context.of_gradients for term in terms] == [False, True]
+    return _rate_of_step(context, terms[1]) if is_velocity else None
+
+
+def _rate_of_step(context: Context, step: TensorId) -> str | None:
+    """Returns the scalar factor of what an update subtracts, behind the sum with a momentum that it may be in."""
     while True:
         kind, inputs = context.graph.type(step.node), context.graph.inputs(step.node)
         scalars = [factor for factor in inputs if context.imported.shape(*factor) == ()] if kind == "Mul" else []
-        rates = [factor.name for factor in scalars if factor.node not in context.of_gradients]
+        rates = [rate for rate in (_rate_in_factor(context, factor) for factor in scalars) if rate is not None]
         others = [factor for factor in inputs if factor not in scalars]
         fed = [factor.name for factor in inputs if context.graph.type(factor.node).startswith("Placeholder")]
         if rates or (kind == "Mul" and fed and not scalars):
             return (rates or fed)[0]
+        is_sum = kind in op_types.ADDITIONS
+        new = [term for term in inputs if term.node in context.of_gradients] if is_sum else []
         if kind in ("Identity", "RealDiv", "Div"):
             step = inputs[0]
+        elif len(new) == 1:  # m * momentum + lr * g, where the other term is what was kept
+            step = new[0]
         elif scalars and len(others) == 1:
             step = others[0]
         else:
             return None
+
+
+def _rate_in_factor(context: Context, factor: TensorId) -> str | None:
+    """Returns the part of a scalar factor that is computed from no gradient: lr in `lr * |w| / |g|`."""
+    if factor.node not in context.of_gradients:
+        return factor.name
+    if context.graph.type(factor.node) != "Mul":
+        return None
+    parts = [part for part in context.graph.inputs(factor.node) if part.node not in context.of_gradients]
+    return parts[0].name if len(parts) == 1 and not _is_of_weights(context, parts[0]) else None
+
+
+def _is_of_weights(context: Context, tensor: TensorId) -> bool:
+    """Returns whether a tensor is computed from weights, as their norm is."""
+    weights = {context.state.writes[rule][0] for rule in context.state.rules}
+    return not weights.isdisjoint(context.graph.ancestors([tensor.node], controls=False))
 
 
 def scalar(context: Context, tensor: TensorId) -> float | None:

@@ -25,6 +25,8 @@ MOST_OPS = 6
 MOST_LISTED = 6
 #: Ops that compute nothing.
 NO_WORK = {"Const", "Identity", "Placeholder", *op_types.VARIABLES}
+#: Ops that make rows of a table a dense gradient, which changes no number of it.
+MADE_DENSE = {"UnsortedSegmentSum", "StridedSlice", "Cast"}
 #: Most nodes between a tower's clipping and the end of its gradient.
 CLIP_DEPTH = 6
 
@@ -232,14 +234,18 @@ def _changes_in_towers(analysed: AnalysedStep, phase: Phase) -> list[str]:
                 return []  # it has a column of its own
             found.add(graph.type(name))
             todo += [tensor.node for tensor in graph.inputs(name)]
-    return sorted(found - NO_WORK - {"Reshape", "ExpandDims"})
+    dense = MADE_DENSE if "UnsortedSegmentSum" in found else set()
+    return sorted(found - NO_WORK - {"Reshape", "ExpandDims"} - dense)
 
 
 def _is_scaled_later(analysed: AnalysedStep, gradient: str, combined: list[str]) -> bool:
     """Whether combined gradients are multiplied or divided before the update takes one, other than to clip it."""
+    graph = analysed.graph
+    shapes = [name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS]  # as of noise that is added
+    valued = graph.descendants([parse_tensor_name(name).node for name in combined], controls=False, stop=shapes)
     return any(
         analysed.graph.type(name) in ("Mul", "RealDiv", "Div") and not CLIPPING_SCOPES.search(name)
-        for name in analysed.between([gradient], combined)
+        for name in analysed.between([gradient], combined) & valued
     )
 
 

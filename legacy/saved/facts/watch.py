@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from legacy.saved.facts.analysed_step import AnalysedStep
 from legacy.saved.facts.combining import is_summed, sum_text
+from legacy.saved.facts.decoupled_decay import decay_sentences
 from legacy.saved.facts.learning_rates import LearningRate
 from legacy.saved.facts.preparations import preparation_sentences, repeated_inputs
 from legacy.saved.facts.variable_updates import VariableUpdate
@@ -102,6 +103,7 @@ def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate
     if summed and abs(phase.loss_scale - 1) < WEIGHT_TOLERANCE and towers > 1:
         yield f"{phase.train_op}: {sum_text(analysed, phase)}"
     yield from _of_weights(analysed, phase)
+    yield from decay_sentences(analysed, phase)
     yield from _of_schedules(analysed, phase, rates)
 
 

@@ -44,6 +44,8 @@ class ImportedGraph:
         plain = without_placement(graph)
         for node in plain.node:  # shapes and dtypes need no control inputs, of which a graph may have a million
             del node.input[len(graph.inputs(node.name)) :]
+            if node.op == "Variable" and not node.attr["shape"].shape.unknown_rank:
+                node.op = "VariableV2"  # of which a shape without dimensions is a scalar, and not an unknown shape
         self.tf_graph = tf.Graph()
         try:
             with self.tf_graph.as_default():

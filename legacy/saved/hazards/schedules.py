@@ -114,13 +114,22 @@ def _scaled_steps(whole: WholeGraph, step: str, steps: set[str]) -> Iterator[Haz
         if whole.count < 2 or graph.type(name) not in ("Mul", "RealDiv", "FloorDiv", "Div") or name not in whole.reach:
             continue
         numbers = [whole.value(producer) for producer, _ in graph.inputs(name)]
-        if whole.count in numbers and _has_step_input(graph, name, steps) and not _is_bound(whole, steps):
+        is_multiple = whole.count in numbers and _has_step_input(graph, name, steps)
+        if is_multiple and not _is_bound(whole, steps) and not _counts_examples(whole, name):
             yield Hazard(
                 "SCHEDULE_COUNTS_TOWERS",
                 name,
                 f"the schedule multiplies or divides the step by {whole.count}, the number of towers",
                 "one step is one update of all replicas: keep the factor only if the old learning rates are wanted",
             )
+
+
+def _counts_examples(whole: WholeGraph, name: str) -> bool:
+    """Whether a multiple of the step is multiplied by a whole number besides, such as a tower's examples."""
+    graph = whole.graph
+    products = [user for user, _, _ in graph.users(name) if graph.type(user) == "Mul"]
+    numbers = [whole.value(producer) for product in products for producer, _ in graph.inputs(product)]
+    return any(number is not None and number > 1 and number == int(number) for number in numbers)
 
 
 def _is_bound(whole: WholeGraph, steps: set[str]) -> bool:

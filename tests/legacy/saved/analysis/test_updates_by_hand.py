@@ -31,6 +31,11 @@ def clip(gradient):
     return tf.minimum(1.0, 5.0 / tf.norm(gradient))
 
 
+def trust(w, gradient):
+    """The ratio of norms that LARS multiplies a gradient by."""
+    return tf.norm(w) * tf.math.reciprocal(tf.norm(gradient))
+
+
 @pytest.mark.parametrize("resource", [False, True])
 @pytest.mark.parametrize(
     "change, by",
@@ -58,6 +63,11 @@ def test_what_a_counter_rises_by(change, by, resource):
             "rate:0",
         ),
         (lambda w, rate, gradient: v1.assign_sub(w, clip(gradient) * gradient, name="update"), None),
+        (lambda w, rate, gradient: v1.assign_sub(w, 0.9 * tf.ones([2]) + rate * gradient, name="update"), "rate:0"),
+        (lambda w, rate, gradient: v1.assign(w, w + (0.9 * tf.ones([2]) - rate * gradient), name="update"), "rate:0"),
+        (lambda w, rate, gradient: v1.assign_add(w, 0.9 * tf.ones([2]) - rate * gradient, name="update"), "rate:0"),
+        (lambda w, rate, gradient: v1.assign_sub(w, rate * trust(w, gradient) * gradient, name="update"), "rate:0"),
+        (lambda w, rate, gradient: v1.assign_sub(w, trust(w, gradient) * gradient, name="update"), None),
         (lambda w, rate, gradient: v1.assign(w, rate * gradient, name="update"), None),
         (lambda w, rate, gradient: v1.assign(w, w - gradient, name="update"), None),
         (lambda w, rate, gradient: v1.assign_add(w, gradient * rate, name="update"), None),

@@ -15,8 +15,9 @@ CONTEXT = types.SimpleNamespace(state=types.SimpleNamespace(rules=set()))
 
 @pytest.fixture(autouse=True)
 def sums(monkeypatch):
-    """A short sentence on sums, which has tests of its own."""
+    """A short sentence on sums, and none on decays, which have tests of their own."""
     monkeypatch.setattr(watch, "sum_text", lambda step, phase: "gradients are summed")
+    monkeypatch.setattr(watch, "decay_sentences", lambda step, phase: ())
     monkeypatch.setattr(watch, "is_summed", lambda step, combine: combine.kind == "sum")
 
 

@@ -64,3 +64,13 @@ def test_constants_of_many_elements_are_not_computed(more, is_known, monkeypatch
     monkeypatch.setattr("legacy.saved.graph.imported.MOST_ELEMENTS", 8)
     found = ImportedGraph(traced(lambda: tf.fill([8 + more], 2.0, name="twos"))).constant("twos")
     assert (found is not None) == is_known
+
+
+@pytest.mark.parametrize("declared, shape", [(tf.TensorShape([]), ()), (tf.TensorShape(None), None)])
+def test_a_variable_of_0_12_without_dimensions_is_a_scalar(declared, shape):
+    graph = graph_of(
+        "v = Variable()\nread = Identity(v)",
+        v={"shape": declared, "dtype": tf.float32},
+        read={"T": tf.float32},
+    )
+    assert ImportedGraph(graph).shape("read") == shape

@@ -74,6 +74,14 @@ def test_a_schedule_of_the_step_times_the_towers():
     assert hazards(miscounted_steps, not_the_step) == []
 
 
+def test_a_step_times_the_towers_times_their_examples_counts_examples():
+    text = TEXT.replace("Mul(step, one)", "Mul(step, two)")
+    examples = text.replace("Pow(two, scaled)", "Pow(two, examples)") + "examples = Mul(scaled, {})\n"
+    assert hazards(miscounted_steps, examples.format("two")) == []
+    found = hazards(miscounted_steps, examples.format("one"))
+    assert [name for name, _, _ in found] == ["SCHEDULE_COUNTS_TOWERS"]
+
+
 @pytest.mark.parametrize("bound, expected", [("two", []), ("one", ["SCHEDULE_COUNTS_TOWERS"])])
 def test_a_step_divided_by_the_length_of_its_warm_up(bound, expected):
     """The step is compared with that length, here as many steps as there are towers."""

@@ -1,0 +1,67 @@
+"""Sentences on weights that decay in their update: a multiple of a weight beside its combined gradient."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Iterator
+
+from legacy.saved.analysis import updates_by_hand
+from legacy.saved.facts.analysed_step import AnalysedStep
+from legacy.saved.graph import op_types
+from workloads.lifted.graph import TensorId, parse_tensor_name
+from workloads.lifted.plan import Effect, Phase
+from workloads.support.wording import counted, listed, plural
+
+#: Of the weights that decay alike, so many are named.
+MOST_LISTED = 6
+
+
+def decay_sentences(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
+    """Yields a sentence for each number by which weights decay behind the combining of their gradients.
+
+    Such a decay counts once in all towers together, and an optimizer with moments may divide it or leave it alone.
+
+    Args:
+      analysed: the training step.
+      phase: one of its train ops.
+    """
+    groups: dict[float, list[str]] = collections.defaultdict(list)
+    combined = [entry.tensor for entry in phase.combine]
+    for effect in [effect for effect in phase.effects if effect.node in analysed.rules and effect.values]:
+        ends = [effect.gradient or effect.values[0]]
+        for name in sorted(analysed.between(ends, [*combined, *analysed.tower_ends]), key=analysed.positions.get):
+            rate = _decay_rate(analysed, effect, name)
+            if rate:
+                groups[rate].append(effect.writes[0])
+                break
+    for rate, names in groups.items():
+        how_many = counted(len(names), "weight decays", "weights decay")
+        which = listed(names, MOST_LISTED)
+        yield (
+            f"{phase.train_op}: {how_many} in {plural(len(names), 'its', 'their')} update, where {rate:g} times the "
+            f"weight is added behind the combining of gradients: {which}"
+        )
+
+
+def _decay_rate(analysed: AnalysedStep, effect: Effect, name: str) -> float | None:
+    """The number c of a sum `u + c * w`, where w is the weight and u is made of gradients; None of any other node."""
+    graph, terms = analysed.graph, analysed.graph.inputs(name)
+    of_gradients = analysed.context.of_gradients
+    if graph.type(name) not in op_types.ADDITIONS or not any(term.node in of_gradients for term in terms):
+        return None
+    for term in terms:
+        if graph.type(term.node) == "Mul":
+            factors = graph.inputs(term.node)
+            numbers = [updates_by_hand.scalar(analysed.context, factor) for factor in factors]
+            if sorted(number is None for number in numbers) == [False, True]:
+                weight = factors[numbers.index(None)]
+                if _is_value(analysed, weight, effect.writes[0]):
+                    return next(number for number in numbers if number is not None)
+    return None
+
+
+def _is_value(analysed: AnalysedStep, tensor: TensorId, variable: str) -> bool:
+    """Whether a tensor is a variable's value, read in any way."""
+    while analysed.graph.type(tensor.node) in ("Identity", "ReadVariableOp"):
+        tensor = analysed.graph.inputs(tensor.node)[0]
+    return parse_tensor_name(variable).node == tensor.node

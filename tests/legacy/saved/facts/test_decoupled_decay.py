@@ -1,0 +1,39 @@
+"""Sentences on weights that decay behind the combining of their gradients."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.facts.analysed_step import AnalysedStep
+from legacy.saved.facts.decoupled_decay import decay_sentences
+from tests.legacy.saved.graphs import saved, traced
+from tests.legacy.variants.programs import gradient_of, split_batch, towers, weights
+
+v1 = tf.compat.v1
+
+
+def sentences(change):
+    """The sentences on a program whose combined gradient `change(gradient, weight)` makes the update of."""
+
+    def build():
+        xs = split_batch()
+        gradients = towers(lambda tower: gradient_of(xs[tower]))
+        update = change(tf.add_n(gradients) / 2.0, weights())
+        v1.assign_sub(weights(), 0.1 * update, name="train")
+
+    found = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["net/w"]), "x", ["train"]))
+    return [text for phase in found.phases for text in decay_sentences(found, phase)]
+
+
+@pytest.mark.parametrize("change", [lambda g, w: g + 0.01 * w, lambda g, w: tf.sign(g) + w * 0.01])
+def test_a_multiple_of_the_weight_beside_its_combined_gradient(change):
+    expected = "where 0.01 times the weight is added behind the combining of gradients: net/w"
+    assert sentences(change) == ["train: 1 weight decays in its update, " + expected]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda g, w: g, lambda g, w: g + 0.01 * tf.ones_like(w), lambda g, w: g * (1.0 + 0.01 * w)],
+)
+def test_other_updates_do_not_decay_their_weight(change):
+    assert sentences(change) == []
