@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
 from legacy.saved.analysis.context import Context
+from legacy.saved.analysis.reduction.means_of_one import is_mean_of_one
 from legacy.saved.analysis.reduction.meeting_tensors import nearest_tensors
 from legacy.saved.analysis.reduction.reduction_probe import ReductionProbe
 from legacy.saved.graph import op_types
@@ -46,6 +47,8 @@ def probe_gradients(context: Context, phase: PhaseParts, cutter: Cutter) -> tupl
             found = probe.recognise(label, target, parts, shape)
             if count == 1 and len(inputs) > 1 and found.kind == "sum":
                 found.kind = "concat"  # rows and their indices: one tower does not tell, and sums of indices are none
+            elif count == 1 and found.kind == "sum" and found.scale == 1 and _is_mean_of_one(context, target):
+                found.kind = "mean"
             indices = rows_behind(context.graph, target, found, nodes) if len(inputs) == 1 else None
             if indices is not None:
                 own = nearest_tensors(context.graph, indices, nodes, _similar_to(context, indices), count)
@@ -57,6 +60,10 @@ def probe_gradients(context: Context, phase: PhaseParts, cutter: Cutter) -> tupl
             for tower, tensors in enumerate(parts):
                 gradients[tower].update(_labelled(label, tensors))
     return combines, gradients
+
+
+def _is_mean_of_one(context: Context, target: TensorId) -> bool:
+    return is_mean_of_one(context.graph, context.imported, context.of_gradients, target)
 
 
 def rows_behind(graph: Graph, target: TensorId, found: Combine, tower_nodes: Collection[str]) -> TensorId | None:

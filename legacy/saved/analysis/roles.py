@@ -100,7 +100,8 @@ def _slots_by_hand(graph: Graph, state: VariableUses, effect: Effect, changed: s
         is_own = variable in changed and variable != weight
         if variable is not None and is_own and state.variables[variable].shape == state.variables[weight].shape:
             found[variable] = weight
-        if variable is None and tensor not in seen and not GRADIENT_SCOPE.search(tensor.node):
+        is_assigned = tensor.node in state.writes  # the value that a slot gets, which may be made of another slot
+        if (variable is None or is_assigned) and tensor not in seen and not GRADIENT_SCOPE.search(tensor.node):
             seen.add(tensor)
             todo += graph.inputs(tensor.node)
     return found

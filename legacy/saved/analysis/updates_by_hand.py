@@ -107,6 +107,34 @@ def _is_of_weights(context: Context, tensor: TensorId) -> bool:
     return not weights.isdisjoint(context.graph.ancestors([tensor.node], controls=False))
 
 
+def only_corrects_bias(context: Context, rate: str, counter: str) -> bool:
+    """Tells a bias correction, such as Adam's, from a schedule: a rate that depends on `1 - beta ** step` alone.
+
+    Args:
+      context: of the cut graph.
+      rate: name of the learning rate's tensor.
+      counter: name of the step counter.
+
+    Returns:
+      Whether the learning rate depends on the counter in no other way.
+    """
+    corrections = {name for name in context.graph.nodes if _is_correction(context, name)}
+    behind = context.graph.ancestors([parse_tensor_name(rate).node], stop=corrections, controls=False)
+    return bool(corrections & behind) and counter not in behind
+
+
+def _is_correction(context: Context, name: str) -> bool:
+    """Returns whether a node is `1 - beta ** step`, for a number beta."""
+    graph = context.graph
+    if graph.type(name) != "Sub":
+        return False
+    one, power = graph.inputs(name)
+    if graph.type(power.node) != "Pow" or scalar(context, one) != 1:
+        return False
+    beta = scalar(context, graph.inputs(power.node)[0])
+    return beta is not None and 0 < beta < 1
+
+
 def scalar(context: Context, tensor: TensorId) -> float | None:
     """Returns a tensor's value if that is one constant number, or None."""
     constant = context.imported.constant(*tensor)

@@ -113,7 +113,7 @@ def _bounds_of_norm(graph: Graph, nodes: Collection[str]) -> list[float] | None:
     The bound is c in min(1, c / norm), max(1, norm / c), min(norm, c) and max(norm, c), by which c is then divided.
     """
     found, is_bounded = set(), False
-    for name in [name for name in nodes if graph.type(name) in BOUNDS]:
+    for name in [name for name in nodes if graph.type(name) in BOUNDS and _is_behind_norm(graph, name, nodes)]:
         inputs = [_value_behind(graph, tensor.node) for tensor in graph.inputs(name)]
         numbers = [scalar_constant(graph.nodes[before]) for before in inputs]
         known = [number for number in numbers if number is not None]
@@ -126,6 +126,19 @@ def _bounds_of_norm(graph: Graph, nodes: Collection[str]) -> list[float] | None:
         elif graph.type(name) == "Minimum" or known[0] in _constants(graph, nodes, SCALES):
             found.add(known[0])
     return sorted(found) if found or is_bounded else None
+
+
+def _is_behind_norm(graph: Graph, name: str, nodes: Collection[str]) -> bool:
+    """Whether a bound is put on what a norm gives, among some nodes: the root of a larger moment is no such norm."""
+    among, todo = {*nodes}, [name]
+    seen = {name}
+    while todo:
+        before = {tensor.node for tensor in graph.inputs(todo.pop())} & among - seen
+        if any(graph.type(other) in NORMS for other in before):
+            return True
+        seen |= before
+        todo += before
+    return False
 
 
 def _constant_of_quotient(graph: Graph, name: str) -> float | None:

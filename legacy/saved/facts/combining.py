@@ -218,7 +218,20 @@ def sum_text(analysed: AnalysedStep, phase: Phase) -> str:
     if others:
         which = listed([one.weight for one in sums], MOST_LISTED)
         return f"of the gradients, those of {which} are summed over towers, and those of others averaged"
-    return "gradients are summed over towers, not averaged"
+    return "gradients are summed over towers, not averaged" + _of_all_examples(analysed, factors)
+
+
+def _of_all_examples(analysed: AnalysedStep, factors: list[float]) -> str:
+    """The end of a sentence on a sum whose losses are divided by a whole number, such as one of examples; else ""."""
+    numbers = {round(1 / factor, 6) for factor in factors if factor}
+    if len(numbers) != 1 or not all(number > 1 and number == int(number) for number in numbers):
+        return ""
+    number, towers, batch = int(numbers.pop()), analysed.plan.towers, analysed.plan.batch
+    if batch:
+        return (
+            f", of losses that are divided by the {number} examples of all towers" if number == towers * batch else ""
+        )
+    return f"; each tower's loss is divided by {number}: if all towers together have so many examples, that is a mean"
 
 
 def _changes_in_towers(analysed: AnalysedStep, phase: Phase) -> list[str]:

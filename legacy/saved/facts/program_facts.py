@@ -233,7 +233,16 @@ class _ProgramFacts:
             tensor, towers = parse_tensor_name(entry.tensors[0]), self._analysed.context.towers
             users = [use.node for use in self._graph.users(tensor.node) if use.output == tensor.output]
             return entry.kind if set(map(towers.tower_of, users)) - {None} else self._outside(tensor)
+        if entry.kind == "setting" and entry in self._plan.common and self._is_of_examples(entry):
+            return self._outside(parse_tensor_name(entry.tensors[0]))
         return entry.kind
+
+    def _is_of_examples(self, entry: Input) -> bool:
+        """Whether a scalar is computed from arrays that are fed, such as the mean of all rewards."""
+        node, imported = parse_tensor_name(entry.tensors[0]).node, self._analysed.imported
+        before = self._graph.ancestors([node], controls=False) - {node}
+        fed = [name for name in before if self._graph.type(name).startswith("Placeholder")]
+        return any(imported.shape(name) != () for name in fed)
 
     def _outside(self, tensor: TensorId) -> str:
         """The kind of an input that no tower uses: data, or random numbers, as of noise on the gradients."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 from collections.abc import Iterator, Sequence
 
+from legacy.saved.analysis.updates_by_hand import only_corrects_bias
 from legacy.saved.facts.analysed_step import AnalysedStep
 from legacy.saved.facts.combining import is_summed, sum_text
 from legacy.saved.facts.decoupled_decay import decay_sentences
@@ -140,6 +141,7 @@ def _of_schedules(analysed: AnalysedStep, phase: Phase, rates: Sequence[Learning
     for rate in rates if towers > 1 else []:
         read = [v.name for v in analysed.plan.variables if v.name in rate.reads and analysed.is_counter(v.name)]
         counters = [name for name in read if _rises_by_one(analysed, phase, name)]
+        counters = [name for name in counters if not only_corrects_bias(analysed.context, rate.tensor, name)]
         counts_towers = {towers, towers * (batch or 1)} & set(rate.constants)
         if counters and rate.train_op == phase.train_op and not counts_towers and counters[0] not in reported:
             reported.add(counters[0])

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.directions import applied_rate
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -109,9 +110,9 @@ def _tower_of_add(whole: WholeGraph, add: str) -> int | None:
 
 def _scaled_steps(whole: WholeGraph, step: str, steps: set[str]) -> Iterator[Hazard]:
     """Finds products and quotients of a step counter and the number of towers that an update depends on."""
-    graph = whole.graph
+    graph, of_rates = whole.graph, _of_rates(whole)
     for name in graph.descendants([step], controls=False):
-        if whole.count < 2 or graph.type(name) not in ("Mul", "RealDiv", "FloorDiv", "Div") or name not in whole.reach:
+        if whole.count < 2 or graph.type(name) not in ("Mul", "RealDiv", "FloorDiv", "Div") or name not in of_rates:
             continue
         numbers = [whole.value(producer) for producer, _ in graph.inputs(name)]
         is_multiple = whole.count in numbers and _has_step_input(graph, name, steps)
@@ -122,6 +123,14 @@ def _scaled_steps(whole: WholeGraph, step: str, steps: set[str]) -> Iterator[Haz
                 f"the schedule multiplies or divides the step by {whole.count}, the number of towers",
                 "one step is one update of all replicas: keep the factor only if the old learning rates are wanted",
             )
+
+
+def _of_rates(whole: WholeGraph) -> set[str]:
+    """The nodes that learning rates are computed from; of an update by hand, all that it depends on."""
+    rates = [applied_rate(whole, apply) for apply in whole.applies]
+    if None in rates:
+        return whole.reach
+    return whole.graph.ancestors([rate.node for rate in rates if rate is not None], controls=False)
 
 
 def _counts_examples(whole: WholeGraph, name: str) -> bool:

@@ -23,6 +23,8 @@ PLACEMENT = (
     "tensor_array_name",
     "source",
 )
+#: The gradient that `tf.custom_gradient` registers, by a name with a number for each call; backward ops are compared.
+GRADIENT, CUSTOM = "_gradient_op_type", b"CustomGradient-"
 #: Ops whose result has the same bits if its two inputs are exchanged.
 _COMMUTATIVE = ("Add", "AddN", "AddV2", "Mul")
 
@@ -157,6 +159,8 @@ def _is_same_op(graph: Graph, first: str, other: str) -> bool:
     if one.op != two.op:
         return False
     names = (set(one.attr) | set(two.attr)) - set(PLACEMENT)
+    if all(node.attr[GRADIENT].s.startswith(CUSTOM) for node in (one, two) if GRADIENT in node.attr):
+        names.discard(GRADIENT)
     return all(name in one.attr and name in two.attr and one.attr[name] == two.attr[name] for name in names)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from legacy.saved.analysis.order.chosen_order import ChosenOrder
+from legacy.saved.analysis.order.copies import copy_before
 from legacy.saved.analysis.order.race_choices import AS_MEANT, RaceChoices
 from legacy.saved.analysis.order.step_flow import StepFlow
 from legacy.saved.graph import op_types
@@ -233,9 +234,15 @@ class _Ordering:
             after = self._is_taken_after(updates, index, reader) and self._may_wait(reader, update)
         before, behind = (update, reader) if after else (reader, update)
         self._depend(before, behind)
-        if after or self._graph.type(reader) not in op_types.HANDLE_PASSES:
+        is_race = after or self._graph.type(reader) not in op_types.HANDLE_PASSES
+        if is_race and not self._reads_a_copy(variable, update, reader):
             self.races.append(Race(variable, before, behind, reader))
         return after
+
+    def _reads_a_copy(self, variable: str, update: str, reader: str) -> bool:
+        """Whether a node reads copies of a variable on another device, for which the old update waits."""
+        copies = {copy_before(self._graph, tensor, variable) for tensor in self._graph.inputs(reader)} - {None}
+        return bool(copies) and all(name and self._effects_behind[name] & self._bit[update] for name in copies)
 
     def _may_wait(self, name: str, update: str) -> bool:
         """Whether a control dependency may make a node wait for an update op.

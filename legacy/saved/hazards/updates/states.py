@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.graph import TensorId
 from workloads.support.wording import counted, listed
@@ -28,7 +29,7 @@ def state_never_read(whole: WholeGraph) -> Iterator[Hazard]:
         runs = name in whole.members and name in whole.data and graph.type(name) in ("Assign", "AssignVariableOp")
         if runs and variable not in whole.trainable and not whole.is_scalar(variable):
             kept.setdefault(variable, name)
-    unread = [variable for variable in kept if not _is_read(whole, variable)]
+    unread = [name for name, write in kept.items() if not _is_read(whole, name) and not _follows_state(whole, write)]
     if unread:
         yield Hazard(
             "STATE_NEVER_READ",
@@ -37,6 +38,15 @@ def state_never_read(whole: WholeGraph) -> Iterator[Hazard]:
             "reads them: if they were to carry a state to the next step, it begins anew",
             "give the next step what was kept; for parity, leave them out",
         )
+
+
+def _follows_state(whole: WholeGraph, write: str) -> bool:
+    """Whether what an assignment keeps follows from other kept state alone, as a variance from a moving deviation."""
+    graph, others = whole.graph, {name for name in whole.writes if name != write}
+    behind = graph.ancestors([graph.inputs(write)[1].node], stop=others, controls=False)
+    sources = [name for name in behind if op_types.is_source(graph.type(name)) or op_types.is_random(graph.type(name))]
+    moved = {whole.writes[name] for name in others & whole.members}
+    return not sources and bool(behind & (others | moved))
 
 
 def _is_read(whole: WholeGraph, variable: str) -> bool:

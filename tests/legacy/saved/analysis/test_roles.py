@@ -36,6 +36,19 @@ def test_weights_slots_averages_and_statistics_are_recognised_by_their_updates()
     }
 
 
+def test_moments_that_an_update_reads_as_they_are_assigned_are_slots():
+    """The larger moment of AMSGrad is made of the second moment."""
+
+    def build():
+        w, m, v, largest = variable("w"), *(variable(name, trainable=False) for name in ("m", "v", "largest"))
+        gradient = tf.gradients(tf.reduce_sum(tf.square(w)), [w])[0]
+        first, second = v1.assign(m, 0.5 * m + gradient), v1.assign(v, 0.5 * v + tf.square(gradient))
+        v1.assign_sub(w, first / tf.sqrt(v1.assign(largest, tf.maximum(largest, second))))
+
+    slots = {name: role for name, role in roles_of(build).items() if name != "w"}
+    assert slots == {name: ("slot", "w", None) for name in ("m", "v", "largest")}
+
+
 def test_what_is_moved_towards_a_weight_of_another_shape_is_no_average():
     def build():
         w, mean = variable("w"), variable("mean", [1.0], trainable=False)

@@ -17,6 +17,7 @@ CONTEXT = types.SimpleNamespace(state=types.SimpleNamespace(rules=set()))
 def sums(monkeypatch):
     """A short sentence on sums, and none on decays, which have tests of their own."""
     monkeypatch.setattr(watch, "sum_text", lambda step, phase: "gradients are summed")
+    monkeypatch.setattr(watch, "only_corrects_bias", lambda context, rate, counter: rate == "corrected:0")
     monkeypatch.setattr(watch, "decay_sentences", lambda step, phase: ())
     monkeypatch.setattr(watch, "is_summed", lambda step, combine: combine.kind == "sum")
 
@@ -204,6 +205,11 @@ def test_a_schedule_without_the_number_of_towers(constants, train_op, towers, ex
     rate = LearningRate(train_op, "rate:0", "a function", "-", ("global_step",), constants)
     found = warnings(towers=towers, batch=8, rates=[rate, rate], counters=["global_step"])
     assert len(found) == expected and all("the schedule counts updates (global_step)" in text for text in found)
+
+
+def test_a_learning_rate_that_corrects_the_bias_of_moments_is_no_schedule():
+    rates = [LearningRate("train", "corrected:0", "a function", "-", ("global_step",), (0.9, 0.999))]
+    assert warnings(towers=2, batch=8, rates=rates, counters=["global_step"]) == []
 
 
 def test_a_schedule_of_towers_that_update_alone_counts_no_updates_of_all_examples():

@@ -74,6 +74,14 @@ def test_a_schedule_of_the_step_times_the_towers():
     assert hazards(miscounted_steps, not_the_step) == []
 
 
+def test_a_step_times_two_outside_of_the_learning_rate_is_no_schedule():
+    """As in the bounds of batch renormalization, which widen by the step."""
+    text = TEXT.replace("Neg(w)", "Mul(w, doubled)").replace(
+        "scaled = Mul(step, one)", "scaled = Mul(step, one)\n    doubled = Mul(step, two)"
+    )
+    assert hazards(miscounted_steps, text) == []
+
+
 def test_a_step_times_the_towers_times_their_examples_counts_examples():
     text = TEXT.replace("Mul(step, one)", "Mul(step, two)")
     examples = text.replace("Pow(two, scaled)", "Pow(two, examples)") + "examples = Mul(scaled, {})\n"

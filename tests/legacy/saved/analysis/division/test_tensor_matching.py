@@ -47,6 +47,13 @@ def test_another_attribute_is_a_difference_but_placement_and_seeds_are_not():
     assert matched(n0={"seed": 1}, n1={"seed": 2}, a0={"_class": "tower_0"}).differences == []
 
 
+def test_custom_gradients_are_registered_by_a_name_for_each_call():
+    names = [{"_gradient_op_type": f"CustomGradient-{number}"} for number in (11, 12)]
+    assert matched(a0=names[0], a1=names[1]).differences == []
+    other = {"_gradient_op_type": "MyGradient"}
+    assert matched(a0=names[0], a1=other).differences == ["a0 (Mul) against a1 (Mul)"]
+
+
 def test_another_number_of_inputs_is_a_difference_but_the_common_ones_are_matched():
     found = matched(TOWERS.replace("b1, n1)", "b1, n1, w)"))
     assert found.differences == ["loss0 takes 2 inputs, loss1 3"]

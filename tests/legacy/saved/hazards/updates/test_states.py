@@ -32,6 +32,20 @@ def test_state_that_nothing_reads_is_named(reads):
     assert found == ([] if reads else ["STATE_NEVER_READ"])
 
 
+@pytest.mark.parametrize("of_state", [True, False])
+def test_what_follows_from_other_kept_state_need_not_be_read(of_state):
+    """As the moving variance of batch renormalization, the square of its moving deviation."""
+
+    def update(hidden):
+        deviation, variance = (v1.get_variable(n, [3], use_resource=False, trainable=False) for n in ("sd", "var"))
+        moved = v1.assign_sub(deviation, 0.1 * (deviation - tf.math.reduce_std(hidden, 0)))
+        with tf.control_dependencies([moved]):
+            return hidden, [v1.assign(variance, tf.square(moved if of_state else tf.math.reduce_std(hidden, 0)))]
+
+    found = [hazard.id for hazard in state_never_read(whole_of(update))]
+    assert found == ([] if of_state else ["STATE_NEVER_READ"])
+
+
 @pytest.mark.parametrize("swapped", [True, False])
 def test_a_variance_that_follows_the_mean_is_named(swapped):
     def update(hidden):

@@ -1,0 +1,35 @@
+"""Copies of reference variables: reading one on another device than its own copies it, and shares no memory."""
+
+from __future__ import annotations
+
+import re
+
+from workloads.lifted.graph import Graph, TensorId
+
+_DEVICE = re.compile(r"(?i)(cpu|gpu):(\d+|\*)")
+
+
+def copy_before(graph: Graph, tensor: TensorId, variable: str) -> str | None:
+    """Returns the `Identity` by which a value comes to another device than its variable's; "" if there is none.
+
+    Args:
+      graph: the subgraph that a step runs.
+      tensor: of the value.
+      variable: name of the variable.
+
+    Returns:
+      The node's name, or ""; None if the tensor is no value of the variable that `Identity` ops hand on.
+    """
+    copy = ""
+    while graph.type(tensor.node) == "Identity" and graph.inputs(tensor.node):
+        before = graph.inputs(tensor.node)[0]
+        devices = {_device(graph, tensor.node), _device(graph, before.node)} - {""}
+        copy = tensor.node if len(devices) == 2 else copy
+        tensor = before
+    return copy if tensor.node == variable else None
+
+
+def _device(graph: Graph, name: str) -> str:
+    """The kind and number of the device that a node is placed on, e.g. "gpu:1"; "" if it is placed on none."""
+    found = _DEVICE.search(graph.nodes[name].device)
+    return found.group(0).lower() if found else ""

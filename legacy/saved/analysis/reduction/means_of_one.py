@@ -1,0 +1,51 @@
+"""The mean of one tower's gradient, as the code of several towers computes it where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from legacy.saved.graph import op_types
+from legacy.saved.graph.imported import ImportedGraph
+from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+#: Ops between a mean and the one gradient that was made a list.
+_JOINS = ("Identity", *op_types.JOINS)
+
+
+def is_mean_of_one(graph: Graph, imported: ImportedGraph, of_gradients: Collection[str], target: TensorId) -> bool:
+    """Returns whether a combined gradient is a mean over a list of one, or a sum that is divided by one.
+
+    Numbers do not tell it: the mean of one gradient is its sum. At another number of replicas they differ.
+
+    Args:
+      graph: the subgraph that a step runs.
+      imported: the same graph in TensorFlow.
+      of_gradients: its nodes that depend on gradients.
+      target: the gradient that the update gets.
+
+    Returns:
+      Whether it is such a mean.
+    """
+    todo, seen = [target.node], {target.node}
+    while todo:
+        name = todo.pop()
+        kind, inputs = graph.type(name), [tensor.node for tensor in graph.inputs(name)]
+        if kind == "Mean" and _is_list_of_one(graph, of_gradients, inputs[0]):
+            return True
+        if kind in ("Mul", "RealDiv", "Div") and imported.constant(inputs[1]) == 1.0:
+            return True
+        behind = [before for before in inputs if before not in seen and before in of_gradients]
+        todo += [before for before in behind if not is_gradient_op(before)]
+        seen.update(behind)
+    return False
+
+
+def _is_list_of_one(graph: Graph, of_gradients: Collection[str], name: str) -> bool:
+    """Returns whether a node makes a list of one gradient."""
+    while graph.type(name) in _JOINS:
+        joined = [tensor.node for tensor in graph.inputs(name) if tensor.node in of_gradients]
+        if len(joined) != 1:
+            return False
+        name = joined[0]
+    return graph.type(name) == "ExpandDims" or (graph.type(name) == "Pack" and len(graph.inputs(name)) == 1)
