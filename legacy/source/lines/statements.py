@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import re
-from typing import TYPE_CHECKING, Counter, Dict, List, NamedTuple, Sequence, Set, Tuple
+from typing import TYPE_CHECKING, Counter, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from legacy.source.basics.expressions import (
     Call,
@@ -189,11 +189,35 @@ def _with_inlined(
         simple = simple or (tensor in listed or is_product) and asks_by_name(made)
         needs_line = alone or _is_layer(made) and (heavy or whole > MOST_TEXT) or too_long
         if tensor in kept or needs_line and not simple:
+            if isinstance(made, Variable):
+                expression = _with_lines_of_weights(expression, inside, result)
             result.append(Statement((tensor,), made))
         else:
             inside[tensor] = made
             expression = replace(expression, lambda part: inside.get(part.tensor) if isinstance(part, Value) else None)
     return expression
+
+
+def _with_lines_of_weights(
+    expression: Expression, inside: Dict[str, Expression], result: List[Statement]
+) -> Expression:
+    """Takes the weights out of an expression again, and gives each a line: weights are asked for in their order in it.
+
+    Args:
+      expression: the expression.
+      inside: {tensor: what was put into the expression in its place}; the weights are removed from it.
+      result: the statements so far.
+
+    Returns:
+      The expression.
+    """
+    asked = {tensor: inside.pop(tensor) for tensor in list(inside) if isinstance(inside[tensor], Variable)}
+    result += [Statement((tensor,), weight) for tensor, weight in asked.items()]
+
+    def taken_out(part: Expression) -> Optional[Expression]:
+        return next((Value(tensor) for tensor, weight in asked.items() if part == weight), None)
+
+    return replace(expression, taken_out)
 
 
 def _listed(expression: Expression) -> Set[str]:

@@ -71,7 +71,9 @@ def clipping_of_towers(plan: Plan, graph: Graph, phase: Phase) -> Optional[Clip]
         raise Unwritten(f"gradients: rows of {sparse[0]!r} reach the optimizer, and a workload's gradients are dense")
     if not all(name in raw for name in weights):
         return None
-    return _rule_between(plan, graph, phase, [raw[n] for n in weights], [given[n] for n in weights], "tower")
+    return _rule_between(
+        plan, graph, phase, weights, [raw[name] for name in weights], [given[name] for name in weights], "tower"
+    )
 
 
 def clipping_after(plan: Plan, graph: Graph, phase: Phase) -> Optional[Clip]:
@@ -92,13 +94,35 @@ def clipping_after(plan: Plan, graph: Graph, phase: Phase) -> Optional[Clip]:
     used = {effect.writes[0]: effect.gradient for effect in phase.effects if effect.gradient}
     names = [name for name in clipped_weights(plan, phase) if name in combined and name in used]
     before, after = [combined[name] for name in names], [str(used[name]) for name in names]
-    return _rule_between(plan, graph, phase, before, after, "combined")
+    return _rule_between(plan, graph, phase, names, before, after, "combined")
 
 
 def _rule_between(
-    plan: Plan, graph: Graph, phase: Phase, before: Sequence[str], after: Sequence[str], where: str
+    plan: Plan,
+    graph: Graph,
+    phase: Phase,
+    weights: Sequence[str],
+    before: Sequence[str],
+    after: Sequence[str],
+    where: str,
 ) -> Optional[Clip]:
-    """Returns the rule that leads from some gradients to others; None if they are the same tensors."""
+    """Finds the rule that leads from some gradients to others.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+      phase: the train op.
+      weights: those that the gradients are of.
+      before: tensor of each gradient.
+      after: the same, clipped.
+      where: see `Clip`.
+
+    Returns:
+      The rule; None if they are the same tensors.
+
+    Raises:
+      Unwritten: see `find_clipping`.
+    """
     if list(before) == list(after):
         return None
     cut = cut_part(plan, graph, list(after), list(before), phase.versions)
@@ -109,21 +133,8 @@ def _rule_between(
         read = ", ".join(sorted(others)[:3])
         op = graph.type(parse_tensor_name(after[0]).node)
         raise Unwritten(f"gradients: {after[0]!r} ({op}) is not made from gradients alone, but also from {read}")
-    shapes: Dict[str, Sequence[int]] = {}
-    for tensor in before:
-        entry = plan.tensors.get(tensor)
-        shapes[tensor] = [size or 1 for size in (entry.shape or ())] if entry is not None else ()
-    sizes = {v.name: list(v.shape) for v in plan.variables}
-    for tensor, name in zip(before, _weights_of(plan, phase, before)):
-        shapes[tensor] = sizes.get(name, shapes[tensor])
-    return measured_rule(cut, list(before), [list(shapes[tensor]) for tensor in before], where)
-
-
-def _weights_of(plan: Plan, phase: Phase, tensors: Sequence[str]) -> List[str]:
-    towers = [phase.gradients[0], *(phase.raw[:1])]
-    by_tensor = {tensor: name for tower in towers for name, tensor in tower.items()}
-    by_tensor.update((combine.tensor, combine.weight) for combine in phase.combine)
-    return [by_tensor.get(tensor, "") for tensor in tensors]
+    sizes = {variable.name: list(variable.shape) for variable in plan.variables}
+    return measured_rule(cut, list(before), [sizes[name] for name in weights], where)
 
 
 def measured_rule(cut: Cut, before: List[str], shapes: List[List[int]], where: str) -> Optional[Clip]:
