@@ -116,18 +116,19 @@ def _depths(graph: Graph) -> Mapping[TensorId, int]:
 
 
 def after_the_branch(graph: Graph, name: str) -> str | None:
-    """Returns the nearest Merge behind a node of a branch, which runs whichever branch is taken; None without one.
+    """Returns the nearest Merge behind a node of a branch that runs whichever branches are taken; None without one.
 
-    A control input from a node of a branch that is not taken would keep whatever waits for it from running.
+    A control input from a node of a branch that is not taken would keep whatever waits for it from running. So would
+    the Merge of a `cond` inside of that branch.
     """
-    branches, frames, seen, level = graph.branches(), graph.frames(), {name}, [name]
+    branches, frames, seen, level = _branches_of_nodes(graph), graph.frames(), {name}, [name]
     while level:
         behind = []
         for node in level:
             for user in [use.node for use in graph.users(node)] + graph.after(node):
-                if graph.type(user) in MERGES and user not in branches and user not in frames:
+                if graph.type(user) in MERGES and not branches[user] and user not in frames:
                     return user
-                if user in branches and user not in seen:
+                if branches[user] and user not in seen:
                     seen.add(user)
                     behind.append(user)
         level = behind

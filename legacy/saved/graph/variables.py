@@ -9,6 +9,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from legacy.saved.graph import op_types
+from legacy.saved.graph.conditions import Branch, predicates_of
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.shared_memory import shares_memory
 from legacy.saved.graph.trained import gradient_assignments
@@ -66,16 +67,17 @@ class VariableUses:
         for name in graph.nodes:
             if graph.type(name) in op_types.VARIABLES:
                 self.variables[name] = _variable(graph, name)
-                self._follow(name)
+                self._follow(name, TensorId(name, 0))
+        self._follow_into_branches()
         for name, written in self.writes.items():
             taken = [self.aliases.get(tensor, "") for tensor in graph.inputs(name)]
             written.sort(key=taken.index)  # slots may have been made in another order than the update rule takes them
         by_hand = gradient_assignments(graph, trainable)
         self.rules = {name for name in self.writes if op_types.is_apply(graph.type(name)) or name in by_hand}
 
-    def _follow(self, variable: str) -> None:
-        """Records every use of a variable and of its aliases."""
-        todo = [TensorId(variable, 0)]
+    def _follow(self, variable: str, start: TensorId) -> None:
+        """Records every use of a variable by way of one of its aliases."""
+        todo = [start]
         while todo:
             tensor = todo.pop()
             if tensor in self.aliases:
@@ -84,6 +86,25 @@ class VariableUses:
             for user, position, output in self._graph.users(tensor.node):
                 if output == tensor.output:
                     todo += self._record_use(variable, user, position)
+
+    def _follow_into_branches(self) -> None:
+        """Takes values that enter a branch which updates their variable for the variable itself.
+
+        A Switch copies nothing either: behind the update, as where a copy of new weights is made, they are new.
+        """
+        written: dict[str, set[Branch]] = collections.defaultdict(set)
+        for name, variables in self.writes.items():
+            for variable in variables:
+                written[variable] |= predicates_of(self._graph, name)
+        for name in [name for name in self.reads if self._graph.type(name) == "Switch"]:
+            variable = self.aliases.get(self._graph.inputs(name)[0], "")
+            users = {use.node for use in self._graph.users(name)}
+            entered = {branch for user in users for branch in predicates_of(self._graph, user)}
+            if variable and not self.variables[variable].resource and not entered.isdisjoint(written[variable]):
+                del self.reads[name]
+                self.passes[name] = [variable]
+                for output in range(self._imported.outputs(name)):
+                    self._follow(variable, TensorId(name, output))
 
     def _record_use(self, variable: str, user: str, position: int) -> list[TensorId]:
         """Records one use of a variable; returns the user's outputs that are aliases of the variable."""

@@ -16,7 +16,12 @@ from legacy.saved.analysis.order.copies import copy_before
 from legacy.saved.analysis.order.race_choices import AS_MEANT, RaceChoices
 from legacy.saved.analysis.order.step_flow import StepFlow
 from legacy.saved.graph import op_types
-from legacy.saved.graph.conditions import after_the_branch, exclude_each_other, predicates_of
+from legacy.saved.graph.conditions import (
+    after_the_branch,
+    enclosing_conditions,
+    exclude_each_other,
+    predicates_of,
+)
 from legacy.saved.graph.variables import VariableUses
 from workloads.lifted.graph import ENTERS, EXITS, Graph
 from workloads.lifted.plan import ControlDependency, Race
@@ -100,7 +105,8 @@ def _out_of_branch(graph: Graph, members: set[str], dependency: ControlDependenc
     It comes from behind the `cond`, unless its second node is in the same branch or leads there.
     """
     before, after = dependency
-    if before not in graph.branches() or predicates_of(graph, before) & predicates_of(graph, after):
+    in_branch = before in graph.branches() or enclosing_conditions(graph, before)  # also behind a `cond` inside of one
+    if not in_branch or predicates_of(graph, before) & predicates_of(graph, after):
         return dependency
     behind = after_the_branch(graph, before)
     if behind is None or behind not in members or after in graph.ancestors([behind]):

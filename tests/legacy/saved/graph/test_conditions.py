@@ -38,6 +38,12 @@ def test_what_runs_after_a_branch_in_any_case():
     assert conditions.after_the_branch(graph, "elsewhere") is None
 
 
+def test_what_runs_behind_a_nested_branch_is_behind_the_outer_one():
+    """The inner Merge does not run where the outer branch is not taken."""
+    graph = graph_of(NESTED)
+    assert [conditions.after_the_branch(graph, name) for name in ("raised", "behind_inner")] == ["merge", "merge"]
+
+
 #: A `cond` in the true branch of another, whose false branch reads x too.
 NESTED = """
     p = Placeholder()

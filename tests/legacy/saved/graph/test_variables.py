@@ -151,3 +151,32 @@ def test_a_view_of_a_reference_variable_shares_its_memory():
     uses = uses_of(build)
     assert uses.view_uses == {"use": ["w"]}
     assert "flat" in uses.reads and ("flat", 0) not in uses.aliases  # it has another shape than the variable
+
+
+def in_a_branch(update):
+    """A value of a variable that enters a branch, where it is used; `update` makes an update of the variable."""
+
+    def build():
+        w, p = reference(), tf.raw_ops.Placeholder(dtype=tf.bool, shape=[], name="p")
+        inner = tf.raw_ops.Switch(data=tf.raw_ops.Identity(input=w, name="w/read"), pred=p, name="inner")
+        with v1.control_dependencies([update(w, p)]):
+            tf.negative(inner.output_true, name="use")
+
+    return uses_of(build)
+
+
+def test_a_value_in_a_branch_that_updates_its_variable_is_the_variable():
+    """Such as the 16-bit copy that is made of a weight where no gradient is infinite, behind its update."""
+
+    def update(w, p):
+        entered = tf.raw_ops.RefSwitch(data=w, pred=p, name="entered")
+        return tf.raw_ops.AssignAdd(ref=entered.output_true, value=[1.0, 2.0], name="update")
+
+    uses = in_a_branch(update)
+    assert uses.reads == {"use": ["w"]}
+    assert uses.passes == {"entered": ["w"], "inner": ["w"]}
+
+
+def test_a_value_in_a_branch_beside_the_update_is_read_where_it_enters():
+    uses = in_a_branch(lambda w, p: tf.raw_ops.AssignAdd(ref=w, value=[1.0, 2.0], name="update"))
+    assert uses.reads == {"inner": ["w"]} and uses.passes == {}

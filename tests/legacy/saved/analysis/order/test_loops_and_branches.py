@@ -178,3 +178,25 @@ def test_a_reference_is_handed_on_with_the_version_that_is_read_behind_it():
 def test_a_reference_that_nothing_reads_has_no_version():
     order = ordered(HANDED_ON, reads={}, writes={"add": ["v"], "zero": ["v"]}, passes={"outer": ["v"]})
     assert order.versions == {}
+
+
+def test_an_update_waits_for_a_nested_branch_behind_the_outer_one():
+    """A number of steps that a loss scale reads where a `cond` inside of another doubles it."""
+    order = ordered(
+        """
+        p = Placeholder()
+        q = Placeholder()
+        v = VariableV2()
+        one = Const()
+        outer = Switch(one, p)
+        inner = Switch(outer:1, q)
+        use = Mul(inner:1, v)
+        other = Neg(inner)
+        inner_merge = Merge(other, use)
+        merge = Merge(outer, inner_merge)
+        update = AssignAdd(v, one)
+        """,
+        reads={"use": ["v"]},
+        writes={"update": ["v"]},
+    )
+    assert order.dependencies == [("merge", "update")]
