@@ -21,6 +21,9 @@ def own_number_only(plan: Plan) -> str:
         if written:
             listed = ", ".join(list(dict.fromkeys(combine.weight for combine in written))[:_MOST_LISTED])
             if plan.towers > 1 and all(sum(map(bool, combine.parts)) == 1 for combine in written):
+                weights = {variable.name for variable in plan.variables if variable.role == "weight"}
+                if weights.isdisjoint(combine.weight for combine in written):
+                    return f"each tower adds its gradients to variables of its own ({listed})"
                 return f"weights are trained by one tower's gradients alone ({listed})"
             return f"this graph combines gradients in a way that is not recognised ({listed})"
         if phase.returns:

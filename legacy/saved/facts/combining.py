@@ -75,7 +75,10 @@ def _of_accumulated(analysed: AnalysedStep, phase: Phase) -> Iterator[tuple[str,
 def _combining_text(analysed: AnalysedStep, phase: Phase, combine: Combine) -> str:
     """The kind of a combination with its scale, and the meaning of the scale where it is known."""
     effect = next((effect for effect in phase.effects if combine.weight in effect.writes[:1]), None)
-    by_hand = effect is not None and not op_types.is_apply(effect.op) and combine.tensor in effect.values
+    is_kept = effect is not None and effect.writes[0] in analysed.accumulators
+    by_hand = (
+        effect is not None and not is_kept and not op_types.is_apply(effect.op) and combine.tensor in effect.values
+    )
     own = ", the update's own constants included" if by_hand else ""
     multiplier = _multiplier(analysed, combine)
     is_unscaled = not phase.shared_loss and abs((multiplier or 0) * phase.loss_scale - 1) < SCALE_TOLERANCE

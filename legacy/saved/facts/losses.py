@@ -75,6 +75,8 @@ def _factor_text(phase: Phase, scale: float) -> str:
     """The weight of a tower's loss in one loss of all towers, or the constant factor that the loss contains."""
     if scale == 1:
         return ""
+    if scale == 0:  # no constant, such as a loss scale that changes
+        return ", times a number that the graph computes"
     return f", counted {scale:g} times" if phase.shared_loss else f", with its factor of {scale:g}"
 
 

@@ -11,6 +11,7 @@ from legacy.saved.facts.analysed_step import AnalysedStep
 from legacy.saved.facts.clipping import CLIPPING_SCOPES
 from legacy.saved.facts.whole_graph import scalar_constant
 from legacy.saved.graph import op_types
+from legacy.saved.graph.copies import copied_variable
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Effect, Phase, weight_of_label
 
@@ -35,6 +36,8 @@ def _rule_name(analysed: AnalysedStep, phase: Phase, effect: Effect) -> str:
         return f"GradientDescent, row by row ({op})"
     if op_types.is_apply(op):
         return op_types.rule_name(op)
+    if copied_variable(analysed.graph, effect.node):
+        return f"none: a copy of another weight in another type ({op})"
     return f"Adam, of rows ({op})" if _is_adam_of_rows(analysed, phase, effect) else f"written by hand ({op})"
 
 
@@ -89,6 +92,8 @@ def _arguments(analysed: AnalysedStep, effect: Effect) -> list[tuple[str, str]]:
 
 def _constants_by_hand(analysed: AnalysedStep, phase: Phase, effect: Effect) -> str:
     """The numbers in an update that was written by hand, its slots' updates included, in the graph's order."""
+    if copied_variable(analysed.graph, effect.node):
+        return "-"
     entries = [entry for entry in phase.combine if weight_of_label(entry.weight) == effect.writes[0]]
     combined = [name for entry in entries for tower in entry.parts for name in tower]
     slots = _slot_updates(analysed, effect, combined)

@@ -76,7 +76,7 @@ def _of_statistics(statistics: Sequence[VariableUpdate], towers: int) -> Iterato
 def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate]) -> Iterator[str]:
     towers = analysed.plan.towers
     yield from ("race: " + text for text in race_sentences(phase.races))
-    if not phase.losses:
+    if not phase.losses and (any(phase.gradients) or not analysed.accumulators):
         trained = [tower for tower, gradients in enumerate(phase.gradients) if gradients]
         unknown = "the gradient graph does not tell what is minimized"
         of_one = f"the loss of tower {trained[0]} alone is differentiated" if len(trained) == 1 < towers else unknown
@@ -96,7 +96,10 @@ def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate
         names = list(dict.fromkeys(alone))
         besides = " besides the combined ones" if combined.issuperset(names) else ""
         which = listed(names, MOST_LISTED)
-        yield f"{phase.train_op}: towers apply their own gradients, uncombined{besides}, to {which}"
+        if analysed.accumulators.issuperset(names):
+            yield f"{phase.train_op}: each tower adds its own gradients to variables of its own: {which}"
+        else:
+            yield f"{phase.train_op}: towers apply their own gradients, uncombined{besides}, to {which}"
     odd = list(dict.fromkeys(combine.weight for combine in kept if combine.weight not in alone))
     if odd:
         yield "combining not recognised, kept as written: " + listed(odd, MOST_LISTED)

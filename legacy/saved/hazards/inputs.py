@@ -13,6 +13,7 @@ from legacy.saved.graph.folding import TRAINING
 from legacy.saved.hazards.basics.dropout import kept_share
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.graph import TensorId
+from workloads.support.wording import listed, plural
 
 #: Names of placeholders that hold targets; and of placeholders that serve another purpose than training.
 TARGETS = re.compile(r"(?i)(label|target|truth|(^|[/_])(y|ys|gt)_?(\d*|true|in|input|placeholder)$)")
@@ -24,6 +25,8 @@ _COPY_OF_DROPOUT = re.compile(r"(?i)((?:.*/)?dropout(?:_\d+)?/)Identity$")
 #: models of the time keep 0.35 (Zaremba et al. 2014); 0.25, 0.2 and 0.1 are more often drop rates that
 #: were given as keep probabilities.
 LEAST_KEPT = 0.3
+#: Most switches that are listed.
+MOST_LISTED = 6
 
 
 def unused_targets(whole: WholeGraph) -> Iterator[Hazard]:
@@ -223,19 +226,24 @@ def _placeholder(whole: WholeGraph, name: str) -> str | None:
 
 
 def switches_off_by_default(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds booleans such as is_training that are fixed as true, and that are false unless they are fed.
+    """Finds booleans such as is_training that are fixed as true, and that are false unless fed; one hazard for all.
 
     One that the step does not use switches nothing, as of a Keras model that is called with `training=True`.
     """
-    for name, value in whole.settings.items():
-        if value is True and name in whole.members and _switch_default(whole, name) is False:
-            yield Hazard(
-                "SWITCH_OFF_BY_DEFAULT",
-                name,
-                f"{name} is false unless it is fed, and is taken as true: a program that trains without it drops "
-                "nothing, and normalizes by moving statistics",
-                f"feed it in training; for what a program did that never feeds it, --feed={name}=false",
-            )
+    values = whole.settings.items()
+    names = [name for name, value in values if value is True and name in whole.members]
+    off = [name for name in names if _switch_default(whole, name) is False]
+    if off:
+        them = plural(len(off), "it", "them")
+        yield Hazard(
+            "SWITCH_OFF_BY_DEFAULT",
+            off[0],
+            f"{listed(off, MOST_LISTED)} {plural(len(off), 'is', 'are')} false unless fed, and taken as true: in a "
+            f"program that trains without {them}, what {plural(len(off), 'it switches', 'they switch')}, such as "
+            "dropout or batch normalization, runs as in evaluation",
+            f"feed {them} in training; for what a program did that never feeds {them}, "
+            f"--feed={','.join(name + '=false' for name in off)}",
+        )
 
 
 def switched_off(whole: WholeGraph) -> Iterator[Hazard]:

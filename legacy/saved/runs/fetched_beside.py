@@ -32,7 +32,14 @@ def counters_beside(graph: Graph, targets: Collection[str]) -> dict[str, str]:
     raised = raised_by(graph)
     counters = {variable for name, variable in raised.items() if name in members}
     beside = {name: variable for name, variable in raised.items() if name not in members and variable in counters}
+    beside = {name: variable for name, variable in beside.items() if not _counts_an_average(graph, variable)}
     return {name: variable for name, variable in beside.items() if not _follows_updates(graph, name)}
+
+
+def _counts_an_average(graph: Graph, variable: str) -> bool:
+    """Whether a variable counts the changes of an average whose bias towards 0 is divided out by that count."""
+    scope, _, name = variable.rpartition("/")
+    return name == "local_step" and f"{scope}/biased" in graph.nodes
 
 
 def raised_by(graph: Graph) -> dict[str, str]:

@@ -36,6 +36,8 @@ def test_what_forbids_another_number_is_named():
     assert own_number_only(plan) == "this graph combines gradients in a way that is not recognised (w)"
     plan.phases[0].combine[0].parts[1] = []
     assert own_number_only(plan) == "weights are trained by one tower's gradients alone (w)"
+    plan.phases[0].combine[0].weight = "accumulated"
+    assert own_number_only(plan) == "each tower adds its gradients to variables of its own (accumulated)"
 
 
 @pytest.mark.parametrize("towers, replicas", [(2, 1), (2, 4), (4, 3), (3, 3)])

@@ -16,19 +16,21 @@ def same_random_numbers(whole: WholeGraph) -> Iterator[Hazard]:
 
     Without a seed of its own, an op has one by its number in the graph, or none.
     """
-    groups: dict[tuple[str | int, ...], dict[int, str]] = collections.defaultdict(dict)
+    groups: dict[tuple[str | int, ...], dict[int, list[str]]] = collections.defaultdict(dict)
     for name in whole.graph.nodes:
         kind, attributes = whole.graph.type(name), whole.graph.nodes[name].attr
         seeds = attributes["seed"].i, attributes["seed2"].i
         if name in whole.reach and op_types.is_random(kind) and any(seeds) and name in whole.labels:
-            groups[(kind,) + seeds].setdefault(whole.labels[name], name)
+            groups[(kind,) + seeds].setdefault(whole.labels[name], []).append(name)
     same = {seeds: towers for seeds, towers in groups.items() if len(towers) > 1}
+    count = sum(max(map(len, towers.values())) for towers in same.values())
     for (_, seed, seed2), towers in same.items():
+        first = [names[0] for names in towers.values()]
         yield Hazard(
             "SAME_RANDOM_NUMBERS",
-            next(iter(towers.values())),
-            f"{listed_towers(towers)} draw the same numbers: the seeds of {counted(len(same), 'random op')} of each "
-            f"are equal, such as {seed} and {seed2} of {', '.join(list(towers.values())[:2])}",
+            first[0],
+            f"{listed_towers(towers)} draw the same numbers: the seeds of {counted(count, 'random op')} of each "
+            f"are equal, such as {seed} and {seed2} of {', '.join(first[:2])}",
             "give each replica a seed of its own, as by adding replica_id_in_sync_group; parity needs the same on each",
         )
         return

@@ -10,6 +10,7 @@ import tensorflow as tf
 from legacy.saved.analysis.initializers import find_initializer
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.graph.copies import copied_variable
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.variable_reads import READS, variable_read
 from workloads.lifted.plan.initializers import CONSTANT
@@ -112,8 +113,12 @@ def _is_drawn(whole: WholeGraph, layer: str) -> bool:
 
 
 def weights_in_half_precision(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds variables of 16 bits that updates change: small changes of large weights are lost; one hazard for all."""
-    updated = list(dict.fromkeys(whole.variable_of(name) or "" for name in whole.applies))
+    """Finds variables of 16 bits that updates change: small changes of large weights are lost; one hazard for all.
+
+    Copies of float32 weights, which the updates change in their place, lose nothing.
+    """
+    trained = [name for name in whole.applies if copied_variable(whole.graph, name) is None]
+    updated = list(dict.fromkeys(whole.variable_of(name) or "" for name in trained))
     dtypes = {name: whole.graph.nodes[name].attr["dtype"].type for name in updated if name in whole.graph.nodes}
     half = [name for name, dtype in dtypes.items() if dtype in HALF]
     if half:

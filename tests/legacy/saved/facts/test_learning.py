@@ -101,12 +101,18 @@ def test_the_page_has_all_losses_that_a_tower_adds_to_one_of_all_towers(weigh, f
     assert rows["tower_0/second:0"] == f"another {kind} of the first tower, counted {second} times"
 
 
+def scale():
+    """A loss scale that steps change."""
+    return v1.get_variable("scale", initializer=1024.0, trainable=False, use_resource=False)
+
+
 @pytest.mark.parametrize(
     "total, ending",
     [
         (lambda losses: tf.sqrt(tf.add_n(losses) / 2.0), ", of which a function that is no sum is minimized"),
         (lambda losses: losses[0] * losses[1], ", of which a function that is no sum is minimized"),
         (lambda losses: tf.reduce_mean(tf.stack(losses)) / 3.0, ", counted 0.166667 times"),
+        (lambda losses: tf.add_n(losses) * scale(), ", times a number that the graph computes"),
     ],
 )
 def test_the_losses_of_which_a_root_is_minimized_count_no_number_of_times(total, ending):

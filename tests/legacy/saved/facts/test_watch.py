@@ -43,6 +43,7 @@ def warnings(
     gradients=(),
     turns=1,
     unsure=False,
+    accumulators=(),
 ):
     """The sentences of "watch" for a plan made by hand."""
     combine = [Combine("w", kind, "sum:0", 1.0, list(map(list, parts)))]
@@ -77,6 +78,7 @@ def warnings(
         graph=graph_of("rows = Placeholder()\ncount = Shape(rows)"),
         context=CONTEXT,
         clippings=None,
+        accumulators=set(accumulators),
         is_counter=is_counter,
         is_changed=lambda name: changed,
         addend=lambda effect: effect.addend,
@@ -126,6 +128,18 @@ def test_a_tower_that_applies_its_own_gradients_uncombined(towers, alone):
     (found,) = warnings(kind="kept as written", parts=[["g:0"], []], towers=towers)
     expected = "train: towers apply their own gradients, uncombined, to w"
     assert found == (expected if alone else "combining not recognised, kept as written: w")
+
+
+@pytest.mark.parametrize("kept, text", [(["w"], "each tower adds its own"), (["v"], "towers apply their own")])
+def test_gradients_that_each_tower_adds_up_are_not_applied(kept, text):
+    (found,) = warnings(kind="kept as written", parts=[["g:0"], []], accumulators=kept)
+    assert found.startswith(f"train: {text} gradients")
+
+
+@pytest.mark.parametrize("kept, count", [(["sum"], 0), ([], 1)])
+def test_a_run_that_differentiates_nothing_beside_sums_of_gradients_has_no_unknown_loss(kept, count):
+    """It sets the sums back, or applies them."""
+    assert len(warnings(losses=(), gradients=[[], []], accumulators=kept)) == count
 
 
 def test_many_races_of_one_kind_are_one_sentence():

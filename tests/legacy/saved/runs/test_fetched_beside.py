@@ -42,6 +42,19 @@ def test_ops_that_raise_the_step_counter_once_more_are_found():
     assert counters_beside(graph_of(COUNTED), ["train"]) == {"increment": "step"}
 
 
+@pytest.mark.parametrize("sibling, count", [("biased", 0), ("other", 1)])
+def test_the_count_of_an_average_is_no_step_counter(sibling, count):
+    """An average of tower 1 that divides its bias out; tower 0 has updates of it that never run."""
+    text = f"""
+        mean/{sibling} = VariableV2()
+        mean/local_step = VariableV2()
+        one = Const()
+        train = AssignAdd(mean/local_step, one)
+        unused = AssignAdd(mean/local_step, one)
+    """
+    assert len(counters_beside(graph_of(text), ["train"])) == count
+
+
 def test_a_counter_that_the_train_op_does_not_raise_is_none_of_its():
     assert counters_beside(graph_of(COUNTED), ["apply"]) == {}
     both = COUNTED + "    step_and_more = NoOp(^train, ^increment)\n"

@@ -17,4 +17,17 @@ def test_towers_that_draw_the_same_numbers_are_named(first, second, count):
     whole = WholeGraph(saved(graph_of(NOISY, **seeds), trainable_variables=["v", "w"]))
     found = list(same_random_numbers(whole))
     assert [hazard.id for hazard in found] == ["SAME_RANDOM_NUMBERS"] * count
+    assert all("the seeds of 1 random op of each" in hazard.description for hazard in found)
     assert all("towers 0, 1 draw the same numbers" in hazard.description for hazard in found)
+
+
+def test_all_ops_of_one_seed_are_counted():
+    """Such as the dropout of both directions of a recurrent layer, whose cells are made with one seed."""
+    both = NOISY
+    for tower in range(2):
+        line = f"tower_{tower}/n = RandomUniform() @ /gpu:{tower}"
+        both = both.replace(line, f"{line}\n tower_{tower}/m = RandomUniform() @ /gpu:{tower}")
+        both = both.replace(f"tower_{tower}/n)", f"tower_{tower}/n, tower_{tower}/m)")
+    seeds = {f"tower_{tower}/{name}": {"seed": 1, "seed2": 7} for tower in range(2) for name in "nm"}
+    (found,) = same_random_numbers(WholeGraph(saved(graph_of(both, **seeds), trainable_variables=["v", "w"])))
+    assert "the seeds of 2 random ops of each are equal" in found.description

@@ -62,3 +62,24 @@ def test_weights_of_16_bits_are_named(dtype):
 
     found = list(weights.weights_in_half_precision(whole_of(loss)))
     assert [hazard.op for hazard in found] == (["v"] if dtype == tf.float16 else [])
+
+
+@pytest.mark.parametrize("is_copy", [True, False])
+def test_copies_of_16_bits_of_trained_weights_are_not(is_copy):
+    """Mixed precision: the update trains a float32 weight, and its copy for the layers is assigned behind it."""
+
+    def build():
+        x = v1.placeholder(tf.float16, [2, 4], "x")
+        half = variable("half", [4, 1], dtype=tf.float16)
+        master = v1.get_variable("master", [4, 1], trainable=False, use_resource=False)
+        gradient = tf.cast(tf.gradients(tf.reduce_mean(tf.square(x @ half)), half)[0], tf.float32)
+        optimizer = v1.train.GradientDescentOptimizer(0.5)
+        if is_copy:
+            with v1.control_dependencies([optimizer.apply_gradients([(gradient, master)])]):
+                v1.assign(half, tf.cast(master, tf.float16), name="train")
+        else:
+            v1.assign(half, half - tf.cast(0.5 * gradient, tf.float16), name="train")
+
+    graph = saved(traced(build), trainable_variables=["half"])
+    found = [hazard.op for hazard in weights.weights_in_half_precision(WholeGraph(graph))]
+    assert found == ([] if is_copy else ["half"])
