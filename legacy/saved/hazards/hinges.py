@@ -1,4 +1,4 @@
-"""Hazard of a hinge loss whose labels are 0 and 1, -1 and 1 being meant."""
+"""Hazards of hinge losses: labels of 0 and 1, where -1 and 1 are meant, and a margin without a hinge."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph.folding import COMPARISONS
+from legacy.saved.hazards.basics.directions import minimized_targets
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_signs import linear_signs
+from legacy.saved.hazards.basics.squares import squared
 from workloads.lifted.graph import TensorId
+
+_SUMS = ("Add", "AddV2", "Sub")
 
 
 def hinges_of_zero(whole: WholeGraph) -> Iterator[Hazard]:
@@ -34,6 +39,48 @@ def hinges_of_zero(whole: WholeGraph) -> Iterator[Hazard]:
                 "labels of -1 and 1, 2 * label - 1; for parity keep them",
             )
             return
+
+
+def margins_without_effect(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds means of a difference of two distances plus a margin, without max(0, .); one hazard for all.
+
+    The constant has no gradient, so that a margin alone shows that a hinge was meant.
+    """
+    graph = whole.graph
+    for target in minimized_targets(whole):
+        for name in linear_signs(whole, target):
+            inputs = [graph.origin(tensor) for tensor in graph.inputs(name)]
+            numbers = [whole.value(tensor.node) for tensor in inputs] if graph.type(name) in _SUMS else []
+            others = [tensor.node for tensor, number in zip(inputs, numbers) if number is None]
+            if len(others) != 1 or len(numbers) != 2 or not any(numbers) or graph.type(others[0]) != "Sub":
+                continue
+            both = [graph.origin(tensor).node for tensor in graph.inputs(others[0])]
+            if both[0] != both[1] and all(_is_distance(whole, node) for node in both):
+                yield Hazard(
+                    "MARGIN_WITHOUT_EFFECT",
+                    name,
+                    f"{name} adds a margin to {others[0]}, the difference of two distances, and nothing keeps the sum "
+                    "from falling below 0: a constant has no gradient, and pairs that are far enough apart are driven "
+                    "further",
+                    "tf.maximum of the sum and 0, before the mean; for parity leave it out",
+                )
+                return
+
+
+def _is_distance(whole: WholeGraph, name: str) -> bool:
+    """Whether a node is a sum of squared differences of results of trained weights, or the root of one."""
+    graph = whole.graph
+    while graph.type(name) in ("Sqrt", "Identity", *_SUMS[:2]):
+        inputs = [tensor.node for tensor in graph.inputs(name)]
+        others = [node for node in inputs if whole.value(node) is None]
+        if len(others) != 1:
+            return False
+        name = others[0]
+    inner = graph.origin(graph.inputs(name)[0]).node if graph.type(name) == "Sum" else ""
+    square = squared(whole, inner) if inner else None
+    difference = inner if square is None else graph.origin(square).node
+    is_difference = bool(inner) and graph.type(difference) in ("Sub", "SquaredDifference")
+    return is_difference and bool(graph.ancestors([name], controls=False) & whole.trainable)
 
 
 def _is_zero_or_one(whole: WholeGraph, tensor: TensorId) -> bool:

@@ -1,10 +1,10 @@
-"""Hinge losses of labels that are 0 and 1, and of those that are -1 and 1."""
+"""Hinge losses of labels that are 0 and 1 beside -1 and 1, and margins with a hinge and without."""
 
 import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.hinges import hinges_of_zero
+from legacy.saved.hazards.hinges import hinges_of_zero, margins_without_effect
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -29,3 +29,29 @@ def test_a_hinge_of_labels_that_are_0_is_named(labels, margin, count):
 
     found = hinges_of_zero(WholeGraph(saved(traced(build), trainable_variables=["w"])))
     assert [hazard.id for hazard in found] == ["HINGE_OF_ZERO"] * count
+
+
+def distance(one, other):
+    return tf.reduce_sum(tf.square(one - other), 1)
+
+
+@pytest.mark.parametrize(
+    "loss, count",
+    [
+        (lambda near, far: near - far + 0.2, 1),
+        (lambda near, far: tf.sqrt(near + 1e-6) - tf.sqrt(far + 1e-6) + 0.2, 1),
+        (lambda near, far: tf.maximum(near - far + 0.2, 0.0), 0),
+        (lambda near, far: tf.nn.softplus(near - far + 0.2), 0),
+        (lambda near, far: near - far, 0),  # no margin: a score, such as a critic's
+        (lambda near, far: near + 0.2, 0),
+    ],
+)
+def test_a_margin_without_a_hinge_is_named(loss, count):
+    def build():
+        w, x = v1.get_variable("w", [4, 3], use_resource=False), v1.placeholder(tf.float32, [12, 4], "x")
+        anchor, same, other = tf.split(x @ w, 3)
+        total = tf.reduce_mean(loss(distance(anchor, same), distance(anchor, other)))
+        v1.train.GradientDescentOptimizer(0.5).minimize(total, name="train")
+
+    found = margins_without_effect(WholeGraph(saved(traced(build), trainable_variables=["w"])))
+    assert [hazard.id for hazard in found] == ["MARGIN_WITHOUT_EFFECT"] * count

@@ -1,0 +1,47 @@
+"""Dense layers one behind the other, with an activation or as a bottleneck, and without."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.models.linear_layers import layers_without_activation
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def plain(x):
+    return x
+
+
+def found(width=8, activation=plain, also=lambda hidden: 0.0, outputs=2):
+    def build():
+        x = v1.placeholder(tf.float32, [4, 6], "x")
+        w, b = (v1.get_variable(name, shape, use_resource=False) for name, shape in (("w", [6, width]), ("b", [width])))
+        v = v1.get_variable("v", [width, outputs], use_resource=False)
+        hidden = activation(tf.nn.bias_add(x @ w, b))
+        loss = tf.reduce_mean(tf.square(hidden @ v)) + also(hidden)
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    graph = saved(traced(build), trainable_variables=["w", "b", "v"])
+    analysis = analyse_graph(graph, "made-for-a-test", ["train"])
+    return [hazard.id for hazard in layers_without_activation(WholeGraph(graph, analysis), analysis)]
+
+
+def test_two_layers_that_are_one_are_named():
+    assert found() == ["LAYERS_WITHOUT_ACTIVATION"]
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        {"activation": tf.nn.relu},
+        {"activation": lambda h: h + tf.tanh(h)},
+        {"width": 1},  # a bottleneck
+        {"width": 3, "outputs": 6},  # the code of an autoencoder
+        {"also": lambda hidden: tf.reduce_mean(tf.square(hidden))},
+    ],
+)
+def test_layers_with_an_activation_a_bottleneck_or_another_use_are_not(case):
+    assert found(**case) == []
