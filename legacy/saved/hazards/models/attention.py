@@ -77,7 +77,7 @@ def scores_scaled_up(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     """Finds scores of queries and keys that are multiplied by the root of their size; one hazard for all."""
     graph, imported = whole.graph, found.context.imported
     for softmax in _softmaxes(whole):
-        product = _past(graph, graph.inputs(softmax)[0].node)
+        product = _past_masks(graph, graph.inputs(softmax)[0].node)
         scaled = constant_factor(whole, product) if graph.type(product) in ("Mul", *QUOTIENTS) else None
         scores = _past(graph, scaled[0]) if scaled is not None else ""
         if scaled is None or graph.type(scores) not in ("MatMul", "BatchMatMul", "BatchMatMulV2"):
@@ -93,6 +93,32 @@ def scores_scaled_up(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
                 "divide by the root; for parity keep it",
             )
             return
+
+
+def _past_masks(graph: Graph, name: str) -> str:
+    """The scores that a mask is added to, or that are chosen where there is no mask; the node itself of any other.
+
+    The scores are the one input that a product of matrices is scaled to.
+    """
+    while True:
+        name = _past(graph, name)
+        inputs = [tensor.node for tensor in graph.inputs(name)]
+        if graph.type(name) not in ("Add", "AddV2", "Select", "SelectV2") or not inputs:
+            return name
+        products = ("MatMul", "BatchMatMul", "BatchMatMulV2")
+        scores = [before for before in inputs if any(graph.type(n) in products for n in _near(graph, before))]
+        if len(scores) != 1:
+            return name
+        name = scores[0]
+
+
+def _near(graph: Graph, name: str) -> set[str]:
+    """A node and those that it is made of by at most four ops, as many as masks and a scale are."""
+    level, seen = {name}, {name}
+    for _ in range(4):
+        level = {tensor.node for before in level for tensor in graph.inputs(before)} - seen
+        seen |= level
+    return seen
 
 
 def multiplied_masks(whole: WholeGraph) -> Iterator[Hazard]:

@@ -71,9 +71,14 @@ def weights_normalized_along_classes(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def _normalized(whole: WholeGraph, tensor: TensorId) -> tuple[TensorId, int] | None:
-    """(x, the axis) of a tensor that is x / |x| along one axis of two, as `tf.nn.l2_normalize` writes it; else None."""
+    """(x, the axis) of a tensor that is x / |x| along one axis of two, as `tf.nn.l2_normalize` writes it; else None.
+
+    So is a quotient of x and `tf.norm(x)`.
+    """
     graph = whole.graph
     tensor = graph.origin(tensor)
+    if graph.type(tensor.node) in ("RealDiv", "Div"):
+        return _divided_by_norm(whole, *map(graph.origin, graph.inputs(tensor.node)))
     if graph.type(tensor.node) != "Mul":
         return None
     inputs = [graph.origin(before) for before in graph.inputs(tensor.node)]
@@ -85,6 +90,18 @@ def _normalized(whole: WholeGraph, tensor: TensorId) -> tuple[TensorId, int] | N
             axes = constant_array(graph, graph.inputs(total)[1].node)
             return (one, int(axes.ravel()[0])) if axes is not None and axes.size == 1 else None
     return None
+
+
+def _divided_by_norm(whole: WholeGraph, value: TensorId, norm: TensorId) -> tuple[TensorId, int] | None:
+    """(x, the axis) of a quotient x / sqrt(sum(x * x)); None of any other."""
+    graph = whole.graph
+    total = graph.origin(graph.inputs(norm.node)[0]).node if graph.type(norm.node) == "Sqrt" else ""
+    squares = graph.origin(graph.inputs(total)[0]).node if total and graph.type(total) == "Sum" else ""
+    factors = {graph.origin(factor) for factor in graph.inputs(squares)} if squares else set()
+    if graph.type(squares or value.node) not in ("Square", "Mul") or factors != {value}:
+        return None
+    axes = constant_array(graph, graph.inputs(total)[1].node)
+    return (value, int(axes.ravel()[0])) if axes is not None and axes.size == 1 else None
 
 
 def minimized_cosines(whole: WholeGraph) -> Iterator[Hazard]:

@@ -106,7 +106,14 @@ def test_a_where_that_masks_the_words_is_named(shares, count):
 
 @pytest.mark.parametrize(
     "scale, count",
-    [(lambda scores: scores * 2.0, 1), (lambda scores: scores / 2.0, 0), (lambda scores: scores * 1.5, 0)],
+    [
+        (lambda scores: scores * 2.0, 1),
+        (lambda scores: scores * 2.0 + v1.placeholder(tf.float32, [2, 1, 5], "mask"), 1),
+        (lambda scores: tf.where(tf.ones([2, 5, 5]) > 0, scores * 2.0, tf.fill([2, 5, 5], -1e9)), 1),
+        (lambda scores: scores / 2.0 + v1.placeholder(tf.float32, [2, 1, 5], "mask"), 0),
+        (lambda scores: scores / 2.0, 0),
+        (lambda scores: scores * 1.5, 0),
+    ],
 )
 def test_scores_times_the_root_of_their_size_are_named(scale, count):
     def build():

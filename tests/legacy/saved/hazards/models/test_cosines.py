@@ -44,6 +44,9 @@ def test_cosines_for_logits_are_named(logits, count):
     [
         (lambda e, c: 9.0 * cosines(1)(e, c), 1),
         (lambda e, c: 9.0 * cosines(-1)(e, c), 1),
+        (lambda e, c: (e / tf.norm(e, axis=1, keepdims=True)) @ (c / tf.norm(c, axis=1, keepdims=True)), 1),
+        (lambda e, c: (e / tf.norm(e, axis=1, keepdims=True)) @ (c / tf.norm(c, axis=0, keepdims=True)), 0),
+        (lambda e, c: e / tf.norm(e, axis=1, keepdims=True) @ (c / (1.0 + tf.norm(c, axis=1, keepdims=True))), 0),
         (cosines(0), 0),
         (lambda e, c: tf.matmul(tf.nn.l2_normalize(e, 1), tf.nn.l2_normalize(tf.transpose(c), 0), transpose_b=True), 0),
         (lambda e, c: e @ tf.nn.l2_normalize(c, 1), 0),
