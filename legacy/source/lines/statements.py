@@ -189,7 +189,7 @@ def _with_inlined(
         simple = simple or (tensor in listed or is_product) and asks_by_name(made)
         needs_line = alone or _is_layer(made) and (heavy or whole > MOST_TEXT) or too_long
         if tensor in kept or needs_line and not simple:
-            if isinstance(made, Variable):
+            if alone and isinstance(made, Variable):
                 expression = _with_lines_of_weights(expression, inside, result)
             result.append(Statement((tensor,), made))
         else:

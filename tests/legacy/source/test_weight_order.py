@@ -91,3 +91,26 @@ def test_only_a_norm_of_all_gradients_has_an_order():
 def _lift(tmp_path):
     lift = lifted(clipped_chain("combined"), tmp_path).job.workload
     return lift.plan, lift.graph, lift.graph, lift.values()
+
+
+def clipped_as_in_1_4(gradient):
+    """Clips a gradient by its norm, with the ops of TensorFlow 1.4."""
+    inverse = tf.math.rsqrt(tf.reduce_sum(gradient * gradient, [0, 1], keepdims=True))
+    return gradient * 2.0 * tf.minimum(inverse, 0.5)
+
+
+def test_gradients_that_towers_clip_by_ops_of_their_own_have_the_sizes_of_their_weights(tmp_path):
+    def build():
+        xs, made = split_batch(), [layer(0), layer(1)]
+
+        def gradients(tower):
+            hidden = tf.tanh(tf.matmul(tf.matmul(xs[tower], made[0]), made[1]))
+            return [clipped_as_in_1_4(one) for one in tf.gradients(tf.reduce_sum(hidden**2) * 40.0, made)]
+
+        mean = [tf.add_n(pair) / TOWERS for pair in zip(*towers(gradients))]
+        return v1.train.GradientDescentOptimizer(0.5).apply_gradients(zip(mean, made))
+
+    setup = lifted(build, tmp_path)
+    source = source_of(setup, "workload")
+    assert "no clipping that is known" in source.text and "imported from" not in source.text
+    assert_trains_alike(setup, tmp_path)

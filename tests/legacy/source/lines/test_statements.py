@@ -1,6 +1,6 @@
 """Statements and names: what is put into the expression that uses it, and what a value is called."""
 
-from legacy.source.basics.expressions import Definition, Infix, Item, Name, Value, Variable, call
+from legacy.source.basics.expressions import Definition, Infix, Item, Name, Value, Variable, call, values_used
 from legacy.source.definitions.alignment import by_replica
 from legacy.source.lines.identifiers import identifier
 from legacy.source.lines.naming import name_values
@@ -82,3 +82,19 @@ def test_what_is_made_of_data_and_used_twice_comes_first():
     last = Statement((), call("f", *map(Value, ["a:0", "mask:0", "label:0", "noise:0", "noise:0", "w:0"])))
     lines = [weight, mask, first, label, noise, last]
     assert shared_data_first(lines) == [mask, weight, first, label, noise, last]
+
+
+def test_weights_of_one_call_are_asked_for_in_the_order_of_its_arguments():
+    """Otherwise a long name would bring a second weight before the first, which changes the sum of a global norm."""
+
+    gamma, beta = Variable("norm/gamma", (8,)), Variable("norm/beta", (8,), "initializers.Constant(0.0)", True)
+
+    def lines(function):
+        reads = [Definition(("gamma:0",), gamma), Definition(("beta:0",), beta)]
+        layer = call(function, Name("x"), Value("gamma:0"), Value("beta:0"), epsilon=0.001)
+        return build_statements([*reads, Definition(("y:0", "mean:0"), layer)], ["y:0", "mean:0"])
+
+    *asked, layer = lines("tf.compat.v1.nn.fused_batch_norm")
+    assert asked == [Statement(("gamma:0",), gamma), Statement(("beta:0",), beta)]
+    assert values_used(layer.expression) == ["gamma:0", "beta:0"]
+    assert len(lines("f")) == 1  # short enough for one line
