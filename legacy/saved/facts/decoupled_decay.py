@@ -29,7 +29,9 @@ def decay_sentences(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
     combined = [entry.tensor for entry in phase.combine]
     for effect in [effect for effect in phase.effects if effect.node in analysed.rules and effect.values]:
         ends = [effect.gradient or effect.values[0]]
-        for name in sorted(analysed.between(ends, [*combined, *analysed.tower_ends]), key=analysed.positions.__getitem__):
+        for name in sorted(
+            analysed.between(ends, [*combined, *analysed.tower_ends]), key=analysed.positions.__getitem__
+        ):
             rate = _decay_rate(analysed, effect, name)
             if rate:
                 groups[rate].append(effect.writes[0])

@@ -11,7 +11,7 @@ from legacy.saved.facts.analysed_step import AnalysedStep
 from legacy.saved.facts.clipping import CLIPPING_SCOPES
 from legacy.saved.facts.whole_graph import scalar_constant
 from legacy.saved.graph import op_types
-from legacy.saved.graph.copies import copied_variable
+from legacy.saved.graph.assignments import copied_variable
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Effect, Phase, weight_of_label
 

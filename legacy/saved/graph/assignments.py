@@ -11,6 +11,8 @@ ASSIGNMENTS = ("Assign", "Scatter", "ResourceScatter")
 WRITERS = (*ASSIGNMENTS, "Apply", "SparseApply", "ResourceApply", "ResourceSparseApply")
 #: Most nodes between a saver's assignment and the op that reads the file.
 RESTORE_DEPTH = 3
+#: Ops that hand a value on as it is.
+_PASSES = ("Identity", "Switch", "RefSwitch", "ReadVariableOp")
 
 
 def variable_of(graph: Graph, node: str) -> str | None:
@@ -27,6 +29,18 @@ def written_variables(graph: Graph) -> dict[str, str]:
     writers = [name for name in graph.nodes if graph.type(name).startswith(WRITERS)]
     written = ((name, variable_of(graph, name)) for name in writers)
     return {name: variable for name, variable in written if variable and not _is_initial(graph, name, variable)}
+
+
+def copied_variable(graph: Graph, assignment: str) -> str | None:
+    """Returns the variable whose value, cast to another type, a node assigns, as of float32 weights; else None."""
+    if graph.type(assignment) not in ("Assign", "AssignVariableOp"):
+        return None
+    name = graph.inputs(assignment)[1].node
+    casts = 0
+    while graph.type(name) in (*_PASSES, "Cast"):
+        casts += graph.type(name) == "Cast"
+        name = graph.inputs(name)[0].node
+    return name if casts and graph.type(name) in op_types.VARIABLES else None
 
 
 def _is_initial(graph: Graph, name: str, variable: str) -> bool:

@@ -25,7 +25,7 @@ def layers_without_activation(whole: WholeGraph, found: Analysis) -> Iterator[Ha
         second = _weight(whole, name)
         before = _layer_before(whole, graph.inputs(name)[0].node)
         first = _weight(whole, before) if before else ""
-        shapes = [variables[weight].shape for weight in (first, second) if weight in variables]
+        shapes = [variables[weight].shape or [] for weight in (first, second) if weight in variables]
         if first == second or [len(shape) for shape in shapes] != [2, 2]:
             continue
         (inputs, width), (_, outputs) = shapes

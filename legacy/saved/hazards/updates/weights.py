@@ -10,7 +10,7 @@ import tensorflow as tf
 from legacy.saved.analysis.initializers import find_initializer
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
-from legacy.saved.graph.copies import copied_variable
+from legacy.saved.graph.assignments import copied_variable
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.variable_reads import READS, variable_read
 from workloads.lifted.plan.initializers import CONSTANT

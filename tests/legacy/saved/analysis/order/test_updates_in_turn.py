@@ -204,6 +204,10 @@ def test_the_gradient_of_a_penalty_sees_the_weight_before_another_update_of_it()
         decay_is_done = NoOp(^decay)
         """
     writes = {"decay": ["w"], "train": ["w"]}
-    for name, version in [("gradients/L2Loss_grad/mul", 0), ("turn", 1)]:
-        order = ordered(text.format(name=name), {name: ["w"]}, writes, rules=["train"])
+    for name, rules, version in [
+        ("gradients/L2Loss_grad/mul", ["train"], 0),
+        ("by_hand", ["train"], 0),
+        ("turn", [], 1),
+    ]:
+        order = ordered(text.format(name=name), {name: ["w"]}, writes, rules)
         assert order.versions[name, "w"] == version

@@ -2,7 +2,7 @@
 
 import pytest
 
-from legacy.saved.graph.copies import copied_variable
+from legacy.saved.graph.assignments import copied_variable
 from tests.legacy.saved.graphs import graph_of
 
 COPIES = """
