@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.lines.identifiers import identifier
 from legacy.source.lines.naming import free_name
+from legacy.source.step.derivatives import raw_gradients
 from legacy.source.step.input_names import names_of_lift
 from legacy.source.step.model import Model, recover_model
 from legacy.source.step.statistics import find_states
@@ -80,6 +81,8 @@ def recover_losses(plan: Plan, graph: Graph, reasons: Sequence[str]) -> Imported
                 raise Unwritten("towers: a tower's loss depends on all towers' results")
             if phase.other_losses:
                 raise Unwritten("loss: several are minimized; a lift takes one of its towers' place")
+            if _derivatives_are_lost(graph, phase):
+                raise Unwritten("gradients: the lift has them behind a clipping alone, and not as differentiation does")
             model = recover_model(plan, graph, phase, find_states(plan, phase), {}, names=names_of_lift(plan))
         except Unwritten as reason:
             more[str(reason) if len(plan.phases) == 1 else f"{phase.train_op}: {reason}"] = None
@@ -88,6 +91,14 @@ def recover_losses(plan: Plan, graph: Graph, reasons: Sequence[str]) -> Imported
     if not found:
         raise Unwritten("\n".join(more))
     return ImportedStep(found, list(more))
+
+
+def _derivatives_are_lost(graph: Graph, phase: Phase) -> bool:
+    """Whether a lift takes each tower's gradients behind a clipping, where a written loss would give those before."""
+    if phase.raw and all(phase.raw):
+        return False
+    found = [raw_gradients(graph, phase, tower) for tower in range(len(phase.gradients))]
+    return found != [dict(gradients) for gradients in phase.gradients]
 
 
 def loss_function(plan: Plan, phase: Phase, others: Sequence[WrittenLoss]) -> str:

@@ -1,6 +1,7 @@
 """Sources of programs whose update no workload describes: the losses are written, the rest is the old graph's."""
 
 import pytest
+import tensorflow as tf
 
 from legacy.options import LegacyOptions
 from legacy.source.basics.unwritten import Unwritten
@@ -13,12 +14,14 @@ from parity.comparison.runs.verification import verify
 from parity.comparison.setup import Setup
 from tests import old_programs
 from tests.legacy.source import old_towers
+from tests.legacy.variants.programs import lifted, towers
 from tests.marks import slow_after
 from workloads.job import Job
 from workloads.lifted.sources import LiftedSynthetic
 from workloads.lifted.workload import load_lift
 from workloads.support.errors import InputError
 
+v1 = tf.compat.v1
 STEPS = 3
 #: {program: a line of its source}.
 PROGRAMS = {
@@ -97,6 +100,28 @@ def test_a_loss_that_is_not_proven_is_left_to_the_lift():
     assert [loss.function for loss in kept.losses] == ["g_train_loss"]
     assert kept.reasons == ["reason", "d_train: it differs"]
     assert keep_proven(kept, prove) == kept
+
+
+def test_a_loss_whose_gradients_the_lift_has_clipped_alone_is_left_to_it(tmp_path):
+    """Rows that a tower clips before they are added up: the lift knows their sum, and no tensor before the clipping."""
+
+    def build(clipped):
+        xs = tf.split(v1.placeholder(tf.int32, [4], name="x"), 2)
+        table = v1.get_variable("table", [5, 3], use_resource=False)
+
+        def gradient(tower):
+            rows = tf.gradients(tf.reduce_sum(tf.tanh(tf.nn.embedding_lookup(table, xs[tower]))), [table])[0]
+            values = tf.sign(rows.values) * tf.sqrt(tf.abs(rows.values)) if clipped else rows.values
+            return tf.convert_to_tensor(tf.IndexedSlices(values, rows.indices, rows.dense_shape))
+
+        mean = tf.add_n(towers(gradient)) / 2.0
+        return v1.train.GradientDescentOptimizer(0.1).apply_gradients([(mean, table)])
+
+    lift = lifted(lambda: build(clipped=False), tmp_path).job.workload
+    assert recover_losses(lift.plan, lift.graph, []).losses
+    lift = lifted(lambda: build(clipped=True), tmp_path).job.workload
+    with pytest.raises(Unwritten, match="gradients: the lift has them behind a clipping alone"):
+        recover_losses(lift.plan, lift.graph, [])
 
 
 def test_several_losses_of_one_train_op_are_left_to_the_lift():
