@@ -24,6 +24,9 @@ NOISE["RandomUniformInt"] = "integers"
 #: Users of class numbers that take int32 and int64 alike.
 TAKE_ANY_INTEGER = ("SparseSoftmaxCrossEntropyWithLogits", "Gather", "GatherV2", "OneHot", "GatherNd", "Cast")
 
+#: Dtypes of inputs that a port takes as float32.
+OTHER_FLOATS = ("float16", "bfloat16", "float64")
+
 
 class Names(NamedTuple):
     """Expressions that stand for the inputs of the forward pass in the text.
@@ -102,6 +105,8 @@ class InputValues:
         if op.operation.outputs[0].dtype.name == "int64" and not users <= set(TAKE_ANY_INTEGER):
             return call("tf.cast", given, Name("tf.int64"))
         is_number = isinstance(given, Name) and given.text.isupper()  # a constant of the text; others are tensors
+        if op.operation.outputs[0].dtype.name in OTHER_FLOATS and not is_number:  # a port's batch is float32
+            return call("tf.cast", given, Name("tf." + op.operation.outputs[0].dtype.name))
         if is_number and self._meets_numbers_alone(op.operation.outputs[0]):
             return call("tf.constant", given)
         return given

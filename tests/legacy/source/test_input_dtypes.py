@@ -1,0 +1,32 @@
+"""Inputs of other dtypes than those that a port's batch has: float32, and int32 for whole numbers."""
+
+import pytest
+import tensorflow as tf
+
+from tests.legacy.source.trained import assert_workload_verified, source_of
+from tests.legacy.variants.programs import lifted, mean_of, sum_of_squares, towers, weights
+
+v1 = tf.compat.v1
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64"])
+def test_what_the_old_graph_computes_in_another_precision_is_computed_in_it(dtype, tmp_path):
+    """As of images that were stored in half precision; a tenth has other digits in each dtype."""
+
+    def build():
+        xs = tf.split(v1.placeholder(dtype, [8, 3], name="x"), 2)
+
+        def gradient(tower):
+            x = tf.cast(xs[tower] * tf.constant(0.1, dtype), tf.float32)
+            return tf.gradients(sum_of_squares(x), [weights()])[0]
+
+        return mean_of(towers(gradient))
+
+    setup = lifted(build, tmp_path)
+    source = source_of(setup, "workload")
+    cast = f'tf.cast(batch["x"], tf.{dtype})'
+    assert cast in source.text
+    assert_workload_verified(setup, tmp_path, source)
+    assert cast in source_of(setup).text
+    as_given = assert_workload_verified(setup, tmp_path, source, lambda text: text.replace(cast, 'batch["x"]'))
+    assert not as_given.passed
