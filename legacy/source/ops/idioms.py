@@ -86,6 +86,8 @@ def _is_zeros(op: OpView) -> bool:
     """Returns whether an op's result consists of zeros, whatever its size."""
     if op.type == "Const":
         return is_filled(tf.make_ndarray(op.operation.get_attr("value")), 0.0)
+    if op.type == "Fill":  # as zeros_like makes them of a known shape
+        return op.constant(1) == 0
     return op.type == "ZerosLike"
 
 
