@@ -50,15 +50,18 @@ def test_sigmoid_cross_entropy_is_recognised_by_its_ops():
 def test_sigmoid_cross_entropy_of_many_examples_fills_its_zeros():
     """TensorFlow makes zeros of a known shape by Fill where a constant would be large."""
 
-    def loss(x, least=0.0):
-        zeros = tf.raw_ops.Fill(dims=[3], value=least)
-        positive = x >= zeros
-        minus = tf.raw_ops.Select(condition=positive, x=-x, y=x)
-        bounded = tf.raw_ops.Select(condition=positive, x=x, y=zeros)
-        return bounded - x * tf.square(x) + tf.math.log1p(tf.exp(minus))
+    def loss_above(least):
+        def loss(x):
+            zeros = tf.raw_ops.Fill(dims=tf.shape(x), value=least)
+            positive = x >= zeros
+            minus = tf.raw_ops.Select(condition=positive, x=-x, y=x)
+            bounded = tf.raw_ops.Select(condition=positive, x=x, y=zeros)
+            return bounded - x * tf.square(x) + tf.math.log1p(tf.exp(minus))
 
-    assert "tf.nn.sigmoid_cross_entropy_with_logits(" in written(loss, X)[-1]
-    assert "sigmoid" not in "".join(written(lambda x: loss(x, 0.5), X))
+        return loss
+
+    assert "tf.nn.sigmoid_cross_entropy_with_logits(" in written(loss_above(0.0), X)[-1]
+    assert "sigmoid" not in "".join(written(loss_above(0.5), X))
 
 
 def test_ops_that_change_no_bit_are_left_out():
