@@ -9,7 +9,10 @@ from workloads.lifted.tensors.gradient_names import forward_name, in_gradient_gr
 #: Attribute of an op whose derivative is the old one.
 OLD_DERIVATIVE = "_old_derivative"
 #: {op type: type of the op of its old derivative, which today's derivative has none of}.
-_OF_DERIVATIVES = {"Softplus": "SoftplusGrad"}  # today gradient * sigmoid(x); the other way until TensorFlow 1.4
+_OF_DERIVATIVES = {
+    "Div": "Square",  # today -x / y / y for the divisor's; -x / y^2 in TensorFlow 0.12
+    "Softplus": "SoftplusGrad",  # today gradient * sigmoid(x); the other way until TensorFlow 1.4
+}
 
 
 def with_old_derivatives(graph: Graph) -> Graph:
@@ -35,12 +38,16 @@ def with_old_derivatives(graph: Graph) -> Graph:
 
 
 def _with_old_derivative(graph: Graph) -> set[str]:
-    """Returns the names of the ops whose derivative is the op of `_OF_DERIVATIVES`, or has exchanged peepholes."""
+    """Returns the names of the ops whose derivative is the op of `_OF_DERIVATIVES`, or has exchanged peepholes.
+
+    Gradients also compute the derivative by a divisor that depends on no weight, which no other op takes.
+    """
     forward = {name: forward_name(name, graph.nodes) for name in in_gradient_graphs(graph.nodes)}
     found = set()
     for name, op in forward.items():
         if op is not None and op in graph.nodes:
             of_type = _OF_DERIVATIVES.get(graph.type(op)) == graph.type(name)
-            if of_type or exchanges_peepholes(graph, op, name):
+            behind = graph.descendants([name], controls=False) if of_type else set()
+            if any(forward.get(node) != op for node in behind) or exchanges_peepholes(graph, op, name):
                 found.add(op)
     return found

@@ -90,6 +90,23 @@ REDUCTIONS = {
     "Sum": "tf.reduce_sum",
 }
 
+#: {function: its text}, of an op whose derivative is computed in another way today.
+OLD_FUNCTIONS = {
+    "divide": [
+        "@tf.custom_gradient",
+        "def divide(x, y):",
+        '    """Returns x / y, with the derivative of TensorFlow 0.12, which rounds in another way."""',
+        "",
+        "    def derivatives(gradient):",
+        "        axes = tf.raw_ops.BroadcastGradientArgs(s0=tf.shape(x), s1=tf.shape(y))",
+        "        of_x = tf.reduce_sum(gradient / y, axes.r0)",
+        "        of_y = tf.reduce_sum(gradient * (-x / tf.square(y)), axes.r1)",
+        "        return tf.reshape(of_x, tf.shape(x)), tf.reshape(of_y, tf.shape(y))",
+        "",
+        "    return x / y, derivatives",
+    ],
+}
+
 
 def write_infix(op: OpView) -> Expression | None:
     """Writes an op that has an operator; of two numbers of Python none is left, as they were folded."""
@@ -192,6 +209,13 @@ def write_leaky_relu(op: OpView) -> Expression | None:
     return call("tf.nn.leaky_relu", op.argument(0), alpha=np.float32(op.attribute("alpha")))
 
 
+def write_quotient(op: OpView) -> Expression | None:
+    """Writes a quotient of TensorFlow before 1.0, with the derivative that the old gradients have."""
+    if not op.dtype().startswith("float"):
+        return None
+    return call("divide", *op.arguments()) if op.has_old_derivative else Infix("/", *op.arguments())
+
+
 def write_arg_extreme(op: OpView) -> Expression | None:
     """Writes the index of the largest or smallest entry."""
     axis = op.constant(1)
@@ -213,7 +237,7 @@ WRITERS: Dict[str, Callable[[OpView], Expression | None]] = {
     "BatchMatMul": write_product,
     "BatchMatMulV2": write_product,
     "Cast": write_cast,
-    "Div": lambda op: Infix("/", *op.arguments()) if op.dtype().startswith("float") else None,
+    "Div": write_quotient,
     "Einsum": write_einsum,
     "LeakyRelu": write_leaky_relu,
     "MatMul": write_product,

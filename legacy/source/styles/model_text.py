@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Dict, List, Mapping, Optional, Sequence, Tuple
 from legacy.source.basics.cut import example_sizes
 from legacy.source.basics.expressions import Listing, calls
 from legacy.source.lines.functions import function_lines
-from legacy.source.ops import block_cells, cells, dropout, neural
+from legacy.source.ops import arithmetic, block_cells, cells, dropout, neural
 from legacy.source.repeats.outlining import outline
 from legacy.source.repeats.sizes import OVERHEAD
 from legacy.source.repeats.words import words_of
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _INDENT = "    "
 #: Functions that the text has where something calls them.
 _FUNCTIONS = {**cells.FUNCTIONS, **block_cells.FUNCTIONS, **dropout.FUNCTIONS, **neural.FUNCTIONS}
+_FUNCTIONS.update(arithmetic.OLD_FUNCTIONS)
 
 
 def model_lines(model: Model) -> list[str]:
@@ -50,9 +51,16 @@ def lines_of_losses(
     most = sum(map(len, apart)) + OVERHEAD * len(_called_once(shared))  # which no function can save lines for
     best = shared if shared and sum(map(len, shared)) < most else apart
     lines: List[str] = []
-    for block in best:
+    for block in _functions_missing_in(best) + best:
         lines += ["", "", *block] if lines else block
     return lines
+
+
+def _functions_missing_in(blocks: Sequence[Sequence[str]]) -> List[List[str]]:
+    """Returns the lines of the known functions that some blocks call and do not define, as functions of losses may."""
+    text = "\n".join(line for block in blocks for line in block)
+    called = [name for name in _FUNCTIONS if re.search(rf"(?<![\w.]){name}\(", text)]
+    return [list(_FUNCTIONS[name]) for name in called if f"def {name}(" not in text]
 
 
 def _called_once(blocks: Sequence[Sequence[str]]) -> List[str]:

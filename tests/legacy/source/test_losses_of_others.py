@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 import tensorflow as tf
 
-from legacy.source.styles.model_text import joined_blocks
+from legacy.source.styles.model_text import _functions_missing_in, joined_blocks
 from legacy.source.update.losses_of_others import with_rows
 from tests.legacy.source.trained import assert_port_verified, assert_trains_alike, source_of
 from tests.legacy.variants.programs import lifted, plain, split_batch, towers, weights
@@ -186,3 +186,9 @@ def test_statistics_beside_other_towers_results_are_those_of_the_replicas_own_ba
     assert_trains_alike(setup, tmp_path)
     none = assert_port_verified(setup, tmp_path, source, changed=lambda text: text.replace(own, "scope.of(n)"))
     assert not none.passed and none.first.stage == "statistics"
+
+
+def test_functions_that_a_loss_of_all_towers_alone_calls_are_defined():
+    blocks = [["def loss_of_all(losses):", "    return divide(sum(losses), 2.0) + tf.softplus(losses[0])"]]
+    assert [block[1] for block in _functions_missing_in(blocks)] == ["def divide(x, y):"]
+    assert not _functions_missing_in([*blocks, ["def divide(x, y):"]])

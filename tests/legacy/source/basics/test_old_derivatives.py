@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.source.basics.old_derivatives import OLD_DERIVATIVE, with_old_derivatives
+from legacy.source.ops.arithmetic import OLD_FUNCTIONS
 from legacy.source.ops.neural import FUNCTIONS
 from tests.legacy.saved.graphs import graph_of
 from tests.legacy.source import tiny
@@ -29,10 +30,58 @@ SOFTPLUS = """
     ],
 )
 def test_an_op_is_marked_if_the_old_derivative_is_computed_of_it(derivative, is_old):
-    old = graph_of(SOFTPLUS + derivative)
+    used = f"\n update = ApplyGradientDescent({derivative.split(' = ')[0]})"
+    old = graph_of(SOFTPLUS + derivative + used)
     graph = with_old_derivatives(old)
     assert (OLD_DERIVATIVE in graph.nodes["h"].attr) == is_old and (graph is old) != is_old
     assert not any(OLD_DERIVATIVE in node.attr for name, node in graph.nodes.items() if name != "h")
+
+
+#: A quotient, and the gradients that TensorFlow 0.12 makes of it, by its divisor too.
+QUOTIENT = """
+    x = Placeholder()
+    y = Placeholder()
+    h = Div(x, y)
+    loss = Mean(h)
+    gradients/Fill = Const()
+    gradients/loss_grad/div = Div(gradients/Fill)
+    gradients/h_grad/Neg = Neg(x)
+    gradients/h_grad/Square = {square}(y)
+    gradients/h_grad/Div_1 = Div(gradients/h_grad/Neg, gradients/h_grad/Square)
+    gradients/h_grad/mul = Mul(gradients/loss_grad/div, gradients/h_grad/Div_1)
+    update = ApplyGradientDescent({gradient})
+    """
+
+
+@pytest.mark.parametrize(
+    "square, gradient, is_old",
+    [("Square", "gradients/h_grad/mul", True), ("Neg", "gradients/h_grad/mul", False), ("Square", "x", False)],
+)
+def test_a_quotient_is_marked_if_something_takes_the_old_derivative_by_its_divisor(square, gradient, is_old):
+    graph = with_old_derivatives(graph_of(QUOTIENT.format(square=square, gradient=gradient)))
+    assert (OLD_DERIVATIVE in graph.nodes["h"].attr) == is_old
+
+
+def old_quotient(x, y):
+    h = tf.raw_ops.Div(x=x, y=y)
+    h.op._set_attr(OLD_DERIVATIVE, v1.AttrValue(b=True))
+    return h
+
+
+def test_a_marked_quotient_is_a_function_with_the_derivative_of_its_time():
+    assert tiny.written(lambda x: old_quotient(x, tf.square(x)), {"x": [3]})[-1] == "return divide(x, tf.square(x))"
+    assert tiny.written(lambda x: tf.raw_ops.Div(x=x, y=tf.square(x)), {"x": [3]})[-1] == "return x / tf.square(x)"
+    space = {"tf": tf}
+    exec("\n".join(OLD_FUNCTIONS["divide"]), space)
+    rng = np.random.RandomState(0)
+    with tf.Graph().as_default(), v1.Session() as session:
+        x, y = tf.constant(rng.rand(50, 7), tf.float32), tf.constant(rng.rand(7), tf.float32)
+        gradients = tf.gradients(space["divide"](x, y), [x, y])
+        today = tf.gradients(x / y, [x, y])
+        old = [tf.ones([50, 7]) / y, tf.reduce_sum(-x / tf.square(y), 0)]
+        (of_x, of_y), (old_x, old_y), (_, today_y) = session.run([gradients, old, today])
+        assert np.array_equal(*session.run([space["divide"](x, y), x / y]))
+    assert np.array_equal(of_x, old_x) and np.array_equal(of_y, old_y) and not np.array_equal(today_y, old_y)
 
 
 def test_a_marked_softplus_is_a_function_with_the_derivative_of_its_time():
