@@ -31,7 +31,8 @@ class Decays:
     """
 
     def __init__(self, cutter: Cutter, given: Iterable[str], addend: Callable[[Effect], float | None]) -> None:
-        self._cutter, self._given, self._addend = cutter, [parse_tensor_name(name) for name in given], addend
+        self._cutter, self._addend = cutter, addend
+        self._given = frozenset(parse_tensor_name(name) for name in given)
         self._known: dict[tuple[object, ...], str] = {}
         self._texts: dict[str, str] = {}
 

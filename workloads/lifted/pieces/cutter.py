@@ -88,7 +88,7 @@ class Cutter:
 
         Args:
           fetches: names of tensors, or `Fetch`es.
-          cuts: tensors that are given, or their names.
+          cuts: tensors that are given, or their names; a frozenset, which many pieces may share, of tensors alone.
           versions: the reads that see a variable after the step has changed it.
           taken: branches of `cond`s that are computed as if they were taken.
 
@@ -97,7 +97,7 @@ class Cutter:
         """
         builder = PieceBuilder(
             self._graph.graph_def.versions,
-            {parse(cut) if isinstance(cut, str) else cut for cut in cuts},
+            cuts if isinstance(cuts, frozenset) else {parse(cut) if isinstance(cut, str) else cut for cut in cuts},
             {(read.node, read.variable): read.version for read in versions},
             {(self._graph.before_branches(parse(predicate)), int(branch)) for predicate, branch in taken},
         )

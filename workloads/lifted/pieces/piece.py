@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import re
-from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Set, Tuple, Union
+from typing import TYPE_CHECKING, AbstractSet, Any, Dict, List, NamedTuple, Optional, Set, Tuple, Union
 
 import tensorflow as tf
 
@@ -90,7 +90,7 @@ class PieceBuilder:
     def __init__(
         self,
         producer: Any,
-        cuts: Set[TensorId],
+        cuts: AbstractSet[TensorId],
         versions: Mapping[Tuple[Optional[str], str], int],
         taken: Collection[Tuple[TensorId, int]],
     ) -> None:

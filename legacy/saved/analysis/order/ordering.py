@@ -289,9 +289,8 @@ class _Ordering:
 
     def _leads_to_others(self, updates: list[str], reader: str) -> bool:
         """Whether an update of another variable than these change is computed from a node, by way of no update."""
-        others = self._state.writes.keys() - set(updates)
         behind = self._graph.descendants([reader], stop=self._state.writes, controls=False)
-        return bool(behind & others & self._members)
+        return any(name in self._state.writes and name not in updates for name in behind & self._members)
 
     def _is_computed_from(self, update: str, reader: str) -> bool:
         """Whether an update op reads a variable itself, or gets what a node computes from it."""
