@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
-from legacy.saved.graph.op_types import VARIABLES
+from legacy.saved.graph.op_types import ASKS_INITIALIZED, VARIABLES
 from workloads.lifted.graph import MERGES, Graph, TensorId, input_text, parse_tensor_name
 from workloads.support.errors import InputError
 
@@ -45,7 +45,6 @@ COMPARISONS = {
     "LessEqual": operator.le,
 }
 
-_ASKS_INITIALIZED = ("IsVariableInitialized", "VarIsInitializedOp")
 _SWITCHES = ("Switch", "RefSwitch")
 #: Ops whose result has the value of their first input, in each element.
 _OF_FIRST = ("Identity", "ReadVariableOp", "ExpandDims", "Reshape", *_SWITCHES)
@@ -98,7 +97,7 @@ def fold_initialized(graph: Graph, targets: Collection[str]) -> Graph:
       graph: the whole graph.
       targets: train ops.
     """
-    asked = [name for name in sorted(graph.ancestors(targets)) if graph.type(name) in _ASKS_INITIALIZED]
+    asked = [name for name in sorted(graph.ancestors(targets)) if graph.type(name) in ASKS_INITIALIZED]
     return fold_values(graph, {name: np.array(True) for name in asked})
 
 

@@ -76,9 +76,13 @@ LOOKUPS = ("Gather", "GatherV2", "ResourceGather")
 RESOURCE_READS = ("ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape")
 #: Ops that pass a handle or a reference on without reading the value.
 HANDLE_PASSES = ("Identity", "Enter", "Switch", "RefIdentity", "RefEnter", "RefSwitch", "Exit", "RefExit")
+#: Ops that ask whether a variable has a value.
+ASKS_INITIALIZED = ("IsVariableInitialized", "VarIsInitializedOp")
 #: Ops that take a handle or a reference and do not change the variable; any other op that takes one is an effect.
-NOT_EFFECTS = HANDLE_PASSES + RESOURCE_READS + ("IsVariableInitialized", "VarIsInitializedOp")
+NOT_EFFECTS = HANDLE_PASSES + RESOURCE_READS + ASKS_INITIALIZED
 
+#: Products of matrices.
+MATRIX_PRODUCTS = ("MatMul", "BatchMatMul", "BatchMatMulV2")
 #: Ops that add to a variable.
 ADDS = ("AssignAdd", "AssignAddVariableOp")
 #: Ops that add tensors, and ops that join them.

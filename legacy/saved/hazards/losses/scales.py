@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import tensorflow as tf
 
@@ -118,8 +118,10 @@ def clipped_while_scaled(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
     """Finds updates that take gradients which were divided by the losses' scale after they were clipped."""
     for phase in found.plan.phases:
         scale = loss_scale(whole, phase)
+        of_gradients = dependent_on_gradients(whole.graph) if scale > 1 else set()
         for effect in phase.effects if scale > 1 else []:
-            clips = [name for name in _divided(whole, effect, scale, found.plan.towers) if _clips(whole, name)]
+            divided = _divided(whole, effect, scale, found.plan.towers)
+            clips = [name for name in divided if _clips(whole, name, of_gradients)]
             if clips:
                 yield Hazard(
                     "CLIPPED_WHILE_SCALED",
@@ -146,11 +148,10 @@ def _divided(whole: WholeGraph, effect: Effect, scale: float, towers: int) -> li
     return [n for n, w in ends.items() if min(abs(w * scale - 1), abs(w * scale * towers - 1)) < TOLERANCE]
 
 
-def _clips(whole: WholeGraph, name: str) -> bool:
+def _clips(whole: WholeGraph, name: str, of_gradients: Collection[str]) -> bool:
     """Whether a node is clipping's, of gradients, in each tower or of all."""
     graph = whole.graph
     before = [node for node in graph.ancestors([name], controls=False) if not is_gradient_op(node)]
-    of_gradients = dependent_on_gradients(graph)
     return not is_gradient_op(name) and any(
         graph.type(node) in CLIPPING_OPS and node in of_gradients for node in before
     )

@@ -80,7 +80,7 @@ def scores_scaled_up(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
         product = _past_masks(graph, graph.inputs(softmax)[0].node)
         scaled = constant_factor(whole, product) if graph.type(product) in ("Mul", *QUOTIENTS) else None
         scores = _past(graph, scaled[0]) if scaled is not None else ""
-        if scaled is None or graph.type(scores) not in ("MatMul", "BatchMatMul", "BatchMatMulV2"):
+        if scaled is None or graph.type(scores) not in op_types.MATRIX_PRODUCTS:
             continue
         shape = imported.shape(*graph.inputs(scores)[0]) if scores in found.cut.graph.nodes else None
         size = shape[-1] if shape else None
@@ -105,8 +105,9 @@ def _past_masks(graph: Graph, name: str) -> str:
         inputs = [tensor.node for tensor in graph.inputs(name)]
         if graph.type(name) not in ("Add", "AddV2", "Select", "SelectV2") or not inputs:
             return name
-        products = ("MatMul", "BatchMatMul", "BatchMatMulV2")
-        scores = [before for before in inputs if any(graph.type(n) in products for n in _near(graph, before))]
+        scores = [
+            before for before in inputs if any(graph.type(n) in op_types.MATRIX_PRODUCTS for n in _near(graph, before))
+        ]
         if len(scores) != 1:
             return name
         name = scores[0]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor
@@ -55,7 +56,7 @@ def _is_of_own_distances(whole: WholeGraph, name: str) -> bool:
         else:
             name = inputs[0]
     terms = _terms(whole, name)
-    products = [term for term in terms if graph.type(term) in ("MatMul", "BatchMatMul", "BatchMatMulV2")]
+    products = [term for term in terms if graph.type(term) in op_types.MATRIX_PRODUCTS]
     squares = [term for term in terms if graph.type(term) == "Sum"]
     if len(products) != 1 or len(products) + len(squares) != len(terms) or len(squares) != 2:
         return False
