@@ -11,7 +11,7 @@ from legacy.saved.facts.clipping import Clippings
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.pieces.cutter import Cutter
-from workloads.lifted.plan import Effect, Phase, TensorType
+from workloads.lifted.plan import Effect, Phase, TensorType, effects_by_variable
 
 
 class AnalysedStep:
@@ -46,17 +46,31 @@ class AnalysedStep:
         shapes = {variable.name: TensorType(variable.dtype, variable.shape) for variable in self.plan.variables}
         self.cutter = Cutter(self.graph, self.plan.aliases, shapes, self._signature, {})
         self.clippings = Clippings(self.graph)
+        self._combined: dict[str, frozenset[str]] = {}  # by train op
         combines = [combine for phase in self.plan.phases for combine in phase.combine]
         self.tower_ends = {parse_tensor_name(n).node for one in combines for tower in one.parts for n in tower}
+        self._effects = effects_by_variable(effect for phase in self.plan.phases for effect in phase.effects)
         self.positions = {name: position for position, name in enumerate(self.graph.nodes)}
 
     def _signature(self, tensor: str) -> TensorType:
         name, output = parse_tensor_name(tensor)
         return TensorType(self.imported.dtype(name, output), self.imported.shape(name, output))
 
+    def combined(self, phase: Phase) -> frozenset[str]:
+        """Returns the nodes that give a train op its combined gradients."""
+        if phase.train_op not in self._combined:
+            nodes = frozenset(parse_tensor_name(entry.tensor).node for entry in phase.combine)
+            self._combined[phase.train_op] = nodes
+        return self._combined[phase.train_op]
+
     def between(self, ends: Iterable[str], starts: Iterable[str]) -> set[str]:
-        """Returns the nodes that compute the tensors `ends` from the tensors `starts`."""
-        stop = {parse_tensor_name(name).node for name in starts}
+        """Returns the nodes that compute the tensors `ends` from `starts`.
+
+        Args:
+          ends: names of tensors.
+          starts: names of tensors; a frozenset, which many questions may share, of nodes.
+        """
+        stop = starts if isinstance(starts, frozenset) else {parse_tensor_name(name).node for name in starts}
         return self.graph.ancestors([parse_tensor_name(name).node for name in ends], stop, controls=False) - stop
 
     def may_be_its_own(self, phase: Phase) -> bool:
@@ -79,7 +93,7 @@ class AnalysedStep:
 
         What adds the number of the examples at hand, as a metric does, counts no steps; nor does a sum of losses.
         """
-        effects = [e for phase in self.plan.phases for e in phase.effects if variable in e.writes]
+        effects = self._effects.get(variable, [])
         found = next((entry for entry in self.plan.variables if entry.name == variable), None)
         if found is None or found.shape != []:
             return False
@@ -97,4 +111,4 @@ class AnalysedStep:
 
     def is_changed(self, variable: str) -> bool:
         """Whether a step changes a variable."""
-        return any(variable in effect.writes for phase in self.plan.phases for effect in phase.effects)
+        return variable in self._effects

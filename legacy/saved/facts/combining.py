@@ -161,8 +161,7 @@ def _clipping(analysed: AnalysedStep, phase: Phase, combine: Combine) -> str:
     effects = [e for e in phase.effects if e.writes[0] == weight and e.values]
     effect = next((e for e in effects if combine.tensor in (e.gradient, *e.values)), effects[0])
     # A global norm is made of all gradients: between it and the towers are the other combined gradients.
-    combined = [entry.tensor for entry in phase.combine]
-    between = analysed.between([effect.gradient or effect.values[0]], combined)
+    between = analysed.between([effect.gradient or effect.values[0]], analysed.combined(phase))
     after = analysed.clippings.text(between & analysed.context.of_gradients)  # others compute a learning rate
     texts = list(filter(None, [_clipping_in_towers(analysed, combine)]))
     return "; ".join(texts + (["after combining, " + after] if after else [])) or "no"

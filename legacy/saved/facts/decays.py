@@ -11,7 +11,7 @@ from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.graph.importing import import_graph
 from workloads.lifted.pieces.cutter import Cutter
 from workloads.lifted.pieces.piece import Feed, Piece, VariableVersion
-from workloads.lifted.plan import Effect, Phase
+from workloads.lifted.plan import Effect, Phase, effects_by_variable
 from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
@@ -35,6 +35,7 @@ class Decays:
         self._given = frozenset(parse_tensor_name(name) for name in given)
         self._known: dict[tuple[object, ...], str] = {}
         self._texts: dict[str, str] = {}
+        self._changes: dict[str, dict[str, list[Effect]]] = {}  # {train op: {variable: its updates}}
 
     def text(self, phase: Phase, effect: Effect) -> str:
         """Returns the decay of an update in words.
@@ -68,7 +69,9 @@ class Decays:
         """The amount by which a run has raised a counter before it is read; 0 for what is no counter."""
         if not isinstance(feed.key, VariableVersion):
             return 0.0
-        changes = [effect for effect in phase.effects if feed.key.variable in effect.writes]
+        if phase.train_op not in self._changes:
+            self._changes[phase.train_op] = effects_by_variable(phase.effects)
+        changes = self._changes[phase.train_op].get(feed.key.variable, [])
         return sum(self._addend(effect) or 0.0 for effect in changes[: feed.key.version])
 
 

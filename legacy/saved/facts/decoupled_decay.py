@@ -26,12 +26,10 @@ def decay_sentences(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
       phase: one of its train ops.
     """
     groups: dict[float, list[str]] = collections.defaultdict(list)
-    combined = [entry.tensor for entry in phase.combine]
+    given = analysed.combined(phase) | analysed.tower_ends
     for effect in [effect for effect in phase.effects if effect.node in analysed.rules and effect.values]:
         ends = [effect.gradient or effect.values[0]]
-        for name in sorted(
-            analysed.between(ends, [*combined, *analysed.tower_ends]), key=analysed.positions.__getitem__
-        ):
+        for name in sorted(analysed.between(ends, given), key=analysed.positions.__getitem__):
             rate = _decay_rate(analysed, effect, name)
             if rate:
                 groups[rate].append(effect.writes[0])

@@ -79,9 +79,8 @@ def held_constants(analysed: AnalysedStep, effect: Effect) -> dict[str, str]:
     """
     if not op_types.is_apply(effect.op):
         return {}
-    changed = {name for phase in analysed.plan.phases for other in phase.effects for name in other.writes}
     found = [(analysed.plan.aliases.get(tensor), argument) for argument, tensor in _arguments(analysed, effect)]
-    return {name: argument for name, argument in found if name is not None and name not in changed}
+    return {name: argument for name, argument in found if name is not None and not analysed.is_changed(name)}
 
 
 def _arguments(analysed: AnalysedStep, effect: Effect) -> list[tuple[str, str]]:

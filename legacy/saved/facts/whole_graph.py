@@ -69,6 +69,8 @@ class WholeGraph:
         self.reach = self._reach()
         self.targets = differentiated(self.graph, self.reach)
         self.minimized = self.graph.ancestors(self.targets, controls=False)
+        self._minimized_in_order = [name for name in self.graph.nodes if name in self.minimized]
+        self._values: dict[str, float | None] = {}
 
     def towers(self) -> range:
         """Numbers of the towers."""
@@ -80,7 +82,7 @@ class WholeGraph:
 
     def minimized_ops(self, *kinds: str) -> list[str]:
         """Nodes of some op types that what is minimized is computed from, in the order of the graph."""
-        return [name for name in self.graph.nodes if name in self.minimized and self.graph.type(name) in kinds]
+        return [name for name in self._minimized_in_order if self.graph.type(name) in kinds]
 
     def towers_of(self, names: Iterable[str]) -> set[int]:
         """The set of towers that some nodes are labelled with."""
@@ -88,6 +90,11 @@ class WholeGraph:
 
     def value(self, name: str) -> float | None:
         """The value of a scalar Const, also seen through Identity and Cast, or of one less another; else None."""
+        if name not in self._values:
+            self._values[name] = self._value(name)
+        return self._values[name]
+
+    def _value(self, name: str) -> float | None:
         while self.graph.type(name) in ("Identity", "Cast") and self.graph.inputs(name):
             name = self.graph.inputs(name)[0][0]
         if self.graph.type(name) == "Sub":  # a moving average takes in 1 - decay

@@ -7,6 +7,7 @@ have its shape: there the constant goes to the gradient ops of the terms, and th
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection
 
 import tensorflow as tf
@@ -39,9 +40,8 @@ def differentiations(graph: Graph, members: Collection[str]) -> dict[str, list[s
 def gradient_starts(graph: Graph, members: Collection[str]) -> dict[str, list[str]]:
     """Returns what `differentiations` does, with the gradient graphs that are differentiated again, and empty ones."""
     starts: dict[str, list[str]] = {}
-    for root in graph.nodes:
-        scope = gradient_names.gradient_scope(root) if root in members else None
-        if scope is None or _is_integer(graph, root):
+    for root, scope in _roots(graph):
+        if root not in members:
             continue
         named: list[str] = []
         for user, _, _ in graph.users(root):
@@ -50,6 +50,13 @@ def gradient_starts(graph: Graph, members: Collection[str]) -> dict[str, list[st
                 named.append(forward)
         starts[root] = _sum_of(graph, list(dict.fromkeys(named)))
     return starts
+
+
+@functools.lru_cache(maxsize=2)  # of a whole graph and the one cut from it, which many questions are about
+def _roots(graph: Graph) -> list[tuple[str, str]]:
+    """(node, name scope) of what the names tell to be starts of gradient graphs, in the order of the graph."""
+    scopes = [(name, gradient_names.gradient_scope(name)) for name in graph.nodes]
+    return [(name, scope) for name, scope in scopes if scope is not None and not _is_integer(graph, name)]
 
 
 def _is_integer(graph: Graph, name: str) -> bool:

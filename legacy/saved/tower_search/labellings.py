@@ -116,9 +116,12 @@ def _families_of_scopes(sizes: Mapping[str, int]) -> Iterator[tuple[str, dict[st
       sizes: {name scope: number of nodes directly in it}.
     """
     families: dict[str, dict[str, int]] = collections.defaultdict(dict)
+    of_components: dict[str, list[tuple[str, int]]] = {}  # there are few different ones
     for scope in filter(None, sizes):
         for component in scope.split("/"):
-            for family, number in () if OWN_SCOPES.match(component) else _families(component):
+            if component not in of_components:
+                of_components[component] = [] if OWN_SCOPES.match(component) else list(_families(component))
+            for family, number in of_components[component]:
                 families[family].setdefault(scope, number)
     for family in sorted(families):
         counts: collections.Counter[int] = collections.Counter()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import functools
 import operator
-from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Set, Tuple
+from typing import TYPE_CHECKING, Any, Dict, FrozenSet, List, NamedTuple, OrderedDict, Set, Tuple
 
 from workloads.lifted.graph.stacks import PUSHES, pops_of_pushes, reversed_edges
 from workloads.lifted.graph.tensor_names import TensorId, parse_tensor_name
@@ -20,6 +20,12 @@ SWITCHES = ("Switch", "RefSwitch", "SwitchN")
 EXITS = ("Exit", "RefExit")
 MERGES = ("Merge", "RefMerge")
 CONTROL_FLOW = ENTERS + SWITCHES + EXITS + MERGES + ("NextIteration", "RefNextIteration", "LoopCond", "ControlTrigger")
+
+#: Neighbours of a node: by data edges, and by control edges; of the latter, equal lists are one object.
+Neighbours = Tuple[List[str], List[str]]
+#: Sets of ancestors or descendants that have so many nodes are kept, and so many of them.
+LARGE_ANSWER = 1000
+MOST_ANSWERS = 32
 
 
 class Use(NamedTuple):
@@ -65,7 +71,8 @@ class Graph:
         self._whole_order: List[str] = []
         self._topological_order: TopologicalOrder | None = None
         self._regions: Dict[Tuple[str, ...], Set[str]] = {}
-        self._edges: Dict[Tuple[bool, bool], Dict[str, List[List[str]]]] = {}
+        self._edges: Dict[Tuple[bool, bool], Dict[str, Neighbours]] = {}
+        self._answers: OrderedDict[Tuple[bool, bool, FrozenSet[str]], Set[str]] = collections.OrderedDict()
 
     def _read_inputs(self) -> List[Barrier]:
         """Reads the inputs of all nodes; returns the different sets of control inputs."""
@@ -125,7 +132,7 @@ class Graph:
         Returns:
           The set of names.
         """
-        return _reached(self._neighbours(False, controls), names, stop)
+        return self._reached(False, controls, names, stop)
 
     def descendants(self, names: Iterable[str], controls: bool = True, stop: Collection[str] = ()) -> set[str]:
         """Returns the nodes that depend on `names`, `names` included.
@@ -138,7 +145,22 @@ class Graph:
         Returns:
           The set of names.
         """
-        return _reached(self._neighbours(True, controls), names, stop)
+        return self._reached(True, controls, names, stop)
+
+    def _reached(self, users: bool, controls: bool, names: Iterable[str], stop: Collection[str]) -> Set[str]:
+        """Returns `_reached` by the edges of `_neighbours`; keeps large answers, which many questions have alike."""
+        edges = self._neighbours(users, controls)
+        if stop:
+            return _reached(edges, names, stop)
+        question = (users, controls, frozenset(names))
+        if question not in self._answers:
+            found = _reached(edges, question[-1])
+            if len(found) < LARGE_ANSWER:
+                return found
+            self._answers[question] = found
+            if len(self._answers) > MOST_ANSWERS:
+                self._answers.popitem(last=False)
+        return set(self._answers[question])
 
     def order(self, members: Collection[str], extra: Iterable[tuple[str, str]] = ()) -> list[str]:
         """Returns `members` in topological order; a loop's back edges do not count.
@@ -200,10 +222,13 @@ class Graph:
             changed, brought = False, {}
             for name in passed:
                 mask = before = arriving[name]
-                for group in edges[name]:
-                    if id(group) not in brought:  # in topological order, all of a group have been passed
-                        brought[id(group)] = functools.reduce(operator.or_, (leaving.get(n, 0) for n in group), 0)
-                    mask |= brought[id(group)]
+                own_neighbours, shared = edges[name]
+                for neighbour in own_neighbours:
+                    mask |= leaving.get(neighbour, 0)
+                if shared:
+                    if id(shared) not in brought:  # in topological order, all of them have been passed
+                        brought[id(shared)] = functools.reduce(operator.or_, (leaving.get(n, 0) for n in shared), 0)
+                    mask |= brought[id(shared)]
                 if mask != before:
                     arriving[name] = mask
                     leaving[name] |= mask
@@ -211,24 +236,23 @@ class Graph:
                     changed = changed or self._types[name] in MERGES + PUSHES or "NextIteration" in self._types[name]
         return arriving
 
-    def _neighbours(self, users: bool, controls: bool) -> Dict[str, List[List[str]]]:
+    def _neighbours(self, users: bool, controls: bool) -> Dict[str, Neighbours]:
         """Returns {node: its users, or else its producers; by control edges too if `controls`}; keeps them.
 
-        Each is up to three groups: a group of control edges is the same list wherever it is the same. What a loop's
-        gradient pops from a stack comes from what the loop pushes there.
+        What a loop's gradient pops from a stack comes from what the loop pushes there.
         """
         if (users, controls) not in self._edges:
             more = (self._after if users else self._controls) if controls else {}
             stacks = pops_of_pushes(self._types, self._inputs)
             if not users:
                 stacks = reversed_edges(stacks)
-            edges = {}
-            for name in self.nodes:
+            edges: Dict[str, Neighbours] = {}
+            for name, inputs in self._inputs.items():
                 if users:
                     found = [use.node for use in self._users[name]] if name in self._users else []
                 else:
-                    found = [tensor.node for tensor in self._inputs[name]]
-                edges[name] = [group for group in (found, more.get(name), stacks.get(name)) if group]
+                    found = [tensor.node for tensor in inputs]
+                edges[name] = (found + stacks[name] if name in stacks else found, more.get(name, []))
             self._edges[users, controls] = edges
         return self._edges[users, controls]
 
@@ -264,23 +288,29 @@ class Graph:
         return self._regions[SWITCHES]
 
 
-def _reached(edges: Mapping[str, List[List[str]]], names: Iterable[str], stop: Collection[str] = ()) -> Set[str]:
-    """Returns the nodes that groups of edges lead to from some nodes, these included.
+def _reached(edges: Mapping[str, Neighbours], names: Iterable[str], stop: Collection[str] = ()) -> Set[str]:
+    """Returns the nodes that edges lead to from some nodes, these included.
 
     Args:
-      edges: {node: groups of its neighbours}; equal groups may be one list, which is followed once.
+      edges: {node: its neighbours}.
       names: nodes to start from.
       stop: nodes whose own edges are not followed.
     """
     seen, followed = set(names), set()
-    todo = [name for name in seen if name not in stop]
-    while todo:
-        for group in edges.get(todo.pop(), ()):
-            if id(group) not in followed:
-                followed.add(id(group))
-                new = [name for name in group if name not in seen]
-                seen.update(new)
-                todo += [name for name in new if name not in stop]
+    todo = list(seen)
+    for name in todo:  # which grows
+        if name in stop or name not in edges:
+            continue
+        own, shared = edges[name]
+        for neighbour in own:
+            if neighbour not in seen:
+                seen.add(neighbour)
+                todo.append(neighbour)
+        if shared and id(shared) not in followed:
+            followed.add(id(shared))
+            new = [neighbour for neighbour in shared if neighbour not in seen]
+            seen.update(new)
+            todo += new
     return seen
 
 

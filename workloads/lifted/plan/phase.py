@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
@@ -9,7 +10,7 @@ from workloads.lifted.plan.json_records import JSON_KEY, OMIT_EMPTY, arguments_o
 from workloads.lifted.plan.records import Condition, ControlDependency, Race, ReadVersion
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 #: Ends of the labels of gradients that are more than one tensor.
 _INDICES, _PART = " (indices)", " (part "
@@ -153,6 +154,15 @@ class Phase:
         others = arguments.get("other_control_dependencies", [])
         arguments["other_control_dependencies"] = [_dependencies(other) for other in others]
         return Phase(**arguments)
+
+
+def effects_by_variable(effects: Iterable[Effect]) -> Dict[str, List[Effect]]:
+    """Returns {variable: the updates that change it, in their order}."""
+    found: Dict[str, List[Effect]] = collections.defaultdict(list)
+    for effect in effects:
+        for variable in dict.fromkeys(effect.writes):
+            found[variable].append(effect)
+    return dict(found)
 
 
 def indices_label(weight: str) -> str:

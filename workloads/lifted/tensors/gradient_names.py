@@ -15,6 +15,9 @@ GRADIENTS = re.compile(r"(^|/)gradients(_\d+)?/")
 #: The derivative of the loss by itself, where a gradient graph starts: "gradients/Fill", "tower_0/gradients/grad_ys_0".
 ROOT = re.compile(r"^(.*/)?gradients(_\d+)?/(Fill|grad_ys_\d+|Const(_\d+)?|ones(_like)?(_\d+)?)$")
 
+#: Beginnings of its name in that scope: most nodes can be told by these alone.
+ROOT_NAMES = ("Fill", "grad_ys_", "Const", "ones")
+
 
 def in_gradient_graphs(names: Iterable[str]) -> set[str]:
     """Returns the nodes that `tf.gradients` made, in the name scope that it opens.
@@ -36,7 +39,7 @@ def gradient_scope(root: str) -> str | None:
     >>> gradient_scope("tower_0/gradients_1/grad_ys_0")
     'tower_0/gradients_1/'
     """
-    match = ROOT.match(root)
+    match = ROOT.match(root) if root.rpartition("/")[2].startswith(ROOT_NAMES) else None
     return root[: match.start(3)] if match else None
 
 

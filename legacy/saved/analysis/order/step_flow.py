@@ -33,7 +33,6 @@ class StepFlow:
       racing: nodes that read a variable, or use a view of it, without a path to or from each of its update ops, and
         ends of loops.
       before: {update op or racing node: bits of those that a path leads from, numbered in this order}.
-      behind: {update op or racing node: bits of those that a path leads to}.
     """
 
     def __init__(self, graph: Graph, state: VariableUses, members: set[str]) -> None:
@@ -53,8 +52,8 @@ class StepFlow:
         self.view_users = _by_variable(of_values, state.view_uses)
         self.racing = self._racing(graph, state, of_values)
         bits = {name: 1 << i for i, name in enumerate([*self.effects, *self.racing])}
-        before, behind = graph.flow(ordered, bits), graph.flow(ordered, bits, backwards=True)
-        self.before, self.behind = {name: before[name] for name in bits}, {name: behind[name] for name in bits}
+        before = graph.flow(ordered, bits)
+        self.before = {name: before[name] for name in bits}
 
     def bits(self, names: Iterable[str]) -> int:
         """Returns the bits of those of some nodes that are update ops of the step."""

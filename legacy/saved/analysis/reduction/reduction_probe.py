@@ -7,7 +7,7 @@ and compares it with the numbers' sum and concatenation.
 
 from __future__ import annotations
 
-import collections
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -23,6 +23,13 @@ from workloads.lifted.plan import Combine
 
 #: Dimension that the probe uses where a gradient's shape is open.
 OPEN_DIMENSION = 3
+
+
+class _Made(NamedTuple):
+    """Sizes and dtype of a gradient that is made up."""
+
+    sizes: list[int]
+    dtype: str
 
 
 class ReductionProbe:
@@ -72,22 +79,22 @@ class ReductionProbe:
 
     def _probe(self, meeting: TensorId, parts: list[list[TensorId]], shape: list[int] | None) -> Reduction | None:
         """Recognises a tensor as a reduction of the towers' gradients."""
-        values = _made_up_gradients(self._imported, parts, shape)
-        if values is None:
+        types = _types(self._imported, parts, shape)
+        if types is None:
             return None
-        piece = self._cutter.piece([tensor_name(*meeting)], list(values))
-        outline = _outline(piece, values)
+        piece = self._cutter.piece([tensor_name(*meeting)], list(types))
+        outline = _outline(piece, types)
         if outline not in self._known:
-            self._known[outline] = _reduction(piece, values, parts)
+            self._known[outline] = _reduction(piece, _made_up_gradients(types), parts)
         return self._known[outline]
 
 
-def _outline(piece: Piece, values: dict[str, np.ndarray]) -> str:
+def _outline(piece: Piece, types: dict[str, _Made]) -> str:
     """Everything that a probe's result depends on, without names: equal for variables that are combined alike."""
     numbers = {node.name: f"n{i}" for i, node in enumerate(piece.graph_def.node)}
-    texts = [f"{list(value.shape)} {value.dtype}" for value in values.values()]
+    texts = [f"{one.sizes} {one.dtype}" for one in types.values()]
     for feed in piece.feeds:
-        position = list(values).index(str(feed.key)) if feed.kind == "cut" else -1
+        position = list(types).index(str(feed.key)) if feed.kind == "cut" else -1
         texts.append(f"{feed.kind} {position} {numbers[feed.placeholder]}")
     for node in piece.graph_def.node:
         inputs = []
@@ -109,17 +116,18 @@ def _reduction(piece: Piece, values: dict[str, np.ndarray], parts: list[list[Ten
     return reduction_of_values(result, towers, affine)
 
 
-def _made_up_gradients(
-    imported: ImportedGraph, parts: list[list[TensorId]], shape: list[int] | None
-) -> dict[str, np.ndarray] | None:
-    """{tensor's name: small integers}, which float32 adds exactly; None if the gradients' shapes are not alike."""
+def _types(imported: ImportedGraph, parts: list[list[TensorId]], shape: list[int] | None) -> dict[str, _Made] | None:
+    """{gradient's name: its type, with a size for each dimension}; None if the gradients' shapes are not alike."""
     tensors = [tensor for tower in parts for tensor in tower]
     shapes = [imported.shape(*tensor) or shape for tensor in tensors]
     known = [shape for shape in shapes if shape is not None]
     if len(known) < len(shapes) or len({len(shape) for shape in known}) != 1:
         return None
     sizes = [next((size for size in sizes if size is not None), OPEN_DIMENSION) for sizes in zip(*known)]
-    rng = np.random.RandomState(7)
-    return collections.OrderedDict(
-        (tensor_name(*tensor), rng.randint(-64, 64, sizes).astype(imported.dtype(*tensor))) for tensor in tensors
-    )
+    return {tensor_name(*tensor): _Made(sizes, imported.dtype(*tensor)) for tensor in tensors}
+
+
+def _made_up_gradients(types: dict[str, _Made]) -> dict[str, np.ndarray]:
+    """{gradient's name: small integers}, which float32 adds exactly."""
+    rng = np.random.default_rng(7)
+    return {name: rng.integers(-64, 64, one.sizes, np.int8).astype(one.dtype) for name, one in types.items()}

@@ -19,10 +19,9 @@ GROWTH = 5.0
 
 def rates_that_turn(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds learning rates that a late step makes negative, or larger in each decade of steps; one hazard for all."""
-    for apply in [name for name in whole.applies if name in whole.members]:
-        taken = applied_rate(whole, apply)
-        counter = None if taken is None else _counter(whole, taken.node)
-        if taken is None or counter is None:
+    for taken in _rates(whole):
+        counter = _counter(whole, taken.node)
+        if counter is None:
             continue
         values = [_value(whole, taken, counter, step) for step in STEPS]
         first, last = values[0], values[-3:]
@@ -47,6 +46,12 @@ def rates_that_turn(whole: WholeGraph) -> Iterator[Hazard]:
                 "the rising branch before the boundary; for parity keep it",
             )
             return
+
+
+def _rates(whole: WholeGraph) -> list[TensorId]:
+    """The different learning rates of the update rules that a step runs, in the order of these."""
+    rates = [applied_rate(whole, apply) for apply in whole.applies if apply in whole.members]
+    return [rate for rate in dict.fromkeys(rates) if rate is not None]
 
 
 def _counter(whole: WholeGraph, name: str) -> str | None:
@@ -79,16 +84,15 @@ def _first_negative(whole: WholeGraph, rate: TensorId, counter: str) -> int:
 def intervals_of_no_step(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds the interval of a piecewise constant rate that ends before it begins; one hazard for all."""
     graph = whole.graph
-    for apply in [name for name in whole.applies if name in whole.members]:
-        taken = applied_rate(whole, apply)
-        before = graph.ancestors([taken.node], controls=False) if taken is not None else set()
+    for taken in _rates(whole):
+        before = graph.ancestors([taken.node], controls=False)
         for name in [name for name in before if graph.type(name) == "LogicalAnd"]:
             bounds = dict(filter(None, (_bound(whole, tensor.node) for tensor in graph.inputs(name))))
             if set(bounds) == {"low", "high"} and bounds["low"] >= bounds["high"]:
                 yield Hazard(
                     "BOUNDARIES_NOT_ASCENDING",
                     name,
-                    f"a value of the learning rate {taken.node if taken else ''} holds above {bounds['low']:g} and "
+                    f"a value of the learning rate {taken.node} holds above {bounds['low']:g} and "
                     f"up to {bounds['high']:g}, which is no step at all: the boundaries do not ascend",
                     "boundaries in ascending order; for parity keep them",
                 )

@@ -8,7 +8,7 @@ from legacy.saved.analysis.order.chosen_order import ChosenOrder
 def chosen_order(names):
     """The order of update ops that no path of the graph orders."""
     nothing = dict.fromkeys(names, 0)
-    return ChosenOrder(types.SimpleNamespace(effects=names, racing=[], before=nothing, behind=nothing))
+    return ChosenOrder(types.SimpleNamespace(before=nothing))
 
 
 def test_without_dependencies_the_given_order_is_kept():
