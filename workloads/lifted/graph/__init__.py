@@ -3,16 +3,8 @@
 Here: what holds of any GraphDef. Not here: towers and training steps, which `legacy.saved` recognises in them.
 Start with `graph.py`."""
 
-from workloads.lifted.graph.graph import (
-    CONTROL_FLOW,
-    ENTERS,
-    EXITS,
-    MERGES,
-    SWITCHES,
-    Graph,
-    Use,
-    made_dense,
-)
+from workloads.lifted.graph.control_flow import CONTROL_FLOW, ENTERS, EXITS, MERGES, SWITCHES
+from workloads.lifted.graph.graph import Graph, Use, made_dense
 from workloads.lifted.graph.tensor_names import TensorId, forget_placement, input_text, parse_tensor_name, tensor_name
 
 __all__ = [

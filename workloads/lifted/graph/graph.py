@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 import collections
-import functools
-import operator
-from typing import TYPE_CHECKING, Any, Dict, FrozenSet, List, NamedTuple, OrderedDict, Set, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Set, Tuple
 
-from workloads.lifted.graph.stacks import PUSHES, pops_of_pushes, reversed_edges
+from workloads.lifted.graph.control_flow import ENTERS, EXITS, MERGES, SWITCHES
+from workloads.lifted.graph.edges import Edges
 from workloads.lifted.graph.tensor_names import TensorId, parse_tensor_name
 from workloads.lifted.graph.topological_order import Barrier, TopologicalOrder, nodes_after
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
-
-#: Ops of 1.x's control flow, which is part of the graph itself, as frames (`while`) and dead branches (`cond`).
-ENTERS = ("Enter", "RefEnter")
-SWITCHES = ("Switch", "RefSwitch", "SwitchN")
-EXITS = ("Exit", "RefExit")
-MERGES = ("Merge", "RefMerge")
-CONTROL_FLOW = ENTERS + SWITCHES + EXITS + MERGES + ("NextIteration", "RefNextIteration", "LoopCond", "ControlTrigger")
-
-#: Neighbours of a node: by data edges, and by control edges; of the latter, equal lists are one object.
-Neighbours = Tuple[List[str], List[str]]
-#: Sets of ancestors or descendants that have so many nodes are kept, and so many of them.
-LARGE_ANSWER = 1000
-MOST_ANSWERS = 32
 
 
 class Use(NamedTuple):
@@ -71,8 +57,7 @@ class Graph:
         self._whole_order: List[str] = []
         self._topological_order: TopologicalOrder | None = None
         self._regions: Dict[Tuple[str, ...], Set[str]] = {}
-        self._edges: Dict[Tuple[bool, bool], Dict[str, Neighbours]] = {}
-        self._answers: OrderedDict[Tuple[bool, bool, FrozenSet[str]], Set[str]] = collections.OrderedDict()
+        self._edges = Edges(self._types, self._inputs, self._users, self._controls, self._after)
 
     def _read_inputs(self) -> List[Barrier]:
         """Reads the inputs of all nodes; returns the different sets of control inputs."""
@@ -132,7 +117,7 @@ class Graph:
         Returns:
           The set of names.
         """
-        return self._reached(False, controls, names, stop)
+        return self._edges.reached(names, False, controls, stop)
 
     def descendants(self, names: Iterable[str], controls: bool = True, stop: Collection[str] = ()) -> set[str]:
         """Returns the nodes that depend on `names`, `names` included.
@@ -145,22 +130,7 @@ class Graph:
         Returns:
           The set of names.
         """
-        return self._reached(True, controls, names, stop)
-
-    def _reached(self, users: bool, controls: bool, names: Iterable[str], stop: Collection[str]) -> Set[str]:
-        """Returns `_reached` by the edges of `_neighbours`; keeps large answers, which many questions have alike."""
-        edges = self._neighbours(users, controls)
-        if stop:
-            return _reached(edges, names, stop)
-        question = (users, controls, frozenset(names))
-        if question not in self._answers:
-            found = _reached(edges, question[-1])
-            if len(found) < LARGE_ANSWER:
-                return found
-            self._answers[question] = found
-            if len(self._answers) > MOST_ANSWERS:
-                self._answers.popitem(last=False)
-        return set(self._answers[question])
+        return self._edges.reached(names, True, controls, stop)
 
     def order(self, members: Collection[str], extra: Iterable[tuple[str, str]] = ()) -> list[str]:
         """Returns `members` in topological order; a loop's back edges do not count.
@@ -213,48 +183,7 @@ class Graph:
         Returns:
           {node: the bits that reach it, without its own unless a loop brings them back}.
         """
-        edges = self._neighbours(backwards, controls)
-        arriving = dict.fromkeys(ordered, 0)
-        leaving = {name: own.get(name, 0) for name in ordered}
-        passed = [name for name in (reversed(ordered) if backwards else ordered) if name not in stop]
-        changed = True
-        while changed:
-            changed, brought = False, {}
-            for name in passed:
-                mask = before = arriving[name]
-                own_neighbours, shared = edges[name]
-                for neighbour in own_neighbours:
-                    mask |= leaving.get(neighbour, 0)
-                if shared:
-                    if id(shared) not in brought:  # in topological order, all of them have been passed
-                        brought[id(shared)] = functools.reduce(operator.or_, (leaving.get(n, 0) for n in shared), 0)
-                    mask |= brought[id(shared)]
-                if mask != before:
-                    arriving[name] = mask
-                    leaving[name] |= mask
-                    # Within one pass only a loop's back edge, or a stack, can bring news to a node passed already.
-                    changed = changed or self._types[name] in MERGES + PUSHES or "NextIteration" in self._types[name]
-        return arriving
-
-    def _neighbours(self, users: bool, controls: bool) -> Dict[str, Neighbours]:
-        """Returns {node: its users, or else its producers; by control edges too if `controls`}; keeps them.
-
-        What a loop's gradient pops from a stack comes from what the loop pushes there.
-        """
-        if (users, controls) not in self._edges:
-            more = (self._after if users else self._controls) if controls else {}
-            stacks = pops_of_pushes(self._types, self._inputs)
-            if not users:
-                stacks = reversed_edges(stacks)
-            edges: Dict[str, Neighbours] = {}
-            for name, inputs in self._inputs.items():
-                if users:
-                    found = [use.node for use in self._users[name]] if name in self._users else []
-                else:
-                    found = [tensor.node for tensor in inputs]
-                edges[name] = (found + stacks[name] if name in stacks else found, more.get(name, []))
-            self._edges[users, controls] = edges
-        return self._edges[users, controls]
+        return self._edges.flow(ordered, own, backwards, controls, stop)
 
     def frames(self) -> set[str]:
         """Returns the nodes inside `while` loops, from their Enter to just before their Exit.
@@ -284,34 +213,8 @@ class Graph:
         if SWITCHES not in self._regions:
             first = [name for name in self.nodes if self.type(name) in SWITCHES]
             outside = {name for name in self.nodes if self.type(name) in MERGES + EXITS}
-            self._regions[SWITCHES] = _reached(self._neighbours(True, True), first, outside) - outside
+            self._regions[SWITCHES] = self._edges.reached(first, True, True, outside) - outside
         return self._regions[SWITCHES]
-
-
-def _reached(edges: Mapping[str, Neighbours], names: Iterable[str], stop: Collection[str] = ()) -> Set[str]:
-    """Returns the nodes that edges lead to from some nodes, these included.
-
-    Args:
-      edges: {node: its neighbours}.
-      names: nodes to start from.
-      stop: nodes whose own edges are not followed.
-    """
-    seen, followed = set(names), set()
-    todo = list(seen)
-    for name in todo:  # which grows
-        if name in stop or name not in edges:
-            continue
-        own, shared = edges[name]
-        for neighbour in own:
-            if neighbour not in seen:
-                seen.add(neighbour)
-                todo.append(neighbour)
-        if shared and id(shared) not in followed:
-            followed.add(id(shared))
-            new = [neighbour for neighbour in shared if neighbour not in seen]
-            seen.update(new)
-            todo += new
-    return seen
 
 
 def made_dense(graph: Graph, tensor: str) -> str:
