@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Set
 
 import tensorflow as tf
 
-from workloads.lifted.graph import Graph, TensorId, Use, forget_placement, input_text, parse_tensor_name
+from workloads.lifted.graph import (
+    Device,
+    Graph,
+    TensorId,
+    Use,
+    device_of,
+    forget_placement,
+    input_text,
+    parse_tensor_name,
+)
 from workloads.lifted.graph.old_ops import registered_op
 from workloads.lifted.pieces.noise import (
     add_iteration_key,
@@ -200,9 +209,7 @@ def present_device(device: str, devices: Sequence[str]) -> str:
     >>> present_device("/cpu:0", ["GPU:0"]), present_device("", ["GPU:0"])
     ('/device:CPU:0', '')
     """
-    match = re.search(r"(?i)/(?:device:)?(gpu|cpu):(\d+)", device)
-    if not match:
+    old = device_of(device)
+    if old is None:
         return ""
-    if match.group(1).lower() == "cpu" and match.group(2) == "0":
-        return "/device:CPU:0"
-    return "/device:" + devices[int(match.group(2)) % len(devices)]
+    return "/device:CPU:0" if old == Device("cpu", 0) else "/device:" + devices[old.number % len(devices)]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from legacy.saved.graph.op_types import VARIABLES
-from workloads.lifted.graph import Graph
+from workloads.lifted.graph import Graph, device_of
 from workloads.lifted.tensors import gradient_names
 
 #: A labelling counts only if its smallest tower has at least this share of the largest one's nodes.
@@ -153,8 +153,8 @@ def _suffix(component: str) -> int:
 
 
 def _device_number(device: str, kind: str) -> int | None:
-    match = re.search(rf"(?i)/(?:device:)?{kind}:(\d+)", device)
-    return int(match.group(1)) if match else None
+    found = device_of(device)
+    return found.number if found is not None and found.kind == kind else None
 
 
 def _is_with_variable(graph: Graph, name: str) -> bool:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
-from workloads.lifted.graph import Graph, TensorId
-
-_DEVICE = re.compile(r"(?i)(cpu|gpu):(\d+|\*)")
+from workloads.lifted.graph import Graph, TensorId, device_of
 
 
 def copy_before(graph: Graph, tensor: TensorId, variable: str) -> str | None:
@@ -23,13 +19,7 @@ def copy_before(graph: Graph, tensor: TensorId, variable: str) -> str | None:
     copy = ""
     while graph.type(tensor.node) == "Identity" and graph.inputs(tensor.node):
         before = graph.inputs(tensor.node)[0]
-        devices = {_device(graph, tensor.node), _device(graph, before.node)} - {""}
+        devices = {device_of(graph.nodes[name].device) for name in (tensor.node, before.node)} - {None}
         copy = tensor.node if len(devices) == 2 else copy
         tensor = before
     return copy if tensor.node == variable else None
-
-
-def _device(graph: Graph, name: str) -> str:
-    """The kind and number of the device that a node is placed on, e.g. "gpu:1"; "" if it is placed on none."""
-    found = _DEVICE.search(graph.nodes[name].device)
-    return found.group(0).lower() if found else ""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import Hazard
+from workloads.lifted.graph import device_of
 from workloads.lifted.tensors.gradient_names import is_gradient_op
-
-_GPU = re.compile(r"gpu:(\d+)$", re.IGNORECASE)
 
 
 def states_of_other_towers(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
@@ -22,7 +20,8 @@ def states_of_other_towers(whole: WholeGraph, found: Analysis) -> Iterator[Hazar
     if towers.count > 1 or not towers.doubt:
         return
     graph = whole.graph
-    losses = {_device(whole, target): target for target in whole.targets if _device(whole, target) is not None}
+    placed = {target: _device(whole, target) for target in whole.targets}
+    losses = {device: target for target, device in placed.items() if device is not None}
     for device, loss in sorted(losses.items()) if len(losses) > 1 else []:
         before = graph.ancestors([loss], controls=False)
         for name in [name for name in graph.nodes if name in before and _device(whole, name) == device]:
@@ -42,10 +41,10 @@ def states_of_other_towers(whole: WholeGraph, found: Analysis) -> Iterator[Hazar
                         return
 
 
-def _device(whole: WholeGraph, name: str) -> str | None:
+def _device(whole: WholeGraph, name: str) -> int | None:
     """The number of a forward node's GPU."""
-    found = _GPU.search(whole.graph.nodes[name].device)
-    return found[1] if found and not is_gradient_op(name) else None
+    found = device_of(whole.graph.nodes[name].device)
+    return found.number if found is not None and found.kind == "gpu" and not is_gradient_op(name) else None
 
 
 def _is_result(whole: WholeGraph, name: str) -> bool:
