@@ -73,6 +73,11 @@ def test_what_is_right_is_not_accused(traits):
         ({"rate": "decay unused"}, "LEARNING_RATE_FROZEN", "is computed and no update depends on it"),
         ({"optimizer": "two"}, "STEP_COUNTED_TWICE", "of each optimizer and not of each tower"),
         ({"optimizer": "sgd and clip"}, "WEIGHTS_RACE", "1 weight is updated and assigned in one run, in no order (w)"),
+        (
+            {"optimizer": "sgd and clip twice"},
+            "WEIGHTS_RACE",
+            "1 weight is updated and assigned in one run, in no order (w)",
+        ),
         ({"images": "same", "labels": "same"}, "SAME_BATCH", "all 2 towers get the same batch: 2 times the work"),
         ({"labels": "first part"}, "SAME_BATCH", "labels: all 2 towers get the same rows; images: each"),
         ({"labels": "unused"}, "TARGET_UNUSED", "labels enters the graph, and no gradient depends on it"),

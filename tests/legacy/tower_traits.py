@@ -40,7 +40,8 @@ class _Program:
 
     Args:
       optimizer: "sgd", "momentum by hand" (slots and assignments), "sgd by hand", "two" (one for the weights, one for
-        the bias, each counts the step), "sgd and clip" or "sgd, then clip" (the weights' values), or "none".
+        the bias, each counts the step), "sgd and clip", "sgd and clip twice" or "sgd, then clip" (the weights' values),
+        or "none".
       combine: "mean", "sum", "sum / 4", or "mean, but bias" whose gradients are summed.
       embedding: None, "sum", "mean" or "sum times batch": a sparse gradient that is concatenated, and perhaps divided
         or multiplied; "scatter" updates the rows by hand.
@@ -200,11 +201,14 @@ class _Program:
             scatters = [v1.scatter_sub(v, g.indices, 0.1 * g.values) for g, v in rows]
             dense = [(g, v) for g, v in combined if not isinstance(g, tf.IndexedSlices)]
             return [*scatters, make(self.learning_rate).apply_gradients(dense, self.step)]
-        if self.optimizer in ("sgd and clip", "sgd, then clip"):
+        if self.optimizer in ("sgd and clip", "sgd and clip twice", "sgd, then clip"):
             applied = make(self.learning_rate).apply_gradients(combined, self.step)
             with tf.control_dependencies([applied] if self.optimizer == "sgd, then clip" else []):
                 w = combined[0][1]
-                return [applied, v1.assign(w, tf.clip_by_value(w.read_value(), -1.0, 1.0))]
+                clips = [v1.assign(w, tf.clip_by_value(w.read_value(), -1.0, 1.0))]
+                if self.optimizer == "sgd and clip twice":  # as each tower does
+                    clips.append(v1.assign(w, tf.clip_by_value(w.read_value(), -2.0, 2.0)))
+                return [applied, *clips]
         if self.optimizer == "two":
             each = [[pair for pair in combined if (pair[1].op.name == "b") == bias] for bias in (False, True)]
             return [make(0.1, name=f"opt{i}").apply_gradients(p, self.step) for i, p in enumerate(each)]

@@ -121,10 +121,14 @@ def _of_weights(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
             nodes = analysed.graph.ancestors(ends, set(analysed.context.state.writes) | weights, controls=False)
             text = analysed.clippings.text(nodes - set(analysed.context.state.writes))
             groups["clipped " + text if text else f"set by {effect.op}"].append(effect.writes[0])
-    for text, names in groups.items():
+    for text, each in groups.items():
+        names = list(dict.fromkeys(each))
         which = listed(names, MOST_LISTED)
         how_many = counted(len(names), "weight is", "weights are")
-        yield f"{phase.train_op}: {how_many} {text} besides {plural(len(names), 'its', 'their')} update: {which}"
+        times = (
+            f", by {len(each) // len(names)} ops each" if len(each) > len(names) and not len(each) % len(names) else ""
+        )
+        yield f"{phase.train_op}: {how_many} {text} besides {plural(len(names), 'its', 'their')} update{times}: {which}"
 
 
 def _rises_by_one(analysed: AnalysedStep, phase: Phase, variable: str) -> bool:

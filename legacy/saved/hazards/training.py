@@ -153,8 +153,8 @@ def unordered_changes(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     """Finds weights that a step updates and assigns besides, such as clipped ones of a critic, in no order."""
     rules = found.context.state.rules
     for phase in found.plan.phases:
-        pairs = {race.variable: (race.first, race.second) for race in phase.races if race.reader is None}
-        mixed = {name: pair for name, pair in pairs.items() if len(rules & set(pair)) == 1}
+        pairs = [(race.variable, (race.first, race.second)) for race in phase.races if race.reader is None]
+        mixed = {variable: pair for variable, pair in reversed(pairs) if len(rules & set(pair)) == 1}
         if mixed:
             variable, pair = next(iter(mixed.items()))
             yield Hazard(

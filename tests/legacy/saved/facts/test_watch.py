@@ -187,6 +187,7 @@ def test_statistics_of_the_first_tower_alone(makers, expected):
     [
         (["a"], "train: 1 weight is set by Assign besides its update: a"),
         (["a", "b"], "train: 2 weights are set by Assign besides their update: a, b"),
+        (["a", "b", "a", "b"], "train: 2 weights are set by Assign besides their update, by 2 ops each: a, b"),
         (list("abcdefg"), "train: 7 weights are set by Assign besides their update: a, b, c, d, e, f and 1 more"),
     ],
 )
