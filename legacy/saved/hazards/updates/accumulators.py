@@ -32,6 +32,7 @@ def kept_gradients(whole: WholeGraph) -> Iterator[Hazard]:
             "run after each update, every update takes the gradients of all runs before",
             "set the sums to zero after each update",
         )
+    yield from _resets_of_other_runs(whole, {name: kept[name] for name in kept if name in sums}, changes)
     overwritten = [variable for variable in kept if not _adds(whole, changes[variable], variable)]
     overwritten = [variable for variable in overwritten if _is_divided(whole, variable)]
     if overwritten:
@@ -42,6 +43,35 @@ def kept_gradients(whole: WholeGraph) -> Iterator[Hazard]:
             f"which divides them ({listed(overwritten, MOST_NAMED)}), and every run assigns its own: only the last "
             "one's count",
             "add them up; for parity, divide the last batch's gradients",
+        )
+
+
+def _resets_of_other_runs(
+    whole: WholeGraph, sums: dict[str, list[str]], changes: dict[str, list[str]]
+) -> Iterator[Hazard]:
+    """Finds sums that the runs of a period add to and apply, and that only an op of no run sets back.
+
+    Args:
+      whole: the graph.
+      sums: {variable that holds a sum of gradients: the assignments that add to it}.
+      changes: {such a variable: all its assignments}.
+    """
+    left: dict[str, str] = {}
+    for variable, adding in sums.items():
+        resets = [name for name in changes[variable] if name not in adding]
+        is_run = whole.members.issuperset(adding) and variable in whole.graph.ancestors(
+            [name for name in whole.applies if name in whole.members], controls=False
+        )
+        if is_run and resets and not whole.members.intersection(changes[variable]).difference(adding):
+            left[variable] = resets[0]
+    if left:
+        yield Hazard(
+            "ACCUMULATOR_NEVER_RESET",
+            next(iter(left.values())),
+            f"{counted(len(left), 'sum')} of gradients ({listed(list(left), MOST_NAMED)}): the graph has ops that set "
+            f"{plural(len(left), 'it', 'them')} back, such as {next(iter(left.values()))}, and no run of this period "
+            "runs them: every update takes the gradients of all runs before",
+            "set the sums to zero after each update; if the program did, name that run in --train_op",
         )
 
 

@@ -1,36 +1,57 @@
-"""Hazard of a tower's gradients that are clipped by the norm of another tower's."""
+"""Hazard of gradients that are clipped by the norm of another tower's, or of one tower's where all are combined."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from legacy.saved.facts.clipping import NORMS
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _PRODUCTS = ("Mul", "RealDiv", "Div")
 
 
 def clipped_by_another_tower(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds gradients of a tower that are scaled by a norm of other towers' gradients alone; one hazard for all."""
+    """Finds gradients that are scaled by a norm in which none of their towers is, or not all; one hazard for all."""
     graph = whole.graph
     backward = {name for name in whole.labels if is_gradient_op(name)} if whole.count > 1 else set()
-    for name in [name for name in graph.nodes if name in whole.reach and graph.type(name) in _PRODUCTS]:
+    products = [name for name in graph.nodes if backward and name in whole.reach and graph.type(name) in _PRODUCTS]
+    for name in [name for name in products if not is_gradient_op(name)]:
         inputs = [graph.origin(tensor).node for tensor in graph.inputs(name)]
-        if is_gradient_op(name) or not backward.intersection(inputs):
-            continue
         for gradient, factor in zip(inputs, reversed(inputs)):
-            before = graph.ancestors([factor], stop=backward, controls=False) if gradient in backward else set()
-            towers = whole.towers_of(before & backward)
-            has_norm = any(graph.type(node) in NORMS for node in before - backward)
-            if has_norm and factor not in backward and towers and whole.labels[gradient] not in towers:
-                own, others = whole.labels[gradient], ", ".join(map(str, sorted(towers)))
-                yield Hazard(
-                    "CLIPPED_BY_ANOTHER_TOWER",
-                    name,
-                    f"{name} scales the gradient {gradient} of tower {own} by a norm of those of tower {others} alone: "
-                    "what is too large in one tower is not clipped",
-                    "clip each replica's gradients by their own norm, or the reduced ones; for parity gather the norm",
-                )
-                return
+            of_norm = _towers_of_norm(whole, factor, backward)
+            own = _towers_behind(whole, gradient, backward) if of_norm else set()
+            if not own or not _misses(own, of_norm):
+                continue
+            combined = "the combined gradient" if len(own) > 1 else "the gradient"
+            kept = "what is too large there alone is clipped" if own & of_norm else "what is too large is not clipped"
+            yield Hazard(
+                "CLIPPED_BY_ANOTHER_TOWER",
+                name,
+                f"{name} scales {combined} {gradient} of {listed_towers(own)} by a norm of those of "
+                f"{listed_towers(of_norm)} alone: {kept}",
+                "clip each replica's gradients by their own norm, or the reduced ones; for parity gather the norm",
+            )
+            return
+
+
+def _misses(own: Collection[int], of_norm: Collection[int]) -> bool:
+    """Whether a norm is of none of the towers of a gradient, or of one where several are combined."""
+    return not set(own) & set(of_norm) or (len(own) > 1 and len(of_norm) == 1)
+
+
+def _towers_of_norm(whole: WholeGraph, factor: str, backward: Collection[str]) -> set[int]:
+    """The towers whose gradients are in the norm that a factor is computed from; none if it is from no norm."""
+    if factor in backward:
+        return set()
+    before = whole.graph.ancestors([factor], stop=backward, controls=False)
+    has_norm = any(whole.graph.type(node) in NORMS for node in before.difference(backward))
+    return whole.towers_of(before.intersection(backward)) if has_norm else set()
+
+
+def _towers_behind(whole: WholeGraph, gradient: str, backward: Collection[str]) -> set[int]:
+    """The towers whose gradient ops a gradient is combined from, or whose it is."""
+    if gradient in backward:
+        return {whole.labels[gradient]}
+    return whole.towers_of(whole.graph.ancestors([gradient], stop=backward, controls=False).intersection(backward))

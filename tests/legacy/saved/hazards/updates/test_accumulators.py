@@ -93,3 +93,21 @@ def test_a_reset_before_the_update_is_named(use_resource):
 def test_a_reset_behind_the_update_or_in_a_run_of_its_own_is_not():
     assert not resets(in_order)
     assert not resets(lambda update, reset: [(update(), reset())[0]])
+
+
+@pytest.mark.parametrize(
+    "runs, ids",
+    [(["keep", "keep", "train"], ["ACCUMULATOR_NEVER_RESET"]), (["keep", "keep", "train", "reset"], [])],
+)
+def test_a_reset_that_no_run_of_the_period_runs_is_named(runs, ids):
+    def build():
+        w = v1.get_variable("w", [4, 1], use_resource=False)
+        total = v1.get_variable("total", [4, 1], use_resource=False, trainable=False)
+        gradient = tf.gradients(tf.reduce_mean(tf.square(v1.placeholder(tf.float32, [2, 4], "x") @ w)), [w])[0]
+        tf.group(v1.assign_add(total, gradient), name="keep")
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(total / 2.0, w)], name="train")
+        tf.group(v1.assign(total, tf.zeros([4, 1])), name="reset")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    found = kept_gradients(WholeGraph(graph, analyse_graph(graph, "made-for-a-test", runs)))
+    assert [hazard.id for hazard in found] == ids

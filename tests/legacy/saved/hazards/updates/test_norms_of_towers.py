@@ -39,3 +39,28 @@ def test_clipping_by_another_towers_norm_is_named(choose):
 @pytest.mark.parametrize("choose", [lambda norms, tower: norms[tower], lambda norms, tower: tf.add_n(norms)])
 def test_clipping_by_the_own_norm_or_that_of_all_is_not(choose):
     assert found(choose) == []
+
+
+@pytest.mark.parametrize(
+    "choose, count",
+    [
+        (lambda gradients, mean: gradients[:1], 1),
+        (lambda gradients, mean: gradients, 0),
+        (lambda gradients, mean: [mean], 0),
+    ],
+)
+def test_combined_gradients_that_are_clipped_by_one_towers_norm_are_named(choose, count):
+    def build():
+        w = v1.get_variable("w", [4, 1], use_resource=False)
+        halves, gradients = tf.split(v1.placeholder(tf.float32, [8, 4], "x"), 2), []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                gradients.append(tf.gradients(tf.reduce_mean(tf.square(halves[tower] @ w)), [w])[0])
+        mean = tf.add_n(gradients) / 2.0
+        norm = tf.linalg.global_norm(choose(gradients, mean))
+        clipped = tf.clip_by_global_norm([mean], 1.0, use_norm=norm)[0][0]
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(clipped, w)], name="train")
+
+    hazards = list(clipped_by_another_tower(WholeGraph(saved(traced(build), trainable_variables=["w"]))))
+    assert len(hazards) == count
+    assert all("of towers 0, 1 by a norm of those of tower 0 alone" in hazard.description for hazard in hazards)
