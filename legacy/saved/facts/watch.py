@@ -76,7 +76,8 @@ def _of_statistics(statistics: Sequence[VariableUpdate], towers: int) -> Iterato
 def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate]) -> Iterator[str]:
     towers = analysed.plan.towers
     yield from ("race: " + text for text in race_sentences(phase.races))
-    if not phase.losses and (any(phase.gradients) or not analysed.accumulators):
+    sets_alone = len(analysed.plan.phases) > 1 and not phase.combine  # as a turn that clips or copies weights
+    if not phase.losses and (any(phase.gradients) or not (analysed.accumulators or sets_alone)):
         trained = [tower for tower, gradients in enumerate(phase.gradients) if gradients]
         unknown = "the gradient graph does not tell what is minimized"
         of_one = f"the loss of tower {trained[0]} alone is differentiated" if len(trained) == 1 < towers else unknown

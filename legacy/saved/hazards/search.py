@@ -10,6 +10,7 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.hazards import (
+    copies,
     examples,
     hinges,
     inputs,
@@ -32,6 +33,7 @@ from legacy.saved.hazards.data import (
     future,
     iterators,
     outputs,
+    paired_metrics,
     pairs,
     pipelines,
     random_numbers,
@@ -107,6 +109,8 @@ GRAPH_CHECKS = (
     towers.gradients_of_workers,
     towers.unshared_variables,
     towers.unshared_values,
+    copies.copies_that_begin_apart,
+    copies.copies_that_are_not_set,
     schedules.miscounted_steps,
     schedules.frozen_learning_rate,
     reports.reports_of_one_tower,
@@ -143,6 +147,7 @@ GRAPH_CHECKS = (
     states.variance_that_follows_the_mean,
     pairs.unpaired_inputs,
     dealt_apart.labels_dealt_otherwise,
+    paired_metrics.labels_of_other_predictions,
     whole_numbers.divided_whole_numbers,
     whole_numbers.steps_divided_as_whole_numbers,
     masks.masked_means,

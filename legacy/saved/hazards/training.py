@@ -11,6 +11,7 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.reduction.multipliers import multiplier_of_mean
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.copies import masters_of_copies
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_weights
 from legacy.saved.runs.accumulation import accumulating_writes
@@ -40,6 +41,14 @@ def nothing_trained(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             )
 
 
+def _sets_copies(whole: WholeGraph, phase: Phase) -> bool:
+    """Whether a turn sets variables to other variables' values, and changes no others, as where a worker reads them."""
+    graph = whole.graph
+    run = graph.ancestors([phase.train_op]) if phase.train_op in graph.nodes else set()
+    masters, written = masters_of_copies(whole), {whole.writes[name] for name in run if name in whole.writes}
+    return bool(written) and written <= set(masters)
+
+
 def _bounds_weights(whole: WholeGraph, phase: Phase) -> bool:
     """Whether a turn changes weights, each by its own value alone, as one that clips them does."""
     graph = whole.graph
@@ -57,7 +66,7 @@ def _reason_for_nothing(whole: WholeGraph, found: Analysis, phase: Phase) -> str
     constants = [imported.constant(*parse_tensor_name(rate)) for rate in rates]
     if rates and all(value is not None and not np.any(value) for value in constants):
         return "the learning rate is 0"
-    if len(found.plan.phases) > 1 and _bounds_weights(whole, phase):
+    if len(found.plan.phases) > 1 and (_bounds_weights(whole, phase) or _sets_copies(whole, phase)):
         return None
     if not phase.combine and not any(phase.gradients):
         rules = {name for name in found.context.state.rules if name in graph.nodes}
@@ -76,7 +85,8 @@ def _reason_for_nothing(whole: WholeGraph, found: Analysis, phase: Phase) -> str
     trained = {effect.writes[0] for effect in phase.effects if effect.node in found.context.state.rules}
     if not before & set(found.context.state.variables):
         return f"the loss {name} depends on no variable"
-    if trained and not before & trained:
+    masters = masters_of_copies(whole)
+    if trained and not before & trained and not {masters.get(name) for name in before} & trained:
         return f"the loss {name} depends on none of the variables that are updated"
     data = before & found.context.data or before & (set(found.context.state.variables) - trained)
     return None if data or _large_constants(found, before) else f"the loss {name} depends on no data"

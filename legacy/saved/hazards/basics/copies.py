@@ -6,7 +6,7 @@ import collections
 from collections.abc import Collection, Mapping
 
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.basics.variable_reads import READS
+from legacy.saved.hazards.basics.variable_reads import READS, variable_read
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops that use a variable, but do not compute with it.
@@ -19,6 +19,17 @@ def copies_of_one_model(whole: WholeGraph) -> dict[str, int]:
     if not some or not are_copies(whole, some) or not are_trained_by_all_towers(whole, some):
         return {}
     return {name: next(iter(towers)) for name, towers in some.items()}
+
+
+def masters_of_copies(whole: WholeGraph) -> dict[str, str]:
+    """Returns {variable: the variable whose value an assignment, besides its initializer, sets it to}."""
+    found = {}
+    for name, variable in whole.writes.items():
+        if whole.graph.type(name) in ("Assign", "AssignVariableOp"):
+            master = variable_read(whole.graph, whole.graph.inputs(name)[1].node)
+            if master and master != variable:
+                found[variable] = master
+    return found
 
 
 def variables_of_some_towers(whole: WholeGraph) -> dict[str, set[int]]:

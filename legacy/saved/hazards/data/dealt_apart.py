@@ -21,7 +21,7 @@ _DIFFERENCES = ("Sub", "SquaredDifference")
 _DEALS = ("StridedSlice", "Split")
 
 
-class _Part(NamedTuple):
+class Part(NamedTuple):
     """A tower's rows of an input.
 
     Attributes:
@@ -51,15 +51,15 @@ def labels_dealt_otherwise(whole: WholeGraph) -> Iterator[Hazard]:
 
     Labels of which several towers take one part are dealt to none; that is `SAME_BATCH`.
     """
-    takers: dict[_Part, set[int | None]] = collections.defaultdict(set)
+    takers: dict[Part, set[int | None]] = collections.defaultdict(set)
     apart = []
     for op, labels, others in _comparisons(whole) if whole.count > 1 else []:
-        part = _dealt(whole, labels)
+        part = dealt_part(whole, labels)
         if part is None:
             continue
         takers[part].add(whole.labels.get(op))
-        examples = _parts_of_model(whole, others)
-        if examples is not None and _are_other_rows(whole, part, examples):
+        examples = parts_of_model(whole, others)
+        if examples is not None and are_other_rows(whole, part, examples):
             apart.append((op, part, examples))
     for op, part, examples in apart if all(len(towers) == 1 for towers in takers.values()) else []:
         yield Hazard(
@@ -82,7 +82,7 @@ def _comparisons(whole: WholeGraph) -> Iterator[tuple[str, TensorId, TensorId]]:
         yield name, first, second
 
 
-def _dealt(whole: WholeGraph, tensor: TensorId) -> _Part | None:
+def dealt_part(whole: WholeGraph, tensor: TensorId) -> Part | None:
     """The tower's part of an input that a tensor is a copy of."""
     graph = whole.graph
     while graph.type(tensor.node) in _COPIES:
@@ -90,7 +90,7 @@ def _dealt(whole: WholeGraph, tensor: TensorId) -> _Part | None:
     return _part(whole, tensor) if graph.type(tensor.node) in _DEALS else None
 
 
-def _parts_of_model(whole: WholeGraph, tensor: TensorId) -> _Part | None:
+def parts_of_model(whole: WholeGraph, tensor: TensorId) -> Part | None:
     """The one part of an input that what a tower predicts is computed from; None if it takes more than that."""
     graph = whole.graph
     deals = {name for name in graph.nodes if graph.type(name) in _DEALS and _deals_source(whole, name)}
@@ -111,7 +111,7 @@ def _deals_source(whole: WholeGraph, name: str) -> bool:
     return op_types.is_source(whole.graph.type(data.node)) and not is_scalar_placeholder(whole.graph, data.node)
 
 
-def _part(whole: WholeGraph, tensor: TensorId) -> _Part | None:
+def _part(whole: WholeGraph, tensor: TensorId) -> Part | None:
     """The rows that a slice or a split of an input takes, as far as they are constants."""
     graph, name = whole.graph, tensor.node
     if not _deals_source(whole, name):
@@ -119,9 +119,7 @@ def _part(whole: WholeGraph, tensor: TensorId) -> _Part | None:
     if graph.type(name) == "Split":
         axis, data = graph.inputs(name)
         return (
-            _Part(data, tensor.output, 0, graph.nodes[name].attr["num_split"].i)
-            if whole.value(axis.node) == 0
-            else None
+            Part(data, tensor.output, 0, graph.nodes[name].attr["num_split"].i) if whole.value(axis.node) == 0 else None
         )
     data, *bounds = graph.inputs(name)
     attributes = graph.nodes[name].attr
@@ -132,10 +130,10 @@ def _part(whole: WholeGraph, tensor: TensorId) -> _Part | None:
         int(np.ravel(tf.make_ndarray(graph.nodes[bound.node].attr["value"].tensor))[0]) for bound in bounds
     )
     first = 0 if attributes["begin_mask"].i & 1 else first
-    return _Part(data, first, stride, -1 if attributes["end_mask"].i & 1 else last)
+    return Part(data, first, stride, -1 if attributes["end_mask"].i & 1 else last)
 
 
-def _are_other_rows(whole: WholeGraph, labels: _Part, examples: _Part) -> bool:
+def are_other_rows(whole: WholeGraph, labels: Part, examples: Part) -> bool:
     """Returns whether two parts are of two inputs with as many rows, dealt as towers' parts by different rules."""
     if labels.source == examples.source or _rows(whole, labels.source) != _rows(whole, examples.source):
         return False

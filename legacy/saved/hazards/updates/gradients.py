@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
-from legacy.saved.hazards.basics.copies import BOOKKEEPING
+from legacy.saved.hazards.basics.copies import BOOKKEEPING, masters_of_copies
 from legacy.saved.hazards.basics.directions import applied_gradient
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from legacy.saved.hazards.basics.linear_weights import linear_weights
@@ -28,10 +28,12 @@ _ONE_SIGN = {("Maximum", True, False), ("Maximum", True, True), ("Minimum", Fals
 def gradients_of_others(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds updates that take the gradient of another variable, as lists in different orders give; one for all."""
     wrong = {}
+    masters = masters_of_copies(whole)
     for apply in whole.applies:
         variable = whole.variable_of(apply)
         if variable in whole.trainable and op_types.is_apply(whole.graph.type(apply)):
             others = _variables_of_gradient(whole, applied_gradient(whole, apply))
+            others = [other for other in others if masters.get(other) != variable]
             if set(others) - {variable} and _is_given_others_alone(whole, apply, str(variable)):
                 wrong[variable] = (apply, next(other for other in others if other != variable))
     if wrong:

@@ -44,9 +44,10 @@ def warnings(
     turns=1,
     unsure=False,
     accumulators=(),
+    combines=True,
 ):
     """The sentences of "watch" for a plan made by hand."""
-    combine = [Combine("w", kind, "sum:0", 1.0, list(map(list, parts)))]
+    combine = [Combine("w", kind, "sum:0", 1.0, list(map(list, parts)))] if combines else []
     phase = types.SimpleNamespace(
         train_op="train",
         races=list(races),
@@ -89,13 +90,20 @@ def warnings(
 
 def test_nothing_to_watch_for_in_a_mean():
     assert warnings() == []
+    assert warnings(losses=(), combines=False, turns=2) == []  # a turn that clips or copies weights
     assert warnings(loss_scale=0.5) == []  # perhaps the half of a square; see the hazard LOSS_DIVIDED_TWICE
 
 
 @pytest.mark.parametrize(
     "options, text",
     [
-        ({"losses": ()}, "train: the gradient graph does not tell what is minimized; losses are not compared"),
+        *[
+            (
+                {"losses": (), **options},
+                "train: the gradient graph does not tell what is minimized; losses are not compared",
+            )
+            for options in ({}, {"combines": False}, {"turns": 2})
+        ],
         (
             {"losses": (), "gradients": ({}, {"w": "g:0"})},
             "train: the loss of tower 1 alone is differentiated; losses are not compared",

@@ -30,3 +30,25 @@ def test_summaries_of_all_towers(more):
 def test_only_merged_summaries_are_written():
     text = DATA + FIRST + "other = ScalarSummary(tag, tower_1/y)\nmerged = MergeSummary(shown)\n"
     assert [found[0] for found in hazards(reports.reports_of_one_tower, text)] == ["REPORTED_BY_ONE_TOWER"]
+
+
+ALL = "sum = AddN(tower_0/y, tower_1/y)\nwhole = ScalarSummary(tag, sum)\n"
+ACCURACY = "tower_0/right = Equal(tower_0/y, x) @ /gpu:0\naccurate = ScalarSummary(tag, tower_0/right)\n"
+OTHER = "tower_1/right = Equal(tower_1/y, x) @ /gpu:1\n"
+
+
+def test_an_accuracy_of_one_tower_beside_the_loss_of_all():
+    (found,) = hazards(reports.reports_of_one_tower, DATA + ALL + ACCURACY)
+    text = "1 summary shows tower 0 alone: accurate, an accuracy, beside summaries of all towers"
+    assert found == ("REPORTED_BY_ONE_TOWER", "accurate", text)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        OTHER + "other = ScalarSummary(tag, tower_1/right)\n",
+        OTHER + "rights = AddN(tower_0/right, tower_1/right)\nother = ScalarSummary(tag, rights)\n",
+    ],
+)
+def test_accuracies_of_all_towers(more):
+    assert hazards(reports.reports_of_one_tower, DATA + ALL + ACCURACY + more) == []

@@ -1,0 +1,84 @@
+"""Copies of a model that begin apart, or that the train op does not set, beside copies that are kept equal."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.copies import copies_that_are_not_set, copies_that_begin_apart
+from legacy.saved.hazards.training import nothing_trained
+from legacy.saved.hazards.updates.gradients import gradients_of_others
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def begin_apart(seed=None, synchronized=False, combined=True):
+    """The hazards of two towers with a copy each, that begin with random numbers."""
+
+    def build():
+        halves = tf.split(v1.placeholder(tf.float32, [4, 3], "x"), 2)
+        copies, gradients = [], []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                draw = v1.random_normal_initializer(seed=seed)
+                copies.append(v1.get_variable(f"w{tower}", [3, 1], initializer=draw, use_resource=False))
+                gradients.append(tf.gradients(tf.reduce_mean(tf.square(halves[tower] @ copies[-1])), copies[-1:])[0])
+        mean = tf.add_n(gradients) / 2.0
+        optimizer = v1.train.GradientDescentOptimizer(0.5)
+        updates = [(mean if combined else own, copy) for own, copy in zip(gradients, copies)]
+        optimizer.apply_gradients(updates, name="train")
+        if synchronized:
+            tf.group(copies[1].assign(copies[0]), name="synchronize")
+
+    graph = saved(traced(build), trainable_variables=["w0", "w1"])
+    return [hazard.id for hazard in copies_that_begin_apart(WholeGraph(graph))]
+
+
+@pytest.mark.parametrize(
+    "settings, ids",
+    [
+        ({}, ["COPIES_BEGIN_APART"]),
+        ({"seed": 3}, []),
+        ({"synchronized": True}, []),
+        ({"combined": False}, []),  # separate models, which VARIABLES_NOT_SHARED names
+    ],
+)
+def test_copies_that_begin_with_random_numbers_of_their_own_are_named(settings, ids):
+    assert begin_apart(**settings) == ids
+
+
+def not_set(train_ops, uses_master=False, exchanged=False):
+    """The hazards of a program whose loss is of copies of the trained variables, as a worker's."""
+
+    def build():
+        x = v1.placeholder(tf.float32, [4, 3], "x")
+        masters = [v1.get_variable(name, [3, 3], use_resource=False) for name in ("v", "w")]
+        copies = [v1.get_variable(f"copy_{name}", [3, 3], trainable=False, use_resource=False) for name in ("v", "w")]
+        product = x @ copies[0] @ copies[1]
+        if uses_master:  # as a target network, whose online one is trained
+            product = product - x @ masters[0] @ masters[1]
+        of = masters if uses_master else copies
+        gradients = tf.gradients(tf.reduce_mean(tf.square(product)), of)
+        pairs = zip(reversed(gradients) if exchanged else gradients, masters)
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients(pairs, name="train")
+        tf.group(*[copy.assign(master) for copy, master in zip(copies, masters)], name="synchronize")
+
+    graph = saved(traced(build), trainable_variables=["v", "w"])
+    found = analyse_graph(graph, "made-for-a-test", train_ops)
+    whole = WholeGraph(graph, found)
+    hazards = [*copies_that_are_not_set(whole), *gradients_of_others(whole), *nothing_trained(whole, found)]
+    return [hazard.id for hazard in hazards]
+
+
+@pytest.mark.parametrize(
+    "settings, ids",
+    [
+        ({"train_ops": ["train"]}, ["COPIES_NOT_SET"]),
+        ({"train_ops": ["train", "synchronize"]}, []),
+        ({"train_ops": ["train"], "uses_master": True}, []),
+        ({"train_ops": ["train"], "exchanged": True}, ["COPIES_NOT_SET", "GRADIENT_OF_ANOTHER"]),
+    ],
+)
+def test_copies_that_only_another_run_sets_are_named(settings, ids):
+    assert not_set(**settings) == ids
