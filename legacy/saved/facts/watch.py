@@ -104,12 +104,18 @@ def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate
     odd = list(dict.fromkeys(combine.weight for combine in kept if combine.weight not in alone))
     if odd:
         yield "combining not recognised, kept as written: " + listed(odd, MOST_LISTED)
-    summed = any(is_summed(analysed, combine) for combine in phase.combine) and not phase.shared_loss
-    if summed and abs(phase.loss_scale - 1) < WEIGHT_TOLERANCE and towers > 1:
+    summed = any(is_summed(analysed, combine) for combine in phase.combine) and towers > 1
+    summed = summed and (not phase.shared_loss or _has_scalar_losses(analysed, phase))
+    if summed and abs(phase.loss_scale - 1) < WEIGHT_TOLERANCE:
         yield f"{phase.train_op}: {sum_text(analysed, phase)}"
     yield from _of_weights(analysed, phase)
     yield from decay_sentences(analysed, phase)
     yield from _of_schedules(analysed, phase, rates)
+
+
+def _has_scalar_losses(analysed: AnalysedStep, phase: Phase) -> bool:
+    """Whether each tower has a loss of its own that is one number, and not one for each example."""
+    return all(analysed.context.imported.shape(*parse_tensor_name(name)) == () for name in phase.losses)
 
 
 def _of_weights(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:

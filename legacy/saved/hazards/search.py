@@ -261,6 +261,8 @@ ANALYSIS_CHECKS = (
     attention.scores_scaled_up,
     idle_terms.clipped_losses,
     unequal_parts.unequal_parts,
+    unequal_parts.means_of_unequal_counts,
+    rates.rates_scaled_beside_sums,
     critics.interpolated_by_pixel,
     drawn_alike.augmented_alike,
     states_of_towers.states_of_other_towers,

@@ -1,4 +1,4 @@
-"""Hazards of a learning rate that counts twice, or is 0 for many steps since whole numbers are divided."""
+"""Hazards of a learning rate that counts twice, or the towers besides, or is 0 while whole numbers are divided."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from collections.abc import Iterator
 
 import tensorflow as tf
 
+from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.directions import applied_gradient, applied_rate
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_weights import constant_factor, linear_weights
 from legacy.saved.hazards.basics.variable_reads import variable_read
+from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted
 
@@ -21,6 +24,8 @@ _DIVISIONS = ("FloorDiv", "TruncateDiv", "Div")
 _COPIES = ("Identity", "Cast", "Reshape", "ExpandDims", "Squeeze", "AddN", "Pack", "Mean", "ConcatV2")
 _PRODUCTS = ("Mul", "RealDiv", "Div")
 _SELECTS = ("Select", "SelectV2")
+#: Relative difference within which a factor is one.
+TOLERANCE = 1e-6
 
 
 def learning_rate_twice(whole: WholeGraph) -> Iterator[Hazard]:
@@ -70,6 +75,31 @@ def _product_with(whole: WholeGraph, gradient: str, rate: str) -> str:
         if graph.type(name) in _COPIES + _PRODUCTS:
             todo += inputs
     return ""
+
+
+def rates_scaled_beside_sums(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds updates by summed gradients of whole losses with a learning rate times the number of towers."""
+    count = found.plan.towers
+    for phase in found.plan.phases if count > 1 else []:
+        if abs(phase.loss_scale - 1) > TOLERANCE:
+            continue
+        summed = {one.weight for one in phase.combine if one.kind == "sum" and abs(one.scale - 1) < TOLERANCE}
+        for effect in phase.effects:
+            rate = parse_tensor_name(effect.learning_rate or "").node
+            if effect.writes[0] not in summed or not effect.op.endswith(_LINEAR) or rate not in whole.graph.nodes:
+                continue
+            factors = [(name, constant_factor(whole, name)) for name in linear_weights(whole, rate)]
+            by_count = [name for name, factor in factors if factor is not None and factor[1] == count]
+            if by_count:
+                yield Hazard(
+                    "LEARNING_RATE_SCALED_WITH_SUM",
+                    by_count[0],
+                    f"{by_count[0]} multiplies the learning rate by {count}, as many as the towers, whose gradients "
+                    f"{phase.train_op} sums besides: a step is {count * count} times that of the mean at the rate "
+                    "before",
+                    f"either sum, or scale the rate; for parity, average and give {count * count} times the rate",
+                )
+                return
 
 
 def rates_of_whole_numbers(whole: WholeGraph) -> Iterator[Hazard]:

@@ -10,7 +10,9 @@ from legacy.saved.facts.variable_updates import VariableUpdate
 from tests.legacy.saved.graphs import graph_of
 from workloads.lifted.plan import Combine, Input, Noise, Race
 
-CONTEXT = types.SimpleNamespace(state=types.SimpleNamespace(rules=set()))
+#: Losses of one number, but for that of each example.
+SHAPES = types.SimpleNamespace(shape=lambda name, output: (4,) if name == "each" else ())
+CONTEXT = types.SimpleNamespace(state=types.SimpleNamespace(rules=set()), imported=SHAPES)
 
 
 @pytest.fixture(autouse=True)
@@ -45,6 +47,7 @@ def warnings(
     unsure=False,
     accumulators=(),
     combines=True,
+    shared=False,
 ):
     """The sentences of "watch" for a plan made by hand."""
     combine = [Combine("w", kind, "sum:0", 1.0, list(map(list, parts)))] if combines else []
@@ -54,7 +57,7 @@ def warnings(
         losses=losses,
         gradients=list(gradients),
         loss_scale=loss_scale,
-        shared_loss=False,
+        shared_loss=shared,
         combine=combine,
         effects=[types.SimpleNamespace(writes=list(counters), addend=value) for value in adds],
         crossings=[],
@@ -91,6 +94,7 @@ def warnings(
 def test_nothing_to_watch_for_in_a_mean():
     assert warnings() == []
     assert warnings(losses=(), combines=False, turns=2) == []  # a turn that clips or copies weights
+    assert warnings(kind="sum", shared=True, losses=("each:0",)) == []  # whatever is made of all of them
     assert warnings(loss_scale=0.5) == []  # perhaps the half of a square; see the hazard LOSS_DIVIDED_TWICE
 
 
@@ -110,6 +114,7 @@ def test_nothing_to_watch_for_in_a_mean():
         ),
         ({"notes": ["the loss has a shape"]}, "the loss has a shape"),
         ({"kind": "sum"}, "train: gradients are summed"),
+        ({"kind": "sum", "shared": True}, "train: gradients are summed"),
         ({"kind": "kept as written"}, "combining not recognised, kept as written: w"),
         ({"differences": ["a"]}, "the towers are not equal: see above; replicas run their own tower's graph"),
         (

@@ -3,6 +3,7 @@
 import pytest
 import tensorflow as tf
 
+from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards.updates import rates
 from tests.legacy.saved.graphs import saved, traced
@@ -69,3 +70,33 @@ def test_a_warmup_of_whole_numbers_is_named(make_rate):
 )
 def test_a_warmup_of_floats_and_staircases_are_not(make_rate):
     assert found(rates.rates_of_whole_numbers, make_rate) == []
+
+
+@pytest.mark.parametrize(
+    "times, divisor, optimizer, ids",
+    [
+        (2, 1.0, v1.train.GradientDescentOptimizer, ["LEARNING_RATE_SCALED_WITH_SUM"]),
+        (2, 2.0, v1.train.GradientDescentOptimizer, []),
+        (3, 1.0, v1.train.GradientDescentOptimizer, []),
+        (2, 1.0, v1.train.AdamOptimizer, []),
+    ],
+)
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_rate_times_the_towers_beside_a_sum_is_named(times, divisor, optimizer, ids, shared):
+    def build():
+        w = v1.get_variable("w", [4, 1], use_resource=False)
+        step = v1.train.get_or_create_global_step()
+        parts, losses = tf.split(v1.placeholder(tf.float32, [4, 4], "x"), 2), []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                losses.append(tf.reduce_mean(tf.square(parts[tower] @ w)))
+        made = optimizer(decayed(step) * times)
+        if shared:
+            made.minimize(tf.add_n(losses) / divisor, step, name="train")
+        else:
+            gradients = [tf.gradients(loss, [w])[0] for loss in losses]
+            made.apply_gradients([(tf.add_n(gradients) / divisor, w)], step, name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    found = analyse_graph(graph, "made-for-a-test", ["train"])
+    assert [hazard.id for hazard in rates.rates_scaled_beside_sums(WholeGraph(graph, found), found)] == ids
