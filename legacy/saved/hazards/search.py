@@ -263,6 +263,7 @@ ANALYSIS_CHECKS = (
     unequal_parts.unequal_parts,
     unequal_parts.means_of_unequal_counts,
     rates.rates_scaled_beside_sums,
+    scaling.scaled_in_some_towers,
     critics.interpolated_by_pixel,
     drawn_alike.augmented_alike,
     states_of_towers.states_of_other_towers,

@@ -42,12 +42,14 @@ def unused_gradients(whole: WholeGraph) -> Iterator[Hazard]:
     if whole.count < 2:
         return
     lost = [tower for tower, names in backward.items() if names and not whole.reach & set(names)]
+    divided = divided_text(whole, whole.applies) if lost else ""
+    besides = f"; the gradients that are applied are{divided.lstrip(',')}" if divided else ""
     for tower in lost:
         yield Hazard(
             "GRADIENTS_DROPPED",
             backward[tower][-1],
             f"none of the {len(backward[tower])} ops of tower {tower}'s backward pass reaches an update op: its "
-            "examples train nothing",
+            f"examples train nothing{besides}",
             "an all-reduce over all replicas does what was meant; for parity with the old program, document the change",
         )
     yield from _updates_of_some_towers(whole, set(whole.towers()) - set(lost))

@@ -1,4 +1,4 @@
-"""Hazards of how images are scaled: divided by 255 twice, or shifted by means of another range."""
+"""Hazards of how inputs are scaled: divided by 255 twice, shifted by means of another range, or in some towers only."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import QUOTIENTS, constant_factor
-from workloads.lifted.graph import TensorId
+from workloads.lifted.graph import TensorId, parse_tensor_name
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops that hand pixels on, perhaps others or in another shape, with their values.
 _PASSES = (
@@ -135,3 +137,68 @@ def _scaled(whole: WholeGraph, tensor: TensorId) -> _Scaled | None:
             factor *= scaled[1]
             divisions += [tensor.node] if 0 < scaled[1] <= 1 / LEAST_RANGE else []
             tensor = TensorId(scaled[0], 0)
+
+
+def scaled_in_some_towers(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds inputs that towers multiply and shift by different constants before the model; one hazard for each."""
+    for entry in found.plan.inputs if found.plan.towers > 1 else []:
+        starts = [parse_tensor_name(tensor) for tensor in entry.tensors]
+        if len(set(starts)) < found.plan.towers or any(start.node not in whole.graph.nodes for start in starts):
+            continue
+        each = [_linear_maps(whole, start, tower) for tower, start in enumerate(starts)]
+        other = next((tower for tower, maps in enumerate(each) if maps != each[0]), 0)
+        if all(each) and other:
+            yield Hazard(
+                "SCALED_IN_SOME_TOWERS",
+                starts[0].node,
+                f"tower 0's model gets {_maps_text(each[0], entry.name)}, and tower {other}'s "
+                f"{_maps_text(each[other], entry.name)}",
+                "prepare all examples alike, before they are dealt to the replicas; for parity keep the towers' ways",
+            )
+
+
+def _linear_maps(whole: WholeGraph, start: TensorId, tower: int) -> set[tuple[float, float]]:
+    """{(factor, shift)} that constants give what a tower's loss takes of an input, before any other op."""
+    graph, found = whole.graph, set()
+    todo, seen = [(start, 1.0, 0.0)], {start}
+    while todo:
+        tensor, factor, shift = todo.pop()
+        users = {use.node for use in graph.users(tensor.node) if graph.inputs(use.node)[use.position] == tensor}
+        for name in [name for name in users if name in whole.minimized and whole.labels.get(name, tower) == tower]:
+            changed = _changed(whole, name, tensor, factor, shift)
+            if is_gradient_op(name) or graph.type(name) in op_types.SHAPE_OPS:
+                continue
+            if changed is None:
+                found.add((round(factor, ndigits=7), round(shift, ndigits=7)))
+            elif TensorId(name, 0) not in seen:
+                seen.add(TensorId(name, 0))
+                todo.append((TensorId(name, 0), *changed))
+    return found
+
+
+def _changed(whole: WholeGraph, name: str, tensor: TensorId, factor: float, shift: float) -> tuple[float, float] | None:
+    """Returns (factor, shift) behind a node that multiplies or shifts a tensor by a constant; None for any other."""
+    kind, inputs = whole.graph.type(name), whole.graph.inputs(name)
+    if kind in ("Cast", "Identity"):
+        return factor, shift
+    numbers = [whole.value(before.node) for before in inputs if before != tensor]
+    if len(inputs) != 2 or len(numbers) != 1 or numbers[0] is None or (kind != "Mul" and inputs[0] != tensor):
+        return None
+    number = numbers[0]
+    if kind in _SUMS:
+        return factor, shift - number if kind == "Sub" else shift + number
+    if kind in ("Mul", *QUOTIENTS) and number:
+        by = number if kind == "Mul" else 1 / number
+        return factor * by, shift * by
+    return None
+
+
+def _maps_text(maps: set[tuple[float, float]], name: str) -> str:
+    """Linear functions of an input in words."""
+    texts = [
+        f"{name} as it is"
+        if (factor, shift) == (1.0, 0.0)
+        else f"{factor:.4g} * {name}" + (f" {'-' if shift < 0 else '+'} {abs(shift):.4g}" if shift else "")
+        for factor, shift in sorted(maps)
+    ]
+    return " and ".join(texts)

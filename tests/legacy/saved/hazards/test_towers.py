@@ -33,6 +33,17 @@ def test_a_tower_whose_gradients_are_dropped():
     assert found[0][2].startswith("none of the 1 ops of tower 0's backward pass reaches an update op")
 
 
+@pytest.mark.parametrize(
+    "number, end",
+    [(2.0, "train nothing; the gradients that are applied are divided by all 2 towers"), (3.0, "nothing")],
+)
+def test_gradients_that_are_divided_by_the_dropped_towers_too(number, end):
+    text = TOWERS.replace(f"AddN({G0}, {G1})", f"RealDiv({G1}, number)") + "number = Const()"
+    graph = graph_of(text, number={"value": np.array(number, np.float32)})
+    (found,) = towers.unused_gradients(WholeGraph(saved(graph, trainable_variables=["v", "w"])))
+    assert found.id == "GRADIENTS_DROPPED" and found.description.endswith(end)
+
+
 def test_a_variable_that_one_towers_gradients_reach():
     (found,) = hazards(towers.unused_gradients, TOWERS.replace(f"sum_w = AddN({G0}, {G1})", f"sum_w = Neg({G1})"))
     assert found == ("GRADIENTS_DROPPED", "train_w", "1 variable (w) get the gradients of tower 1 only")

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.data.scaling import badly_scaled_images
+from legacy.saved.hazards.data.scaling import badly_scaled_images, scaled_in_some_towers
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -62,3 +63,37 @@ def test_means_of_another_range_are_named():
 )
 def test_images_that_are_scaled_once_are_not(scale):
     assert found(scale) == []
+
+
+def in_towers(*scales):
+    """The texts on two towers, each of which scales its images by one of some functions."""
+
+    def build():
+        w = v1.get_variable("w", [3, 1], use_resource=False)
+        parts, gradients = tf.split(v1.placeholder(tf.float32, [8, 3], "images"), 2), []
+        for tower, scale in enumerate(scales):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                gradients.append(tf.gradients(tf.reduce_mean(tf.square(scale(parts[tower]) @ w)), [w])[0])
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / 2.0, w)], name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    analysis = analyse_graph(graph, "made-for-a-test", ["train"])
+    return [hazard.description for hazard in scaled_in_some_towers(WholeGraph(graph, analysis), analysis)]
+
+
+def centered(x):
+    return (x - 128.0) / 128.0
+
+
+@pytest.mark.parametrize(
+    "scales, texts",
+    [
+        ((centered, tf.identity), ["0's model gets 0.007812 * images - 1, and tower 1's images as it is"]),
+        ((centered, lambda x: x / 128.0), ["0's model gets 0.007812 * images - 1, and tower 1's 0.007812 * images"]),
+        ((centered, centered), []),
+        ((centered, lambda x: x / 128.0 - 1.0), []),
+        ((tf.identity, tf.identity), []),
+    ],
+)
+def test_inputs_that_some_towers_scale_otherwise_are_named(scales, texts):
+    assert in_towers(*scales) == ["tower " + text for text in texts]
