@@ -90,8 +90,15 @@ REDUCTIONS = {
     "Sum": "tf.reduce_sum",
 }
 
-#: {function: its text}, of an op whose derivative is computed in another way today.
+#: Rank of the largest terms that are stacked to be added: losses of examples, and no images.
+_MOST_DIMENSIONS = 1
+#: {function: its text}, of an op that has another derivative, or another order of additions, today.
 OLD_FUNCTIONS = {
+    "add_in_order": [
+        "def add_in_order(terms):",
+        '    """Adds the terms of a loss in their order; the gradient gets to all at once, as by `tf.add_n`."""',
+        "    return tf.cumsum(tf.stack(terms))[-1]",
+    ],
     "divide": [
         "@tf.custom_gradient",
         "def divide(x, y):",
@@ -165,14 +172,21 @@ def write_product(op: OpView) -> Expression | None:
 def write_sum_of_list(op: OpView) -> Expression | None:
     """Writes the sum of a list of tensors, added in their order.
 
-    `tf.add_n` begins with the tensor whose memory it may use. It stays where gradients would be added in another order.
+    `tf.add_n` begins with the tensor whose memory it may use, and adds more than eight in groups. A chain of additions
+    hands the gradient on to the last term first. Where that would add gradients in another order, a loss is a sum by
+    one op, `add_in_order`, and a larger tensor stays a `tf.add_n`.
     """
     parts = op.arguments()
     if len(parts) == 1:
         return parts[0]
-    in_any_order = len(parts) <= FEWEST_IN_ANY_ORDER
-    one_op = in_any_order or any(op.orders_gradients(position) for position in range(len(parts)))
-    return call("tf.add_n" if one_op else "sum", Listing(tuple(parts)))
+    terms = Listing(tuple(parts))
+    if len(parts) <= FEWEST_IN_ANY_ORDER:
+        return call("tf.add_n", terms)
+    if not any(op.orders_gradients(position) for position in range(len(parts))):
+        return call("sum", terms)
+    shape = op.output_shape()
+    is_loss = shape is not None and len(shape) <= _MOST_DIMENSIONS and op.dtype().startswith("float")
+    return call("add_in_order" if is_loss else "tf.add_n", terms)
 
 
 def write_cast(op: OpView) -> Expression | None:

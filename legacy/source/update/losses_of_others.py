@@ -119,7 +119,7 @@ def with_sums_at_once(expression: Expression) -> Expression:
     """
 
     def at_once(part: Expression) -> Expression | None:
-        if not isinstance(part, Call) or part.function != "sum":
+        if not isinstance(part, Call) or part.function not in ("sum", "add_in_order"):
             return None
         (terms,) = [argument.value for argument in part.arguments]
         return call("tf.add_n", Listing(tuple(map(with_sums_at_once, children(terms)))))

@@ -79,7 +79,7 @@ def with_sums_in_order(expression: Expression) -> Expression:
     """
 
     def ordered(part: Expression) -> Expression | None:
-        if not isinstance(part, Call) or part.function != "tf.add_n":
+        if not isinstance(part, Call) or part.function not in ("tf.add_n", "add_in_order"):
             return None
         (terms,) = [argument.value for argument in part.arguments]
         if not isinstance(terms, Listing) or len(terms.items) <= FEWEST_IN_ANY_ORDER:

@@ -6,6 +6,9 @@ import tensorflow as tf
 
 from legacy.source.ops import arithmetic
 from tests.legacy.source.tiny import values_of, written
+from workloads.numerics import gradient_sums
+
+v1 = tf.compat.v1
 
 X = {"x": [3]}
 
@@ -72,13 +75,48 @@ def test_three_terms_are_added_in_their_order():
     assert values_of(lines, {"x": np.array([[1, 0, 0]], np.float32), "v": half, "w": half}) == 1.0
 
 
-def test_a_sum_stays_one_op_where_gradients_of_three_parts_meet():
-    """The parts of a gradient are added in the order of their distance from the loss."""
+def tied(x, w):
+    """A loss whose weight has gradients of three parts, which are added in the order of their distance from it."""
+    return tf.add_n([tf.reduce_sum(x * w), tf.nn.l2_loss(w), tf.reduce_sum(tf.tanh(w))])
 
-    def tied(x, w):
-        return tf.add_n([tf.reduce_sum(x * w), tf.nn.l2_loss(w), tf.reduce_sum(tf.tanh(w))])
 
-    assert written(tied, X, {"w": [3]})[-1].startswith("return tf.add_n([")
+def test_a_loss_whose_gradients_have_three_parts_is_added_in_order_by_one_op():
+    assert written(tied, X, {"w": [3]})[-1].startswith("return add_in_order([")
+
+
+def test_a_sum_of_rows_of_features_stays_one_op_of_tensorflow():
+    lines = written(lambda x, w: tf.add_n([x * w, tf.tanh(w) + x, x * w * w]), X, {"w": [3]})
+    assert lines[-1].startswith("return tf.add_n([")
+
+
+def added(terms):
+    space = {"tf": tf}
+    exec("\n".join(arithmetic.OLD_FUNCTIONS["add_in_order"]), space)
+    return space["add_in_order"](terms)
+
+
+@pytest.mark.parametrize("shape", [(), (4,)])
+def test_more_than_eight_terms_of_a_loss_are_added_in_order(shape):
+    rng = np.random.RandomState(0)
+    for _ in range(8):
+        terms = rng.randn(11, *shape).astype(np.float32)
+        total = terms[0]
+        for term in terms[1:]:
+            total = total + term
+        assert np.array_equal(added(list(terms)), total)
+
+
+@pytest.mark.parametrize("add, equal", [(added, True), (sum, False)])
+def test_gradients_reach_the_terms_of_a_loss_as_those_of_one_op(add, equal):
+    """A chain of additions hands its gradient on to the last term first, so that three parts have another sum."""
+
+    def gradient(add):
+        with tf.Graph().as_default(), v1.Session() as session, gradient_sums.added_in_order():
+            w = tf.constant(np.linspace(0.1, 3, 64).astype(np.float32))
+            parts = [tf.reduce_sum(1.7 * tf.exp(w)), tf.reduce_sum(tf.sin(w)), tf.reduce_sum(tf.sqrt(w) / 3.1)]
+            return session.run(tf.gradients(add(parts), w)[0])
+
+    assert np.array_equal(gradient(add), gradient(tf.add_n)) == equal
 
 
 def test_a_choice_of_rows_by_a_vector_is_widened():
