@@ -23,7 +23,13 @@ from legacy.source.ops.neutral import (
     match_single,
     match_whole_slice,
 )
-from legacy.source.ops.normalization import match_batch_normalization, match_l2_normalize, match_moments
+from legacy.source.ops.normalization import (
+    match_batch_normalization,
+    match_clip_by_inverse_norm,
+    match_clip_by_norm,
+    match_l2_normalize,
+    match_moments,
+)
 from legacy.source.ops.softmax import match_cross_entropy, match_softmax, match_sparse_cross_entropy
 
 if TYPE_CHECKING:
@@ -135,7 +141,7 @@ IDIOMS: Dict[str, List[Callable[[OpView], Optional[Match]]]] = {
     "CheckNumerics": [match_copy],
     "Concat": [match_stack],
     "ConcatV2": [match_stack],
-    "Div": [match_neutral],
+    "Div": [match_clip_by_norm, match_neutral],
     "DivNoNan": [match_safe_division],
     "Identity": [match_copy],
     "LSTMBlockCell": [match_lstm_block_cell],
@@ -144,12 +150,12 @@ IDIOMS: Dict[str, List[Callable[[OpView], Optional[Match]]]] = {
     "Maximum": [match_clip],
     "Mean": [match_empty_reduction, match_moments],
     "MirrorPad": [match_same_reshape],
-    "Mul": [match_lstm_cell, match_dropout, match_l2_normalize, match_neutral],
+    "Mul": [match_lstm_cell, match_dropout, match_l2_normalize, match_clip_by_inverse_norm, match_neutral],
     "Pad": [match_same_reshape],
     "PadV2": [match_same_reshape],
     "PlaceholderWithDefault": [match_copy],
     "Print": [match_copy],
-    "RealDiv": [match_neutral],
+    "RealDiv": [match_clip_by_norm, match_neutral],
     "Reshape": [
         match_cross_entropy,
         match_sparse_cross_entropy,

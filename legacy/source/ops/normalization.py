@@ -1,4 +1,4 @@
-"""Idioms of normalizations: moments, batch normalization, and rows of length 1."""
+"""Idioms of normalizations: moments, batch normalization, rows of length 1, and tensors of a bounded norm."""
 
 from __future__ import annotations
 
@@ -14,8 +14,19 @@ if TYPE_CHECKING:
     from legacy.source.ops.view import OpView
 
 _ADD = ("Add", "AddV2")
+_QUOTIENTS = ("Div", "RealDiv")
+_CHOICES = ("Select", "SelectV2")
 #: The epsilon of `tf.nn.l2_normalize`.
 _L2_EPSILON = np.float32(1e-12)
+#: {function: its text}.
+FUNCTIONS = {
+    "clip_by_inverse_norm": [
+        "def clip_by_inverse_norm(x, limit):",
+        '    """`tf.clip_by_norm` of TensorFlow up to 1.4, which multiplies by an inverse and has other bits."""',
+        "    inverse = tf.math.rsqrt(tf.reduce_sum(x * x, keepdims=True))",
+        "    return x * limit * tf.minimum(inverse, tf.constant(1.0) / limit)",
+    ],
+}
 
 
 def match_batch_normalization(op: OpView) -> Optional[Match]:
@@ -103,3 +114,61 @@ def match_l2_normalize(op: OpView) -> Optional[Match]:
     given = OMIT if epsilon == _L2_EPSILON else epsilon[()]
     axis = axes.item() if axes.size == 1 else [int(one) for one in axes]
     return Match((op.output,), call("tf.nn.l2_normalize", op.argument(0), axis=axis, epsilon=given))
+
+
+def match_clip_by_inverse_norm(op: OpView) -> Optional[Match]:
+    """Matches `x * limit * minimum(rsqrt(sum(x * x)), 1 / limit)`, which `tf.clip_by_norm` made up to 1.4."""
+    scaled, least = op.producer(0), op.producer(1)
+    if op.dtype() != "float32" or scaled.type != "Mul" or least.type != "Minimum":
+        return None
+    root, limit = least.producer(0), scaled.tensor(1)
+    if root.type != "Rsqrt" or not _is_sum_of_squares(root.producer(0), scaled.tensor(0)):
+        return None
+    if scaled.shape(1) != [] or not _is_inverse(least, scaled.constant(1), limit):
+        return None
+    return Match((op.output,), call("clip_by_inverse_norm", scaled.argument(0), scaled.argument(1)))
+
+
+def match_clip_by_norm(op: OpView) -> Optional[Match]:
+    """Matches `x * limit / maximum(norm, limit)`, with a norm that is differentiable at 0, as `tf.clip_by_norm`."""
+    scaled, most = op.producer(0), op.producer(1)
+    if op.dtype() != "float32" or scaled.type != "Mul" or most.type != "Maximum" or scaled.shape(1) != []:
+        return None
+    if scaled.tensor(1) != most.tensor(1):
+        one, two = scaled.constant(1), most.constant(1)
+        if one is None or two is None or one != two:
+            return None
+    norm = most.producer(0)
+    if norm.type not in _CHOICES or norm.producer(1).type != "Sqrt" or norm.producer(0).type != "Greater":
+        return None
+    total, inner = norm.producer(2), norm.producer(1).producer(0)
+    is_positive = norm.producer(0).tensor(0) == norm.tensor(2) and norm.producer(0).constant(1) == 0
+    if not is_positive or inner.type not in _CHOICES or inner.tensor(0) != norm.tensor(0):
+        return None
+    if inner.tensor(1) != norm.tensor(2) or not _is_sum_of_squares(total, scaled.tensor(0)):
+        return None
+    ones = inner.value(2)
+    if inner.producer(2).type != "OnesLike" and (ones is None or not np.all(ones == 1)):
+        return None
+    return Match((op.output,), call("tf.clip_by_norm", scaled.argument(0), scaled.argument(1)))
+
+
+def _is_sum_of_squares(total: OpView, tensor: str) -> bool:
+    """Returns whether an op adds up the squares of all elements of a tensor."""
+    if total.type != "Sum":
+        return False
+    square, axes, shape = total.producer(0), total.constant(1), total.shape(0)
+    if square.type == "Square":
+        is_square = square.tensor(0) == tensor
+    else:
+        is_square = square.type == "Mul" and square.tensor(0) == square.tensor(1) == tensor
+    return is_square and axes is not None and shape is not None and axes.size == len(shape)
+
+
+def _is_inverse(least: OpView, limit: np.ndarray | None, tensor: str) -> bool:
+    """Returns whether the second input of an op is 1 divided by a limit, a number or a tensor."""
+    inverse = least.constant(1)
+    if inverse is not None:
+        return limit is not None and inverse.shape == () and inverse == np.float32(1) / np.float32(limit)
+    quotient = least.producer(1)
+    return quotient.type in _QUOTIENTS and quotient.constant(0) == 1 and quotient.tensor(1) == tensor

@@ -23,6 +23,7 @@ from legacy.source.standalone.update_text import COUNT, GATHER, MAKE, MAKE_LOSS,
 from legacy.source.step.imported_step import ImportedStep
 from legacy.source.step.statistics import EACH_TOWER
 from legacy.source.styles.imported_style import losses_lines
+from legacy.source.styles.model_text import with_missing_functions
 
 if TYPE_CHECKING:
     from legacy.source.update.recovered import WrittenStep
@@ -64,7 +65,7 @@ def module_text(
     lines += owner_lines(owners)
     imports = ["import argparse", *(["import itertools"] if slots else []), "", "import numpy as np"]
     text = '"""' + "\n".join([*docstring, '"""', "", *imports, "import tensorflow as tf", "", *lines])
-    parts = [functions, *updates]
+    parts = [with_missing_functions(functions, updates), *updates]
     names = ", ".join(update.function for update in step.updates)
     parts += [*([GATHER] if step.calls_gather else []), f"TRAIN_OPS = [{names}]"]
     of_others = any(loss.with_others for loss in step.losses)

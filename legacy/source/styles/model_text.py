@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Dict, List, Mapping, Optional, Sequence, Tuple
 from legacy.source.basics.cut import example_sizes
 from legacy.source.basics.expressions import Listing, calls
 from legacy.source.lines.functions import function_lines
-from legacy.source.ops import arithmetic, block_cells, cells, dropout, neural
+from legacy.source.ops import arithmetic, block_cells, cells, dropout, neural, normalization
 from legacy.source.repeats.outlining import outline
 from legacy.source.repeats.sizes import OVERHEAD
 from legacy.source.repeats.words import words_of
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _INDENT = "    "
 #: Functions that the text has where something calls them.
 _FUNCTIONS = {**cells.FUNCTIONS, **block_cells.FUNCTIONS, **dropout.FUNCTIONS, **neural.FUNCTIONS}
-_FUNCTIONS.update(arithmetic.OLD_FUNCTIONS)
+_FUNCTIONS.update({**normalization.FUNCTIONS, **arithmetic.OLD_FUNCTIONS})
 
 
 def model_lines(model: Model) -> list[str]:
@@ -61,6 +61,12 @@ def _functions_missing_in(blocks: Sequence[Sequence[str]]) -> List[List[str]]:
     text = "\n".join(line for block in blocks for line in block)
     called = [name for name in _FUNCTIONS if re.search(rf"(?<![\w.]){name}\(", text)]
     return [list(_FUNCTIONS[name]) for name in called if f"def {name}(" not in text]
+
+
+def with_missing_functions(functions: str, updates: Sequence[str]) -> str:
+    """Returns the text of a model's functions, with those known ones before it that only its updates call."""
+    missing = _functions_missing_in([functions.splitlines(), *(text.splitlines() for text in updates)])
+    return "\n\n\n".join(["\n".join(block) for block in missing] + [functions])
 
 
 def _called_once(blocks: Sequence[Sequence[str]]) -> List[str]:

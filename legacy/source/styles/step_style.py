@@ -18,6 +18,7 @@ from legacy.source.replica_step.tables import (
 from legacy.source.replica_step.train_op import train_op_text
 from legacy.source.step.imported_step import ImportedStep
 from legacy.source.styles.imported_style import losses_lines
+from legacy.source.styles.model_text import with_missing_functions
 from legacy.source.styles.workload_style import NAMED, class_name, constant_lines, inputs_lines
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def module_text(
     constants += slots_of_lines(plan, updates)
     owners = owners_of(plan)
     constants += owner_lines(owners)
-    parts = ["\n".join(constants), functions, *updates]
+    parts = ["\n".join(constants), with_missing_functions(functions, updates), *updates]
     tables = {"other_variables": "OTHERS"} if others else {}
     tables.update({"slots": "SLOTS"} if slots else {})
     tables.update({"owners": "OWNERS"} if owners else {})
