@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import tensorflow as tf
 
-from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.graph.importing import import_graph
 from workloads.lifted.pieces.cutter import Cutter
 from workloads.lifted.pieces.piece import Feed, Piece, VariableVersion
@@ -26,7 +26,7 @@ class Decays:
 
     Args:
       cutter: cuts functions out of the graph.
-      given: names of tensors that are made in the towers.
+      given: names of tensors that are made in the towers of data or weights; see `not_constant`.
       addend: function from an update to the constant that it adds to its variable; None for others.
     """
 
@@ -73,6 +73,19 @@ class Decays:
             self._changes[phase.train_op] = effects_by_variable(phase.effects)
         changes = self._changes[phase.train_op].get(feed.key.variable, [])
         return sum(self._addend(effect) or 0.0 for effect in changes[: feed.key.version])
+
+
+def not_constant(graph: Graph, names: Iterable[str]) -> list[str]:
+    """Returns, sorted, those of some tensors that do not follow from constants alone, such as the axes of a mean.
+
+    An evaluation gives zeros for what is made in the towers: for a constant they would be another program.
+    """
+
+    def follows_from_constants(name: str) -> bool:
+        before = graph.ancestors([parse_tensor_name(name).node], controls=False)
+        return all(graph.inputs(node) or graph.type(node) == "Const" for node in before)
+
+    return sorted(name for name in names if not follows_from_constants(name))
 
 
 def _variable(feed: Feed) -> str:

@@ -17,7 +17,7 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.effects import RATES
 from legacy.saved.facts.analysed_step import AnalysedStep
 from legacy.saved.facts.combining import combining_rows
-from legacy.saved.facts.decays import Decays
+from legacy.saved.facts.decays import Decays, not_constant
 from legacy.saved.facts.learning_rates import LearningRate, find_learning_rates
 from legacy.saved.facts.losses import loss_rows
 from legacy.saved.facts.rows import Row, Sections
@@ -82,7 +82,7 @@ class _ProgramFacts:
         self._origins = found.cut.origins
         self._analysed = AnalysedStep(found)
         crossings = {name for phase in self._plan.phases for row in phase.crossings for name in row if name}
-        self._decays = Decays(self._analysed.cutter, sorted(crossings), self._analysed.addend)
+        self._decays = Decays(self._analysed.cutter, not_constant(self._graph, crossings), self._analysed.addend)
         self._whole, self._trained, self._joined = saved.graph, found.trained, found.whole
         self._writes = written_variables(saved.graph)
         self._changed = {name for phase in self._plan.phases for effect in phase.effects for name in effect.writes}

@@ -4,8 +4,9 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.facts.decays import not_constant
 from legacy.saved.facts.program_facts import program_facts
-from tests.legacy.saved.graphs import saved, traced
+from tests.legacy.saved.graphs import graph_of, saved, traced
 
 v1 = tf.compat.v1
 
@@ -79,3 +80,10 @@ def test_a_counter_that_is_read_after_it_rose_counts_as_raised():
     graph = saved(traced(build), trainable_variables=["w"])
     facts = program_facts(graph, analyse_graph(graph, "small", ["train"]))
     assert [row["decay"] for row in facts["moving averages"]] == ["0.181818 at step 0, later 0.75"]
+
+
+@pytest.mark.parametrize("source, names", [("Const", []), ("Placeholder", ["axes:0"]), ("VariableV2", ["axes:0"])])
+def test_what_follows_from_constants_alone_keeps_its_value(source, names):
+    """As the axes of the moments of a layer that no loss uses; as zeros they would make another divisor."""
+    graph = graph_of(f"a = {source}()\nb = Const()\naxes = Pack(a, b)\nrank = Const()")
+    assert not_constant(graph, ["axes:0", "rank:0"]) == names
