@@ -30,6 +30,7 @@ from legacy.saved.facts.whole_facts import device_rows
 from legacy.saved.graph.assignments import written_variables
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.runs import train_ops
+from legacy.saved.runs.recorded_feeds import fed_rows
 from legacy.saved.tower_search.inputs import constant_part, part_of_each_slice, split_dimension
 from workloads.lifted.graph import TensorId, parse_tensor_name
 from workloads.lifted.plan import Input, Variable
@@ -79,7 +80,7 @@ class _ProgramFacts:
 
     def __init__(self, saved: SavedGraph, found: Analysis) -> None:
         self._saved, self._plan, self._graph = saved, found.plan, found.cut.graph
-        self._origins = found.cut.origins
+        self._origins, self._fed = found.cut.origins, found.fed
         self._analysed = AnalysedStep(found)
         crossings = {name for phase in self._plan.phases for row in phase.crossings for name in row if name}
         self._decays = Decays(self._analysed.cutter, not_constant(self._graph, crossings), self._analysed.addend)
@@ -108,7 +109,7 @@ class _ProgramFacts:
                 ("variables", [self._variable(variable) for variable in self._plan.variables]),
                 ("statistics", [update.row() for update in statistics]),
                 *self._accumulated(),
-                ("carried state", [update.row() for update in self._updates("state")]),
+                ("carried state", [update.row() for update in self._updates("state")] + fed_rows(self._fed)),
                 ("moving averages", [update.row() for update in self._updates("average")]),
                 ("step counters", self._counters()),
                 ("devices", device_rows(self._graph)),

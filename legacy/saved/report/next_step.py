@@ -23,7 +23,7 @@ def next_rows(plan: Plan, path: str, flags: Sequence[str]) -> list[Row]:
     Args:
       plan: of its training step.
       path: the graph file.
-      flags: that `legacy.inspect` was given and `legacy.lift` takes, too.
+      flags: of `legacy.lift`: those that `legacy.inspect` was given, too, and the state that the program carried.
 
     Returns:
       rows of "what" and "is".

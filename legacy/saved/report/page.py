@@ -21,6 +21,7 @@ from legacy.saved.graph.sync_replicas import with_own_gradients
 from legacy.saved.hazards.search import find_hazards
 from legacy.saved.report.alike_rows import fold_rows
 from legacy.saved.report.next_step import next_rows
+from legacy.saved.runs.recorded_feeds import carry_flag
 from legacy.saved.runs.recorded_runs import Ran, ran_in_recording
 from legacy.saved.runs.recorded_switches import recorded_switches
 from legacy.saved.runs.train_ops import TrainOpError
@@ -110,7 +111,7 @@ def inspect_graph(
     flags += [f"--with={','.join(ran.beside)}"] if ran.beside else []
     flags += ["--feed=" + ",".join(f"{name}={value}" for name, value in feed.items())] if feed else []
     flags += [f"--layout={layout}"] if layout else []
-    sections["next"] = next_rows(found.plan, path, flags)
+    sections["next"] = next_rows(found.plan, path, [*flags, *carry_flag(found.fed)])
     return sections
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Collection
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -149,6 +149,29 @@ def feeds_text(fed: Collection[FedTensor]) -> str:
     parts = [f"{listed(other, MOST_LISTED)}, which {are}"] if other else []
     parts += [f"{listed(own, MOST_LISTED)} with what it had fetched in the step before"] if own else []
     return f"the program fed {', and '.join(parts)}: lift it with --carry={carried}{which}"
+
+
+def fed_rows(fed: Collection[FedTensor]) -> list[dict[str, Any]]:
+    """Returns rows of "carried state", one for each tensor that the program, and no op, carried from step to step."""
+    return [
+        {
+            "variable": tensor.name,
+            "of": "-",
+            "changed by": f"the program, which feeds {tensor.source or 'what it fetched'}",
+            "decay": "-",
+            "op": "-",
+        }
+        for tensor in fed
+        if not tensor.is_computed
+    ]
+
+
+def carry_flag(fed: Collection[FedTensor]) -> list[str]:
+    """Returns the flag by which a lift carries what the program carried; none where a source is not known."""
+    carried = [tensor for tensor in fed if not tensor.is_computed]
+    if not carried or not all(tensor.source for tensor in carried):
+        return []
+    return ["--carry=" + ",".join(f"{tensor.name}={tensor.source}" for tensor in carried)]
 
 
 def _dependent(graph: Graph) -> set[str]:

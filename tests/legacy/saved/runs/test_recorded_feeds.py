@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.graph import graph_file
-from legacy.saved.runs.recorded_feeds import FedTensor, fed_tensors, feeds_text
+from legacy.saved.runs.recorded_feeds import FedTensor, carry_flag, fed_rows, fed_tensors, feeds_text
 from tests.legacy.saved.graphs import traced
 
 v1 = tf.compat.v1
@@ -96,6 +96,26 @@ def test_a_placeholder_that_gets_what_the_step_before_had_fetched_is_carried(tmp
     assert feeds_text(found) == (
         "the program fed x:0 with what it had fetched in the step before: lift it with --carry=x:0=tower_0/last:0"
     )
+
+
+def test_a_state_that_the_program_carries_is_a_row_and_a_flag():
+    fed = [FedTensor("state:0", "last:0"), FedTensor("x:0", "y:0", is_placeholder=True)]
+    assert [(row["variable"], row["changed by"]) for row in fed_rows(fed)] == [
+        ("state:0", "the program, which feeds last:0"),
+        ("x:0", "the program, which feeds y:0"),
+    ]
+    assert carry_flag(fed) == ["--carry=state:0=last:0,x:0=y:0"]
+
+
+def test_of_a_state_whose_source_is_not_recorded_there_is_a_row_and_no_flag():
+    fed = [FedTensor("state:0", ""), FedTensor("x:0", "y:0")]
+    assert [row["changed by"] for row in fed_rows(fed)][0] == "the program, which feeds what it fetched"
+    assert carry_flag(fed) == []
+
+
+def test_what_the_graph_computes_anyway_is_no_carried_state():
+    fed = [FedTensor("actions:0", "", is_computed=True)]
+    assert fed_rows(fed) == [] and carry_flag(fed) == []
 
 
 @pytest.mark.parametrize("ahead", [0, 2])
