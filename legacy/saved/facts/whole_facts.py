@@ -33,7 +33,7 @@ def whole_facts(saved: SavedGraph, whole: WholeGraph) -> Sections:
     Returns:
       {section: rows} of some of the sections that an analysed graph has.
     """
-    runs = list(train_ops.find_train_ops(whole.graph, whole.trainable))
+    runs = list(train_ops.named_train_ops(whole.graph, whole.trainable))
     program = [
         {"what": "graph", "is": saved.path},
         {"what": "written by TensorFlow", "is": saved.written_by},

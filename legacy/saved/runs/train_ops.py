@@ -6,6 +6,7 @@ import collections
 from collections.abc import Collection, Mapping, Sequence
 
 from legacy.saved.graph import op_types
+from legacy.saved.graph.assignments import written_variables
 from legacy.saved.graph.trained import gradient_assignments
 from workloads.lifted.graph import Graph
 from workloads.support.errors import InputError
@@ -23,6 +24,27 @@ def find_train_ops(graph: Graph, trainable: Collection[str] = ()) -> dict[str, s
       {node: update ops that it runs}, those with the most updates first, then by name.
     """
     return ends_that_run(graph, training_updates(graph, trainable))
+
+
+def named_train_ops(graph: Graph, trainable: Collection[str] = ()) -> dict[str, set[str]]:
+    """Returns those of `find_train_ops` that a page names: groups and updates, and others that run what no group runs.
+
+    What only waits for updates, such as reads of the new values and the gradients of a second optimizer, is left out.
+
+    Args:
+      graph: a whole graph.
+      trainable: names of the trainable variables, as far as they are known.
+
+    Returns:
+      {node: update ops that it runs}, in the order of `find_train_ops`.
+    """
+    runs = find_train_ops(graph, trainable)
+    written = written_variables(graph)
+    own = {
+        name for name in runs if graph.type(name) == "NoOp" or name in written or op_types.is_apply(graph.type(name))
+    }
+    kept = {name for name, updates in runs.items() if name in own or not any(updates <= runs[other] for other in own)}
+    return collections.OrderedDict((name, updates) for name, updates in runs.items() if name in kept)
 
 
 def training_updates(graph: Graph, trainable: Collection[str] = ()) -> list[str]:
@@ -133,6 +155,6 @@ def _that_take_turns(graph: Graph, runs: Mapping[str, Collection[str]]) -> list[
 
 def _offer(graph: Graph, trainable: Collection[str]) -> str:
     """Returns the end of an error message that lists the first train ops."""
-    runs = list(find_train_ops(graph, trainable).items())[:8]
+    runs = list(named_train_ops(graph, trainable).items())[:8]
     listed = [f"{name} ({counted(len(updates), 'update')})" for name, updates in runs]
     return "allowed, for instance: " + ", ".join(listed or ["none found"])

@@ -21,6 +21,24 @@ def test_train_ops_are_the_unused_ends_of_updates():
     assert train_ops.find_train_ops(graph) == {"train_v": {"update_v"}, "train_w": {"update_w"}}
 
 
+def test_reads_of_new_values_and_later_gradients_are_no_train_ops_that_a_page_names():
+    graph = graph_of(
+        TWO_OPTIMIZERS
+        + """
+        all = NoOp(^train_w, ^train_v)
+        read = ReadVariableOp(w, ^update_w)
+        gradients/shape = Identity(v, ^update_v)
+        """
+    )
+    assert set(train_ops.find_train_ops(graph)) == {"all", "read", "gradients/shape"}
+    assert train_ops.named_train_ops(graph) == {"all": {"update_w", "update_v"}}
+
+
+def test_a_loss_that_waits_for_updates_is_named_where_no_group_runs_them():
+    graph = graph_of(TWO_OPTIMIZERS.replace("train_v = NoOp(", "train_v = Identity(w, "))
+    assert set(train_ops.named_train_ops(graph)) == {"train_w", "train_v"}
+
+
 def test_the_train_op_with_most_updates_comes_first():
     graph = graph_of(TWO_OPTIMIZERS + "all = NoOp(^update_w, ^update_v)")
     assert list(train_ops.find_train_ops(graph)) == ["all", "train_v", "train_w"]
