@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.graph import op_types
 from legacy.saved.tower_search.labellings import SMALLEST_TOWER, Source, labellings
 from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -100,9 +101,29 @@ def _are_alike(graph: Graph, labels: dict[str, int]) -> bool:
 def _are_layers(graph: Graph, labels: dict[str, int]) -> bool:
     """Whether the forward nodes of some label feed another's: then the labels are layers and not towers."""
     crossings = [
-        producer
+        (name, producer)
         for name, tower in labels.items()
         for producer, _ in graph.inputs(name)
         if not is_gradient_op(name) and labels.get(producer, tower) != tower and graph.type(producer) != "Const"
     ]
-    return len(crossings) > MOST_CROSSINGS * len(labels)
+    if len(crossings) > MOST_CROSSINGS * len(labels):
+        return True
+    return bool(crossings) and _is_fed(graph, labels, crossings)
+
+
+def _is_fed(graph: Graph, labels: Mapping[str, int], crossings: Sequence[tuple[str, str]]) -> bool:
+    """Whether most of what some label makes of data follows from another label's results, as in a layer of few ops.
+
+    Args:
+      graph: the whole graph.
+      labels: {node: its label}.
+      crossings: (node, an input of it) of nodes with an input of another label.
+    """
+    kinds = {name: graph.type(name) for name in graph.nodes}
+    sources = [name for name, kind in kinds.items() if op_types.is_source(kind) or op_types.is_random(kind)]
+    data = graph.descendants(sources, controls=False)
+    heads = [name for name, producer in crossings if producer in data]
+    behind = graph.descendants(heads, controls=False)
+    made = collections.Counter(labels[name] for name in labels if name in data and not is_gradient_op(name))
+    fed = collections.Counter(labels[name] for name in labels if name in behind and not is_gradient_op(name))
+    return any(2 * fed[label] > count for label, count in made.items())

@@ -29,6 +29,27 @@ def test_labels_that_are_no_towers(text):
     assert suggested(text) == ("no towers were told apart", {})
 
 
+def chains(second, end):
+    """Two scopes of many ops each: what the second begins with, and what its last op takes besides."""
+    lines = ["x = Placeholder()", "side = Placeholder()"]
+    for number, first in ((1, "x"), (2, second)):
+        scope = f"conv{number}/"
+        lines.append(f"{scope}y0 = Mul({first})")
+        lines += [f"{scope}y{i} = Mul({scope}y{i - 1})" for i in range(1, 60)]
+        lines.append(f"{scope}last = Add({scope}y59{', ' + end if number == 2 else ''})")
+        lines += [f"gradients/{scope}y{i}_grad/Mul = Mul({scope}y{i})" for i in range(60)]
+    return suggested("\n".join(lines))
+
+
+@pytest.mark.parametrize("second, end, are_towers", [("conv1/last", "side", False), ("x", "conv1/last", True)])
+def test_layers_of_many_ops_feed_the_next_by_one_and_towers_add_up_their_losses(second, end, are_towers):
+    """A sum of losses that each tower adds to is made of another tower's results, too, but is its last op alone."""
+    found_by, labels = chains(second, end)
+    assert (found_by, len(set(labels.values()))) == (
+        ("name scope convk", 2) if are_towers else ("no towers were told apart", 0)
+    )
+
+
 @pytest.mark.parametrize("kind, towers", [("Const", set()), ("Mul", {0, 1})])
 def test_the_constants_of_a_gradient_op_are_no_backward_passes(kind, towers):
     """As those of the casts of a mean's gradient, which have numbers."""
