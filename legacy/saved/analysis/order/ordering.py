@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from legacy.saved.analysis.order.chosen_order import ChosenOrder
 from legacy.saved.analysis.order.copies import copy_before
+from legacy.saved.analysis.order.meant_order import MeantOrder
 from legacy.saved.analysis.order.race_choices import AS_MEANT, RaceChoices
 from legacy.saved.analysis.order.step_flow import StepFlow
 from legacy.saved.graph import op_types
@@ -25,7 +26,6 @@ from legacy.saved.graph.conditions import (
 from legacy.saved.graph.variables import VariableUses
 from workloads.lifted.graph import ENTERS, EXITS, Graph
 from workloads.lifted.plan import ControlDependency, Race
-from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.errors import InputError
 
 
@@ -132,14 +132,11 @@ class _Ordering:
     ) -> None:
         self._graph, self._state, self._members, self._others = graph, state, flow.members, others
         self._depends_on_data, self._choices = depends_on_data, choices
+        self._meant = MeantOrder(graph, state, flow, depends_on_data)
         self._bit, self._readers, self._updates = flow.bit, flow.readers, flow.updates
         self._view_users, self._passes = flow.view_users, flow.passes
         self._effects_before, self._effects_behind = flow.effects_before, flow.effects_behind
-        self._rules = flow.bits(state.rules)
         self._chosen = ChosenOrder(flow)
-        taken = {producer for rule in state.rules for producer, _ in graph.inputs(rule)}
-        self._computed_with = graph.ancestors(taken, stop=set(flow.effects), controls=False)
-        self._computed: dict[str, set[str]] = {}
         self.versions: dict[tuple[str, str], int] = {}
         self.dependencies: list[ControlDependency] = []
         self.races: list[Race] = []
@@ -261,44 +258,7 @@ class _Ordering:
         """Whether a read that races with update number `index` is taken to come after it, by the choices."""
         if reader in self._choices.late_readers:
             return True
-        return self._choices.averages_after and self._is_meant_after(updates, index, reader)
-
-    def _is_meant_after(self, updates: list[str], index: int, reader: str) -> bool:
-        """Whether the author most likely meant a read that races with update number `index` to come after it.
-
-        A read from which a later update of the same variable is computed is: two towers that update one statistic take
-        turns. One that the gradients depend on, too, is not, as where batch renormalization corrects by a moving mean.
-        Nor is one of the data that another variable's update is computed from, as those of the layers behind a batch
-        norm of 0.12, whose moments are shifted by the moving mean.
-        Nor is one of a gradient graph, such as of a penalty's gradient, or that an update rule is computed from, where
-        weights are updated or decayed besides.
-        Nor is one that a later update only waits for: a decay is computed from a step counter, which several optimizers
-        raise behind the statistics that decay.
-        So is a moving average of weights that is not ordered against their update: it mostly sees the new weight, as
-        its authors meant. Every other read belongs to the step's computation, which starts from the variables' values
-        at the beginning of the step.
-        """
-        rules = self._state.rules
-        depends_on_data = reader in self._depends_on_data or is_gradient_op(reader)
-        behind = self._effects_behind[reader]
-        computed_with = depends_on_data if rules.intersection(updates) else reader in self._computed_with
-        later = [update for update in updates[index + 1 :] if update not in rules]
-        if not computed_with and any(self._is_computed_from(update, reader) for update in later):
-            return not (depends_on_data and self._leads_to_others(updates, reader))
-        return updates[index] in rules and not depends_on_data and not behind & self._rules
-
-    def _leads_to_others(self, updates: list[str], reader: str) -> bool:
-        """Whether an update of another variable than these change is computed from a node, by way of no update."""
-        behind = self._graph.descendants([reader], stop=self._state.writes, controls=False)
-        return any(name in self._state.writes and name not in updates for name in behind & self._members)
-
-    def _is_computed_from(self, update: str, reader: str) -> bool:
-        """Whether an update op reads a variable itself, or gets what a node computes from it."""
-        if not self._effects_behind[reader] & self._bit[update]:
-            return reader == update
-        if reader not in self._computed:
-            self._computed[reader] = self._graph.descendants([reader], controls=False)
-        return update in self._computed[reader]
+        return self._choices.averages_after and self._meant.is_after(updates, index, reader)
 
     def _hold_back(self, update: str, enter: str) -> None:
         """Makes an update wait for every loop that the variable enters by `enter`: inside, its memory is shared."""
