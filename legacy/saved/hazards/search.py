@@ -195,6 +195,7 @@ GRAPH_CHECKS = (
     rates.learning_rate_twice,
     rates.rates_of_whole_numbers,
     norms_of_towers.clipped_by_another_tower,
+    norms_of_towers.guarded_by_one_tower,
     shared_layers.layers_that_share_weights,
     averages.averages_that_are_trained,
     averages.averages_that_keep_little,

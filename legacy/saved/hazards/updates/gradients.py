@@ -10,7 +10,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.copies import BOOKKEEPING, masters_of_copies
 from legacy.saved.hazards.basics.directions import applied_gradient
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
-from legacy.saved.hazards.basics.linear_weights import linear_weights
+from legacy.saved.hazards.basics.linear_weights import COPIES, QUOTIENTS, linear_weights
 from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import is_indices_label, weight_of_label
@@ -132,7 +132,8 @@ def towers_of_unequal_weight(whole: WholeGraph) -> Iterator[Hazard]:
     if whole.count < 2:
         return
     for apply in whole.applies:
-        weights = _weights_by_tower(whole, applied_gradient(whole, apply))
+        each = (_weights_by_tower(whole, name) for name in _behind_factors(whole, applied_gradient(whole, apply)))
+        weights = next((found for found in each if len(found) == whole.count), {})
         least, most = min(weights.values(), default=0.0), max(weights.values(), default=0.0)
         if len(weights) == whole.count and most - least > TOLERANCE * most:
             shares = ", ".join(f"{weights[tower]:.4g}" for tower in whole.towers())
@@ -140,9 +141,23 @@ def towers_of_unequal_weight(whole: WholeGraph) -> Iterator[Hazard]:
                 "TOWERS_WEIGHTED",
                 apply,
                 f"the gradients of {listed_towers(list(whole.towers()))} count {shares} times in {apply}",
-                "a gradient that was appended to the list twice counts twice; for parity, weight the replicas so",
+                "a gradient that is listed twice counts twice, and the last one more in a running (a + b) / 2; for "
+                "parity, weight the replicas so",
             )
             return
+
+
+def _behind_factors(whole: WholeGraph, gradient: str) -> Iterator[str]:
+    """Yields a gradient and what it is a multiple of, such as a mean that is clipped, or 0 where a loss is NaN."""
+    todo, seen = [gradient] if gradient else [], set()
+    while todo:
+        name = todo.pop(0)
+        kind, inputs = whole.graph.type(name), [before.node for before in whole.graph.inputs(name)]
+        if name not in seen and not is_gradient_op(name):
+            seen.add(name)
+            yield name
+            todo += inputs if kind in ("Mul", *QUOTIENTS) else inputs[:1] if kind in COPIES else []
+            todo += inputs[1:] if kind in ("Select", "SelectV2") else []
 
 
 def _weights_by_tower(whole: WholeGraph, gradient: str) -> Mapping[int, float]:

@@ -1,4 +1,4 @@
-"""Hazard of gradients that are clipped by the norm of another tower's, or of one tower's where all are combined."""
+"""Hazards of gradients that are clipped by the norm of another tower's, or dropped where one tower's loss is NaN."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _PRODUCTS = ("Mul", "RealDiv", "Div")
+_FINITE = ("IsFinite", "IsNan", "IsInf")
 
 
 def clipped_by_another_tower(whole: WholeGraph) -> Iterator[Hazard]:
@@ -55,3 +56,33 @@ def _towers_behind(whole: WholeGraph, gradient: str, backward: Collection[str]) 
     if gradient in backward:
         return {whole.labels[gradient]}
     return whole.towers_of(whole.graph.ancestors([gradient], stop=backward, controls=False).intersection(backward))
+
+
+def guarded_by_one_tower(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds updates by several towers that are made where results of one are finite, whatever those of others are."""
+    kinds = {name: whole.graph.type(name) for name in whole.reach - whole.minimized} if whole.count > 1 else {}
+    guards = [name for name in whole.graph.nodes if kinds.get(name) in _FINITE and name in whole.data]
+    guards = [name for name in guards if not is_gradient_op(name)]
+    towers = set().union(*(_examined(whole, name) for name in guards))
+    combined = guards and any(len(whole.towers_of(_backward_ops(whole, apply))) > 1 for apply in whole.applies)
+    if combined and len(towers) == 1:
+        yield Hazard(
+            "GUARDED_BY_ONE_TOWER",
+            guards[0],
+            f"the updates depend on {guards[0]} ({kinds[guards[0]]}), which looks at {listed_towers(towers)} "
+            f"alone: where another of the {whole.count} towers has a loss or gradients that are no numbers, they are "
+            "applied",
+            "examine the reduced gradients, or reduce the answers of all replicas; for parity use this replica's",
+        )
+
+
+def _examined(whole: WholeGraph, guard: str) -> set[int]:
+    """The towers whose results a guard looks at: of a tower's own loss, that tower."""
+    own = whole.labels.get(guard)
+    towers = {own} if own is not None else set()
+    return towers | whole.data_towers(guard) | whole.towers_of(_backward_ops(whole, guard))
+
+
+def _backward_ops(whole: WholeGraph, name: str) -> set[str]:
+    """The gradient ops that a node is computed from."""
+    return {node for node in whole.graph.ancestors([name], controls=False) if is_gradient_op(node)}

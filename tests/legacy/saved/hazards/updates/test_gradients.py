@@ -79,6 +79,30 @@ def test_towers_that_count_more_than_others_are_named(listed, count):
     assert len(found) == count and all("count 0.3333, 0.6667 times" in text for text in found)
 
 
+@pytest.mark.parametrize("change", ["clip", "skip", "choose"])
+@pytest.mark.parametrize("factors, count", [((0.5, 0.5), 0), ((0.25, 0.75), 1)])
+def test_towers_that_count_more_are_named_where_their_mean_is_changed(factors, count, change):
+    def build():
+        w = v1.get_variable("w", [4, 1], use_resource=False)
+        halves, losses, gradients = tf.split(v1.placeholder(tf.float32, [8, 4], "x"), 2), [], []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                losses.append(tf.reduce_mean(tf.square(halves[tower] @ w)))
+                gradients.append(tf.gradients(losses[-1], [w])[0] * factors[tower])
+        mean, is_finite = tf.add_n(gradients), tf.math.is_finite(tf.add_n(losses))
+        if change == "clip":
+            mean = tf.clip_by_global_norm([mean], 1.0)[0][0]
+        elif change == "skip":
+            mean = mean * tf.cast(is_finite, tf.float32)
+        else:
+            mean = tf.where(is_finite, mean, tf.zeros_like(mean))
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(mean, w)], name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
+    found = [hazard.description for hazard in towers_of_unequal_weight(whole)]
+    assert len(found) == count and all("count 0.25, 0.75 times" in text for text in found)
+
+
 @pytest.mark.parametrize("bounds, count", [((-1.0, 1.0), 0), ((0.0, 1.0), 1), ((-1.0, 0.0), 1)])
 def test_gradients_that_are_clipped_to_one_sign_are_named(bounds, count):
     def clipped(tower, gradients):

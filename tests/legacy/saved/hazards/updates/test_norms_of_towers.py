@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.updates.norms_of_towers import clipped_by_another_tower
+from legacy.saved.hazards.updates.norms_of_towers import clipped_by_another_tower, guarded_by_one_tower
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -64,3 +64,30 @@ def test_combined_gradients_that_are_clipped_by_one_towers_norm_are_named(choose
     hazards = list(clipped_by_another_tower(WholeGraph(saved(traced(build), trainable_variables=["w"]))))
     assert len(hazards) == count
     assert all("of towers 0, 1 by a norm of those of tower 0 alone" in hazard.description for hazard in hazards)
+
+
+@pytest.mark.parametrize("is_choice", [True, False])
+@pytest.mark.parametrize(
+    "guard, count",
+    [
+        (lambda losses, gradients: losses[0], 1),
+        (lambda losses, gradients: gradients[1], 1),
+        (lambda losses, gradients: tf.add_n(losses), 0),
+        (lambda losses, gradients: tf.add_n(gradients), 0),
+        (lambda losses, gradients: tf.constant(1.0), 0),
+    ],
+)
+def test_updates_that_one_towers_results_guard_are_named(guard, count, is_choice):
+    def build():
+        w = v1.get_variable("w", [4, 1], use_resource=False)
+        halves, losses, gradients = tf.split(v1.placeholder(tf.float32, [8, 4], "x"), 2), [], []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                losses.append(tf.reduce_mean(tf.square(halves[tower] @ w)))
+                gradients.append(tf.gradients(losses[-1], [w])[0])
+        mean, is_fine = tf.add_n(gradients) / 2.0, tf.reduce_all(tf.math.is_finite(guard(losses, gradients)))
+        mean = tf.where(is_fine, mean, tf.zeros_like(mean)) if is_choice else mean * tf.cast(is_fine, tf.float32)
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(mean, w)], name="train")
+
+    hazards = list(guarded_by_one_tower(WholeGraph(saved(traced(build), trainable_variables=["w"]))))
+    assert [hazard.id for hazard in hazards] == ["GUARDED_BY_ONE_TOWER"] * count
