@@ -134,7 +134,16 @@ def _part(whole: WholeGraph, tensor: TensorId) -> Part | None:
 
 
 def are_other_rows(whole: WholeGraph, labels: Part, examples: Part) -> bool:
-    """Returns whether two parts are of two inputs with as many rows, dealt as towers' parts by different rules."""
+    """Compares the rules by which two inputs are dealt to the towers.
+
+    Args:
+      whole: the graph.
+      labels: a tower's part of one input.
+      examples: the same tower's part of another input.
+
+    Returns:
+      Whether the inputs have as many rows and the rules differ, so that labels meet other examples than their own.
+    """
     if labels.source == examples.source or _rows(whole, labels.source) != _rows(whole, examples.source):
         return False
     if not labels.stride or not examples.stride:
