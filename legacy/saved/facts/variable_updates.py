@@ -30,7 +30,7 @@ class VariableUpdate(NamedTuple):
         return {
             "variable": self.variable,
             "of": self.weight or "-",
-            "changed by": makers or "what is computed once",
+            "changed by": makers or "once, outside the towers",
             "decay": self.decay,
             "op": self.op,
         }
