@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from legacy.saved.analysis.carried_state import carrying_node
 from legacy.saved.analysis.order.chosen_order import ChosenOrder
 from legacy.saved.analysis.order.copies import copy_before
 from legacy.saved.analysis.order.meant_order import MeantOrder
@@ -176,7 +177,7 @@ class _Ordering:
                 continue
             if not self._chosen.is_before(update, user):
                 self._depend(user, update)
-                self.races.append(Race(variable, user, update, user))
+                self._note(Race(variable, user, update, user))
                 if self._graph.type(user) in ENTERS:
                     self._hold_back(update, user)
                 return  # later updates wait for this one
@@ -234,13 +235,19 @@ class _Ordering:
             return False
         after = self._chosen.is_before(update, reader)
         if not after and not self._chosen.is_before(reader, update):
-            after = self._is_taken_after(updates, index, reader) and self._may_wait(reader, update)
+            late = update != carrying_node(variable) and self._is_taken_after(updates, index, reader)
+            after = late and self._may_wait(reader, update)
         before, behind = (update, reader) if after else (reader, update)
         self._depend(before, behind)
         is_race = after or self._graph.type(reader) not in op_types.HANDLE_PASSES
         if is_race and not self._reads_a_copy(variable, update, reader):
-            self.races.append(Race(variable, before, behind, reader))
+            self._note(Race(variable, before, behind, reader))
         return after
+
+    def _note(self, race: Race) -> None:
+        """Adds a race, unless of a carried state: what a program feeds has one value in the whole run."""
+        if carrying_node(race.variable) not in race[1:]:
+            self.races.append(race)
 
     def _reads_a_copy(self, variable: str, update: str, reader: str) -> bool:
         """Whether a node reads copies of a variable on another device, for which the old update waits."""

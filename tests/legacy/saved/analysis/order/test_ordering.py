@@ -1,5 +1,8 @@
 """Orders of one read and one update of a variable, on graphs of a few nodes whose races are counted by hand."""
 
+import pytest
+
+from legacy.saved.analysis.order.race_choices import RaceChoices
 from tests.legacy.saved.analysis.order.ordered import ordered
 from workloads.lifted.plan import Race
 
@@ -45,6 +48,18 @@ def test_a_racing_read_comes_before_the_update_by_an_added_dependency():
     assert order.versions == {("read", "v"): 0}
     assert order.dependencies == [("read", "update")]
     assert order.races == [Race("v", "read", "update", reader="read")]
+
+
+@pytest.mark.parametrize("update, is_race", [("v/carry", False), ("w/carry", True)])
+def test_a_read_of_what_the_program_feeds_comes_first_in_any_case(update, is_race):
+    """The session takes a feed for the whole run; `RaceChoices` cannot put a read behind it."""
+    order = ordered(
+        f"v = VariableV2()\none = Const()\n{update} = Assign(v, one)\nread = Neg(v)",
+        reads={"read": ["v"]},
+        writes={update: ["v"]},
+        choices=RaceChoices(late_readers=("read",)),
+    )
+    assert order.versions == {("read", "v"): int(is_race)} and bool(order.races) == is_race
 
 
 def test_a_handle_that_is_handed_on_is_no_race_but_still_ordered():
