@@ -14,7 +14,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_inputs, linear_weights
-from legacy.saved.tower_search.inputs import is_only_measured
+from legacy.saved.tower_search.inputs import is_only_measured, split_dimension
 from legacy.saved.tower_search.tables import is_table
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.plan import Input
@@ -165,11 +165,21 @@ def same_batch(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     if own:
         others = ", ".join(entry.name for entry in own)
         text = f"{names}: all {towers} towers get the same rows; {others}: each tower gets its own"
+        axis = _axis_of_parts(found, own[0])
+        if axis:
+            text = f"{names}: all {towers} towers get the same rows; {others} is split along dimension {axis}: each "
+            text += "tower gets a part of each example, such as some of its features"
     elif found.plan.noise:
         text = f"all {towers} towers get the same batch, for which each draws random numbers of its own"
     else:
         text = f"all {towers} towers get the same batch: {towers} times the work for one batch's gradient"
     yield Hazard("SAME_BATCH", same[0].name, text, advice)
+
+
+def _axis_of_parts(found: Analysis, entry: Input) -> int:
+    """The dimension along which an op splits an input for the towers; 0 for that of the examples, or none."""
+    node = parse_tensor_name(entry.tensors[0]).node
+    return split_dimension(found.cut.graph, found.context.imported, node) if node in found.cut.graph.nodes else 0
 
 
 def _dealt_by(found: Analysis, entry: Input) -> str:

@@ -134,6 +134,7 @@ GRAPH_CHECKS = (
     labels.dropped_logits,
     labels.labels_of_one_class,
     random_numbers.same_random_numbers,
+    random_numbers.random_numbers_of_some_towers,
     weights.layers_of_zeros,
     weights.weights_drawn_anew,
     loss_weights.trained_loss_weights,

@@ -78,7 +78,8 @@ def _updates_of_some_towers(whole: WholeGraph, contributing: set[int]) -> Iterat
             "TOWERS_UPDATE_ALONE",
             next(iter(updates.values()))[0],
             f"each of the {whole.count} towers updates {counted(len(sets[0]), 'variable')} ({named}) by itself: "
-            f"{whole.count} updates a step, each from one tower's gradient{_own_slots_text(whole, updates.values())}",
+            f"{whole.count} updates a step, each from one tower's gradient{_own_slots_text(whole, updates.values())}"
+            f"{_overwritten_text(whole, updates.values())}",
             "one update from the reduced gradient; for what the old program did, parameter servers without a barrier",
         )
         return
@@ -102,6 +103,15 @@ def _own_slots_text(whole: WholeGraph, updates: Iterable[Collection[str]]) -> st
     ]
     own = all(slots) and len(set().union(*slots)) == sum(map(len, slots))
     return f", and with {counted(len(slots[0]), 'slot')} of its own" if own else ""
+
+
+def _overwritten_text(whole: WholeGraph, updates: Iterable[Collection[str]]) -> str:
+    """The rest of a sentence on towers that each assign a weight the value it had, less a change of their own."""
+    applies = {apply for each in updates for apply in each}
+    if not all(whole.graph.type(apply) in ("Assign", "AssignVariableOp") for apply in applies):
+        return ""
+    ordered = any(applies & (whole.graph.ancestors([apply]) - {apply}) for apply in applies)
+    return "" if ordered else "; each assigns the whole value that it read, so that the last one may undo the others"
 
 
 def _variables(whole: WholeGraph) -> set[str]:

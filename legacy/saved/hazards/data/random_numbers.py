@@ -1,4 +1,4 @@
-"""Hazard of random numbers: towers whose random ops have the same seeds, and so draw the same numbers."""
+"""Hazards of random numbers: towers that draw the same ones, by equal seeds, or of which some draw none."""
 
 from __future__ import annotations
 
@@ -34,3 +34,25 @@ def same_random_numbers(whole: WholeGraph) -> Iterator[Hazard]:
             "give each replica a seed of its own, as by adding replica_id_in_sync_group; parity needs the same on each",
         )
         return
+
+
+def random_numbers_of_some_towers(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds towers whose losses draw random numbers, as for dropout, beside towers whose losses draw none."""
+    graph = whole.graph
+    minimized = {whole.labels[name] for name in whole.targets if name in whole.labels}
+    if whole.count < 2 or minimized != set(whole.towers()):
+        return
+    draws: dict[int, list[str]] = collections.defaultdict(list)
+    for name in [name for name in graph.nodes if name in whole.minimized and op_types.is_random(graph.type(name))]:
+        for tower in [whole.labels[name]] if name in whole.labels else whole.towers():
+            draws[tower].append(name)
+    idle = [tower for tower in whole.towers() if tower not in draws]
+    if draws and idle:
+        first = min(draws)
+        yield Hazard(
+            "RANDOM_IN_SOME_TOWERS",
+            draws[first][0],
+            f"the losses of {listed_towers(draws)} draw random numbers, such as {draws[first][0]}, and those of "
+            f"{listed_towers(idle)} draw none: dropout or noise is in some towers alone",
+            "every replica runs the same function; for parity, switch it by replica_id_in_sync_group",
+        )

@@ -152,3 +152,21 @@ def test_a_sum_that_is_divided_by_all_towers_examples(total):
     found = analyse_graph(graph, "small")
     (hazard,) = examples.batch_constants(WholeGraph(graph, found), found)
     assert hazard.description.startswith("a sum over a tower's 4 examples is divided by all towers' 8")
+
+
+@pytest.mark.parametrize("axis, count", [(0, 0), (1, 1)])
+def test_features_that_are_dealt_in_place_of_examples_are_named(axis, count):
+    def build():
+        w = v1.get_variable("w", [2, 4] if axis else [4, 4], use_resource=False)
+        parts = tf.split(v1.placeholder(tf.float32, [8, 4], "x"), 2, axis=axis)
+        y, gradients = v1.placeholder(tf.float32, [8, 4], "y"), []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                labels = y if axis else tf.split(y, 2)[tower]
+                gradients.append(tf.gradients(tf.reduce_mean(tf.square(parts[tower] @ w - labels)), [w])[0])
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / 2.0, w)], name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    found = analyse_graph(graph, "made-for-a-test", ["train"])
+    texts = [hazard.description for hazard in examples.same_batch(WholeGraph(graph, found), found)]
+    assert len(texts) == count and all("x is split along dimension 1: each tower gets a part of" in t for t in texts)

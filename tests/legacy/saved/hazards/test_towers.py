@@ -6,9 +6,10 @@ import tensorflow as tf
 
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards import missing_gradients, placement, towers
-from tests.legacy.saved.graphs import graph_of, saved
+from tests.legacy.saved.graphs import graph_of, saved, traced
 from tests.legacy.saved.hazards.two_towers import G0, G1, TOWERS, hazards
 
+v1 = tf.compat.v1
 SCALAR = {"shape": tf.TensorShape([])}
 
 
@@ -151,6 +152,23 @@ def hazards_of_step(check, text, train_op):
     whole = WholeGraph(saved(graph_of(text, **shapes), trainable_variables=["v", "w"]))
     whole.members = whole.graph.ancestors([train_op])
     return [hazard[:3] for hazard in check(whole)]
+
+
+@pytest.mark.parametrize("change, undoes", [("assign", True), ("ordered", False), ("assign_sub", False)])
+def test_towers_that_assign_what_they_read_and_changed(change, undoes):
+    def build():
+        w = v1.get_variable("w", [4, 1], use_resource=False)
+        halves, done = tf.split(v1.placeholder(tf.float32, [8, 4], "x"), 2), []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                with tf.control_dependencies(done if change == "ordered" else []):
+                    value = tf.identity(w.read_value())
+                step = 0.1 * tf.gradients(tf.reduce_mean(tf.square(halves[tower] @ value)), [value])[0]
+                done.append(v1.assign_sub(w, step) if change == "assign_sub" else v1.assign(w, value - step))
+        tf.group(*done, name="train")
+
+    (found,) = towers.unused_gradients(WholeGraph(saved(traced(build), trainable_variables=["w"])))
+    assert found.id == "TOWERS_UPDATE_ALONE" and ("may undo the others" in found.description) == undoes
 
 
 MINIMIZED = f"""
