@@ -14,6 +14,8 @@ from legacy.saved.hazards.data.iterators import seeds_of_shuffles
 
 #: Queues that hand out their elements in random order.
 _SHUFFLING_QUEUES = ("RandomShuffleQueue", "RandomShuffleQueueV2")
+#: Beginnings of the op types of queues that keep the order.
+_QUEUES = ("FIFOQueue", "PaddingFIFOQueue")
 #: Ops that flip images; types of labels.
 _FLIPS = ("Reverse", "ReverseV2")
 _WHOLE_NUMBERS = {dtype.as_datatype_enum for dtype in (tf.uint8, tf.int32, tf.int64)}
@@ -95,15 +97,42 @@ def _shuffle_of(whole: WholeGraph, source: str) -> tuple[object, ...]:
     taken_from = whole.graph.origin(whole.graph.inputs(source)[0]).node if whole.graph.inputs(source) else ""
     if not taken_from or whole.graph.type(taken_from) in _SHUFFLING_QUEUES:
         return (taken_from,) if taken_from else ()
+    if whole.graph.type(taken_from).startswith(_QUEUES):
+        return _shuffles_behind(whole, taken_from)
     seeds = seeds_of_shuffles(whole.graph, taken_from)
     return (*seeds, "" if any(any(seed) for seed in seeds) else taken_from) if seeds else ()
 
 
-def _taken_for(whole: WholeGraph, queue: str) -> set[str]:
-    """The sources of data from which a queue is filled."""
+def _shuffles_behind(whole: WholeGraph, queue: str) -> tuple[str, ...]:
+    """The shuffles of what fills a queue, also by way of other queues; of a seed of their own, by their seeds."""
+    graph, found = whole.graph, set()
+    todo, seen = [queue], {queue}
+    while todo:
+        place = todo.pop()
+        if graph.type(place) in _SHUFFLING_QUEUES:
+            found.add(place)
+            continue
+        for name in _before_fillers(whole, place):
+            if graph.type(name) == "RandomShuffle":
+                seeds = graph.nodes[name].attr["seed"].i, graph.nodes[name].attr["seed2"].i
+                found.add(str(seeds) if any(seeds) else name)
+            elif graph.type(name).startswith("QueueDequeue"):
+                before = graph.origin(graph.inputs(name)[0]).node
+                todo += [before] if before not in seen else []
+                seen.add(before)
+    return tuple(sorted(found))
+
+
+def _before_fillers(whole: WholeGraph, queue: str) -> set[str]:
+    """The nodes that compute what is put into a queue."""
     fillers = [name for name in whole.graph.descendants([queue]) if whole.graph.type(name).startswith("QueueEnqueue")]
     fillers = [name for name in fillers if whole.graph.origin(whole.graph.inputs(name)[0]).node == queue]
-    before = whole.graph.ancestors(fillers, controls=False)
+    return whole.graph.ancestors(fillers, controls=False)
+
+
+def _taken_for(whole: WholeGraph, queue: str) -> set[str]:
+    """The sources of data from which a queue is filled."""
+    before = _before_fillers(whole, queue)
     return {name for name in before if op_types.is_source(whole.graph.type(name))}
 
 

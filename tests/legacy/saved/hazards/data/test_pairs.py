@@ -160,3 +160,26 @@ def test_labels_that_are_shuffled_apart_from_their_images_are_named(labelled):
 )
 def test_labels_in_the_order_of_their_images_are_not(labelled):
     assert of_labels(labelled) == []
+
+
+def producers(seeds=(None, None), shuffle=True, together=False):
+    """Batches of what `slice_input_producer` of one or of two sets of arrays takes in random order."""
+    kept = {"shuffle": shuffle, "capacity": 8}
+    if together:
+        slices = v1.train.slice_input_producer([tf.constant(array) for array in arrays()], seed=seeds[0], **kept)
+    else:
+        slices = [
+            v1.train.slice_input_producer([tf.constant(array)], seed=seed, **kept)[0]
+            for array, seed in zip(arrays(), seeds)
+        ]
+    return [v1.train.batch([part], 4) for part in slices]
+
+
+def test_labels_whose_producer_shuffles_apart_are_named():
+    (text,) = of_labels(producers)
+    assert "takes labels from batch_1 and logits made from batch" in text
+
+
+@pytest.mark.parametrize("options", [{"together": True}, {"seeds": (3, 3)}, {"shuffle": False}])
+def test_labels_whose_producers_keep_pace_are_not(options):
+    assert of_labels(lambda: producers(**options)) == []
