@@ -332,7 +332,7 @@ PROGRAMS = {
     masked_weight: "tf.repeat(tf.ones([12, 12], tf.float32) - tf.linalg.band_part(",
     mean_of_the_inputs: "    parts = gather(context, part)",
     rows_made_dense_scaled_and_clipped: "gradients[name][0] / 8.0",
-    parts_of_a_gradient: "    return tf.add_n([ratio, ratio2, ratio3]) + 0.01 * ",
+    parts_of_a_gradient: "    return add_in_order([ratio, ratio2, ratio3]) + 0.01 * ",
     rows_of_adam: '    rows = ["net/emb"]',
     rows_of_adam_in_a_scope: 'SLOTS = [(WEIGHTS, {"train/{}/Adam": 0.0, "train/{}/Adam_1": 0.0})]',
     rows_clipped_and_made_dense: "tf.clip_by_value(gradient.values, -0.125, 0.125), gradient.indices, 5)\n",
