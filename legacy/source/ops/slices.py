@@ -43,6 +43,10 @@ def write_slice(op: OpView) -> Expression | None:
     return Item(op.argument(0), ", ".join(_without_trailing(texts)))
 
 
+#: Position of the input of a strided slice that has the ends.
+_END = 2
+
+
 class _Parts(NamedTuple):
     """The parts of a strided slice, as text with {} for each of the bounds that other tensors give."""
 
@@ -67,7 +71,7 @@ def takes_all(op: OpView) -> bool:
 def _slice_parts(op: OpView) -> _Parts | None:
     """Returns the parts of a strided slice; None where it depends on the number of examples, or on whole vectors."""
     begin, end, strides = _entries(op, 1), _entries(op, 2), op.constant(3)
-    shape = op.shape(0)
+    shape, known = op.shape(0), op.value(2)
     if begin is None or end is None or strides is None or shape is None and op.attribute("ellipsis_mask"):
         return None
     parts = _Parts([], [])
@@ -85,7 +89,7 @@ def _slice_parts(op: OpView) -> _Parts | None:
         else:
             first, last = begin[i], end[i]
             start = None if op.attribute("begin_mask") >> i & 1 or first == 0 else first
-            whole = shape is not None and isinstance(last, int) and last >= shape[dimension]
+            whole = shape is not None and known is not None and known[i] >= shape[dimension]
             stop = None if op.attribute("end_mask") >> i & 1 or whole else last
             if isinstance(stop, int) and _follows_batch(op, 2):
                 return None
@@ -102,10 +106,11 @@ def _follows_batch(op: OpView, position: int) -> bool:
 
 def _entries(op: OpView, position: int) -> List[int | Expression] | None:
     """Returns the entries of a vector of bounds: numbers, or expressions of the scalars that it is packed of."""
-    numbers = op.constant(position) if position == 1 else op.value(position)
+    numbers, packed = op.constant(position), op.producer(position)
+    if numbers is None and packed.type != "Pack":
+        numbers = op.value(position) if position == _END else None
     if numbers is not None:
         return [int(number) for number in numbers]
-    packed = op.producer(position)
     if packed.type != "Pack":
         return None
     values = packed.arguments()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fractions
 from typing import TYPE_CHECKING, Any
 
 from legacy.source.basics.expressions import Infix, Listing, Literal, Name, Value, as_expression
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 #: The name that stands for the number of examples of one replica.
 BATCH_SIZE = Name("batch_size")
+#: Parts of a batch that a model takes are halves, quarters and so on.
+_LARGEST_DIVISOR = 64
 
 
 class OpView:
@@ -68,6 +71,8 @@ class OpView:
         factor = self._forward.per_example(tensor)
         if factor is None:
             return Value(tensor)
+        if value.dtype.kind in "iu" and factor != int(factor):
+            return _part_of_batch(factor) or Value(tensor)
         if factor == 1.0:
             return BATCH_SIZE
         return Infix("*", Literal(int(factor) if factor == int(factor) else factor), BATCH_SIZE)
@@ -152,6 +157,14 @@ class OpView:
     def rows_vary(self) -> bool:
         """Whether the graph takes any number of examples."""
         return not self._forward.fixed
+
+
+def _part_of_batch(factor: float) -> Expression | None:
+    """Returns a whole number of examples that is a part of a batch, such as its half; None for no simple part."""
+    part = fractions.Fraction(factor).limit_denominator(_LARGEST_DIVISOR)
+    if float(part) != factor:
+        return None
+    return Infix("//", _times_batch(part.numerator), Literal(part.denominator))
 
 
 def _times_batch(factor: int) -> Expression:

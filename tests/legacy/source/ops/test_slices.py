@@ -42,6 +42,30 @@ def test_bounds_that_the_graph_computes_stand_in_the_slice():
     assert np.array_equal(values_of(lines, {"x": x, "table": table}), x[:, 1:3, 2, :3] + 1.0)
 
 
+@pytest.mark.parametrize(
+    "build, line",
+    [
+        (lambda x: x[: tf.shape(x)[0] // 2], "return x[:batch_size // 2]"),
+        (lambda x: x[tf.shape(x)[0] // 2 :], "return x[batch_size // 2:]"),
+        (lambda x: x[: 3 * tf.shape(x)[0] // 2 - tf.shape(x)[0]], "return x[:batch_size // 2]"),
+        (lambda x: x[: tf.shape(x)[0]] + 1.0, 'return batch["x"] + 1.0'),
+        (lambda x: x[:2], 'return batch["x"][:2]'),
+    ],
+)
+def test_parts_of_a_batch_are_whole_numbers(build, line):
+    lines = written(build, X)
+    assert lines[-1].replace('batch["x"]', "x") == line.replace('batch["x"]', "x")
+    x = np.random.RandomState(0).rand(6, 2, 3).astype(np.float32)
+    assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
+
+
+def test_a_number_of_examples_that_is_no_part_of_a_batch_is_computed():
+    lines = written(lambda x: x[: tf.shape(x)[0] - 1], X)
+    assert "// " not in "".join(lines) and "raw_ops" not in "".join(lines)
+    x = np.random.RandomState(0).rand(6, 2, 3).astype(np.float32)
+    assert np.array_equal(values_of(lines, {"x": x}), x[:-1])
+
+
 def test_rows_of_a_variable_are_looked_up():
     def build(x, table):
         return tf.nn.embedding_lookup(table, tf.cast(x, tf.int32))
