@@ -79,6 +79,8 @@ def _wave_lines(place: Place, units: Sequence[Unit]) -> List[str]:
     recovery, ends = place.recovered([Fetch(value, effect.node) for effect in effects for value in effect.values])
     results = iter(ends)
     calls = [[change_call(place.graph, e, [next(results) for _ in e.values]) for e in unit.effects] for unit in units]
+    name_global_norms(recovery, calls)  # also those that only the values use, which are taken out
+    list_items(recovery, calls, groups, computed=False)
     needed, shared = shared_definitions(recovery, calls)
     values = take_out_values(recovery, [unit.owner for unit in units], calls, shared, place.dict_name)
     slots = slots_by_weight(plan)

@@ -152,13 +152,19 @@ def _inlined(recovery: Recovery, expression: Expression, alone: Set[str]) -> Exp
     return replace(expression, opened)
 
 
-def list_items(recovery: Recovery, calls: Sequence[Sequence[Expression]], groups: Mapping[str, Sequence[str]]) -> None:
+def list_items(
+    recovery: Recovery,
+    calls: Sequence[Sequence[Expression]],
+    groups: Mapping[str, Sequence[str]],
+    computed: bool = True,
+) -> None:
     """Puts a comprehension in place of each list of what is done to all weights' values alike.
 
     Args:
       recovery: of the update; its definitions are changed.
       calls: the changes of each unit.
       groups: {name of a list in the text: the weights in it}.
+      computed: whether also of lists of what is computed from these values, and not of the values alone.
     """
     definitions = recovery.ordered([one for own in calls for one in own])
     every = {target for definition in definitions for target in definition.targets}
@@ -167,6 +173,8 @@ def list_items(recovery: Recovery, calls: Sequence[Sequence[Expression]], groups
         if not isinstance(part, Listing):
             return None
         items = [_inlined(recovery, item, every) for item in part.items]
+        if not computed and not all(isinstance(item, Name) for item in items):
+            return None
         if not any(map(values_used, items)):
             whole = comprehension([expression_text(item) for item in items], groups)
             if whole is not None:

@@ -292,6 +292,21 @@ def rows_made_dense_scaled_and_clipped():
     return v1.group(*[v1.assign_sub(w, 0.5 * tf.add_n(list(pair)) / TOWERS) for w, pair in zip(variables, pairs)])
 
 
+def rows_clipped_by_each_towers_norm():
+    """Rows of an embedding with a row of zeros before it, and dense gradients, clipped by each tower's global norm."""
+    ids, variables = words(), [weight("emb", [4, 3]), weight("w", [3, 2]), weight("v", [2, 2]), weight("bias", [2])]
+
+    def clipped(tower):
+        emb, w, v, bias = variables
+        rows = tf.nn.embedding_lookup(tf.concat([tf.zeros([1, 3]), emb], 0), ids[tower])
+        loss = tf.reduce_sum(tf.tanh(tf.matmul(tf.tanh(tf.matmul(rows, w)), v) + bias) ** 2)
+        return tf.clip_by_global_norm(tf.gradients(loss, variables), 0.25)[0]
+
+    dense = [[tf.convert_to_tensor(one) for one in clipped(tower)] for tower in range(TOWERS)]
+    mean = [tf.reduce_mean(tf.stack(pair), 0) for pair in zip(*dense)]
+    return v1.train.MomentumOptimizer(0.125, 0.5).apply_gradients(zip(mean, variables))
+
+
 def parts_of_a_gradient():
     """A weight whose gradient has four parts of other sizes, and a loss of three terms."""
     xs, w = split_batch(), weight("w", [3, 2])
@@ -331,6 +346,7 @@ PROGRAMS = {
     averages_with_a_frozen_one: '"frozen/ExponentialMovingAverage"',
     masked_weight: "tf.repeat(tf.ones([12, 12], tf.float32) - tf.linalg.band_part(",
     mean_of_the_inputs: "    parts = gather(context, part)",
+    rows_clipped_by_each_towers_norm: "tf.linalg.global_norm([gradients[name][1] for name in WEIGHTS])",
     rows_made_dense_scaled_and_clipped: "gradients[name][0] / 8.0",
     parts_of_a_gradient: "    return add_in_order([ratio, ratio2, ratio3]) + 0.01 * ",
     rows_of_adam: '    rows = ["net/emb"]',

@@ -25,10 +25,10 @@ class Recovery:
         self.by_target[tensor] = definition
 
 
-def listed(*items, **more):
+def listed(*items, computed=True, **more):
     """The text of the norm of a list of gradients."""
     recovery = Recovery(norm=call("tf.linalg.global_norm", Listing(items)), **more)
-    per_weight.list_items(recovery, [], GROUPS)
+    per_weight.list_items(recovery, [], GROUPS, computed)
     return expression_text(recovery.by_target["norm"].expression)
 
 
@@ -43,6 +43,12 @@ def test_the_docstrings_examples_hold():
 
 def test_a_list_of_all_weights_values_is_a_comprehension():
     assert listed(*of_weights("abcde")) == "tf.linalg.global_norm([gradients[name] * 2.0 for name in WEIGHTS])"
+
+
+def test_values_alone_may_be_listed_and_what_is_computed_from_them_stay():
+    names = [Name(f'gradients["{name}"][0]') for name in "abcde"]
+    assert listed(*names, computed=False) == "tf.linalg.global_norm([gradients[name][0] for name in WEIGHTS])"
+    assert "name in" not in listed(*of_weights("abcde"), computed=False)
 
 
 def test_the_values_of_neighbours_are_generated_beside_another_value():
