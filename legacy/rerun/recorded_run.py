@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from legacy.rerun.recorded_source import RecordedSource
 from legacy.rerun.runnable import learning_rate_tensors
-from legacy.saved.analysis.carried_state import carrying_node
+from legacy.saved.runs.carried_state import carrying_node
 from workloads.lifted.graph import parse_tensor_name, tensor_name
 from workloads.lifted.workload import as_lifted
 from workloads.program import Program, State, StepRecord

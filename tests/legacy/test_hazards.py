@@ -137,7 +137,7 @@ def test_constants_are_read_as_numbers():
         tf.constant(3.5, name="number")
         tf.constant(np.arange(3), name="vector")
         nodes = {node.name: node for node in graph.as_graph_def().node}
-    from legacy.saved.facts.whole_graph import scalar_constant
+    from legacy.saved.facts.basics.whole_graph import scalar_constant
 
     assert scalar_constant(nodes["number"]) == 3.5
     assert scalar_constant(nodes["vector"]) is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from legacy.saved.analysis import carried_state, correspondence, phases, roles
+from legacy.saved.analysis import correspondence, phases, roles
 from legacy.saved.analysis.assigned_values import find_assigned_reads, note_on_reads, with_assigned_values
 from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.division.own_sizes import with_own_sizes
@@ -15,7 +15,7 @@ from legacy.saved.graph.assignments import WRITERS, variable_of
 from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.graph.trained import trained_variables
-from legacy.saved.runs import accumulation, switches, train_ops
+from legacy.saved.runs import accumulation, carried_state, switches, train_ops
 from legacy.saved.runs.beside import FROM_THEMSELVES, join_runs, never_run, run_beside
 from legacy.saved.runs.fetched_beside import counters_beside, runner_of
 from legacy.saved.runs.recorded_feeds import FedTensor, fed_tensors, feeds_text

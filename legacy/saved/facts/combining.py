@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from legacy.saved.analysis import updates_by_hand
 from legacy.saved.analysis.reduction.multipliers import multiplier_of_mean
-from legacy.saved.facts.analysed_step import AnalysedStep
-from legacy.saved.facts.clipping import CLIPPING_SCOPES
+from legacy.saved.facts.basics.analysed_step import AnalysedStep
+from legacy.saved.facts.basics.clipping import CLIPPING_SCOPES
 from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiations
 from workloads.lifted.graph import parse_tensor_name

@@ -6,7 +6,7 @@ import collections
 from collections.abc import Iterator
 
 from legacy.saved.analysis import updates_by_hand
-from legacy.saved.facts.analysed_step import AnalysedStep
+from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import TensorId, parse_tensor_name
 from workloads.lifted.plan import Effect, Phase

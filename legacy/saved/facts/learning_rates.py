@@ -9,9 +9,9 @@ from typing import Dict, NamedTuple, Tuple
 import numpy as np
 import tensorflow as tf
 
-from legacy.saved.facts.analysed_step import AnalysedStep
-from legacy.saved.facts.rows import Row
-from legacy.saved.facts.whole_graph import scalar_constant
+from legacy.saved.facts.basics.analysed_step import AnalysedStep
+from legacy.saved.facts.basics.rows import Row
+from legacy.saved.facts.basics.whole_graph import scalar_constant
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.graph.importing import import_graph

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from legacy.saved.analysis.loss_terms import term_weights
-from legacy.saved.facts.analysed_step import AnalysedStep
+from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiated
 from workloads.lifted.graph import parse_tensor_name, tensor_name

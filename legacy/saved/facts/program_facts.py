@@ -15,12 +15,14 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.effects import RATES
-from legacy.saved.facts.analysed_step import AnalysedStep
+from legacy.saved.facts.basics.analysed_step import AnalysedStep
+from legacy.saved.facts.basics.rows import Row, Sections
 from legacy.saved.facts.combining import combining_rows
 from legacy.saved.facts.decays import Decays, not_constant
+from legacy.saved.facts.inputs.input_rows import input_rows
+from legacy.saved.facts.inputs.tower_batch import batch_of_tower
 from legacy.saved.facts.learning_rates import LearningRate, find_learning_rates
 from legacy.saved.facts.losses import loss_rows
-from legacy.saved.facts.rows import Row, Sections
 from legacy.saved.facts.unequal_weights import unequal_weight_sentences
 from legacy.saved.facts.update_rules import held_constants, update_rule_rows
 from legacy.saved.facts.update_sources import UpdateSources
@@ -31,9 +33,7 @@ from legacy.saved.graph.assignments import written_variables
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.runs import train_ops
 from legacy.saved.runs.recorded_feeds import fed_rows
-from legacy.saved.tower_search.inputs import constant_part, part_of_each_slice, split_dimension
-from workloads.lifted.graph import TensorId, parse_tensor_name
-from workloads.lifted.plan import Input, Variable
+from workloads.lifted.plan import Variable
 from workloads.lifted.replication import replica_counts
 from workloads.lifted.tensors.gradient_names import GRADIENTS
 from workloads.support.wording import listed
@@ -100,7 +100,7 @@ class _ProgramFacts:
             [
                 ("program", self._program()),
                 ("towers", self._towers()),
-                ("inputs", self._inputs()),
+                ("inputs", input_rows(self._analysed, self._origins)),
                 ("random numbers", self._random_numbers()),
                 ("losses", loss_rows(self._analysed)),
                 ("combining", combining),
@@ -162,7 +162,7 @@ class _ProgramFacts:
         rows = [
             {"what": "number", "is": str(plan.towers)},
             {"what": "told apart by", "is": plan.found_by},
-            {"what": "batch of one", "is": self._batch()},
+            {"what": "batch of one", "is": batch_of_tower(self._analysed)},
             {"what": "replicas of a port", "is": replica_counts(plan)},
             {"what": "symmetry", "is": "equal, op by op" if not plan.differences else "not equal"},
         ]
@@ -171,92 +171,6 @@ class _ProgramFacts:
         rows += [{"what": "difference", "is": text} for text in shown]
         more = len(plan.differences) - len(shown)
         return rows + ([{"what": "difference", "is": f"and {more} more, in their gradients"}] if more else [])
-
-    def _batch(self) -> str:
-        """Returns the number of a tower's examples, or that of the graph's own slices, or "any"."""
-        divided = self._divided_behind_the_first()
-        if divided is not None:
-            return divided
-        if self._plan.batch is not None:
-            return self._unequal_parts() or str(self._plan.batch)
-        if not any(entry.has_examples for entry in self._plan.inputs):
-            return "-"  # examples that are constants, or inputs that no tower has a part of
-        rows = [[parse_tensor_name(name) for name in entry.tensors] for entry in self._plan.inputs]
-        imported = self._analysed.context.imported
-        parts = {part for part in (constant_part(self._graph, imported, row) for row in rows) if part}
-        whole = {tensor for row in rows for tensor in row}
-        parts = parts or {part for part in (part_of_each_slice(self._graph, imported, one) for one in whole) if part}
-        return f"{parts.pop()}, by the old graph's slices; its inputs take any" if len(parts) == 1 else "any"
-
-    def _unequal_parts(self) -> str | None:
-        """Returns the numbers of the towers' examples where they are not equal."""
-        imported = self._analysed.context.imported
-        for entry in self._plan.inputs:
-            shapes = [imported.shape(*parse_tensor_name(name)) for name in entry.tensors]
-            sizes = [shape[0] for shape in shapes if shape and shape[0] is not None]
-            if entry.kind == "batch" and len(sizes) == self._plan.towers and len(set(sizes)) > 1:
-                return ", ".join(map(str, sizes)) + " of the towers in turn"
-        return None
-
-    def _divided_behind_the_first(self) -> str | None:
-        """Returns the number of a tower's examples where a split of another dimension than the first deals them."""
-        imported = self._analysed.context.imported
-        for entry in self._plan.inputs:
-            node = parse_tensor_name(entry.tensors[0]).node
-            dimension = split_dimension(self._graph, imported, node) if len(set(entry.tensors)) > 1 else 0
-            if dimension:
-                size = (entry.shape or [])[dimension]
-                return f"{'any' if size is None else size}, along dimension {dimension} of {entry.name}"
-        return None
-
-    def _inputs(self) -> list[Row]:
-        return [
-            {
-                "name": entry.name,
-                "dtype": entry.dtype,
-                "shape": "unknown" if entry.shape is None else str(entry.shape),
-                "kind": self._kind(entry),
-                "enters by": self._source(parse_tensor_name(entry.tensors[0])[0], entry.origin),
-                "tensors": ", ".join(dict.fromkeys(entry.tensors)),
-            }
-            for entry in self._plan.inputs + self._plan.common
-        ]
-
-    def _kind(self, entry: Input) -> str:
-        """The kind of an input in a word; a part of each tower that has not as many rows as examples is its own.
-
-        What no tower uses, and only the update, is outside of the towers.
-        """
-        is_own = self._plan.towers > 1 and len(set(entry.tensors)) == self._plan.towers
-        if is_own and (entry.kind == "whole" or (entry.kind == "setting" and entry.shape is None)):
-            return "each tower's own"
-        if entry.kind == "same" and entry in self._plan.common and self._plan.towers > 1:
-            tensor, towers = parse_tensor_name(entry.tensors[0]), self._analysed.context.towers
-            users = [use.node for use in self._graph.users(tensor.node) if use.output == tensor.output]
-            return entry.kind if set(map(towers.tower_of, users)) - {None} else self._outside(tensor)
-        if entry.kind == "setting" and entry in self._plan.common and self._is_of_examples(entry):
-            return self._outside(parse_tensor_name(entry.tensors[0]))
-        return entry.kind
-
-    def _is_of_examples(self, entry: Input) -> bool:
-        """Whether a scalar is computed from arrays that are fed, such as the mean of all rewards."""
-        node, imported = parse_tensor_name(entry.tensors[0]).node, self._analysed.imported
-        before = self._graph.ancestors([node], controls=False) - {node}
-        fed = [name for name in before if self._graph.type(name).startswith("Placeholder")]
-        return any(imported.shape(name) != () for name in fed)
-
-    def _outside(self, tensor: TensorId) -> str:
-        """The kind of an input that no tower uses: data, or random numbers, as of noise on the gradients."""
-        before = self._graph.ancestors([tensor.node], controls=False)
-        is_drawn = before & self._analysed.context.random and not before & set(self._plan.sources)
-        return "drawn outside the towers" if is_drawn else "outside the towers"
-
-    def _source(self, name: str, origin: str) -> str:
-        """The source of an input: "QueueDequeueV2 queue:0", or for what is computed from one, "Split of images:0"."""
-        if name in self._origins:
-            tensor, kind = self._origins[name]
-            return f"{kind} {tensor}"
-        return f"{self._graph.type(name)} of {origin}"
 
     def _random_numbers(self) -> list[Row]:
         owned = [(noise, "tower") for noise in self._plan.noise] + [(noise, "all") for noise in self._plan.common_noise]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from legacy.saved.facts.analysed_step import AnalysedStep
-from legacy.saved.facts.rows import Row
+from legacy.saved.facts.basics.analysed_step import AnalysedStep
+from legacy.saved.facts.basics.rows import Row
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import is_indices_label
 from workloads.support.wording import counted, listed, plural

@@ -7,9 +7,9 @@ import collections
 import numpy as np
 
 from legacy.saved.analysis.effects import RATES
-from legacy.saved.facts.analysed_step import AnalysedStep
-from legacy.saved.facts.clipping import CLIPPING_SCOPES
-from legacy.saved.facts.whole_graph import scalar_constant
+from legacy.saved.facts.basics.analysed_step import AnalysedStep
+from legacy.saved.facts.basics.clipping import CLIPPING_SCOPES
+from legacy.saved.facts.basics.whole_graph import scalar_constant
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import copied_variable
 from workloads.lifted.graph import parse_tensor_name

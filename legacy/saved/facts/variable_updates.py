@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Tuple
 
-from legacy.saved.facts.rows import Row
+from legacy.saved.facts.basics.rows import Row
 
 
 class VariableUpdate(NamedTuple):

@@ -6,11 +6,11 @@ import collections
 from collections.abc import Iterator, Sequence
 
 from legacy.saved.analysis.updates_by_hand import only_corrects_bias
-from legacy.saved.facts.analysed_step import AnalysedStep
+from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.combining import is_summed, sum_text
 from legacy.saved.facts.decoupled_decay import decay_sentences
+from legacy.saved.facts.inputs.preparations import preparation_sentences, repeated_inputs
 from legacy.saved.facts.learning_rates import LearningRate
-from legacy.saved.facts.preparations import preparation_sentences, repeated_inputs
 from legacy.saved.facts.variable_updates import VariableUpdate
 from legacy.saved.tower_search.inputs import is_only_measured
 from workloads.lifted.graph import parse_tensor_name

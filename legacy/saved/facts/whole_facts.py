@@ -8,8 +8,8 @@ from typing import Any, Dict, List
 
 import tensorflow as tf
 
-from legacy.saved.facts.clipping import Clippings
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.clipping import Clippings
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.runs import train_ops

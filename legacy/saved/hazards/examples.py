@@ -9,7 +9,7 @@ import numpy as np
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.loss_scale import SQUARES
-from legacy.saved.facts.whole_graph import WholeGraph, ancestors_of_tensors, scalar_constant
+from legacy.saved.facts.basics.whole_graph import WholeGraph, ancestors_of_tensors, scalar_constant
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard

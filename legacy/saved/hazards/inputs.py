@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import tensorflow as tf
 
-from legacy.saved.facts.whole_graph import WholeGraph, is_scalar_placeholder
+from legacy.saved.facts.basics.whole_graph import WholeGraph, is_scalar_placeholder
 from legacy.saved.graph import op_types
 from legacy.saved.graph.folding import TRAINING
 from legacy.saved.hazards.basics.dropout import kept_share

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import Analysis
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiations
 from legacy.saved.hazards.basics.cross_entropies import CrossEntropy, cross_entropies

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import listed_towers
 from legacy.saved.hazards.basics.linear_weights import linear_weights
 from workloads.lifted.tensors.gradient_names import is_gradient_op

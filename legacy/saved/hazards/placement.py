@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 from collections.abc import Iterator
 
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph.flops import COMPUTE, count_flops
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from workloads.lifted.tensors.gradient_names import is_gradient_op

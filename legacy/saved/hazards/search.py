@@ -7,7 +7,7 @@ they also work on a graph that trains nothing or cannot be lifted; the others ne
 from __future__ import annotations
 
 from legacy.saved.analysis.analyse import Analysis
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.hazards import (
     copies,

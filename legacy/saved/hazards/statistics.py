@@ -6,8 +6,8 @@ import collections
 from collections.abc import Iterator
 
 from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.facts.basics.whole_graph import WholeGraph, scalar_constant
 from legacy.saved.facts.update_sources import UpdateSources
-from legacy.saved.facts.whole_graph import WholeGraph, scalar_constant
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.graph import Graph, parse_tensor_name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.graph.sync_replicas import accumulators
 from legacy.saved.hazards.basics.copies import (

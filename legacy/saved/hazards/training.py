@@ -9,7 +9,7 @@ import numpy as np
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.reduction.multipliers import multiplier_of_mean
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.copies import masters_of_copies
 from legacy.saved.hazards.basics.hazard import Hazard

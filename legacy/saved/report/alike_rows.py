@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import re
 
-from legacy.saved.facts.rows import Row
+from legacy.saved.facts.basics.rows import Row
 
 #: Columns that hold the name of a node or a variable.
 NAMES = ("name", "variable", "weight", "tensor", "term")

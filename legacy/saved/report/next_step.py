@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from legacy.saved.facts.rows import Row
+from legacy.saved.facts.basics.rows import Row
 from workloads.lifted.plan import Plan, Variable
 from workloads.lifted.replication import replica_counts
 from workloads.support.wording import counted

@@ -11,10 +11,10 @@ from typing import Tuple
 
 from legacy.saved.analysis import analyse
 from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.facts.basics.rows import ASSUMED, NOT_ANALYSED, Row, Sections
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.facts.program_facts import program_facts
-from legacy.saved.facts.rows import ASSUMED, NOT_ANALYSED, Row, Sections
 from legacy.saved.facts.whole_facts import whole_facts
-from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import graph_file
 from legacy.saved.graph.layout import as_requested
 from legacy.saved.graph.sync_replicas import with_own_gradients

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from legacy.saved.facts.rows import NOT_ANALYSED
+from legacy.saved.facts.basics.rows import NOT_ANALYSED
 from legacy.saved.report.page import inspect_graph
 from tests.legacy.variants.programs import (
     TOWERS,

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from legacy.saved.analysis.carried_state import carrying_node
 from legacy.saved.analysis.order.chosen_order import ChosenOrder
 from legacy.saved.analysis.order.copies import copy_before
 from legacy.saved.analysis.order.meant_order import MeantOrder
@@ -25,6 +24,7 @@ from legacy.saved.graph.conditions import (
     predicates_of,
 )
 from legacy.saved.graph.variables import VariableUses
+from legacy.saved.runs.carried_state import carrying_node
 from workloads.lifted.graph import ENTERS, EXITS, Graph
 from workloads.lifted.plan import ControlDependency, Race
 from workloads.support.errors import InputError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from workloads.lifted.graph import Graph, TensorId
 
 #: Ops that take logits and labels, and compute a softmax and its cross entropy.

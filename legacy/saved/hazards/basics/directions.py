@@ -6,7 +6,7 @@ import functools
 from collections.abc import Collection, Iterator
 
 from legacy.saved.analysis.effects import GRADIENTS
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiations
 from legacy.saved.hazards.basics.linear_weights import linear_inputs

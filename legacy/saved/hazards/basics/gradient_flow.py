@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from workloads.lifted.tensors.gradient_names import forward_name, is_gradient_op
 
 #: Ends of the names of the derivatives by the first and the second input of an op, from the last node to the first.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.linear_weights import COPIES, QUOTIENTS, SUMS, constant_factor
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from workloads.lifted.graph import TensorId
 
 

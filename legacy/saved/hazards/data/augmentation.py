@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import tensorflow as tf
 
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.graph import TensorId

@@ -9,7 +9,7 @@ from typing import Any, Tuple
 import numpy as np
 import tensorflow as tf
 
-from legacy.saved.facts.whole_graph import WholeGraph, scalar_constant
+from legacy.saved.facts.basics.whole_graph import WholeGraph, scalar_constant
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from workloads.lifted.graph import Graph
 

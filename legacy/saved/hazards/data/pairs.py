@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 import tensorflow as tf
 
-from legacy.saved.facts.whole_graph import WholeGraph, is_scalar_placeholder
+from legacy.saved.facts.basics.whole_graph import WholeGraph, is_scalar_placeholder
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
 from legacy.saved.hazards.basics.hazard import Hazard

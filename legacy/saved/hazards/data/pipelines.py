@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from legacy.saved.facts.whole_graph import WholeGraph, scalar_constant
+from legacy.saved.facts.basics.whole_graph import WholeGraph, scalar_constant
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.data.iterators import dataset_nodes

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from legacy.saved.analysis.analyse import Analysis
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.hazard import Hazard

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from legacy.saved.facts.clipping import NORMS
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.clipping import NORMS
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 

@@ -6,7 +6,7 @@ import collections
 import re
 from collections.abc import Iterator, Sequence
 
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read
 from workloads.lifted.tensors.gradient_names import is_gradient_op

@@ -6,7 +6,7 @@ import collections
 import re
 from collections.abc import Iterator
 
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.graph import TensorId

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from legacy.saved.facts.clipping import CLIPPING_OPS
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.clipping import CLIPPING_OPS
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.tensors.gradient_names import GRADIENTS, in_gradient_graphs

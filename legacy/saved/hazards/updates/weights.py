@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.saved.analysis.initializers import find_initializer
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import copied_variable
 from legacy.saved.hazards.basics.hazard import Hazard

@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
-from legacy.saved.facts.analysed_step import AnalysedStep
+from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.decoupled_decay import decay_sentences
 from tests.legacy.saved.graphs import saved, traced
 from tests.legacy.variants.programs import gradient_of, split_batch, towers, weights

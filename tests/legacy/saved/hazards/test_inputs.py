@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.inputs import switched_off, switches_off_by_default, unused_targets
 from tests.legacy.saved.graphs import graph_of, saved, traced
 

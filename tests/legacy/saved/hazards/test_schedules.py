@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.schedules import frozen_learning_rate, miscounted_steps
 from tests.legacy.saved.graphs import graph_of, saved
 

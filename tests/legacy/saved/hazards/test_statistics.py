@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards import statistics
 from legacy.saved.hazards.statistics import statistics_of_other_data
 from tests.legacy.saved.graphs import graph_of, saved, traced

@@ -1,6 +1,6 @@
 """A program of two towers without hazards, and the hazards that a check finds in a program."""
 
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from tests.legacy.saved.graphs import graph_of, saved
 
 TOWERS = """

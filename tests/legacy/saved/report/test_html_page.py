@@ -2,7 +2,7 @@
 
 import pytest
 
-from legacy.saved.facts.rows import NOT_ANALYSED
+from legacy.saved.facts.basics.rows import NOT_ANALYSED
 from legacy.saved.report.html_page import inspection_page
 
 HAZARD = {"hazard": "TOWER_ON_CPU", "op": "tower_0/mul", "what": "on <the> CPU", "in tf.distribute": "one device each"}

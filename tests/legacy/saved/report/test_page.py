@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.facts.rows import ASSUMED, NOT_ANALYSED
+from legacy.saved.facts.basics.rows import ASSUMED, NOT_ANALYSED
 from legacy.saved.report.page import inspect_graph, page_lines
 from tests.legacy.saved.graphs import graph_of, traced
 from tests.legacy.saved.hazards.test_search import NOT_APPLIED

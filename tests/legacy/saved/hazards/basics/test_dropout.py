@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.dropout import kept_share
 from tests.legacy.saved.graphs import graph_of, saved
 

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.linear_signs import linear_signs
 from tests.legacy.saved.graphs import saved, traced
 

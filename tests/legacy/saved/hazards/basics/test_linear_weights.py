@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.linear_weights import constant_factor, linear_weights
 from tests.legacy.saved.graphs import graph_of, saved
 

@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.data.random_numbers import random_numbers_of_some_towers, same_random_numbers
 from tests.legacy.saved.graphs import graph_of, saved, traced
 from tests.legacy.saved.hazards.two_towers import TOWERS

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.data.scaling import badly_scaled_images, scaled_in_some_towers
 from tests.legacy.saved.graphs import saved, traced
 

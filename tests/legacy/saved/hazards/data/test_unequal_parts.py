@@ -4,8 +4,8 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.facts.program_facts import program_facts
-from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards.data.unequal_parts import means_of_unequal_counts, unequal_parts
 from tests.legacy.saved.graphs import saved, traced
 

@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.data.whole_numbers import divided_whole_numbers, steps_divided_as_whole_numbers
 from tests.legacy.saved.graphs import saved, traced
 

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.losses.penalties import _combining_factor, regularization
 from tests.legacy.saved.graphs import graph_of, saved, traced
 from workloads.lifted.plan import Combine

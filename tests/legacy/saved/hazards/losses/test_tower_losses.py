@@ -2,7 +2,7 @@
 
 import pytest
 
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.losses.tower_losses import terms_of_other_towers
 from tests.legacy.saved.graphs import graph_of, saved
 

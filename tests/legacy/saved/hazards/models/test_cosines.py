@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.models.cosines import cosines_for_logits, minimized_cosines, weights_normalized_along_classes
 from tests.legacy.saved.graphs import saved, traced
 

@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.models.infinite_derivatives import (
     infinite_behind_where,
     losses_that_are_not_numbers,

@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.models.unused_dropout import unused_dropout
 from tests.legacy.saved.graphs import saved, traced
 

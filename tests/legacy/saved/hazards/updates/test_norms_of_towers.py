@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.updates.norms_of_towers import clipped_by_another_tower, guarded_by_one_tower
 from tests.legacy.saved.graphs import saved, traced
 

@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.updates.rates_by_step import intervals_of_no_step, rates_that_turn
 from tests.legacy.saved.graphs import saved, traced
 

@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
-from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.updates import twice
 from tests.legacy.saved.graphs import saved, traced
 

@@ -4,8 +4,8 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
-from legacy.saved.facts.analysed_step import AnalysedStep
-from legacy.saved.facts.preparations import preparation_sentences, repeated_inputs
+from legacy.saved.facts.basics.analysed_step import AnalysedStep
+from legacy.saved.facts.inputs.preparations import preparation_sentences, repeated_inputs
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from legacy.saved.facts.whole_graph import WholeGraph, ancestors_of_tensors, scalar_constant
+from legacy.saved.facts.basics.whole_graph import WholeGraph, ancestors_of_tensors, scalar_constant
 from tests.legacy.saved.graphs import graph_of, saved
 
 TOWERS = """

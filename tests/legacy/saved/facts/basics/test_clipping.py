@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.facts.clipping import Clippings
+from legacy.saved.facts.basics.clipping import Clippings
 from tests.legacy.saved.graphs import traced
 
 v1 = tf.compat.v1

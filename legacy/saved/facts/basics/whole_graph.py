@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import Analysis
-from legacy.saved.facts.tower_labels import labels_of_analysis, suggested_labels
+from legacy.saved.facts.basics.tower_labels import labels_of_analysis, suggested_labels
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import variable_of, written_variables
 from legacy.saved.graph.differentiation import differentiated

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from legacy.saved.analysis import updates_by_hand
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.loss_scale import may_be_its_own
-from legacy.saved.facts.clipping import Clippings
+from legacy.saved.facts.basics.clipping import Clippings
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.pieces.cutter import Cutter

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from legacy.saved.analysis.carried_state import carry_state
+from legacy.saved.runs.carried_state import carry_state
 from tests.legacy.saved.graphs import graph_of
 from workloads.support.errors import InputError
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 
 import tensorflow as tf
 
-from legacy.saved.facts.whole_graph import scalar_constant
+from legacy.saved.facts.basics.whole_graph import scalar_constant
 from workloads.lifted.graph import Graph
 
 CLIPS = re.compile(r"^(.*?clip_by_(global_norm|norm|average_norm|value)(_\d+)?)(/|$)")

@@ -1,0 +1,73 @@
+"""Rows of a step's inputs: their kind, and the data source that each comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from legacy.saved.facts.basics.analysed_step import AnalysedStep
+from legacy.saved.facts.basics.rows import Row
+from workloads.lifted.graph import TensorId, parse_tensor_name
+from workloads.lifted.plan import Input
+
+
+def input_rows(analysed: AnalysedStep, origins: Mapping[str, tuple[str, str]]) -> list[Row]:
+    """Returns a row for each input of a step.
+
+    Args:
+      analysed: the step.
+      origins: {placeholder that the analysis put in: (tensor, op type) of the data source that it replaces}.
+
+    Returns:
+      The rows, those of what enters no tower last.
+    """
+    return [
+        {
+            "name": entry.name,
+            "dtype": entry.dtype,
+            "shape": "unknown" if entry.shape is None else str(entry.shape),
+            "kind": _kind(analysed, entry),
+            "enters by": _source(analysed, origins, parse_tensor_name(entry.tensors[0])[0], entry.origin),
+            "tensors": ", ".join(dict.fromkeys(entry.tensors)),
+        }
+        for entry in analysed.plan.inputs + analysed.plan.common
+    ]
+
+
+def _kind(analysed: AnalysedStep, entry: Input) -> str:
+    """The kind of an input in a word; a part of each tower that has not as many rows as examples is its own.
+
+    What no tower uses, and only the update, is outside of the towers.
+    """
+    is_own = analysed.plan.towers > 1 and len(set(entry.tensors)) == analysed.plan.towers
+    if is_own and (entry.kind == "whole" or (entry.kind == "setting" and entry.shape is None)):
+        return "each tower's own"
+    if entry.kind == "same" and entry in analysed.plan.common and analysed.plan.towers > 1:
+        tensor, towers = parse_tensor_name(entry.tensors[0]), analysed.context.towers
+        users = [use.node for use in analysed.graph.users(tensor.node) if use.output == tensor.output]
+        return entry.kind if set(map(towers.tower_of, users)) - {None} else _outside(analysed, tensor)
+    if entry.kind == "setting" and entry in analysed.plan.common and _is_of_examples(analysed, entry):
+        return _outside(analysed, parse_tensor_name(entry.tensors[0]))
+    return entry.kind
+
+
+def _is_of_examples(analysed: AnalysedStep, entry: Input) -> bool:
+    """Whether a scalar is computed from arrays that are fed, such as the mean of all rewards."""
+    node, imported = parse_tensor_name(entry.tensors[0]).node, analysed.imported
+    before = analysed.graph.ancestors([node], controls=False) - {node}
+    fed = [name for name in before if analysed.graph.type(name).startswith("Placeholder")]
+    return any(imported.shape(name) != () for name in fed)
+
+
+def _outside(analysed: AnalysedStep, tensor: TensorId) -> str:
+    """The kind of an input that no tower uses: data, or random numbers, as of noise on the gradients."""
+    before = analysed.graph.ancestors([tensor.node], controls=False)
+    is_drawn = before & analysed.context.random and not before & set(analysed.plan.sources)
+    return "drawn outside the towers" if is_drawn else "outside the towers"
+
+
+def _source(analysed: AnalysedStep, origins: Mapping[str, tuple[str, str]], name: str, origin: str) -> str:
+    """The source of an input: "QueueDequeueV2 queue:0", or for what is computed from one, "Split of images:0"."""
+    if name in origins:
+        tensor, kind = origins[name]
+        return f"{kind} {tensor}"
+    return f"{analysed.graph.type(name)} of {origin}"
