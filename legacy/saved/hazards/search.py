@@ -266,6 +266,7 @@ ANALYSIS_CHECKS = (
     unequal_parts.means_of_unequal_counts,
     rates.rates_scaled_beside_sums,
     scaling.scaled_in_some_towers,
+    terms.sums_beside_means,
     critics.interpolated_by_pixel,
     drawn_alike.augmented_alike,
     states_of_towers.states_of_other_towers,

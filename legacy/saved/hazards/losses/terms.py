@@ -1,14 +1,16 @@
-"""Hazards of the terms of a loss: those that it contains more than once, and logarithms of what may underflow."""
+"""Hazards of the terms of a loss: repeated ones, sums beside means, and logarithms of what may underflow."""
 
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
+from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
-from workloads.lifted.graph import Graph, TensorId
+from legacy.saved.hazards.basics.linear_weights import QUOTIENTS, constant_factor, linear_inputs, linear_weights
+from workloads.lifted.graph import Graph, TensorId, parse_tensor_name
 from workloads.support.wording import counted, listed
 
 #: Ops that hand a scalar on.
@@ -16,6 +18,8 @@ COPIES = ("Identity", "Reshape", "Squeeze", "ExpandDims")
 _GATHERS = ("Gather", "GatherNd", "GatherV2")
 #: Terms that a hazard names.
 MOST_NAMED = 3
+#: Relative difference within which a number is whole.
+TOLERANCE = 1e-5
 
 
 def repeated_terms(whole: WholeGraph) -> Iterator[Hazard]:
@@ -33,6 +37,58 @@ def repeated_terms(whole: WholeGraph) -> Iterator[Hazard]:
                 "as often as the old program did",
             )
             return
+
+
+def sums_beside_means(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds a loss of a mean over examples and of a sum over them that no multiple of their number divides."""
+    for phase in found.plan.phases:
+        loss = next((parse_tensor_name(name).node for name in phase.losses[:1]), "")
+        weights = linear_weights(whole, loss) if loss in whole.graph.nodes and found.plan.batch else {}
+        terms = {name: weight for name, weight in weights.items() if name in whole.data and weight}
+        terms = {name: weight for name, weight in terms.items() if not list(linear_inputs(whole, name))}
+        means = [name for name in terms if _is_mean(whole, name)]
+        divided = _divided_by_examples(whole, found, weights)
+        sums = [name for name in terms if name not in divided and _is_sum(whole, found, name)]
+        if means and sums:
+            yield Hazard(
+                "SUM_BESIDE_MEAN",
+                sums[0],
+                f"{loss} adds {sums[0]}, a sum over the {found.plan.batch} examples of a tower, times "
+                f"{terms[sums[0]]:.4g}, to {means[0]}, a mean: with another batch of a replica it has another weight",
+                "divide it by the number of examples, and multiply its weight by the old number; for parity keep the "
+                "batch of a replica, or this weight",
+            )
+            return
+
+
+def _is_mean(whole: WholeGraph, name: str) -> bool:
+    """Whether a scalar is a mean, or a sum that is divided by a number of the data, as `tf.losses` makes it."""
+    if whole.graph.type(name) in ("Select", "SelectV2"):
+        name = whole.graph.origin(whole.graph.inputs(name)[1]).node
+    return whole.graph.type(name) in ("Mean", *QUOTIENTS)
+
+
+def _is_sum(whole: WholeGraph, found: Analysis, name: str) -> bool:
+    """Whether a node adds up what weights compute of each example: over all dimensions, the first one included."""
+    graph, imported = whole.graph, found.context.imported
+    if graph.type(name) not in ("Sum", "L2Loss") or imported.shape(name) != ():
+        return False
+    shape = imported.shape(*graph.inputs(name)[0])
+    before = graph.ancestors([name], controls=False)
+    return shape is not None and shape[:1] == (found.plan.batch,) and bool(before & whole.trainable)
+
+
+def _divided_by_examples(whole: WholeGraph, found: Analysis, names: Collection[str]) -> set[str]:
+    """What some nodes divide by a multiple of the number of a tower's examples, or, as the half of squares, by half."""
+    divided, batch = set(), found.plan.batch or 1
+    for name in names:
+        factor = constant_factor(whole, name)
+        number = 1 / abs(factor[1]) if factor is not None and factor[1] else 0.0
+        times = number / batch
+        is_multiple = times > 1 - TOLERANCE and abs(times - round(times)) < TOLERANCE * times
+        if is_multiple or abs(2 * times - 1) < TOLERANCE:
+            divided |= set(linear_weights(whole, name))
+    return divided
 
 
 def logarithms_of_probabilities(whole: WholeGraph) -> Iterator[Hazard]:
