@@ -29,6 +29,14 @@ FUNCTIONS = {
         "    x = tf.matmul(tf.concat([x, r * h], axis=1), candidate_kernel)",
         "    return u * h + (1.0 - u) * tf.tanh(tf.nn.bias_add(x, candidate_bias))",
     ],
+    "old_gru_cell": [
+        "def old_gru_cell(x, h, kernel, bias, candidate_kernel, candidate_bias):",
+        '    """Runs a GRU cell of TensorFlow before 1.0 on [batch, features]; returns its next state."""',
+        "    r, u = tf.split(tf.matmul(tf.concat([x, h], axis=1), kernel) + bias, 2, axis=1)",
+        "    x = tf.matmul(tf.concat([x, tf.sigmoid(r) * h], axis=1), candidate_kernel)",
+        "    u = tf.sigmoid(u)",
+        "    return u * h + (1.0 - u) * tf.tanh(x + candidate_bias)",
+    ],
     "lstm_state": [
         "def lstm_state(gates, c, forget_bias):",
         '    """Returns the next state (c, h) of an LSTM cell from its gates [batch, 4 * units]."""',
@@ -94,28 +102,57 @@ def match_gru_cell(op: OpView) -> Optional[Match]:
     one = rest.constant(0)
     if one is None or one.shape != () or float(one) != 1.0 or rest.tensor(1) != kept.tensor(0) or candidate is None:
         return None
-    split, reset = kept.producer(0), candidate[0].producer(1)
-    gates = split.producer(1) if split.type == "Split" else split
-    layer = _layer(gates.producer(0)) if gates.type == "Sigmoid" else None
-    axis = split.constant(0) if split.type == "Split" else None
-    if layer is None or axis is None or int(axis) not in (1, -1) or reset.type != "Mul":
+    first = int(candidate[0].type == "Concat")  # which has the axis before the tensors
+    update, reset = kept.producer(0), candidate[0].producer(first + 1)
+    cell, found = ("old_gru_cell", _old_gates(update)) if update.type == "Sigmoid" else ("gru_cell", _gates(update))
+    if found is None or reset.type != "Mul":
         return None
+    split, layer = found
     parts = tuple(output.name for output in split.operation.outputs)
+    reset_gate = reset.producer(0) if cell == "old_gru_cell" else None
+    if reset_gate is not None and reset_gate.type != "Sigmoid":
+        return None
+    gates = (reset.tensor(0), kept.tensor(0)) if reset_gate is None else (reset_gate.tensor(0), update.tensor(0))
     joined = layer[0]
-    same = joined.tensor(0) == candidate[0].tensor(0) and joined.tensor(1) == reset.tensor(1) == kept.tensor(1)
-    if not same or parts != (reset.tensor(0), kept.tensor(0)):
+    if joined.type != candidate[0].type:
+        return None
+    inputs = [(one.tensor(first), one.tensor(first + 1)) for one in (joined, candidate[0])]
+    same = inputs[0] == (inputs[1][0], kept.tensor(1)) and reset.tensor(1) == kept.tensor(1)
+    if not same or parts != gates or (layer[2].type == "BiasAdd") != (candidate[2].type == "BiasAdd"):
+        return None
+    if (layer[2].type == "BiasAdd") != (cell == "gru_cell"):
         return None
     kernels = (layer[1].argument(1), layer[2].argument(1), candidate[1].argument(1), candidate[2].argument(1))
-    return Match((op.output,), call("gru_cell", joined.argument(0), kept.argument(1), *kernels))
+    return Match((op.output,), call(cell, joined.argument(first), kept.argument(1), *kernels))
+
+
+def _gates(split: OpView) -> Optional[Tuple[OpView, Tuple[OpView, OpView, OpView]]]:
+    """Returns the op that splits gates, behind one sigmoid for both, and their layer; None for something else."""
+    gates = split.producer(1) if split.type == "Split" else split
+    layer = _layer(gates.producer(0)) if gates.type == "Sigmoid" else None
+    return (split, layer) if layer is not None and _splits_columns(split) else None
+
+
+def _old_gates(update: OpView) -> Optional[Tuple[OpView, Tuple[OpView, OpView, OpView]]]:
+    """Returns the same of gates that have a sigmoid each."""
+    split = update.producer(0)
+    layer = _layer(split.producer(1)) if split.type == "Split" else None
+    return (split, layer) if layer is not None and _splits_columns(split) else None
+
+
+def _splits_columns(split: OpView) -> bool:
+    axis = split.constant(0) if split.type == "Split" else None
+    return axis is not None and int(axis) in (1, -1)
 
 
 def _layer(op: OpView) -> Optional[Tuple[OpView, OpView, OpView]]:
     """Returns join, product and sum of a dense layer on two joined tensors; None for something else."""
-    if op.type != "BiasAdd" or op.producer(0).type != "MatMul":
+    if op.type not in ("BiasAdd", *_ADD) or op.producer(0).type != "MatMul":
         return None
     product = op.producer(0)
     joined = product.producer(0)
-    axis = joined.constant(2) if joined.type == "ConcatV2" and len(joined.operation.inputs) == 3 else None
+    place = {"Concat": 0, "ConcatV2": 2}.get(joined.type)
+    axis = joined.constant(place) if place is not None and len(joined.operation.inputs) == 3 else None
     plain = not product.attribute("transpose_a") and not product.attribute("transpose_b")
     return (joined, product, op) if plain and axis is not None and int(axis) in (1, -1) else None
 

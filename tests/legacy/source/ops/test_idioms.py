@@ -1,8 +1,9 @@
 """Idioms: several ops that one expression builds again, and ops that change nothing."""
 
+import numpy as np
 import tensorflow as tf
 
-from legacy.source.ops import idioms
+from legacy.source.ops import cells, idioms
 from tests.legacy.source.tiny import written
 
 X = {"x": [3]}
@@ -157,6 +158,30 @@ def test_a_gru_cell_is_recognised_by_its_ops_and_one_with_swapped_gates_is_not()
         return gru(x, h, kernel, bias, candidate, candidate_bias, lambda u, h, new: u * new + (1.0 - u) * h)
 
     assert "gru_cell(" not in "\n".join(written(swapped, inputs, GRU))
+
+
+def old_gru(x, h, kernel, bias, candidate, candidate_bias, gates=(0, 1)):
+    """A GRU cell as TensorFlow made it before 1.0: a sigmoid for each gate."""
+    parts = tf.split(tf.matmul(tf.concat([x, h], 1), kernel) + bias, 2, axis=1)
+    r, u = (tf.sigmoid(parts[gate]) for gate in gates)
+    new = tf.tanh(tf.matmul(tf.concat([x, r * h], 1), candidate) + candidate_bias)
+    return u * h + (1.0 - u) * new
+
+
+def test_a_gru_cell_of_before_1_0_is_recognised_and_has_its_bits():
+    lines = written(old_gru, {"x": [3], "h": [2]}, GRU)
+    assert "old_gru_cell(" in "".join(lines)
+    rng = np.random.RandomState(0)
+    shapes = {"x": (4, 3), "h": (4, 2), **GRU}
+    given = {name: tf.constant(rng.randn(*shape).astype(np.float32)) for name, shape in shapes.items()}
+    space = {"tf": tf}
+    exec("\n".join(cells.FUNCTIONS["old_gru_cell"]), space)
+    assert np.array_equal(space["old_gru_cell"](*given.values()), old_gru(**given))
+
+
+def test_gates_in_another_order_are_no_gru_cell():
+    lines = written(lambda **given: old_gru(**given, gates=(1, 0)), {"x": [3], "h": [2]}, GRU)
+    assert "gru_cell(" not in "\n".join(lines)
 
 
 def test_a_dense_layer_on_more_dimensions_is_a_tensordot():
