@@ -47,7 +47,7 @@ def function_lines(
         *(s.expression.variable for s in statements if isinstance(s.expression, Loop)),
     }
     names = name_values(statements, results, parameters, shape, given - set(parameters.values()))
-    lines = [*signature_lines(signature), f'    """{docstring}"""']
+    lines = [*signature_lines(signature), *docstring_lines(docstring)]
     uses_batch = any(leaf == BATCH_SIZE for statement in statements for leaf in leaves(statement.expression))
     if uses_batch and BATCH_SIZE.text not in given:
         lines.append(f"    batch_size = int({batch_from}.shape[0])")
@@ -62,6 +62,21 @@ def function_lines(
     if results:
         lines.append("    return " + ", ".join(names[tensor] for tensor in results))
     return lines
+
+
+def docstring_lines(text: str) -> List[str]:
+    """Returns the lines of a function's docstring; a sentence too long for one line goes on in the next.
+
+    >>> [len(line) for line in docstring_lines("Returns a convolution.")]
+    [32]
+    >>> [len(line) for line in docstring_lines("word " * 30)]
+    [116, 43, 7]
+    """
+    line = f'    """{text}"""'
+    if len(line) <= WIDTH or "\n" in text:
+        return [line]
+    wrapped = textwrap.wrap(text, WIDTH, initial_indent='    """', subsequent_indent="    ", break_on_hyphens=False)
+    return [*wrapped, '    """']
 
 
 def signature_lines(signature: str) -> List[str]:
