@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 from typing import TYPE_CHECKING, Counter, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from legacy.source.basics.expressions import Listing, Name, Value
+from legacy.source.basics.expressions import Call, Listing, Literal, Name, Value
 from legacy.source.lines.statements import Statement
 from legacy.source.repeats.abstraction import Function, make_function
 from legacy.source.repeats.blocks import Repeated, alike_blocks, repeated_blocks
@@ -166,10 +166,22 @@ def _make(
     if made is None:
         return None
     function, calls = made
-    if len(function.parameters) > MOST_PARAMETERS:
+    if len(function.parameters) > MOST_PARAMETERS or _only_renames(function):
         return None
     extra = PER_RESULT * (len(function.results) - 1) + PER_TENSOR * (len(function.tensors) - 1)
     extra += PER_PARAMETER * max(0, len(function.parameters) - USUAL_PARAMETERS)
     taken_now = sum(blocks.sizes[start] for start in alike)
     score = taken_now - blocks.body - lines_of_calls(calls, length) - OVERHEAD - extra
     return _Made(score, length, function, calls)
+
+
+def _only_renames(function: Function) -> bool:
+    """Returns whether a function does no more than to call one of TensorFlow's on what it is given."""
+    if len(function.statements) != 1:
+        return False
+    made = function.statements[0].expression
+    if not isinstance(made, Call) or not made.function.startswith("tf."):
+        return False
+    given = [argument.value for argument in made.arguments]
+    given = [item for one in given for item in (one.items if isinstance(one, Listing) else [one])]
+    return all(isinstance(one, (Literal, Name, Value)) for one in given)

@@ -48,6 +48,20 @@ def test_repeated_layers_become_a_function_that_is_called_for_each():
     assert words_of(function.statements)[0] == "a dense layer"
 
 
+def outlined_of(make):
+    """The functions that are made of 26 statements of the same form, on tensors with long names."""
+    long = [f"{letter * 60}:0" for letter in string.ascii_letters]
+    ends = list(zip(long[::2], long[1::2]))
+    statements = [Statement((f"x{n}:0",), make(Value(a), Value(b))) for n, (a, b) in enumerate(ends)]
+    return outline([*statements, Statement((), Value("x0:0"))], lambda tensor: None).functions
+
+
+def test_a_call_of_tensorflow_on_what_is_given_is_no_function():
+    assert not outlined_of(lambda a, b: call("tf.nn.softmax_cross_entropy_with_logits", labels=a, logits=b))
+    assert not outlined_of(lambda a, b: call("tf.concat", Listing((a, b)), axis=1))
+    assert outlined_of(lambda a, b: call("tf.concat", Listing((call("tf.nn.relu", a), call("tf.tanh", b))), axis=1))
+
+
 def test_a_call_of_a_function_is_not_outlined_again():
     """Its text is long where the names of tensors are, which no line has."""
     long = [f"{letter * 60}:0" for letter in string.ascii_letters]
