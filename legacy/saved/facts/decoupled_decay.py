@@ -60,6 +60,26 @@ def _decay_rate(analysed: AnalysedStep, effect: Effect, name: str) -> float | No
     return None
 
 
+def factor_of_weight(analysed: AnalysedStep, effect: Effect) -> float | None:
+    """Returns the constant by which an assignment multiplies its variable, as a decay does; None of any other.
+
+    Args:
+      analysed: the training step.
+      effect: the assignment.
+    """
+    if effect.op not in ("Assign", "AssignVariableOp") or not effect.values:
+        return None
+    tensor = parse_tensor_name(effect.values[0])
+    while analysed.graph.type(tensor.node) == "Identity":
+        tensor = analysed.graph.inputs(tensor.node)[0]
+    factors = analysed.graph.inputs(tensor.node) if analysed.graph.type(tensor.node) == "Mul" else []
+    numbers = [updates_by_hand.scalar(analysed.context, factor) for factor in factors]
+    if sorted(number is None for number in numbers) != [False, True]:
+        return None
+    is_own = _is_value(analysed, factors[numbers.index(None)], effect.writes[0])
+    return next(number for number in numbers if number is not None) if is_own else None
+
+
 def _is_value(analysed: AnalysedStep, tensor: TensorId, variable: str) -> bool:
     """Whether a tensor is a variable's value, read in any way."""
     while analysed.graph.type(tensor.node) in ("Identity", "ReadVariableOp"):

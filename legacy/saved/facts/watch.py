@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from legacy.saved.analysis.updates_by_hand import only_corrects_bias
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.combining import is_summed, sum_text
-from legacy.saved.facts.decoupled_decay import decay_sentences
+from legacy.saved.facts.decoupled_decay import decay_sentences, factor_of_weight
 from legacy.saved.facts.inputs.preparations import preparation_sentences, repeated_inputs
 from legacy.saved.facts.learning_rates import LearningRate
 from legacy.saved.facts.variable_updates import VariableUpdate
@@ -127,7 +127,9 @@ def _of_weights(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
             ends = {parse_tensor_name(value)[0] for value in effect.values}
             nodes = analysed.graph.ancestors(ends, set(analysed.context.state.writes) | weights, controls=False)
             text = analysed.clippings.text(nodes - set(analysed.context.state.writes))
-            groups["clipped " + text if text else f"set by {effect.op}"].append(effect.writes[0])
+            factor = factor_of_weight(analysed, effect)
+            otherwise = f"set by {effect.op}" if factor is None else f"multiplied by {factor:.6g}"
+            groups["clipped " + text if text else otherwise].append(effect.writes[0])
     for text, each in groups.items():
         names = list(dict.fromkeys(each))
         which = listed(names, MOST_LISTED)

@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
-from legacy.saved.facts.decoupled_decay import decay_sentences
+from legacy.saved.facts.decoupled_decay import decay_sentences, factor_of_weight
 from tests.legacy.saved.graphs import saved, traced
 from tests.legacy.variants.programs import gradient_of, split_batch, towers, weights
 
@@ -37,3 +37,26 @@ def test_a_multiple_of_the_weight_beside_its_combined_gradient(change):
 )
 def test_other_updates_do_not_decay_their_weight(change):
     assert sentences(change) == []
+
+
+@pytest.mark.parametrize(
+    "value, factor",
+    [
+        (lambda w: w * 0.99, 0.99),
+        (lambda w: tf.identity(0.99 * w.read_value()), 0.99),
+        (lambda w: w * w, None),
+        (lambda w: tf.zeros_like(w) * 0.99, None),
+        (lambda w: tf.clip_by_value(w, -1.0, 1.0), None),
+    ],
+)
+def test_the_constant_that_an_assignment_multiplies_its_weight_by(value, factor):
+    def build():
+        xs = split_batch()
+        gradients = towers(lambda tower: gradient_of(xs[tower]))
+        update = v1.assign_sub(weights(), 0.1 * tf.add_n(gradients) / 2.0)
+        with tf.control_dependencies([update]):
+            tf.group(v1.assign(weights(), value(weights()), name="decay"), name="train")
+
+    found = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["net/w"]), "x", ["train"]))
+    (effect,) = [effect for phase in found.phases for effect in phase.effects if effect.node == "decay"]
+    assert factor_of_weight(found, effect) == (None if factor is None else pytest.approx(factor))
