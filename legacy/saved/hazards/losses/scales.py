@@ -13,8 +13,9 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor, linear_inputs, linear_weights
 from legacy.saved.hazards.losses.penalties import data_weight, find_penalties
+from legacy.saved.hazards.reports import SUMMARIES
 from legacy.saved.runs.accumulation import dependent_on_gradients
-from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.graph import TensorId, parse_tensor_name
 from workloads.lifted.plan import Combine, Effect, Phase
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted
@@ -68,18 +69,18 @@ def scaled_losses(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             [c for c in phase.combine if c.kind != "kept as written"],
         )
         unscaled = [is_unscaled(combine, scale, found.plan.towers) for combine in combines]
+        shown = _shown_without(whole, found, loss, scale)
         if (
-            combines
-            and not any(unscaled)
-            and _has_half_precision(whole, loss)
-            and _is_mean(combines, found.plan.towers)
+            not any(unscaled)
+            and (_has_half_precision(whole, loss) or shown)
+            and (_is_mean(combines, found.plan.towers) if combines else _adds_up(whole, phase))
             and not any(_divided(whole, effect, scale, found.plan.towers) for effect in phase.effects)
         ):
+            reason = f"whereas {shown} shows it without" if shown else "as against underflow in float16"
             yield Hazard(
                 "LOSS_SCALE_KEPT",
                 loss,
-                f"{loss} is multiplied by {scale:g}, as against underflow in float16, and {phase.train_op} takes its "
-                "gradients undivided",
+                f"{loss} is multiplied by {scale:g}, {reason}, and {phase.train_op} takes its gradients undivided",
                 f"divide the gradients by {scale:g} before the update; for parity keep them so",
             )
         missed = _penalties_beside(whole, loss, scale) if all(unscaled) else []
@@ -97,6 +98,39 @@ def _is_mean(combines: list[Combine], towers: int) -> bool:
     """Whether gradients are averaged or summed, without any further factor."""
     factors = {1.0 / towers if combine.kind == "mean" else combine.scale for combine in combines}
     return all(min(abs(factor - 1), abs(factor * towers - 1)) < TOLERANCE for factor in factors)
+
+
+def _adds_up(whole: WholeGraph, phase: Phase) -> bool:
+    """Whether the weights of the towers' gradients in each update add up to one, or to their number."""
+    totals = []
+    for effect in [effect for effect in phase.effects if effect.gradient]:
+        gradient = parse_tensor_name(effect.gradient or "").node
+        weights = linear_weights(whole, gradient) if gradient in whole.graph.nodes else {}
+        towers: dict[int, float] = {}
+        for name in [name for name in weights if is_gradient_op(name) and name in whole.labels]:
+            towers[whole.labels[name]] = max(abs(weights[name]), towers.get(whole.labels[name], 0.0))
+        totals.append(sum(towers.values()))
+    return bool(totals) and all(min(abs(total - 1), abs(total - whole.count)) < TOLERANCE for total in totals)
+
+
+def _shown_without(whole: WholeGraph, found: Analysis, loss: str, scale: float) -> str:
+    """The summary that shows a loss without its scale, or the towers' mean; "" if none does.
+
+    A mean over as many elements of an example as the scale is a sum over them, and no loss with a scale.
+    """
+    factor = constant_factor(whole, loss) if loss in whole.graph.nodes else None
+    if factor is None or factor[1] != scale:
+        return ""
+    mean = whole.graph.origin(TensorId(factor[0], 0)).node
+    shape = found.context.imported.shape(*whole.graph.inputs(mean)[0]) if whole.graph.type(mean) == "Mean" else None
+    if shape and None not in shape[1:] and math.prod(size or 1 for size in shape[1:]) == scale:
+        return ""
+    for name in [name for name in whole.graph.nodes if whole.graph.type(name) in SUMMARIES]:
+        weights = linear_weights(whole, whole.graph.inputs(name)[1].node)
+        weight = 0.0 if loss in weights else weights.get(factor[0], 0.0)
+        if min(abs(weight - 1), abs(weight * whole.count - 1)) < TOLERANCE:
+            return name
+    return ""
 
 
 def _has_half_precision(whole: WholeGraph, loss: str) -> bool:

@@ -12,20 +12,27 @@ from tests.legacy.saved.graphs import saved, traced
 v1 = tf.compat.v1
 
 
-def program(scale=128.0, divisor=128.0, penalty_scaled=True, clip=None, dtype=tf.float16):
-    """A program of two towers and its analysis; `clip` is "before" or "after" the division by `divisor`."""
+def program(scale=128.0, divisor=128.0, penalty_scaled=True, clip=None, dtype=tf.float16, shown="", listed=(0, 1)):
+    """A program of two towers and its analysis; `clip` is "before" or "after" the division by `divisor`.
+
+    Its summary shows the loss "without" the scale, or "with" it; `listed` are the towers whose gradients are averaged.
+    """
 
     def build():
         w = v1.get_variable("w", [4, 3], use_resource=False)
         halves = tf.split(v1.placeholder(tf.float32, [4, 4], "x"), 2)
-        gradients = []
+        gradients, losses = [], {"with": [], "without": []}
         for tower in range(2):
             with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
                 product = tf.cast(tf.cast(halves[tower], dtype) @ tf.cast(w, dtype), tf.float32)
                 loss, penalty = tf.reduce_mean(tf.square(product)), 0.1 * tf.nn.l2_loss(w)
-                loss = (loss + penalty) * scale if penalty_scaled else loss * scale + penalty
+                losses["without"].append(loss + penalty)
+                loss = losses["without"][-1] * scale if penalty_scaled else loss * scale + penalty
+                losses["with"].append(loss)
                 gradients.append(tf.gradients(loss, [w])[0])
-        mean = tf.add_n(gradients) / 2.0
+        if shown:
+            v1.summary.scalar("loss", tf.add_n(losses[shown]) / 2.0)
+        mean = tf.add_n([gradients[tower] for tower in listed]) / float(len(listed))
         mean = tf.clip_by_global_norm([mean], 1.0)[0][0] if clip == "before" else mean
         mean = mean / divisor
         mean = tf.clip_by_global_norm([mean], 1.0)[0][0] if clip == "after" else mean
@@ -42,6 +49,11 @@ def program(scale=128.0, divisor=128.0, penalty_scaled=True, clip=None, dtype=tf
         ({}, []),
         ({"divisor": 1.0}, ["LOSS_SCALE_KEPT"]),
         ({"divisor": 1.0, "dtype": tf.float32}, []),  # a weight
+        ({"divisor": 1.0, "dtype": tf.float32, "shown": "with"}, []),
+        ({"divisor": 1.0, "dtype": tf.float32, "shown": "without"}, ["LOSS_SCALE_KEPT"]),
+        ({"divisor": 1.0, "dtype": tf.float32, "shown": "without", "listed": (0, 0, 1)}, ["LOSS_SCALE_KEPT"]),
+        ({"dtype": tf.float32, "shown": "without", "listed": (0, 0, 1)}, []),
+        ({"dtype": tf.float32, "shown": "without"}, []),
         ({"penalty_scaled": False}, ["PENALTY_DIVIDED_BY_LOSS_SCALE"]),
     ],
 )
