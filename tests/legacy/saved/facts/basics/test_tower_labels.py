@@ -5,7 +5,7 @@ import types
 import pytest
 
 from legacy.saved.facts.basics.tower_labels import labels_of_analysis, suggested_labels
-from tests.legacy.saved.facts.test_whole_graph import TOWERS
+from tests.legacy.saved.facts.basics.test_whole_graph import TOWERS
 from tests.legacy.saved.graphs import graph_of
 
 
