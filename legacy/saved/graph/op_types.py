@@ -89,6 +89,9 @@ ADDS = ("AssignAdd", "AssignAddVariableOp")
 ADDITIONS, JOINS = ("Add", "AddV2", "AddN"), ("Concat", "ConcatV2")
 #: Ops whose result shares their first input's memory, like that of Identity, and is another tensor.
 VIEWS = ("Reshape", "Squeeze", "ExpandDims", "StopGradient", "PreventGradient", "CheckNumerics", "Bitcast")
+#: Summaries of a number, and all that write one.
+SCALAR_SUMMARIES = ("ScalarSummary", "ScalarSummaryV2")
+SUMMARIES = (*SCALAR_SUMMARIES, "HistogramSummary", "MergeSummary", "TensorSummaryV2")
 #: Ops whose result depends on their input's shape alone, and so not on data.
 SHAPE_OPS = ("Shape", "ShapeN", "Size", "Rank", "VariableShape", "ZerosLike", "OnesLike")
 

@@ -8,7 +8,6 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_weights
-from legacy.saved.hazards.reports import SUMMARIES
 
 #: Ops on the way from a product of rows and weights to its elements.
 _ROW_PASSES = ("Identity", "BiasAdd", "Add", "AddV2", "Cast", "Softmax", "LogSoftmax", "Sigmoid")
@@ -53,7 +52,7 @@ def reported_losses(whole: WholeGraph) -> Iterator[Hazard]:
     losses = {name: whole.labels.get(name) for name in whole.targets}
     if {tower for tower in losses.values() if tower is not None} != set(whole.towers()):
         return
-    for name in [name for name in whole.graph.nodes if whole.graph.type(name) in SUMMARIES]:
+    for name in [name for name in whole.graph.nodes if whole.graph.type(name) in op_types.SCALAR_SUMMARIES]:
         weights = linear_weights(whole, whole.graph.inputs(name)[1].node)
         found = {losses[node]: weight for node, weight in weights.items() if node in losses}
         shares = list(found.values())

@@ -6,11 +6,9 @@ import collections
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.support.wording import counted
-
-#: Op types of summaries of a number.
-SUMMARIES = ("ScalarSummary", "ScalarSummaryV2")
 
 
 #: Ops that count right answers, as an accuracy does.
@@ -25,7 +23,7 @@ def reports_of_one_tower(whole: WholeGraph) -> Iterator[Hazard]:
     if whole.count < 2:
         return
     graph = whole.graph
-    scalars = [name for name in graph.nodes if graph.type(name) in SUMMARIES]
+    scalars = [name for name in graph.nodes if graph.type(name) in op_types.SCALAR_SUMMARIES]
     merges = [name for name in graph.nodes if graph.type(name) == "MergeSummary"]
     written = graph.ancestors(merges, controls=False) if merges else set(scalars)
     summaries = collections.defaultdict(list)

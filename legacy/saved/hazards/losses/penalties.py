@@ -33,7 +33,6 @@ from workloads.support.wording import counted, plural
 PENALTIES = re.compile(r"(?i)(l2loss|l2_loss|l1_loss|regularizer|weight_loss|weight_decay|weightdecay)")
 #: Collections that hold terms of the loss.
 LOSS_COLLECTIONS = ("regularization_losses", "losses", "weight_losses")
-SUMMARIES = ("ScalarSummary", "HistogramSummary", "MergeSummary", "TensorSummaryV2")
 #: Relative difference within which a count is what it should be.
 TOLERANCE = 1e-3
 
@@ -176,7 +175,11 @@ def _is_meant_for_a_loss(whole: WholeGraph, name: str) -> bool:
         return True
     if whole.graph.type(name) == "L2Loss":
         return _is_added_to_data(whole, name)  # a norm without a scale is only displayed
-    return bool(PENALTIES.search(name)) or not all(whole.graph.type(user) in SUMMARIES for user in users) or not users
+    return (
+        bool(PENALTIES.search(name))
+        or not all(whole.graph.type(user) in op_types.SUMMARIES for user in users)
+        or not users
+    )
 
 
 def _is_added_to_data(whole: WholeGraph, name: str) -> bool:

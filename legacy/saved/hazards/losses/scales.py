@@ -13,7 +13,6 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor, linear_inputs, linear_weights
 from legacy.saved.hazards.losses.penalties import data_weight, find_penalties
-from legacy.saved.hazards.reports import SUMMARIES
 from legacy.saved.runs.accumulation import dependent_on_gradients
 from workloads.lifted.graph import TensorId, parse_tensor_name
 from workloads.lifted.plan import Combine, Effect, Phase
@@ -125,7 +124,7 @@ def _shown_without(whole: WholeGraph, found: Analysis, loss: str, scale: float) 
     shape = found.context.imported.shape(*whole.graph.inputs(mean)[0]) if whole.graph.type(mean) == "Mean" else None
     if shape and None not in shape[1:] and math.prod(size or 1 for size in shape[1:]) == scale:
         return ""
-    for name in [name for name in whole.graph.nodes if whole.graph.type(name) in SUMMARIES]:
+    for name in [name for name in whole.graph.nodes if whole.graph.type(name) in op_types.SCALAR_SUMMARIES]:
         weights = linear_weights(whole, whole.graph.inputs(name)[1].node)
         weight = 0.0 if loss in weights else weights.get(factor[0], 0.0)
         if min(abs(weight - 1), abs(weight * whole.count - 1)) < TOLERANCE:

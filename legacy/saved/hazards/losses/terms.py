@@ -79,7 +79,7 @@ def _is_sum(whole: WholeGraph, found: Analysis, name: str) -> bool:
 
 
 def _divided_by_examples(whole: WholeGraph, found: Analysis, names: Collection[str]) -> set[str]:
-    """What some nodes divide by a multiple of the number of a tower's examples, or, as the half of squares, by half."""
+    """The linear parts of nodes that divide by a multiple of a tower's number of examples, or by half of one."""
     divided, batch = set(), found.plan.batch or 1
     for name in names:
         factor = constant_factor(whole, name)
