@@ -66,9 +66,11 @@ def noise_of_one_example(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
     """Finds normal noise of one example that a deviation of each example multiplies; one hazard for all."""
     graph, imported = found.cut.graph, found.context.imported
     for name in [name for name in whole.minimized_ops("Mul") if name in graph.nodes and not is_gradient_op(name)]:
+        if not all(tensor.node in whole.graph.nodes for tensor in graph.inputs(name)):
+            continue  # of what the analysis put in place of other nodes
         for noise, deviation in zip(graph.inputs(name), reversed(graph.inputs(name))):
             drawn, scale = imported.shape(*noise), imported.shape(*deviation)
-            is_drawn = graph.type(_past_scale(whole, noise.node)) == "RandomStandardNormal"
+            is_drawn = whole.graph.type(_past_scale(whole, noise.node)) == "RandomStandardNormal"
             is_one = _has_one_row(drawn or (), scale or (), found.plan.batch)
             if is_drawn and is_one and _is_deviation(whole, deviation.node):
                 yield Hazard(
@@ -98,7 +100,7 @@ def _past_scale(whole: WholeGraph, name: str) -> str:
     graph = whole.graph
     while graph.type(name) in ("Identity", "ExpandDims", "Mul", *op_types.ADDITIONS):
         others = [t.node for t in graph.inputs(name)[:2] if whole.value(t.node) is None]
-        if graph.type(name) not in ("Identity", "ExpandDims") and len(others) != 1:
+        if len(others) != 1:
             return name
         name = others[0]
     return name

@@ -7,6 +7,7 @@ from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.models.noise import gumbel_noise, noise_of_one_example
 from tests.legacy.saved.graphs import saved, traced
+from workloads.lifted.graph import Graph
 
 v1 = tf.compat.v1
 
@@ -60,3 +61,22 @@ def drawn(shape, deviation=tf.exp):
 )
 def test_noise_of_one_example_for_all_is_named(shape, deviation, count):
     assert drawn(shape, deviation) == ["NOISE_OF_ONE_EXAMPLE"] * count
+
+
+def test_an_analysis_that_takes_a_branch_and_products_of_constants_are_no_noise():
+    """The analysed graph lacks the switch of a branch that is always taken, and a product of copies has no source."""
+
+    def build():
+        w = v1.get_variable("w", [4, 6], use_resource=False)
+        x = v1.placeholder(tf.float32, [8, 4], "x") @ w
+        training = v1.placeholder(tf.bool, [], "training")
+        shift = v1.cond(training, lambda: tf.identity(x), lambda: x * 0.5)
+        z = shift * tf.identity(v1.cond(training, lambda: tf.exp(x), lambda: x)) * tf.identity(tf.constant(2.0))
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(tf.square(z)), name="train")
+
+    with v1.Graph().as_default() as graph:
+        v1.disable_control_flow_v2()
+        build()
+    graph = saved(Graph(graph.as_graph_def(add_shapes=True)), trainable_variables=["w"])
+    analysis = analyse_graph(graph, "small", feed={"training": "true"})
+    assert list(noise_of_one_example(WholeGraph(graph, analysis), analysis)) == []
