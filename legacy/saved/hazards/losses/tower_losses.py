@@ -15,7 +15,7 @@ from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from legacy.saved.hazards.basics.linear_weights import linear_inputs, linear_weights
 from legacy.saved.hazards.losses.scales import is_unscaled, loss_scale
 from workloads.lifted.graph import parse_tensor_name
-from workloads.lifted.plan import Combine
+from workloads.lifted.plan import Combine, Phase
 from workloads.lifted.replication import is_averaged_twice
 from workloads.support.wording import counted
 
@@ -55,6 +55,7 @@ def sums_divided_by_another_count(whole: WholeGraph, found: Analysis) -> Iterato
             if divisors[one.weight] != count
             and not is_unscaled(one, scale, count)
             and not _is_multiplied_mean(found, one)
+            and not _is_mean_over_all_examples(whole, found, phase, divisors[one.weight])
             and abs(one.scale * phase.loss_scale * divisors[one.weight] - 1) < TOLERANCE
         ]
         if wrong:
@@ -74,6 +75,21 @@ def _is_multiplied_mean(found: Analysis, combine: Combine) -> bool:
     count = found.plan.towers
     multiplier = multiplier_of_mean(found.cut.graph, found.context.imported, combine, count)
     return multiplier is not None and abs(multiplier * count - 1) > TOLERANCE
+
+
+def _is_mean_over_all_examples(whole: WholeGraph, found: Analysis, phase: Phase, divisor: int) -> bool:
+    """Whether a sum is divided by the number of all towers' examples, and no tower's loss is a mean over its own.
+
+    Losses that are sums over examples, such as an l2_loss, are averaged so.
+    """
+    batch, loss = found.plan.batch, parse_tensor_name(phase.losses[0]).node if phase.losses else ""
+    if batch is None or divisor != batch * found.plan.towers or loss not in whole.graph.nodes:
+        return False
+    graph = found.cut.graph
+    terms = [name for name in linear_weights(whole, loss) if not any(linear_inputs(whole, name))]
+    means = [name for name in terms if name in graph.nodes and graph.type(name) == "Mean"]
+    shapes = [found.context.imported.shape(*graph.inputs(name)[0]) for name in means]
+    return not any(shape is None or shape[:1] in ([batch], (batch,)) for shape in shapes)
 
 
 def _with_others(combine: Combine) -> str:

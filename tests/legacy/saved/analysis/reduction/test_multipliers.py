@@ -15,15 +15,20 @@ from tests.legacy.saved.graphs import saved, traced
 v1 = tf.compat.v1
 
 
-def program(*combines):
-    """(graph, analysis) of two towers with a weight for each function that combines its two gradients."""
+def program(*combines, reduce=tf.reduce_sum):
+    """(graph, analysis) of two towers with a weight for each function that combines its two gradients.
+
+    Args:
+      combines: functions of the two gradients and the weight.
+      reduce: makes each tower's loss of its two examples.
+    """
 
     def build():
         weights = [v1.get_variable(f"w{i}", initializer=[1.0, 2.0], use_resource=False) for i, _ in enumerate(combines)]
         gradients = []
         for tower, x in enumerate(tf.split(v1.placeholder(tf.float32, [4, 2], "x"), 2)):
             with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
-                gradients.append(tf.gradients(tf.add_n([tf.reduce_sum(tf.sigmoid(x * w)) for w in weights]), weights))
+                gradients.append(tf.gradients(tf.add_n([reduce(tf.sigmoid(x * w)) for w in weights]), weights))
         pairs = [(combine(*pair, w), w) for combine, w, pair in zip(combines, weights, zip(*gradients))]
         v1.train.MomentumOptimizer(0.5, 0.9).apply_gradients(pairs, name="train")
 
@@ -55,9 +60,9 @@ def test_a_constant_on_a_mean_is_told_from_the_divisor_of_a_sum(combine, multipl
     assert result == (None if multiplier is None else pytest.approx(multiplier))
 
 
-def of_layers(last):
+def of_layers(last, reduce=tf.reduce_sum):
     """(how gradients are combined, the sentence on sums, hazards) of two weights."""
-    graph, found = program(mean, last)
+    graph, found = program(mean, last, reduce=reduce)
     step, whole = AnalysedStep(found), WholeGraph(graph, found)
     hazards = [*sums_divided_by_another_count(whole, found), *mixed_combining(whole, found)]
     rows = [row["are"] for row in combining_rows(step)]
@@ -78,7 +83,18 @@ def test_a_sum_beside_a_mean_is_said_to_be_one():
 
 def test_a_sum_that_is_divided_by_another_number_and_a_mean_that_is_divided_again_are_named():
     assert of_layers(lambda a, b, w: (a + b) / 20.0)[2] == ["GRADIENTS_DIVIDED_BY_ANOTHER_COUNT"]
-    assert of_layers(lambda a, b, w: mean(a, b, w) / 2.0)[2] == ["GRADIENTS_DIVIDED_BY_ANOTHER_COUNT"]
+    assert of_layers(lambda a, b, w: mean(a, b, w) / 2.0, tf.reduce_mean)[2] == ["GRADIENTS_DIVIDED_BY_ANOTHER_COUNT"]
+
+
+@pytest.mark.parametrize(
+    "reduce, count",
+    [(tf.reduce_sum, 0), (tf.nn.l2_loss, 0), (lambda x: tf.reduce_mean([tf.nn.l2_loss(x), tf.reduce_sum(x)]), 0)]
+    + [(tf.reduce_mean, 1), (lambda x: tf.reduce_mean(tf.reduce_sum(x, 1)), 1)],
+)
+def test_sums_over_examples_that_are_divided_by_those_of_all_towers_are_a_mean(reduce, count):
+    """Each of two towers has two examples; means over these would be divided once more."""
+    hazards = of_layers(lambda a, b, w: tf.add_n([a, b]) / 4.0, reduce)[2]
+    assert hazards.count("GRADIENTS_DIVIDED_BY_ANOTHER_COUNT") == count
 
 
 def test_a_loss_scale_that_is_divided_out_behind_the_mean_is_no_layers_factor():
