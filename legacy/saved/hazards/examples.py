@@ -214,7 +214,8 @@ def no_input(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     for phase in plan.phases:
         before = found.cut.graph.ancestors([parse_tensor_name(loss).node for loss in phase.losses], controls=False)
         trained = {effect.writes[0] for effect in phase.effects if effect.node in state.rules}
-        is_drawn = bool(before & found.context.random)  # such as the rows of a constant that are taken
+        drawn = before & found.context.random  # such as the rows of a constant that are taken; no negative samples
+        is_drawn = any(not found.cut.graph.type(name).endswith("CandidateSampler") for name in drawn)
         if phase.losses and not is_drawn and not before & (set(state.variables) - trained):  # which may hold examples
             yield Hazard(
                 "NO_INPUT",

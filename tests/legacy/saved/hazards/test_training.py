@@ -38,6 +38,9 @@ def test_examples_that_are_constants_of_the_graph():
     given = tf.constant([3.0, 4.0])
     assert hazards(lambda w: tf.reduce_sum(given.numpy() * w)) == ["NO_INPUT"]
     assert hazards(lambda w: tf.reduce_sum(v1.placeholder(tf.float32, [2], "x") * w)) == []
+    assert hazards(lambda w: tf.reduce_sum(given.numpy() * w) * v1.random_uniform([])) == []
+    sampled = tf.random.log_uniform_candidate_sampler
+    assert hazards(lambda w: tf.reduce_sum(tf.gather(w, sampled([[1]], 1, 1, True, 2)[0]) * 3.0)) == ["NO_INPUT"]
     kept = {"initializer": [3.0, 4.0], "trainable": False, "use_resource": False}
     assert hazards(lambda w: tf.reduce_sum(v1.get_variable("examples", **kept) * w)) == []
 
