@@ -123,12 +123,12 @@ def _beside(
 ) -> list[str]:
     """Returns the nodes that every run fetched and that run updates which no train op runs.
 
-    An op that raises a counter which the train ops read, and raise not, is one, as of the schedule's steps.
+    An op that raises a counter which the train ops read is one, as of the schedule's steps, also where they raise it,
+    too: it then counts twice.
     """
     targets = [name for names in period for name in names.split("+")]
     unused = {name for names in never_run(graph, targets, saved.collections, trainable).values() for name in names}
     members, raised = graph.ancestors(targets), raised_by(graph)
-    counted = {variable for name, variable in raised.items() if name in members}
-    unused.update(name for name, variable in raised.items() if variable in members - counted)
+    unused.update(name for name, variable in raised.items() if variable in members and name not in members)
     always = set(runs[0]).intersection(*runs).difference(targets)
     return sorted(name for name in always if unused & graph.ancestors([name]))

@@ -141,3 +141,11 @@ def test_a_counter_that_every_run_raised_beside_the_train_op(tmp_path):
     """As tf_cnn_benchmarks does: the train op reads it, and raises it not."""
     assert ran(tmp_path, [["both", "raise"]] * 3, more=COUNTED) == Ran(["both"], ["raise"])
     assert ran(tmp_path, [["both"]] * 3, more=COUNTED) == Ran(["both"], [])
+
+
+def test_a_counter_that_every_run_raised_once_more_beside_the_train_op(tmp_path):
+    """As an `inc_op` beside `apply_gradients(..., global_step)`: the schedule's counter counts twice."""
+    counts = COUNTED.replace("both = NoOp(^apply_w, ^apply_v)", "both = AssignAdd(step, more, ^apply_w, ^apply_v)")
+    counts = counts.replace(", ^both)", ")")
+    assert ran(tmp_path, [["both", "raise"]] * 3, more=counts) == Ran(["both"], ["raise"])
+    assert ran(tmp_path, [["both", "raise"], ["both"]], more=counts) == Ran(["both"], [])
