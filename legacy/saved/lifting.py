@@ -19,6 +19,7 @@ from legacy.saved.runs.recorded_runs import ran_in_recording
 from legacy.saved.runs.recorded_switches import recorded_switches
 from workloads.lifted.folder import write_lift
 from workloads.lifted.plan.settings import keep_settings
+from workloads.lifted.replication import unequal_parts
 from workloads.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ def lift_graph(
     report("taking the training step apart")
     found = analyse.analyse_graph(saved, name, options.train_op, options.feed, options.carry, options.beside)
     require_safe(found.plan, options.allow_ops)
+    require_equal_parts(found.plan)
     keep_settings(found.plan, options.settings)
     report("collecting values")
     start = _start_values(found, checkpoint)
@@ -130,6 +132,13 @@ def _start_values(found: Analysis, checkpoint: str | None) -> Arrays:
     fed = {name: value for name, value in found.plan.settings.items() if name in start}
     start.update((name, np.array(value, start[name].dtype)) for name, value in fed.items())
     return start
+
+
+def require_equal_parts(plan: Plan) -> None:
+    """Raises `InputError` if the towers' graphs are made for different numbers of examples."""
+    reason = unequal_parts(plan)
+    if reason:
+        raise InputError(f"graph file: {reason}: their gradients hold these numbers as constants")
 
 
 def require_safe(plan: Plan, allow_ops: Collection[str]) -> None:

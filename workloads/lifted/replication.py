@@ -34,8 +34,20 @@ def own_number_only(plan: Plan) -> str:
 
 def replica_counts(plan: Plan) -> str:
     """Returns the numbers of replicas that a port of a program runs at, as a text."""
-    reason = own_number_only(plan)
+    unequal, reason = unequal_parts(plan), own_number_only(plan)
+    if unequal:
+        return f"none: {unequal}"
     return f"{plan.towers} only: {reason}" if reason else "any number"
+
+
+def unequal_parts(plan: Plan) -> str:
+    """Returns why replicas cannot run the towers' graphs, whose shapes are of unequal parts of a batch; else ""."""
+    for entry in plan.inputs:
+        shapes = [plan.tensors[name].shape for name in entry.tensors if name in plan.tensors]
+        sizes = [shape[0] for shape in shapes if shape and shape[0] is not None]
+        if entry.kind == "batch" and len(sizes) == plan.towers and len(set(sizes)) > 1:
+            return f"towers take {', '.join(map(str, sizes))} rows of {entry.name}, and replicas take equal numbers"
+    return ""
 
 
 def towers_differ(plan: Plan) -> bool:

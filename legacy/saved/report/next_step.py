@@ -10,7 +10,7 @@ import numpy as np
 
 from legacy.saved.facts.basics.rows import Row
 from workloads.lifted.plan import Plan, Variable
-from workloads.lifted.replication import replica_counts
+from workloads.lifted.replication import replica_counts, unequal_parts
 from workloads.support.wording import counted
 
 #: Folder that the next commands write and read.
@@ -28,6 +28,12 @@ def next_rows(plan: Plan, path: str, flags: Sequence[str]) -> list[Row]:
     Returns:
       rows of "what" and "is".
     """
+    unequal = unequal_parts(plan)
+    if unequal:
+        return [
+            {"what": "can be lifted", "is": f"no: {unequal}"},
+            {"what": "parameters", "is": parameter_count(plan.variables)},
+        ]
     refused = sorted(set(plan.unsafe.values()))
     allowed = [f"--allow_ops={','.join(refused)}"] if refused else []
     command = ["python", "-m", "legacy.lift", path, *_checkpoint_flag(path), f"--out={LIFT}", *flags, *allowed]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from legacy.saved.lifting import LiftOptions, lift_graph, require_safe
+from legacy.saved.lifting import LiftOptions, lift_graph, require_equal_parts, require_safe
 from tests.small_lift import small_plan
 from workloads.lifted.folder import read_lift
 from workloads.lifted.workload import load_lift
@@ -67,3 +67,13 @@ def test_unsafe_ops_are_refused_unless_their_types_are_allowed():
     with pytest.raises(InputError, match="--allow_ops=ReadFile$"):
         require_safe(plan, ["PyFunc"])
     require_safe(plan, ["PyFunc", "ReadFile"])
+
+
+def test_towers_of_unequal_parts_are_refused():
+    plan = small_plan()
+    require_equal_parts(plan)
+    entry = next(entry for entry in plan.inputs if entry.kind == "batch")
+    last = plan.tensors[entry.tensors[-1]]
+    plan.tensors[entry.tensors[-1]] = last._replace(shape=[36, *last.shape[1:]])
+    with pytest.raises(InputError, match=f"36 rows of {entry.name}, and replicas take equal numbers"):
+        require_equal_parts(plan)

@@ -10,11 +10,13 @@ from workloads.lifted.plan import Combine
 from workloads.lifted.replication import (
     corresponding_crossings,
     own_number_only,
+    replica_counts,
     replica_of_tower,
     rescaling,
     tower_of_crossing,
     tower_of_replica,
     towers_differ,
+    unequal_parts,
 )
 
 
@@ -38,6 +40,18 @@ def test_what_forbids_another_number_is_named():
     assert own_number_only(plan) == "weights are trained by one tower's gradients alone (w)"
     plan.phases[0].combine[0].weight = "accumulated"
     assert own_number_only(plan) == "each tower adds its gradients to variables of its own (accumulated)"
+
+
+def test_parts_of_unequal_size_are_told():
+    plan = small_plan()
+    assert unequal_parts(plan) == "" and replica_counts(plan) == "any number"
+    entry = next(entry for entry in plan.inputs if entry.kind == "batch")
+    last = plan.tensors[entry.tensors[-1]]
+    plan.tensors[entry.tensors[-1]] = last._replace(shape=[36, *last.shape[1:]])
+    assert unequal_parts(plan).startswith("towers take ") and unequal_parts(plan).endswith(
+        f", 36 rows of {entry.name}, and replicas take equal numbers"
+    )
+    assert replica_counts(plan) == f"none: {unequal_parts(plan)}"
 
 
 @pytest.mark.parametrize("towers, replicas", [(2, 1), (2, 4), (4, 3), (3, 3)])

@@ -1,5 +1,6 @@
 """The next commands that the page of a saved graph suggests, and its number of parameters."""
 
+from legacy.saved.report import next_step
 from legacy.saved.report.next_step import next_rows, parameter_count
 from tests.small_lift import small_job
 from workloads.lifted.plan import Variable
@@ -30,6 +31,13 @@ def test_ops_that_are_refused_are_asked_for(tmp_path):
     found = answers(plan)
     assert found["can be lifted"] == "if you trust it: a step runs PyFunc"
     assert found["next command"].endswith("--allow_ops=PyFunc")
+
+
+def test_unequal_parts_cannot_be_lifted(tmp_path, monkeypatch):
+    plan = small_job(str(tmp_path / "lift")).workload.plan
+    monkeypatch.setattr(next_step, "unequal_parts", lambda plan: "towers take 12, 36 rows of x")
+    found = answers(plan)
+    assert found["can be lifted"] == "no: towers take 12, 36 rows of x" and "next command" not in found
 
 
 def test_parameters_are_those_of_the_weights():
