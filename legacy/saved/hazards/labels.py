@@ -146,7 +146,8 @@ def _last_weight(whole: WholeGraph, entropy: CrossEntropy) -> str:
                 return variables[0] if variables else ""
         level = [t.node for name in level for t in whole.graph.inputs(name) if t.node not in seen]
         seen.update(level)
-    return ""
+    before = whole.graph.ancestors([entropy.logits.node], controls=False)
+    return next(iter(sorted(before & whole.trainable)), "")  # products of rows that are looked up
 
 
 def _trained_by(whole: WholeGraph, scope: str) -> set[str]:

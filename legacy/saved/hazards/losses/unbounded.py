@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.basics.directions import minimized_targets
+from legacy.saved.hazards.basics.directions import minimized_targets, trained_by
 from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
 from legacy.saved.hazards.basics.linear_weights import QUOTIENTS, SUMS
+from legacy.saved.hazards.basics.variable_reads import variable_read
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _SQUARES = ("Square", "SquaredDifference", "L2Loss")
@@ -30,6 +31,20 @@ def subtracted_squares(whole: WholeGraph) -> Iterator[Hazard]:
                     f"{target} contains the logarithm {name} of an error so that it falls without end where the error "
                     "grows, as where a signal-to-noise ratio is minimized",
                     "change the sign; for parity keep it",
+                )
+                return
+            if (
+                sign < 0
+                and is_followed
+                and graph.type(name) == "Exp"
+                and _is_subtracted_exponential(whole, name, target)
+            ):
+                yield Hazard(
+                    "LOSS_WITHOUT_BOUND",
+                    name,
+                    f"{target} contains {name} (Exp) of a layer's results with a negative weight: it falls without end "
+                    "where they grow",
+                    "check the sign: a divergence has exp(h) - h for the logarithm h of a variance; for parity keep it",
                 )
                 return
             if sign >= 0 or graph.type(name) not in _SQUARES:
@@ -72,6 +87,34 @@ def _is_unbounded(whole: WholeGraph, name: str) -> bool:
     inputs = [graph.origin(tensor).node for tensor in graph.inputs(name)]
     if kind in ("MatMul", "Conv2D", "BiasAdd"):
         return bool(graph.ancestors([name], controls=False) & whole.trainable)
-    if kind in SUMS or kind in ("Relu", "Reshape", "Squeeze", "ExpandDims", "DepthToSpace"):
+    if is_gradient_op(name):  # of a critic, in a penalty
+        return bool(graph.ancestors([name], controls=False) & whole.trainable)
+    passes = kind in ("Relu", "Reshape", "Squeeze", "ExpandDims", "DepthToSpace", "StridedSlice", "Split")
+    if kind in SUMS or passes or (kind in ("Sqrt", "Sum") and _is_norm(whole, name)):
         return any(_is_unbounded(whole, before) for before in inputs)
+    return kind in _SQUARES and any(_is_unbounded(whole, before) for before in inputs)
+
+
+def _is_norm(whole: WholeGraph, name: str) -> bool:
+    """Whether a node is a sum of squares, to which a number may be added, or the root of one."""
+    graph = whole.graph
+    while graph.type(name) in ("Sqrt", "Add", "AddV2"):
+        others = [tensor for tensor in graph.inputs(name) if whole.value(tensor.node) is None]
+        if len(others) != 1:
+            return False
+        name = graph.origin(others[0]).node
+    return graph.type(name) == "Sum" and graph.type(graph.origin(graph.inputs(name)[0]).node) in _SQUARES
+
+
+def _is_subtracted_exponential(whole: WholeGraph, name: str, target: str) -> bool:
+    """Whether a node is exp(h) of a layer's results that a target trains, so that it can lower the target for ever."""
+    graph, head = whole.graph, whole.graph.inputs(name)[0].node
+    while graph.type(head) in ("Identity", "Reshape", "Squeeze", "StridedSlice", "Split", "BiasAdd", "Add", "AddV2"):
+        inputs = [tensor.node for tensor in graph.inputs(head)]
+        variables = [variable_read(graph, before) for before in inputs]
+        if graph.type(head) in ("BiasAdd", "Add", "AddV2"):
+            trained = trained_by(whole).get(target, set())
+            return bool(set(variables) & trained) and any(_is_unbounded(whole, before) for before in inputs)
+        head = inputs[1] if graph.type(head) == "Split" else inputs[0]
+    return False
     return False

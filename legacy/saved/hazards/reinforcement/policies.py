@@ -60,7 +60,7 @@ def _sign_of_advantage(whole: WholeGraph, name: str) -> int:
     while graph.type(name) in (*_COPIES, "StopGradient"):
         sign = -sign if graph.type(name) == "Neg" else sign
         name = graph.inputs(name)[0].node
-    value = _value_of_advantage(whole, name)
+    value = _value_of_advantage(whole, name, is_stopped=True)
     if value:
         return -sign if graph.inputs(name)[0].node == value else sign
     is_given = name in whole.data and not _weights(whole, name) and whole.value(name) is None
@@ -77,7 +77,7 @@ def _is_fed(whole: WholeGraph, name: str) -> bool:
 
 def minimized_entropies(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds losses with log-probabilities of actions that also contain the entropy with a positive weight."""
-    if not any(_is_policy_gradient(whole, name) for name in _products(whole)):
+    if not any(_is_policy_gradient(whole, name) for name in _products(whole)) and not _ratios(whole):
         return
     for target in minimized_targets(whole):
         for name, sign in linear_signs(whole, target).items():
@@ -109,6 +109,21 @@ def reversed_ratios(whole: WholeGraph) -> Iterator[Hazard]:
                 "exp(new - old); for parity keep it",
             )
             return
+
+
+def _ratios(whole: WholeGraph) -> list[str]:
+    """Ratios of the probabilities of actions that are clipped at 1."""
+    graph = whole.graph
+    names = [
+        name for name in whole.minimized_ops("Exp") if not is_gradient_op(name) and _is_clipped_at_one(whole, name)
+    ]
+    inner = {name: _past(whole, graph.inputs(name)[0].node) for name in names}
+    return [
+        name
+        for name, difference in inner.items()
+        if graph.type(difference) == "Sub"
+        and any(sign_of_likelihood(whole, tensor.node) for tensor in graph.inputs(difference))
+    ]
 
 
 def _products(whole: WholeGraph) -> list[str]:
@@ -167,14 +182,20 @@ def _is_logarithm(whole: WholeGraph, name: str) -> bool:
     return kind in ("Log", "LogSoftmax")
 
 
-def _value_of_advantage(whole: WholeGraph, name: str) -> str:
-    """The value that data are lessened by, or the other way round; "" if a node is no such difference."""
+def _value_of_advantage(whole: WholeGraph, name: str, is_stopped: bool = False) -> str:
+    """The value that data are lessened by, or the other way round; "" if a node is no such difference.
+
+    Args:
+      whole: the graph.
+      name: of the node.
+      is_stopped: whether the value may be behind `tf.stop_gradient`.
+    """
     graph, name = whole.graph, _past(whole, name)
     inputs = [tensor.node for tensor in graph.inputs(name)] if graph.type(name) == "Sub" else []
     for returns, value in zip(inputs, reversed(inputs)):
         head = _past(whole, value)
-        while graph.type(head) == "StridedSlice":  # the one column of a value head
-            head = _past(whole, graph.inputs(head)[0].node)
+        while graph.type(head) == "StridedSlice" or (is_stopped and graph.type(head) == "StopGradient"):
+            head = _past(whole, graph.inputs(head)[0].node)  # the one column of a value head
         if (
             returns in whole.data
             and not _weights(whole, returns)
@@ -190,6 +211,8 @@ def _is_negative_entropy(whole: WholeGraph, name: str) -> bool:
     graph = whole.graph
     inputs = [_past(whole, tensor.node) for tensor in graph.inputs(name)] if graph.type(name) == "Mul" else []
     for one, other in zip(inputs, reversed(inputs)):
+        if graph.type(one) == "Exp" and graph.type(other) == "LogSoftmax":
+            return _past(whole, graph.inputs(one)[0].node) == other
         logits = graph.origin(graph.inputs(one)[0]) if graph.type(one) == "Softmax" else None
         if logits is None:
             continue

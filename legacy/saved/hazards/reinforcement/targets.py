@@ -63,7 +63,15 @@ def _maximum(whole: WholeGraph, name: str) -> str:
         masks = [constant_factor(whole, before) for before in inputs if graph.type(before) == "Mul"]
         is_discounted |= any(mask is not None and LEAST_DISCOUNT <= mask[1] < 1 for mask in masks)
         name = computed[0]
-    return name if graph.type(name) == "Max" and is_discounted else ""
+    return name if is_discounted and (graph.type(name) == "Max" or _is_of_best(graph, name)) else ""
+
+
+def _is_of_best(graph: Graph, name: str) -> bool:
+    """Whether a node is the value of the action for which other values, as of another network, are greatest."""
+    product = graph.origin(graph.inputs(name)[0]).node if graph.type(name) == "Sum" else ""
+    factors = [graph.origin(tensor).node for tensor in graph.inputs(product)] if product else []
+    codes = [factor for factor in factors if graph.type(factor) == "OneHot"]
+    return any(graph.type(_past_copies(graph, graph.inputs(code)[0].node)) == "ArgMax" for code in codes)
 
 
 def _past_copies(graph: Graph, name: str) -> str:
@@ -73,5 +81,6 @@ def _past_copies(graph: Graph, name: str) -> str:
 
 
 def _weights(whole: WholeGraph, name: str) -> set[str]:
-    """The trainable variables that a node is computed from."""
-    return whole.graph.ancestors([name], controls=False) & whole.trainable
+    """The trainable variables that a node is computed from; the choice of an action is no number of theirs."""
+    choices = [node for node in whole.graph.nodes if whole.graph.type(node) == "ArgMax"]
+    return whole.graph.ancestors([name], stop=choices, controls=False) & whole.trainable

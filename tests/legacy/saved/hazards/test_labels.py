@@ -99,3 +99,17 @@ def test_a_mean_that_also_runs_over_the_classes_is_named(loss, count):
     found = list(means_over_classes(WholeGraph(graph, analysis), analysis))
     assert [hazard.id for hazard in found] == ["MEAN_OVER_CLASSES"] * count
     assert all("1/3 of the cross entropy" in hazard.description for hazard in found)
+
+
+@pytest.mark.parametrize("others, count", [("ones", 1), ("zeros", 0)])
+def test_products_of_looked_up_rows_that_are_taught_one_class_are_named(others, count):
+    def build():
+        rows = [v1.get_variable(name, [9, 4], use_resource=False) for name in ("inner", "outer")]
+        word, near, far = (v1.placeholder(tf.int32, [8], name) for name in ("word", "near", "far"))
+        inner = tf.gather(rows[0], word)
+        right, wrong = (tf.reduce_sum(inner * tf.gather(rows[1], given), 1) for given in (near, far))
+        loss = sigmoid(tf.ones_like(right), right) + sigmoid(getattr(tf, others + "_like")(wrong), wrong)
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["inner", "outer"]))
+    assert [hazard.id for hazard in labels_of_one_class(whole)] == ["LABELS_OF_ONE_CLASS"] * count

@@ -6,6 +6,7 @@ import tensorflow as tf
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.losses.unbounded import subtracted_squares
 from tests.legacy.saved.graphs import saved, traced
+from tests.legacy.saved.hazards import minimized
 
 v1 = tf.compat.v1
 
@@ -60,3 +61,40 @@ def test_the_logarithm_of_an_error_that_may_grow_without_end_is_named(loss, coun
 
     found = subtracted_squares(WholeGraph(saved(traced(build), trainable_variables=["w"])))
     assert [hazard.id for hazard in found] == ["LOSS_WITHOUT_BOUND"] * count
+
+
+@pytest.mark.parametrize(
+    "loss, count",
+    [
+        (lambda m, h: tf.square(m) - tf.exp(h) - h, 1),
+        (lambda m, h: tf.square(m) + tf.exp(h) - h, 0),
+        (lambda m, h: tf.square(m) - tf.exp(tf.tanh(h)), 0),
+        (lambda m, h: tf.square(m) + tf.exp(-h) + h, 0),
+    ],
+)
+def test_a_subtracted_exponential_of_a_layer_is_named(loss, count):
+    def total():
+        results = minimized.fed("x", 8, 4) @ minimized.variable("w", 4, 6) + minimized.variable("b", 6)
+        return tf.reduce_mean(loss(*tf.split(results, 2, 1)))
+
+    assert minimized.found(subtracted_squares, total) == ["LOSS_WITHOUT_BOUND"] * count
+
+
+@pytest.mark.parametrize("sign, column, count", [(-1.0, 0, 1), (1.0, 0, 0)])
+def test_a_subtracted_error_of_one_column_is_named(sign, column, count):
+    def total():
+        value = (minimized.fed("x", 8, 4) @ minimized.variable("w", 4, 1) + minimized.variable("b", 1))[:, column]
+        return sign * tf.reduce_mean(tf.square(minimized.fed("y", 8) - value))
+
+    assert minimized.found(subtracted_squares, total) == ["LOSS_WITHOUT_BOUND"] * count
+
+
+@pytest.mark.parametrize("weight, count", [(-10.0, 1), (10.0, 0)])
+def test_a_subtracted_gradient_penalty_is_named(weight, count):
+    def total():
+        x = minimized.fed("x", 8, 4)
+        scores = tf.nn.softplus(x @ minimized.variable("w", 4, 3)) @ minimized.variable("v", 3, 1)
+        slopes = tf.sqrt(tf.reduce_sum(tf.square(tf.gradients(scores, [x])[0]), 1) + 1e-12)
+        return tf.reduce_mean(scores) + weight * tf.reduce_mean(tf.square(slopes - 1.0))
+
+    assert minimized.found(subtracted_squares, total) == ["LOSS_WITHOUT_BOUND"] * count

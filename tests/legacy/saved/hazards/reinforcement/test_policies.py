@@ -157,3 +157,25 @@ def test_a_column_of_a_value_head_is_a_value(stop, count):
 
     whole = WholeGraph(saved(traced(build), trainable_variables=["w", "v"]))
     assert [h.id for h in policies.differentiated_advantages(whole)] == ["ADVANTAGE_DIFFERENTIATED"] * count
+
+
+@pytest.mark.parametrize("sign, count", [(-1.0, 1), (1.0, 0)])
+def test_a_policy_of_a_stopped_advantage_that_is_minimized_is_named(sign, count):
+    def loss(logits, values, actions, returns):
+        costs = v1.nn.sparse_softmax_cross_entropy_with_logits(labels=actions, logits=logits)
+        policy = tf.reduce_mean(costs * (returns - tf.stop_gradient(values)))
+        return sign * policy + tf.reduce_mean(tf.square(returns - values))
+
+    assert found(policies.minimized_policies, loss) == ["POLICY_MINIMIZED"] * count
+
+
+@pytest.mark.parametrize("weight, count", [(0.25, 1), (-0.25, 0)])
+def test_an_entropy_by_hand_beside_a_clipped_ratio_is_named(weight, count):
+    def loss(logits, values, actions, returns):
+        ratio = tf.exp(chosen(logits, actions) - v1.placeholder(tf.float32, [8], "old"))
+        objective = tf.minimum(ratio * returns, tf.clip_by_value(ratio, 0.8, 1.2) * returns)
+        logarithms = tf.nn.log_softmax(logits)
+        entropy = -tf.reduce_mean(tf.reduce_sum(tf.exp(logarithms) * logarithms, 1))
+        return weight * entropy - tf.reduce_mean(objective) + tf.reduce_mean(tf.square(returns - values))
+
+    assert found(policies.minimized_entropies, loss) == ["ENTROPY_MINIMIZED"] * count

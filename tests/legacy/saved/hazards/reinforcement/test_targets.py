@@ -6,6 +6,7 @@ import tensorflow as tf
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.reinforcement.targets import differentiated_targets
 from tests.legacy.saved.graphs import saved, traced
+from tests.legacy.saved.hazards import minimized
 
 v1 = tf.compat.v1
 
@@ -37,3 +38,19 @@ def test_a_target_that_the_gradient_passes_is_named(mask):
 @pytest.mark.parametrize("case", [{"stop": True}, {"own": False}, {"own": False, "trained": False}])
 def test_a_target_behind_stop_gradient_or_of_a_network_of_its_own_is_not(case):
     assert found(**case) == []
+
+
+@pytest.mark.parametrize("network, stop, count", [("online", False, 1), ("online", True, 0), ("target", False, 0)])
+def test_the_value_of_the_best_action_of_another_choice_is_one_as_well(network, stop, count):
+    """Double Q-learning: the online network chooses the action, and the target network says its value."""
+
+    def total():
+        weights = {name: minimized.variable(name, 4, 3) for name in ("online", "target")}
+        after, action = minimized.fed("s2", 8, 4), minimized.fed("a", 8, dtype=tf.int32)
+        best = tf.one_hot(tf.argmax(after @ weights["online"], 1), 3)
+        later = tf.reduce_sum((after @ weights[network]) * best, 1)
+        target = minimized.fed("r", 8) + 0.99 * (1.0 - minimized.fed("done", 8)) * later
+        value = tf.reduce_sum((minimized.fed("s", 8, 4) @ weights["online"]) * tf.one_hot(action, 3), 1)
+        return tf.reduce_mean(tf.square(value - (tf.stop_gradient(target) if stop else target)))
+
+    assert minimized.found(differentiated_targets, total) == ["TARGET_DIFFERENTIATED"] * count
