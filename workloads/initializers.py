@@ -121,6 +121,23 @@ class HeNormal(Initializer):
         return TruncatedNormal(float(np.sqrt(2.0 / fans(shape)[0])))(shape, rng)
 
 
+@dataclasses.dataclass(frozen=True)
+class Orthogonal(Initializer):
+    """Orthonormal columns, or rows if these are fewer, times `gain` (`tf.orthogonal_initializer`).
+
+    The last dimension of a weight counts the columns, all others together the rows.
+    """
+
+    gain: float = 1.0
+
+    def __call__(self, shape: Sequence[int], rng: np.random.RandomState) -> np.ndarray:
+        rows, columns = int(np.prod(shape[:-1])), int(shape[-1])
+        factor, triangle = np.linalg.qr(rng.standard_normal((max(rows, columns), min(rows, columns))))
+        factor *= np.sign(np.diag(triangle))
+        matrix = factor.T if rows < columns else factor
+        return np.asarray(self.gain * matrix.reshape(tuple(shape)), np.float32)
+
+
 def fans(shape: Sequence[int]) -> tuple[float, float]:
     """Returns (fan_in, fan_out) as TensorFlow counts them, of a weight [..., in, out] with a receptive field before."""
     if len(shape) < 2:

@@ -12,7 +12,7 @@ import numpy as np
 from workloads import initializers
 from workloads.initializers import Initializer
 from workloads.lifted.plan import Plan
-from workloads.lifted.plan.initializers import CONSTANT, GLOROT, NORMAL, TRUNCATED_NORMAL, UNIFORM
+from workloads.lifted.plan.initializers import CONSTANT, GLOROT, NORMAL, ORTHOGONAL, TRUNCATED_NORMAL, UNIFORM
 from workloads.support.wording import listed
 from workloads.variable_spec import VariableSpec
 
@@ -28,6 +28,7 @@ _KINDS = {
     TRUNCATED_NORMAL: initializers.TruncatedNormal,
     GLOROT: initializers.GlorotUniform,
     NORMAL: initializers.Normal,
+    ORTHOGONAL: initializers.Orthogonal,
     UNIFORM: initializers.Uniform,
 }
 

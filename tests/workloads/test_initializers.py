@@ -42,6 +42,15 @@ def test_truncated_normal_stays_within_two_deviations():
     assert np.abs(draw(initializers.TruncatedNormal(0.5))).max() <= 1.0
 
 
+@pytest.mark.parametrize("shape, side", [((6, 4), "columns"), ((4, 6), "rows"), ((3, 2, 4), "columns")])
+def test_an_orthogonal_matrix_keeps_lengths_and_has_its_gain(shape, side):
+    values = initializers.Orthogonal(0.5)(shape, random_keys.generator("x"))
+    assert values.shape == shape and values.dtype == np.float32
+    matrix = values.reshape(-1, shape[-1])
+    product = matrix.T @ matrix if side == "columns" else matrix @ matrix.T
+    np.testing.assert_allclose(product, 0.25 * np.eye(len(product)), atol=1e-6)
+
+
 def test_fans_count_the_receptive_field_as_tensorflow_does():
     assert initializers.fans((5, 5, 3, 64)) == (75, 1600)
     assert initializers.fans((7,)) == (7, 7)

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from workloads.initializers import fans
-from workloads.lifted.plan.initializers import CONSTANT, GLOROT, NORMAL, TRUNCATED_NORMAL, UNIFORM
+from workloads.lifted.plan.initializers import CONSTANT, GLOROT, NORMAL, ORTHOGONAL, TRUNCATED_NORMAL, UNIFORM
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,9 +25,9 @@ class FoundInitializer(NamedTuple):
     """An initializer.
 
     Attributes:
-      kind: `CONSTANT`, `TRUNCATED_NORMAL`, `NORMAL`, `UNIFORM` or `GLOROT`.
-      numbers: the constant; the standard deviation before truncation; standard deviation and mean; lowest and highest
-        value; each in the graph's dtype.
+      kind: `CONSTANT`, `TRUNCATED_NORMAL`, `NORMAL`, `UNIFORM`, `ORTHOGONAL` or `GLOROT`.
+      numbers: the constant; the gain; the standard deviation before truncation; standard deviation and mean; lowest and
+        highest value; each in the graph's dtype.
     """
 
     kind: str
@@ -74,7 +74,25 @@ def _drawn_by(whole: Graph, node: str, shape: Sequence[int]) -> Optional[FoundIn
         return None if value is None else FoundInitializer(CONSTANT, (value[()],))
     if kind in ("Add", "AddV2"):
         return _scaled(whole, node, shape)
-    return None
+    return _orthogonal(whole, node) if kind == "Mul" else None
+
+
+def _orthogonal(whole: Graph, node: str) -> Optional[FoundInitializer]:
+    """Returns the initializer `gain * reshape(q)` of the orthogonal factor of a normal matrix, with the signs of r."""
+    factor, shaped = (tensor.node for tensor in whole.inputs(node))
+    gain = _constant(whole, factor)
+    if gain is None or gain.shape != () or whole.type(shaped) != "Reshape":
+        return None
+    signed = whole.inputs(shaped)[0].node
+    signed = whole.inputs(signed)[0].node if whole.type(signed) == "Transpose" else signed
+    if whole.type(signed) != "Mul":
+        return None
+    made, signs = whole.inputs(signed)
+    if whole.type(made.node) != "Qr" or made.output != 0 or whole.type(signs.node) != "Sign":
+        return None
+    drawn = _drawn_by(whole, whole.inputs(made.node)[0].node, ())
+    is_normal = drawn is not None and drawn.kind == NORMAL and float(drawn.numbers[1]) == 0.0
+    return FoundInitializer(ORTHOGONAL, (gain[()],)) if is_normal else None
 
 
 def _scaled(whole: Graph, node: str, shape: Sequence[int]) -> Optional[FoundInitializer]:

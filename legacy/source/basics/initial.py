@@ -11,7 +11,7 @@ from legacy.saved.analysis.initializers import FoundInitializer, find_initialize
 from legacy.source.basics.rendering import literal_text
 from legacy.source.basics.scaled_initializers import Scaling, find_scaled
 from workloads.initializers import VarianceScaling
-from workloads.lifted.plan.initializers import CONSTANT, GLOROT, NORMAL, TRUNCATED_NORMAL, UNIFORM
+from workloads.lifted.plan.initializers import CONSTANT, GLOROT, NORMAL, ORTHOGONAL, TRUNCATED_NORMAL, UNIFORM
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _FILLED = {"ZEROS": 0.0, "ONES": 1.0}
 #: {kind of initializer: class of `workloads.initializers`}.
 _CLASSES = {CONSTANT: "Constant", NORMAL: "Normal", TRUNCATED_NORMAL: "TruncatedNormal", UNIFORM: "Uniform"}
+_CLASSES[ORTHOGONAL] = "Orthogonal"
 
 
 def find_initializers(whole: Graph, variables: Sequence[Variable]) -> Tuple[Dict[str, str], List[str]]:
@@ -97,5 +98,7 @@ def _text(found: Optional[FoundInitializer]) -> str:
         numbers = numbers[:1]
     elif found.kind == NORMAL:
         numbers[1] = "mean=" + numbers[1]
+    if found.kind == ORTHOGONAL and float(found.numbers[0]) == 1.0:
+        numbers = []
     filled = [name for name, number in _FILLED.items() if found.kind == CONSTANT and number == float(found.numbers[0])]
     return filled[0] if filled else f"initializers.{_CLASSES[found.kind]}({', '.join(numbers)})"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _INITIALIZERS = {
     "initializers.Constant(": "constant(",
     "initializers.Normal(": "normal(stddev=",
+    "initializers.Orthogonal(": "orthogonal(",
     "initializers.TruncatedNormal(": "truncated_normal(stddev=",
     "initializers.Uniform(": "uniform(",
     "initializers.VarianceScaling(": "variance_scaling(",
@@ -25,6 +26,7 @@ _INITIALIZERS = {
 _NAMED = {
     "constant": "constant = tf.compat.v1.constant_initializer",
     "normal": "normal = tf.compat.v1.random_normal_initializer",
+    "orthogonal": "orthogonal = tf.compat.v1.orthogonal_initializer",
     "truncated_normal": "truncated_normal = tf.compat.v1.truncated_normal_initializer",
     "uniform": "uniform = tf.compat.v1.random_uniform_initializer",
     "variance_scaling": "variance_scaling = tf.compat.v1.variance_scaling_initializer",

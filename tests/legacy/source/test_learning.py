@@ -121,8 +121,10 @@ def test_initializers_are_recognised_in_the_graph():
         v1.get_variable("e", [3, 4], initializer=v1.random_normal_initializer(), use_resource=False)
         v1.get_variable("f", [3, 4], initializer=v1.random_normal_initializer(1.0, 0.5), use_resource=False)
         v1.get_variable("g", [3, 4], initializer=v1.orthogonal_initializer(), use_resource=False)
+        v1.get_variable("h", [3, 4], initializer=v1.orthogonal_initializer(0.5), use_resource=False)
+        v1.get_variable("i", [3, 4], initializer=v1.truncated_normal_initializer(mean=1.0), use_resource=False)
 
-    shapes = {"a": [3], **{name: [3, 4] for name in "bcdefg"}}
+    shapes = {"a": [3], **{name: [3, 4] for name in "bcdefghi"}}
     variables = [Variable(name, shape, "float32", "weight") for name, shape in shapes.items()]
     texts, unknown = find_initializers(traced(build), variables)
     assert texts == {
@@ -132,9 +134,11 @@ def test_initializers_are_recognised_in_the_graph():
         "d": "initializers.Uniform(-1.0, 1.0)",
         "e": "initializers.Normal(1.0)",
         "f": "initializers.Normal(0.5, mean=1.0)",
-        "g": "",
+        "g": "initializers.Orthogonal()",
+        "h": "initializers.Orthogonal(0.5)",
+        "i": "",
     }
-    assert unknown == ["g"]
+    assert unknown == ["i"]
 
 
 def test_the_text_of_a_module_has_names_that_python_takes():

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 
 CONSTANT, TRUNCATED_NORMAL, GLOROT = "constant", "truncated_normal", "glorot_uniform"
+#: With a gain.
+ORTHOGONAL = "orthogonal"
 #: With two numbers: standard deviation and mean; lowest and highest value.
 NORMAL, UNIFORM = "normal", "uniform"
 
 _NUMBER = r" -?(\d[\d.e+-]*|inf|nan)"
-_TEXT = re.compile(rf"({GLOROT}|({CONSTANT}|{TRUNCATED_NORMAL}){_NUMBER}|({NORMAL}|{UNIFORM}){_NUMBER}{_NUMBER})\Z")
+_ONE, _TWO = f"({CONSTANT}|{ORTHOGONAL}|{TRUNCATED_NORMAL}){_NUMBER}", f"({NORMAL}|{UNIFORM}){_NUMBER}{_NUMBER}"
+_TEXT = re.compile(rf"({GLOROT}|{_ONE}|{_TWO})\Z")
 
 
 def is_initializer(text: str) -> bool:

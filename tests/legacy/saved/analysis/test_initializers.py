@@ -24,13 +24,28 @@ v1 = tf.compat.v1
         (v1.random_normal_initializer(mean=1.0, stddev=0.25), "normal 0.25 1.0"),
         (v1.random_uniform_initializer(-0.5, 0.5), "uniform -0.5 0.5"),
         (v1.truncated_normal_initializer(mean=1.0), "None"),
-        (v1.orthogonal_initializer(), "None"),
+        (v1.orthogonal_initializer(), "orthogonal 1.0"),
+        (v1.orthogonal_initializer(gain=0.5), "orthogonal 0.5"),
     ],
 )
 def test_what_is_known_is_named_with_its_number(initializer, text, resource):
     with tf.Graph().as_default() as graph:
         v1.get_variable("net/w", [3, 4], initializer=initializer, use_resource=resource)
     assert str(find_initializer(Graph(graph.as_graph_def()), "net/w", [3, 4])) == text
+
+
+def test_factors_without_the_signs_or_of_another_matrix_are_not_orthogonal():
+    def made(signed, drawn):
+        factor, triangle = tf.linalg.qr(drawn)
+        factor = factor * tf.sign(tf.linalg.diag_part(triangle)) if signed else factor * 1.0
+        return tf.constant(1.0) * tf.reshape(factor, [4, 3])
+
+    found = []
+    for signed, drawn in ((True, v1.random_normal), (False, v1.random_normal), (True, v1.random_uniform)):
+        with tf.Graph().as_default() as graph:
+            v1.get_variable("w", initializer=made(signed, drawn([4, 3])), use_resource=False)
+        found.append(str(find_initializer(Graph(graph.as_graph_def()), "w", [4, 3])))
+    assert found == ["orthogonal 1.0", "None", "None"]
 
 
 def test_a_name_without_a_variable_has_none():
