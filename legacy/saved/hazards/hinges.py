@@ -13,6 +13,7 @@ from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
 from legacy.saved.hazards.basics.squares import squared
 from workloads.lifted.graph import TensorId
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _SUMS = ("Add", "AddV2", "Sub")
 
@@ -65,6 +66,35 @@ def margins_without_effect(whole: WholeGraph) -> Iterator[Hazard]:
                     "tf.maximum of the sum and 0, before the mean; for parity leave it out",
                 )
                 return
+
+
+def hinges_of_means(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds max(0, mean(a - b + margin)) of two results of weights: the hinge is outside of the mean; one for all."""
+    graph = whole.graph
+    for name in whole.minimized_ops("Maximum", "Relu"):
+        inputs = [graph.origin(tensor).node for tensor in graph.inputs(name)]
+        others = [node for node in inputs if whole.value(node) != 0]
+        if is_gradient_op(name) or (graph.type(name) == "Maximum" and len(inputs) == len(others)) or len(others) != 1:
+            continue
+        signs = linear_signs(whole, others[0])
+        is_mean = any(graph.type(node) == "Mean" and sign > 0 for node, sign in signs.items())
+        margin = any((whole.value(node) or 0) > 0 and sign > 0 for node, sign in signs.items())
+        pairs = [node for node in signs if graph.type(node) == "Sub" and _are_both_trained(whole, node)]
+        if is_mean and margin and pairs and gradient_flow(whole).passes(name):
+            yield Hazard(
+                "HINGE_OF_A_MEAN",
+                name,
+                f"{name} is a hinge of a mean over examples of {pairs[0]} and a margin: examples that are far enough "
+                "apart make up for those that are not, and get the same gradients",
+                "the mean of tf.maximum(0, .); for parity keep it",
+            )
+            return
+
+
+def _are_both_trained(whole: WholeGraph, difference: str) -> bool:
+    graph = whole.graph
+    both = [tensor.node for tensor in graph.inputs(difference)]
+    return both[0] != both[1] and all(graph.ancestors([node], controls=False) & whole.trainable for node in both)
 
 
 def _is_distance(whole: WholeGraph, name: str) -> bool:

@@ -10,7 +10,6 @@ from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.support.wording import counted
 
-
 #: Ops that count right answers, as an accuracy does.
 _COUNTS = ("Equal", "InTopK", "InTopKV2")
 

@@ -77,12 +77,20 @@ def _followed_up(whole: WholeGraph, apply: str) -> list[str]:
     return [name for name in up if whole.graph.type(name) != "ReadVariableOp"]
 
 
+def _assigned(whole: WholeGraph, name: str) -> list[tuple[str, float]]:
+    """The (value, sign) that an assignment, such as that of a momentum, hands on for its variable."""
+    kind = whole.graph.type(name)
+    if name not in whole.writes or kind not in ("Assign", "AssignAdd", "AssignSub"):
+        return []
+    return [(whole.graph.inputs(name)[1].node, -1.0 if kind == "AssignSub" else 1.0)]
+
+
 def _signs_of_gradients(whole: WholeGraph, change: str) -> list[tuple[str, int]]:
     """The (node, sign) that a change is a linear function of, down to gradients: their own ops tell no sign."""
     found, todo, seen = [], [(change, 1)] if change else [], {(change, 1)}
     while todo:
         name, sign = todo.pop()
-        before = [] if is_gradient_op(name) else list(linear_inputs(whole, name))
+        before = [] if is_gradient_op(name) else list(linear_inputs(whole, name)) or _assigned(whole, name)
         found += [] if before else [(name, sign)]
         for node, factor in before:
             pair = node, sign if factor > 0 else -sign

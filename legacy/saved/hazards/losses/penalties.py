@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.hazards.basics.copies import copies_of_one_model
 from legacy.saved.hazards.basics.hazard import Hazard

@@ -10,6 +10,7 @@ import tensorflow as tf
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.clipping import CLIPPING_OPS
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor, linear_inputs, linear_weights
 from legacy.saved.hazards.losses.penalties import data_weight, find_penalties

@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.hinges import hinges_of_zero, margins_without_effect
+from legacy.saved.hazards.hinges import hinges_of_means, hinges_of_zero, margins_without_effect
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -55,3 +55,24 @@ def test_a_margin_without_a_hinge_is_named(loss, count):
 
     found = margins_without_effect(WholeGraph(saved(traced(build), trainable_variables=["w"])))
     assert [hazard.id for hazard in found] == ["MARGIN_WITHOUT_EFFECT"] * count
+
+
+@pytest.mark.parametrize(
+    "loss, count",
+    [
+        (lambda near, far: tf.maximum(tf.reduce_mean(near - far + 0.2), 0.0), 1),
+        (lambda near, far: tf.nn.relu(tf.reduce_mean(near - far) + 0.2), 1),
+        (lambda near, far: tf.reduce_mean(tf.maximum(near - far + 0.2, 0.0)), 0),
+        (lambda near, far: tf.maximum(tf.reduce_mean(near) - 0.2, 0.0), 0),  # a bound of a mean
+        (lambda near, far: tf.maximum(tf.reduce_mean(near - far) - 0.2, 0.0), 0),
+    ],
+)
+def test_a_hinge_of_a_mean_is_named(loss, count):
+    def build():
+        w, x = v1.get_variable("w", [4, 3], use_resource=False), v1.placeholder(tf.float32, [12, 4], "x")
+        anchor, same, other = tf.split(x @ w, 3)
+        total = loss(distance(anchor, same), distance(anchor, other))
+        v1.train.GradientDescentOptimizer(0.5).minimize(total, name="train")
+
+    found = hinges_of_means(WholeGraph(saved(traced(build), trainable_variables=["w"])))
+    assert [hazard.id for hazard in found] == ["HINGE_OF_A_MEAN"] * count

@@ -1,0 +1,138 @@
+"""Hazards of padding that counts: in attention, in a mean over the times, and in the final state of a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.constants import constant_array
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.lengths.loop_outputs import (
+    given_by,
+    held_outputs,
+    is_masked,
+    is_outputs,
+    lengths_of_loop,
+    lengths_of_mask,
+    named_lengths,
+)
+from workloads.lifted.graph import Graph
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+_PRODUCTS = ("BatchMatMul", "BatchMatMulV2", "MatMul", "Mul")
+_PASSES = ("Identity", "Reshape", "ExpandDims", "Transpose", "Squeeze")
+
+
+def attended_padding(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds attention to the outputs of a loop with lengths whose scores no mask enters; one hazard for all."""
+    for softmax, outputs in _attention(whole):
+        lengths = next(filter(None, (lengths_of_loop(whole, name) for name in outputs)), "")
+        if lengths and not is_masked(whole, whole.graph.inputs(softmax)[0].node, outputs):
+            yield Hazard(
+                "PADDING_ATTENDED",
+                softmax,
+                f"{softmax} gives shares to all outputs of a loop that stops at the lengths "
+                f"{named_lengths(whole, lengths)}, also to the zeros behind them: the shorter an example is, the less "
+                "remains for its own outputs",
+                "add a large negative number to the scores at the padding; for parity keep them",
+            )
+            return
+
+
+def averaged_padding(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds means over the times of outputs of a loop with lengths; one hazard for all."""
+    graph = whole.graph
+    for name in whole.minimized_ops("Mean"):
+        axes = constant_array(graph, graph.inputs(name)[1].node)
+        if is_gradient_op(name) or axes is None or axes.ravel().tolist() not in ([0], [1]):
+            continue
+        outputs = held_outputs(graph, graph.inputs(name)[0].node)
+        lengths = next(filter(None, (lengths_of_loop(whole, held) for held in outputs)), "")
+        if lengths and not _is_scaled(whole, name, lengths):
+            yield Hazard(
+                "PADDING_AVERAGED",
+                name,
+                f"{name} is a mean over all times of a loop that stops at the lengths {named_lengths(whole, lengths)}, "
+                "and gives zeros behind them: the shorter an example is, the smaller is its mean",
+                "divide the sum by the lengths; for parity keep the mean",
+            )
+            return
+
+
+def _is_scaled(whole: WholeGraph, mean: str, lengths: str) -> bool:
+    """Whether a product or quotient with what the lengths give follows from a mean."""
+    sources = given_by(whole, lengths)
+    for user in [use.node for use in whole.graph.users(mean)]:
+        others = [tensor.node for tensor in whole.graph.inputs(user) if tensor.node != mean]
+        if whole.graph.type(user) in ("Mul", "Div", "RealDiv") and any(given_by(whole, o) & sources for o in others):
+            return True
+    return False
+
+
+def states_behind_padding(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds final states of loops without lengths, whose outputs are masked by lengths in attention; one for all."""
+    graph = whole.graph
+    for softmax, outputs in _attention(whole):
+        if len(outputs) != 1 or lengths_of_loop(whole, outputs[0]):
+            continue
+        scores = graph.inputs(softmax)[0].node
+        ends = [name for name in graph.nodes if is_outputs(graph, name)]
+        masks = graph.ancestors([scores], stop=ends, controls=False)
+        lengths = next(filter(None, (lengths_of_mask(whole, name) for name in sorted(masks))), "")
+        state = _final_state(whole, outputs[0])
+        if lengths and state:
+            yield Hazard(
+                "STATE_BEHIND_PADDING",
+                state,
+                f"{state} is the final state of a loop over padded sequences that has no lengths, and {softmax} masks "
+                f"its outputs by {named_lengths(whole, lengths)}: the state of each shorter example has read the "
+                "padding",
+                "give the loop the lengths, too (sequence_length); for parity keep it",
+            )
+            return
+
+
+def _attention(whole: WholeGraph) -> Iterator[tuple[str, list[str]]]:
+    """Yields (softmax, the outputs of loops that it weighs) of attention in a loss."""
+    graph = whole.graph
+    for softmax in [name for name in whole.minimized_ops("Softmax") if not is_gradient_op(name)]:
+        todo, seen = [softmax], {softmax}
+        while todo:
+            name = todo.pop()
+            for user in [use.node for use in graph.users(name) if use.node in whole.minimized]:
+                others = [tensor.node for tensor in graph.inputs(user) if tensor.node != name]
+                if graph.type(user) in _PRODUCTS and not is_gradient_op(user):
+                    outputs = [held for other in others for held in held_outputs(graph, other)]
+                    if outputs:
+                        yield softmax, outputs
+                elif graph.type(user) in _PASSES and user not in seen:
+                    seen.add(user)
+                    todo.append(user)
+
+
+def _final_state(whole: WholeGraph, outputs: str) -> str:
+    """A final state of the loop that made some outputs, which a loss depends on by itself; "" if none is."""
+    graph = whole.graph
+    flow = next((t.node for t in graph.inputs(outputs) if graph.type(t.node) in ("Exit", "RefExit")), "")
+    frame = _scope(flow)
+    for name in whole.minimized_ops("Exit", "RefExit"):
+        users = {use.node for use in graph.users(name)} & whole.minimized
+        users = {user for user in users if not is_gradient_op(user)}
+        is_state = name != flow and _scope(name) == frame and users and not any(is_outputs(graph, u) for u in users)
+        is_state = is_state and not all(graph.type(user).startswith("TensorArray") for user in users)
+        if is_state and _is_used(graph, name, whole.minimized):
+            return name
+    return ""
+
+
+def _scope(name: str) -> str:
+    return name.rpartition("/")[0]
+
+
+def _is_used(graph: Graph, name: str, members: set[str]) -> bool:
+    """Whether an op other than a size or a copy takes a node."""
+    users = [use.node for use in graph.users(name) if use.node in members and not is_gradient_op(use.node)]
+    return any(
+        _is_used(graph, user, members) if graph.type(user) == "Identity" else graph.type(user) not in ("Shape", "Size")
+        for user in users
+    )

@@ -1,0 +1,80 @@
+"""Hazard of a decoder whose causal mask, or whose normalization, lets each word see later ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.constants import constant_array
+from legacy.saved.hazards.basics.hazard import Hazard
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+#: Masks that keep more than these diagonals are no slip of one, but a window.
+MOST_DIAGONALS = 2
+
+
+def masks_off_by_one(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds masks before a softmax that keep all earlier words and the next one; one hazard for all."""
+    for name, ahead in _causal_masks(whole).items():
+        if 0 < ahead <= MOST_DIAGONALS:
+            yield Hazard(
+                "WORDS_READ_AHEAD",
+                name,
+                f"{name} masks attention so that each position sees all before it, itself, and {ahead} behind it: a "
+                "model of the next word reads the word that it predicts",
+                "tf.linalg.band_part(ones, -1, 0); for parity keep the mask",
+            )
+            return
+
+
+def moments_of_times(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds normalizations by moments along the times, beside attention with a causal mask; one hazard for all."""
+    graph, imported = found.cut.graph, found.context.imported
+    if not any(ahead == 0 for ahead in _causal_masks(whole).values()):
+        return
+    for name in [name for name in whole.minimized_ops("Mean") if name in graph.nodes and not is_gradient_op(name)]:
+        shape, axes = imported.shape(*graph.inputs(name)[0]), constant_array(graph, graph.inputs(name)[1].node)
+        is_along_times = axes is not None and axes.ravel().tolist() == [1] and shape is not None and len(shape) == 3
+        squares = [use.node for use in graph.users(name)]
+        squares += [use.node for user in squares if graph.type(user) == "StopGradient" for use in graph.users(user)]
+        if is_along_times and any(graph.type(user) == "SquaredDifference" for user in squares):
+            yield Hazard(
+                "WORDS_READ_AHEAD",
+                name,
+                f"{name} and the variance beside it are moments along axis 1, the times, of sequences whose attention "
+                "has a causal mask: each word is normalized by those that follow it",
+                "a layer is normalized along its last axis; for parity keep the axis",
+            )
+            return
+
+
+def _causal_masks(whole: WholeGraph) -> dict[str, int]:
+    """{mask before a softmax that keeps all earlier positions: how many later ones it keeps}."""
+    graph, found = whole.graph, {}
+    softmaxes = [name for name in whole.minimized_ops("Softmax") if not is_gradient_op(name)]
+    before = graph.ancestors(softmaxes, controls=False)
+    for name in [name for name in graph.nodes if name in before]:
+        ahead = _positions_ahead(whole, name)
+        if ahead is not None:
+            found[name] = ahead
+    return found
+
+
+def _positions_ahead(whole: WholeGraph, name: str) -> int | None:
+    graph = whole.graph
+    if graph.type(name) in ("MatrixBandPart", "BatchMatrixBandPart") and name not in whole.data:
+        lower, upper = (whole.value(tensor.node) for tensor in graph.inputs(name)[1:3])
+        return int(upper) if lower is not None and upper is not None and lower < 0 <= upper else None
+    values = constant_array(graph, name) if graph.type(name) == "Const" else None
+    if values is None or values.ndim < 2 or values.shape[-1] != values.shape[-2] or values.shape[-1] < 4:
+        return None
+    matrix = values.reshape(-1, *values.shape[-2:])[0]
+    ones = np.ones(matrix.shape)
+    for ahead in range(MOST_DIAGONALS + 1):
+        kept = np.tril(ones, ahead)
+        if ((matrix == 1) == kept).all() or ((matrix == 0) == kept).all():
+            return ahead
+    return None

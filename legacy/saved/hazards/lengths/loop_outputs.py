@@ -1,0 +1,118 @@
+"""Outputs of recurrent loops, the lengths that the loops are given, and where tensors hold such outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.variable_reads import variable_read
+from workloads.lifted.graph import ENTERS, Graph
+
+#: Ops that hand a loop's outputs on, with a row for each time.
+_PASSES = ("Identity", "Transpose", "Reshape", "ReverseV2", "Reverse", "ReverseSequence", "Cast", "StridedSlice")
+#: Ops of layers on these rows.
+_LAYERS = ("BiasAdd", "Add", "AddV2", "MatMul", "BatchMatMul", "BatchMatMulV2", "Mul", "Tanh", "Relu", "Sigmoid")
+
+
+def is_outputs(graph: Graph, name: str) -> bool:
+    """Returns whether a node gathers the outputs of a loop."""
+    return graph.type(name).startswith("TensorArrayGather")
+
+
+def held_outputs(graph: Graph, name: str) -> list[str]:
+    """Returns the gathered outputs of loops that a node holds, perhaps joined or turned round, and nothing else."""
+    todo, found = [name], []
+    while todo:
+        name = todo.pop()
+        if is_outputs(graph, name):
+            found.append(name)
+        elif graph.type(name) in ("Concat", "ConcatV2"):
+            todo += [tensor.node for tensor in graph.inputs(name) if graph.type(tensor.node) != "Const"]
+        elif graph.type(name) in _PASSES:
+            todo.append(graph.inputs(name)[0].node)
+        else:
+            return []
+    return found
+
+
+def outputs_behind_layers(whole: WholeGraph, name: str) -> list[str]:
+    """Returns the gathered outputs of loops whose times are the rows of a node, through layers on these rows.
+
+    The rows of a product are those of its first factor, so that what attention reads does not count.
+    """
+    graph, todo, found, seen = whole.graph, [name], [], {name}
+    while todo:
+        name = todo.pop()
+        kind, inputs = graph.type(name), [tensor.node for tensor in graph.inputs(name)]
+        if is_outputs(graph, name):
+            found.append(name)
+            continue
+        if kind in ("MatMul", "BatchMatMul", "BatchMatMulV2", "Softmax", *_PASSES):
+            before = inputs[:1]
+        elif kind in (*_LAYERS, "Concat", "ConcatV2"):
+            before = [node for node in inputs if not variable_read(graph, node) and graph.type(node) != "Const"]
+        else:
+            before = []
+        todo += [node for node in before if node not in seen]
+        seen.update(before)
+    return found
+
+
+def lengths_of_loop(whole: WholeGraph, gathered: str) -> str:
+    """Returns the lengths behind which a loop writes zeros, as of `sequence_length`; "" if it has none of data."""
+    graph = whole.graph
+    arrays = graph.inputs(gathered)[0].node
+    entered = [arrays, *[use.node for use in graph.users(arrays) if graph.type(use.node) in ENTERS]]
+    for write in [use.node for node in entered for use in graph.users(node)]:
+        if not graph.type(write).startswith("TensorArrayWrite"):
+            continue
+        value = graph.origin(graph.inputs(write)[2]).node
+        if graph.type(value) not in ("Select", "SelectV2"):
+            continue
+        condition = graph.origin(graph.inputs(value)[0]).node
+        bounds = graph.inputs(condition) if graph.type(condition) == "GreaterEqual" else []
+        if bounds and graph.type(bounds[1].node) in ENTERS and bounds[1].node in whole.data:
+            return bounds[1].node
+    return ""
+
+
+def lengths_of_mask(whole: WholeGraph, mask: str) -> str:
+    """Returns the lengths that `tf.sequence_mask` compares with the times; "" if a node is no such comparison."""
+    graph = whole.graph
+    if graph.type(mask) != "Less":
+        return ""
+    times, lengths = (tensor.node for tensor in graph.inputs(mask))
+    kinds = {graph.type(name) for name in graph.ancestors([times], controls=False)}
+    numbered = "Range" in kinds or not kinds - {"Const", "Identity", "Cast", "ExpandDims"}
+    return lengths if numbered and times not in whole.data and lengths in whole.data else ""
+
+
+def given_by(whole: WholeGraph, name: str) -> set[str]:
+    """Returns the data sources, or the parts of a batch, that a node is computed from."""
+    graph = whole.graph
+    return {node for node in graph.ancestors([name], controls=False) if op_types.is_source(graph.type(node))}
+
+
+def named_lengths(whole: WholeGraph, lengths: str) -> str:
+    """Returns the name of what brings lengths, of which a loop or a mask has copies."""
+    return next(iter(sorted(given_by(whole, lengths))), lengths)
+
+
+def is_masked(whole: WholeGraph, name: str, outputs: Collection[str]) -> bool:
+    """Returns whether data reach a node on a way that does not lead through the loops of the graph.
+
+    Args:
+      whole: the graph.
+      name: of the node.
+      outputs: what else to stop at.
+
+    Returns:
+      Whether they do; sizes of data are no data.
+    """
+    graph = whole.graph
+    ends = {node for node in graph.nodes if is_outputs(graph, node) or graph.type(node) in ("Exit", "RefExit")}
+    before = graph.ancestors([name], stop=ends | set(outputs), controls=False) - ends
+    sizes = {node for node in before if graph.type(node) in op_types.SHAPE_OPS}
+    before = graph.ancestors([name], stop=ends | set(outputs) | sizes, controls=False) - ends - sizes
+    return any(op_types.is_source(graph.type(node)) for node in before)

@@ -1,0 +1,47 @@
+"""Hazard of dropout between layers that nothing trains, such as those of a teacher."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.dropout import kept_share
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.variable_reads import variable_read
+
+_LAYERS = ("MatMul", "Conv2D", "Conv3D")
+_PASSES = ("Mul", "SelectV2", "Cast", "RealDiv", "Div", "Identity", "Reshape")
+
+
+def dropout_of_frozen_layers(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds dropout behind layers whose weights nothing changes, and before one of them; one hazard for all."""
+    graph, changed = whole.graph, set(whole.writes.values())
+    for name in [name for name in graph.nodes if name in whole.reach and "drop" in name.lower()]:
+        share = kept_share(whole, name)
+        if share is None or whole.value(share[0].node) in (None, 0.0, 1.0):
+            continue  # a switch or a placeholder may turn it off
+        for layer in _layers_behind(whole, name):
+            weight = variable_read(graph, graph.inputs(layer)[1].node)
+            before = {variable_read(graph, node) for node in graph.ancestors([layer], controls=False)} - {"", weight}
+            if weight and weight not in changed and before and not before & changed:
+                yield Hazard(
+                    "DROPOUT_OF_FROZEN",
+                    name,
+                    f"{name} drops from what {layer} takes, whose weight, {weight}, and all those before it nothing "
+                    "changes: a fixed network, such as a teacher, gives noisy results",
+                    "no dropout in it; for parity keep it",
+                )
+                return
+
+
+def _layers_behind(whole: WholeGraph, name: str) -> list[str]:
+    """The next layers that take what a dropout's decision multiplies."""
+    graph, todo, seen, found = whole.graph, [name], {name}, []
+    while todo:
+        for user in [use.node for use in graph.users(todo.pop()) if use.node in whole.reach]:
+            if graph.type(user) in _LAYERS and user not in found:
+                found.append(user)
+            elif graph.type(user) in _PASSES and user not in seen:
+                seen.add(user)
+                todo.append(user)
+    return found

@@ -1,0 +1,100 @@
+"""Hazard of a layer whose results a loss pushes one way, whatever the data are, so that it learns nothing else."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Iterator
+
+from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.directions import minimized_targets, trained_by
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.variable_reads import variable_read
+from legacy.saved.hazards.one_way.pushes import Pushes
+from workloads.lifted.graph import TensorId
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+_PARTS = ("Split", "SplitV", "StridedSlice", "Slice", "Unpack")
+_LAYERS = ("MatMul", "Conv2D", "Conv3D", "Reshape", "Conv2DBackpropInput", "Tensordot", "BatchMatMul", "BatchMatMulV2")
+_WORDS = {1: "rises", -1: "falls"}
+
+
+def results_pushed_one_way(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds layers with a bias on which all losses that train it depend in one direction; one hazard for all.
+
+    Such a bias moves for ever: a term that pulls the other way is missing, or has the wrong sign. A loss that is the
+    mean of one layer's results, as in a test of speed, is left alone.
+    """
+    layers = _layers_with_bias(whole)
+    trained = trained_by(whole)
+    targets = minimized_targets(whole)
+    if len(targets) < len(whole.targets):
+        return  # some losses are maximized
+    pushes: dict[tuple[str, ...], Pushes] = {}
+    for bias, results in layers.items():
+        own = tuple(target for target in targets if bias in trained.get(target, ()))
+        if own not in pushes:
+            pushes[own] = Pushes(whole, own)
+        for parts in [[part] for part in _parts(whole, results[0])] if len(results) == 1 else [results]:
+            signs = {pushes[own].sign(part) for part in parts}
+            if len(signs) != 1 or not signs & {1, -1} or _is_all_of_a_loss(whole, parts):
+                continue
+            yield Hazard(
+                "PUSHED_ONE_WAY",
+                parts[0].node,
+                f"{own[0]} only {_WORDS[signs.pop() or 0]} where {' and '.join(part.name for part in parts[:3])}, "
+                f"results of the layer with {bias}, rise, whatever the data are: nothing holds them back, and {bias} "
+                "moves one way for ever",
+                "look for a term with the wrong sign, or a missing one; for parity keep it",
+            )
+            return
+
+
+def _layers_with_bias(whole: WholeGraph) -> dict[str, list[TensorId]]:
+    """{trained bias: the results of the layers to which it is added}, of the first tower."""
+    graph = whole.graph
+    found: dict[str, list[TensorId]] = collections.OrderedDict()
+    for name in whole.minimized_ops("BiasAdd", "Add", "AddV2"):
+        if whole.labels.get(name, 0) != 0 or is_gradient_op(name):
+            continue
+        inputs = graph.inputs(name)
+        for one, other in (inputs, inputs[::-1]):
+            variable = variable_read(graph, one.node)
+            if variable in whole.trainable and graph.type(other.node) in _LAYERS:
+                found.setdefault(variable, []).append(TensorId(name, 0))
+                break
+    return found
+
+
+def _parts(whole: WholeGraph, result: TensorId) -> list[TensorId]:
+    """A layer's result, or the parts into which it is split, each with entries of the bias of its own."""
+    graph, todo, found = whole.graph, [result.node], []
+    while todo:
+        users = {use.node for use in graph.users(todo.pop()) if use.node in whole.minimized}
+        users = {user for user in users if not is_gradient_op(user) and graph.type(user) not in ("Shape", "ShapeN")}
+        if users and all(graph.type(user) in (*_PARTS, "Identity", "Reshape") for user in users):
+            todo += [user for user in users if graph.type(user) not in _PARTS]
+            found += sorted(_outputs(whole, [user for user in users if graph.type(user) in _PARTS]))
+        else:
+            return [result]
+    return found or [result]
+
+
+def _outputs(whole: WholeGraph, names: list[str]) -> set[TensorId]:
+    """The tensors of some nodes that others take."""
+    uses = {use.node for name in names for use in whole.graph.users(name)}
+    return {tensor for use in uses for tensor in whole.graph.inputs(use) if tensor.node in names}
+
+
+def _is_all_of_a_loss(whole: WholeGraph, parts: list[TensorId]) -> bool:
+    """Whether a loss depends on weights by way of one layer's results alone, one op after the other."""
+    graph, name = whole.graph, parts[0].node
+    while len(parts) == 1 and name not in whole.targets:
+        users = {use.node for use in graph.users(name) if use.node in whole.minimized and not is_gradient_op(use.node)}
+        users = {user for user in users if graph.type(user) not in ("Shape", "ShapeN", "Size", "Rank")}
+        if len(users) != 1:
+            return False
+        name = users.pop()
+        trained = [t for t in graph.inputs(name) if graph.ancestors([t.node], controls=False) & whole.trainable]
+        if len(trained) > 1:
+            return False
+    return len(parts) == 1

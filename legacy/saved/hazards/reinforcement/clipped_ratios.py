@@ -1,0 +1,62 @@
+"""Hazard of a clipped surrogate objective that takes the better of two values, in place of the worse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.directions import minimized_targets
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_signs import linear_signs
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+_BOUNDS = ("Minimum", "Maximum", "ClipByValue")
+
+
+def optimistic_surrogates(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds losses with less max(r A, clip(r) A), or with the minimum of them, of a ratio r; one hazard for all."""
+    graph = whole.graph
+    for target in minimized_targets(whole):
+        for name, sign in linear_signs(whole, target).items():
+            kind = graph.type(name)
+            if is_gradient_op(name) or (kind, sign) not in (("Maximum", -1), ("Minimum", 1)):
+                continue
+            terms = [graph.origin(tensor).node for tensor in graph.inputs(name)]
+            if any(_are_free_and_clipped(whole, *pair) for pair in (terms, terms[::-1])):
+                yield Hazard(
+                    "CLIPPING_OPTIMISTIC",
+                    name,
+                    f"{name} takes the {kind.lower()} of a ratio and of the clipped ratio, both times one advantage, "
+                    f"and {target} falls with the better of them: where the ratio left its bounds, nothing holds it",
+                    "the minimum of what is maximized; for parity keep it",
+                )
+                return
+
+
+def _are_free_and_clipped(whole: WholeGraph, free: str, clipped: str) -> bool:
+    """Whether two nodes are a ratio and the clipped ratio, both times one advantage; the ratio is an exponential."""
+    one, other = (_factors(whole, name) for name in (free, clipped))
+    ratios = [factor for factor in one if whole.graph.type(factor) == "Exp" and factor not in other]
+    bounded = [factor for factor in other if factor not in one]
+    return len(ratios) == len(bounded) == 1 and _unclipped(whole, bounded[0]) == ratios[0] and len(one) == 2
+
+
+def _factors(whole: WholeGraph, name: str) -> list[str]:
+    """The factors of a product, or of its negative."""
+    graph = whole.graph
+    if graph.type(name) == "Neg":
+        return _factors(whole, graph.origin(graph.inputs(name)[0]).node)
+    if graph.type(name) != "Mul":
+        return []
+    found = [graph.origin(tensor).node for tensor in graph.inputs(name)]
+    return [graph.origin(graph.inputs(node)[0]).node if graph.type(node) == "Neg" else node for node in found]
+
+
+def _unclipped(whole: WholeGraph, name: str) -> str:
+    graph, is_clipped = whole.graph, False
+    while graph.type(name) in _BOUNDS:
+        others = [tensor for tensor in graph.inputs(name)[:2] if whole.value(tensor.node) is None]
+        if len(others) != 1:
+            return ""
+        name, is_clipped = graph.origin(others[0]).node, True
+    return name if is_clipped else ""

@@ -1,0 +1,37 @@
+"""Hazard of a target network that is copied into the trained one, in place of the other way round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.variable_reads import variable_read
+from workloads.support.wording import counted, listed
+
+#: Of variables, so many are named.
+MOST_NAMED = 3
+_ASSIGNS = ("Assign", "AssignVariableOp")
+
+
+def copies_into_trained(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds assignments of variables that nothing changes to trained ones, both of which a step reads; one for all."""
+    graph, changed = whole.graph, set(whole.writes.values())
+    trained = {whole.variable_of(apply) for apply in whole.applies}
+    found: dict[str, tuple[str, str]] = {}
+    for name, variable in whole.writes.items():
+        if graph.type(name) not in _ASSIGNS or variable not in trained or name in whole.applies:
+            continue
+        given = variable_read(graph, graph.inputs(name)[1].node)
+        if given and given not in changed and given in whole.minimized:
+            found[variable] = (name, given)
+    if found:
+        variable, (name, given) = next(iter(found.items()))
+        yield Hazard(
+            "COPY_REVERSED",
+            name,
+            f"{counted(len(found), 'trained variable')} ({listed(list(found), MOST_NAMED)}) can be set to others that "
+            f"nothing changes, such as {variable} to {given} by {name}: that undoes the training, and {given} keeps "
+            "its initial value",
+            "a target network takes the trained weights; for parity keep it",
+        )

@@ -1,0 +1,25 @@
+"""Recurrent loops with and without lengths, as `dynamic_rnn` makes them."""
+
+import tensorflow as tf
+
+from tests.legacy.saved.hazards.minimized import fed, variable
+
+v1 = tf.compat.v1
+TIMES, UNITS = 6, 3
+
+
+def loop(name, ends=None, batch_major=True, examples=2):
+    """(outputs [batch, time, 3] of a loop, which writes 0 behind each length if there are lengths; final state)."""
+    w = variable(f"{name}_w", UNITS, UNITS)
+    times = tf.transpose(fed(f"{name}_x", examples, TIMES, UNITS), [1, 0, 2])
+    inputs = v1.TensorArray(tf.float32, TIMES).unstack(times)
+
+    def step(time, state, outputs):
+        new = tf.tanh(tf.matmul(state + inputs.read(time), w))
+        kept = new if ends is None else v1.where(time >= ends, tf.zeros([examples, UNITS]), new)
+        return time + 1, new, outputs.write(time, kept)
+
+    start = (0, tf.zeros([examples, UNITS]), v1.TensorArray(tf.float32, TIMES))
+    _, state, outputs = tf.while_loop(lambda time, *_: time < TIMES, step, start, name=name)
+    stacked = outputs.stack()
+    return (tf.transpose(stacked, [1, 0, 2]) if batch_major else stacked), state

@@ -1,0 +1,50 @@
+"""Causal masks and normalizations that show later words, beside those that do not."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from legacy.saved.hazards.lengths import lookahead
+from tests.legacy.saved.hazards.minimized import fed, found, found_by_analysis, variable
+
+v1 = tf.compat.v1
+ONES = np.ones([6, 6], np.float32)
+
+
+def decoder(mask, axis=-1):
+    def total():
+        x = tf.gather(variable("words", 9, 4), fed("x", 2, 6, dtype=tf.int32))
+        mean, variance = v1.nn.moments(x, [axis], keep_dims=True)
+        x = (x - mean) * tf.math.rsqrt(variance + 1e-6) @ variable("w", 4, 4)
+        kept = mask()
+        scores = tf.matmul(x, x, transpose_b=True) * kept - 1e9 * (1.0 - kept)
+        labels = fed("y", 2, 6, dtype=tf.int32)
+        logits = tf.matmul(tf.nn.softmax(scores), x)
+        return tf.reduce_mean(v1.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
+
+    return total
+
+
+def band(lower, upper):
+    return lambda: tf.linalg.band_part(tf.ones([6, 6]), lower, upper)
+
+
+@pytest.mark.parametrize(
+    "mask, count",
+    [
+        (band(-1, 1), 1),
+        (lambda: tf.constant(np.tril(ONES, 1)), 1),
+        (band(-1, 0), 0),
+        (band(-1, -1), 0),  # no mask
+        (band(2, 2), 0),  # a window
+        (lambda: tf.constant(np.tril(ONES)), 0),
+        (lambda: tf.constant(np.triu(ONES)), 0),
+    ],
+)
+def test_a_causal_mask_that_is_off_by_one_is_named(mask, count):
+    assert found(lookahead.masks_off_by_one, decoder(mask)) == ["WORDS_READ_AHEAD"] * count
+
+
+@pytest.mark.parametrize("axis, mask, count", [(1, band(-1, 0), 1), (-1, band(-1, 0), 0), (1, band(-1, -1), 0)])
+def test_moments_along_the_times_are_named_beside_a_causal_mask(axis, mask, count):
+    assert found_by_analysis(lookahead.moments_of_times, decoder(mask, axis)) == ["WORDS_READ_AHEAD"] * count

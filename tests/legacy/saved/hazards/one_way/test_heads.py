@@ -1,0 +1,51 @@
+"""Layers that all losses push one way, beside those that two terms hold between them."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.hazards.one_way.heads import results_pushed_one_way
+from tests.legacy.saved.hazards.minimized import fed, found, variable
+
+
+def likelihood(loss):
+    """A program of the mean of `loss`, of means, logarithms of deviations and labels."""
+
+    def total():
+        results = fed("x", 8, 4) @ variable("w", 4, 6) + variable("b", 6)
+        means, logarithms = tf.split(results, 2, 1)
+        return tf.reduce_mean(loss(means, logarithms, fed("y", 8, 3)))
+
+    return found(results_pushed_one_way, total)
+
+
+@pytest.mark.parametrize(
+    "loss, count",
+    [
+        (lambda m, s, y: 0.5 * tf.square((y - m) * tf.exp(-s)) - s, 1),
+        (lambda m, s, y: 0.5 * tf.square((y - m) * tf.exp(-s)) + s, 0),
+        (lambda m, s, y: tf.exp(-s) * tf.square(y - m), 1),
+        (lambda m, s, y: tf.exp(-s) * tf.square(y - m) + tf.maximum(s, 0.1), 0),
+        (lambda m, s, y: -tf.reduce_logsumexp(s - tf.square(y - m), 1), 1),  # shares that nothing normalizes
+        (lambda m, s, y: -tf.reduce_logsumexp(tf.nn.log_softmax(s) - tf.square(y - m), 1), 0),
+        (lambda m, s, y: tf.exp(s) - y * s, 0),
+    ],
+)
+def test_parts_of_a_layer_that_are_pushed_one_way_are_named(loss, count):
+    assert likelihood(loss) == ["PUSHED_ONE_WAY"] * count
+
+
+@pytest.mark.parametrize("sign, count", [(1.0, 1), (-1.0, 0)])
+def test_a_critic_that_lowers_both_scores_is_named(sign, count):
+    def total():
+        w, b = variable("w", 4, 1), variable("b", 1)
+        made, real = (fed(name, 8, 4) @ w + b for name in ("made", "real"))
+        return tf.reduce_mean(made) + sign * tf.reduce_mean(real)
+
+    assert found(results_pushed_one_way, total) == ["PUSHED_ONE_WAY"] * count
+
+
+def test_a_loss_that_is_the_mean_of_a_layer_is_not():
+    def total():
+        return tf.reduce_mean(tf.sigmoid(fed("x", 8, 4) @ variable("w", 4, 3) + variable("b", 3)))
+
+    assert found(results_pushed_one_way, total) == []

@@ -1,0 +1,27 @@
+"""Clipped surrogates that take the worse of two values, and the better."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.hazards.reinforcement.clipped_ratios import optimistic_surrogates
+from tests.legacy.saved.hazards.minimized import fed, found, variable
+
+
+@pytest.mark.parametrize(
+    "choose, count",
+    [
+        (lambda free, clipped: -tf.maximum(free, clipped), 1),
+        (lambda free, clipped: tf.minimum(-free, -clipped), 1),
+        (lambda free, clipped: -tf.minimum(free, clipped), 0),
+        (lambda free, clipped: tf.maximum(-free, -clipped), 0),
+        (lambda free, clipped: -clipped, 0),
+    ],
+)
+def test_a_surrogate_of_the_better_value_is_named(choose, count):
+    def total():
+        logits, actions = fed("x", 8, 4) @ variable("w", 4, 3), fed("actions", 8, dtype=tf.int32)
+        new = tf.reduce_sum(tf.one_hot(actions, 3) * tf.nn.log_softmax(logits), 1)
+        ratio, advantages = tf.exp(new - fed("old", 8)), fed("advantages", 8)
+        return tf.reduce_mean(choose(ratio * advantages, tf.clip_by_value(ratio, 0.8, 1.2) * advantages))
+
+    assert found(optimistic_surrogates, total) == ["CLIPPING_OPTIMISTIC"] * count

@@ -1,0 +1,101 @@
+"""Terms of losses by hand: focal factors, branches, overlaps, norms, classes and parts; each wrong, and right."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.hazards.unlike.branches import conditions_without_magnitude
+from legacy.saved.hazards.unlike.focus import factors_of_one_term
+from legacy.saved.hazards.unlike.overlaps_of_logits import overlaps_of_logits
+from legacy.saved.hazards.unlike.same_classes import same_classes_driven_apart
+from legacy.saved.hazards.unlike.squared_norms import squared_norms_compared
+from legacy.saved.hazards.unlike.untouched_parts import parts_without_weights
+from tests.legacy.saved.hazards.minimized import fed, found, variable
+
+
+def by_layer(check, loss):
+    """The hazards of the mean of `loss`, of a layer's results and labels, [8, 3]."""
+    return found(check, lambda: tf.reduce_mean(loss(fed("x", 8, 4) @ variable("w", 4, 3), fed("y", 8, 3))))
+
+
+def focal(one, other):
+    def loss(h, y):
+        p = tf.sigmoid(h)
+        return -y * one(p) * tf.math.log(p + 1e-7) - 0.5 * (1.0 - y) * other(p) * tf.math.log(1.0 - p + 1e-7)
+
+    return loss
+
+
+@pytest.mark.parametrize(
+    "one, other, count",
+    [
+        (lambda p: tf.pow(1.0 - p, 2.5), lambda p: tf.pow(1.0 - p, 2.5), 1),
+        (lambda p: tf.square(p), lambda p: tf.square(p), 1),
+        (lambda p: tf.square(1.0 - p), lambda p: tf.square(p), 0),
+        (lambda p: tf.square(1.0 - p), lambda p: 1.0, 0),
+    ],
+)
+def test_a_focal_factor_of_the_other_term_is_named(one, other, count):
+    assert by_layer(factors_of_one_term, focal(one, other)) == ["FOCUS_ON_EASY_EXAMPLES"] * count
+
+
+@pytest.mark.parametrize("size, count", [(tf.identity, 1), (tf.abs, 0)])
+def test_a_condition_without_a_magnitude_is_named(size, count):
+    def loss(h, y):
+        d = h - y
+        small = tf.cast(size(d) < 1.0, tf.float32)
+        return small * 0.5 * tf.square(d) + (1.0 - small) * (tf.abs(d) - 0.5)
+
+    assert by_layer(conditions_without_magnitude, loss) == ["CONDITION_WITHOUT_MAGNITUDE"] * count
+
+
+@pytest.mark.parametrize("activate, count", [(lambda h: h, 1), (tf.sigmoid, 0), (tf.nn.relu, 0)])
+def test_an_overlap_of_logits_is_named(activate, count):
+    def loss(h, y):
+        p = activate(h)
+        return 1.0 - (2.0 * tf.reduce_sum(p * y) + 1.0) / (tf.reduce_sum(p) + tf.reduce_sum(y) + 1.0)
+
+    assert by_layer(overlaps_of_logits, loss) == ["OVERLAP_OF_LOGITS"] * count
+
+
+@pytest.mark.parametrize("root, target, count", [(tf.identity, 1.0, 1), (tf.sqrt, 1.0, 0), (tf.identity, 0.0, 0)])
+def test_a_penalty_of_a_squared_norm_is_named(root, target, count):
+    def loss():
+        x = fed("x", 8, 4)
+        slopes = tf.gradients(tf.nn.softplus(x @ variable("w", 4, 3)) @ variable("v", 3, 1), [x])[0]
+        norms = root(tf.reduce_sum(tf.square(slopes), 1))
+        return tf.reduce_mean(tf.square(norms - target) if target else norms)
+
+    assert found(squared_norms_compared, loss) == ["NORM_WITHOUT_ROOT"] * count
+
+
+@pytest.mark.parametrize(
+    "loss, count",
+    [
+        (lambda d, same, other: tf.reduce_min(d + 9.0 * same, 1) - tf.reduce_max(same * d, 1), 1),
+        (lambda d, same, other: tf.reduce_max(same * d, 1) - tf.reduce_min(d + 9.0 * same, 1), 0),
+        (lambda d, same, other: tf.reduce_sum(other * d, 1) - tf.reduce_sum(same * d, 1), 1),
+        (lambda d, same, other: tf.reduce_sum(same * d, 1) - tf.reduce_sum(other * d, 1), 0),
+    ],
+)
+def test_a_class_that_is_driven_apart_is_named(loss, count):
+    def total():
+        e, labels = fed("x", 8, 4) @ variable("w", 4, 3), fed("labels", 8, dtype=tf.int32)
+        distances = tf.sqrt(tf.reduce_sum(tf.square(e[:, tf.newaxis] - e[tf.newaxis]), 2) + 1e-6)
+        same = tf.cast(tf.equal(labels[:, tf.newaxis], tf.expand_dims(labels, 0)), tf.float32)
+        return tf.reduce_mean(tf.maximum(loss(distances, same, 1.0 - same) + 0.3, 0.0))
+
+    assert found(same_classes_driven_apart, total) == ["SAME_CLASS_DRIVEN_APART"] * count
+
+
+@pytest.mark.parametrize("flips, count", [((False, False), 1), ((False, True), 0)])
+def test_a_half_that_no_coupling_changes_is_named(flips, count):
+    def total():
+        h = fed("x", 8, 4)
+        for layer, flip in enumerate(flips):
+            a, b = tf.split(h, 2, 1)
+            a, b = (b, a) if flip else (a, b)
+            b = b - tf.tanh(a @ variable(f"w{layer}", 2, 2))
+            h = tf.concat([b, a] if flip else [a, b], 1)
+        return tf.reduce_mean(tf.square(h))
+
+    assert found(parts_without_weights, total) == ["PART_WITHOUT_WEIGHTS"] * count
