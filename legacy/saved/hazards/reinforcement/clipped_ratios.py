@@ -34,7 +34,7 @@ def optimistic_surrogates(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def _are_free_and_clipped(whole: WholeGraph, free: str, clipped: str) -> bool:
-    """Whether two nodes are a ratio and the clipped ratio, both times one advantage; the ratio is an exponential."""
+    """Whether a node is an exponential ratio times an advantage, and another the clipped ratio times the same one."""
     one, other = (_factors(whole, name) for name in (free, clipped))
     ratios = [factor for factor in one if whole.graph.type(factor) == "Exp" and factor not in other]
     bounded = [factor for factor in other if factor not in one]
