@@ -55,12 +55,14 @@ def minimized_targets(whole: WholeGraph) -> list[str]:
 def trained_by(whole: WholeGraph) -> dict[str, set[str]]:
     """Returns {node that is differentiated: the variables whose updates take its derivatives}."""
     starts = differentiations(whole.graph, whole.reach)
+    bits = {root: 1 << number for number, root in enumerate(starts)}
+    arriving = whole.graph.flow(whole.graph.order(whole.reach), bits, controls=False)
     found: dict[str, set[str]] = {}
     for apply in whole.applies:
         change = applied_gradient(whole, apply) or whole.graph.inputs(apply)[-1].node
-        for root in whole.graph.ancestors([change], controls=False) & set(starts):
-            for target in starts[root]:
-                found.setdefault(target, set()).add(whole.variable_of(apply) or "")
+        behind = arriving.get(change, 0) | bits.get(change, 0)
+        for target in [target for root, bit in bits.items() if behind & bit for target in starts[root]]:
+            found.setdefault(target, set()).add(whole.variable_of(apply) or "")
     return found
 
 
