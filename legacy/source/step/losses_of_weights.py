@@ -106,7 +106,9 @@ def losses_of_gradients(
     """
     if phase.minimized or not phase.other_losses:
         return dict.fromkeys(gradients, tuple(phase.minimized) or (0,))
-    starts = differentiations(graph, graph.ancestors([phase.train_op]))
+    # A train op that is an update itself, as of a step counter, keeps no control edges from the others.
+    ends = [phase.train_op, *(parse_tensor_name(tensor).node for tensor in gradients.values())]
+    starts = differentiations(graph, graph.ancestors(ends))
     losses = losses_of_tower(phase, tower)
     numbers = {root: _numbers_of(graph, targets, losses) for root, targets in starts.items()}
     found: Dict[str, Tuple[int, ...]] = {}

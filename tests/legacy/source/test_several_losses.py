@@ -1,11 +1,19 @@
 """Train ops that minimize several losses, each by weights of its own, as generator and discriminator have them."""
 
+import types
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from legacy.source.basics.unwritten import Unwritten
 from legacy.source.step.derivatives import with_derivatives
-from legacy.source.step.losses_of_weights import differentiated_together, losses_of_weights, with_minimized_losses
+from legacy.source.step.losses_of_weights import (
+    differentiated_together,
+    losses_of_gradients,
+    losses_of_weights,
+    with_minimized_losses,
+)
 from tests.legacy.saved.graphs import graph_of
 from tests.legacy.source.trained import assert_port_verified, assert_trains_alike, source_of
 from tests.legacy.variants.programs import BATCH, TOWERS, lifted, plain, split_batch, towers
@@ -274,6 +282,29 @@ def test_the_terms_of_one_loss_of_all_towers_are_each_towers_losses(style, tmp_p
         assert_port_verified(setup, tmp_path, source)
     else:
         assert_trains_alike(setup, tmp_path, source)
+
+
+def test_the_terms_of_one_loss_are_found_where_the_train_op_waits_for_no_update():
+    """As one that raises a step counter by a constant, which alone waited for the updates, and is now another's."""
+    graph = graph_of(
+        """
+        x = Placeholder()
+        w = VariableV2()
+        first = Mul(x, w)
+        second = Square(w)
+        total = Sum(first, second)
+        gradients/Fill = Const()
+        gradients/total_grad/Tile = Tile(gradients/Fill)
+        gradients/first_grad/Mul = Mul(gradients/total_grad/Tile, x)
+        step = VariableV2()
+        one = Const()
+        train = AssignAdd(step, one)
+        """
+    )
+    phase = types.SimpleNamespace(train_op="train", losses=["first:0"], other_losses=[["second:0"]], minimized=[])
+    assert losses_of_gradients(graph, phase, 0, {"w": "gradients/first_grad/Mul:0"}) == {"w": (0, 1)}
+    with pytest.raises(Unwritten, match="the graph does not tell of which loss the gradient of 'w' is"):
+        losses_of_gradients(graph, phase, 0, {"w": "first:0"})
 
 
 def layer(x, name, units, updates=None):
