@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import tensorflow as tf
 
@@ -70,9 +70,15 @@ def _increments(whole: WholeGraph, step: str) -> Iterator[Hazard]:
         yield Hazard(
             "STEP_COUNTED_TWICE",
             adds[0],
-            f"{step} is incremented by {len(adds)} ops, of each optimizer and not of each tower: {', '.join(adds[:4])}",
+            f"{step} is incremented by {len(adds)} ops{_of_optimizers_text(whole, adds)}: {', '.join(adds[:4])}",
             "count in one place; what reads the step sees it rise that often",
         )
+
+
+def _of_optimizers_text(whole: WholeGraph, adds: Sequence[str]) -> str:
+    """What is said of increments that each wait for updates of their own."""
+    waits = all(whole.graph.ancestors([add]).intersection(whole.applies) for add in adds)
+    return ", of each optimizer and not of each tower" if waits else ""
 
 
 def _is_counter(whole: WholeGraph, name: str) -> bool:

@@ -153,7 +153,7 @@ def unshared_variables(whole: WholeGraph) -> Iterator[Hazard]:
         apart = ": the towers train separate models"
         if whole.trainable - some.keys():  # the towers share the others, which they train together
             apart = ", which it trains alone; they share all others"
-        consequence = _stale_copies_text(whole, some) or apart
+        consequence = _stale_copies_text(whole, some) or _synchronized_text(whole, some) or apart
         yield Hazard(
             "VARIABLES_NOT_SHARED",
             next(iter(some)),
@@ -201,6 +201,20 @@ def unshared_values(whole: WholeGraph) -> Iterator[Hazard]:
             "different losses",
             "one variable for all replicas, which the training loop changes; for parity, keep each tower's value",
         )
+
+
+def _synchronized_text(whole: WholeGraph, owners: Mapping[str, Collection[int]]) -> str:
+    """The rest of a sentence on copies that a step trains apart, and sets to what all towers' give, as their mean."""
+    setters: dict[str, str] = {}
+    for name, variable in whole.writes.items():
+        if variable in owners and name in whole.members and name not in whole.applies:
+            before = whole.graph.ancestors([whole.graph.inputs(name)[1].node], controls=False)
+            if {tower for other in owners if other in before for tower in owners[other]} == set(whole.towers()):
+                setters[variable] = name
+    if set(setters) != set(owners):
+        return ""
+    by = setters[min(setters)]
+    return f": each trains its own by its own gradients, and the step sets all from all towers', as by {by}"
 
 
 def _stale_copies_text(whole: WholeGraph, owners: Mapping[str, Collection[int]]) -> str:

@@ -25,9 +25,11 @@ def same_examples(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds towers with iterators of their own over equal datasets that are not shuffled, or with equal seeds."""
     taken: dict[int, set[str]] = {}
     for name in whole.graph.nodes:
-        if name in whole.reach and whole.graph.type(name).startswith("IteratorGetNext") and name in whole.labels:
+        if name in whole.reach and whole.graph.type(name).startswith("IteratorGetNext"):
             iterator = whole.graph.origin(whole.graph.inputs(name)[0]).node
-            taken.setdefault(whole.labels[name], set()).add(iterator)
+            takers = _towers_of_taker(whole, name)
+            if len(takers) == 1:
+                taken.setdefault(takers.pop(), set()).add(iterator)
     iterators = {tower: next(iter(names)) for tower, names in taken.items() if len(names) == 1}
     if len(iterators) < 2 or len(set(iterators.values())) < len(iterators) or len(iterators) < len(taken):
         return
@@ -45,6 +47,13 @@ def same_examples(whole: WholeGraph) -> Iterator[Hazard]:
                 "shard the dataset by the tower's number, or distribute one dataset; for parity, keep equal datasets",
             )
             return
+
+
+def _towers_of_taker(whole: WholeGraph, name: str) -> set[int]:
+    """The tower that an op which takes examples stands in, or those whose losses use what it takes."""
+    if name in whole.labels:
+        return {whole.labels[name]}
+    return whole.towers_of(whole.graph.descendants([name], controls=False) & whole.minimized)
 
 
 def shuffles_of_one(whole: WholeGraph) -> Iterator[Hazard]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import Hazard
@@ -27,7 +27,7 @@ def averages_that_are_trained(whole: WholeGraph) -> Iterator[Hazard]:
         if name in whole.members and variable in trained and name not in whole.applies:
             kept = kept_share(whole, name)
             others = {variable_read(whole.graph, node) for node in kept.weights} & (trained - {variable})
-            if 0 < kept.share < 1 and others:
+            if 0 < kept.share < 1 and others and not _is_mean_of_copies(whole, name, others):
                 found[variable] = (name, sorted(map(str, others))[0])
     for variable, (name, other) in found.items():
         yield Hazard(
@@ -38,6 +38,14 @@ def averages_that_are_trained(whole: WholeGraph) -> Iterator[Hazard]:
             "make them with trainable=False, and put tf.stop_gradient behind what they compute; for parity keep both",
         )
         return
+
+
+def _is_mean_of_copies(whole: WholeGraph, name: str, others: Collection[str | None]) -> bool:
+    """Whether an assignment's value is assigned to other variables of it, too, as the mean of towers' copies is."""
+    graph = whole.graph
+    value = graph.origin(graph.inputs(name)[1])
+    same = [one for one in whole.writes if one != name and graph.type(one) == graph.type(name)]
+    return any(whole.writes[one] in others and graph.origin(graph.inputs(one)[1]) == value for one in same)
 
 
 def averages_that_keep_little(whole: WholeGraph) -> Iterator[Hazard]:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards import missing_gradients, placement, towers
 from tests.legacy.saved.graphs import graph_of, saved, traced
@@ -169,6 +170,26 @@ def test_towers_that_assign_what_they_read_and_changed(change, undoes):
 
     (found,) = towers.unused_gradients(WholeGraph(saved(traced(build), trainable_variables=["w"])))
     assert found.id == "TOWERS_UPDATE_ALONE" and ("may undo the others" in found.description) == undoes
+
+
+@pytest.mark.parametrize("averaged, end", [(True, "sets all from all towers', as by set_"), (False, "separate models")])
+def test_copies_that_each_step_averages_are_no_separate_models(averaged, end):
+    def build():
+        halves, copies, updates = tf.split(v1.placeholder(tf.float32, [8, 4], "x"), 2), [], []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                copies.append(v1.get_variable(f"w{tower}", [4, 1], use_resource=False))
+                loss = tf.reduce_mean(tf.square(halves[tower] @ copies[-1]))
+                updates.append(v1.train.GradientDescentOptimizer(0.5).minimize(loss, var_list=copies[-1:]))
+        with tf.control_dependencies(updates):
+            mean = (copies[0].read_value() + copies[1].read_value()) / 2.0
+            values = [mean, mean] if averaged else [0.5 * copy.read_value() for copy in copies]
+        names = ("set_first", "set_second")
+        tf.group(*[v1.assign(c, value, name=n) for c, value, n in zip(copies, values, names)], name="train")
+
+    graph = saved(traced(build), trainable_variables=["w0", "w1"])
+    (found,) = towers.unshared_variables(WholeGraph(graph, analyse_graph(graph, "made-for-a-test", ["train"])))
+    assert found.id == "VARIABLES_NOT_SHARED" and end in found.description
 
 
 MINIMIZED = f"""

@@ -11,18 +11,23 @@ from tests.legacy.saved.graphs import saved, traced
 v1 = tf.compat.v1
 
 
-def found(dataset, one_shot=True, shared=False, once=False, check=same_examples):
-    """The hazards of two towers that each take the examples of `dataset(tower)`, or of one dataset made once."""
+def found(dataset, one_shot=True, shared=False, once=False, check=same_examples, outside=False):
+    """The hazards of two towers that each take the examples of `dataset(tower)`, or of one dataset made once.
+
+    An iterator is made in its tower, or `outside`, on the CPU.
+    """
 
     def build():
         made = dataset(0) if once else None
         w = v1.get_variable("w", [4, 1], use_resource=False)
         gradients, iterators = [], []
         for tower in range(2):
-            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
-                make = v1.data.make_one_shot_iterator if one_shot else v1.data.make_initializable_iterator
+            make = v1.data.make_one_shot_iterator if one_shot else v1.data.make_initializable_iterator
+            scope = "input" if outside else f"tower_{tower}"
+            with tf.device("/cpu:0" if outside else f"/gpu:{tower}"), tf.name_scope(scope):
                 iterators.append(make(made if once else dataset(tower)))
                 x = iterators[0 if shared else tower].get_next()
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
                 gradients.append(tf.gradients(tf.reduce_mean(tf.square(x @ w)), [w])[0])
         v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / 2.0, w)], name="train")
 
@@ -37,17 +42,19 @@ def generated():
     return v1.data.Dataset.from_generator(lambda: iter(np.ones([8, 4], np.float32)), tf.float32, [4])
 
 
+@pytest.mark.parametrize("outside", [True, False])
 @pytest.mark.parametrize("one_shot", [True, False])
 @pytest.mark.parametrize("seed", [None, 3])
-def test_equal_datasets_are_named(one_shot, seed):
+def test_equal_datasets_are_named(one_shot, seed, outside):
     def dataset(tower):
         made = arrays().map(lambda x: x + 1.0)
         return (made if seed is None else made.shuffle(8, seed=seed)).repeat().batch(4)
 
-    (hazard,) = found(dataset, one_shot)
+    (hazard,) = found(dataset, one_shot, outside=outside)
     assert hazard.id == "SAME_BATCH" and "towers 0, 1 take the same examples in the same order" in hazard.description
 
 
+@pytest.mark.parametrize("outside", [True, False])
 @pytest.mark.parametrize("one_shot", [True, False])
 @pytest.mark.parametrize(
     "dataset",
@@ -59,12 +66,13 @@ def test_equal_datasets_are_named(one_shot, seed):
         lambda tower: generated().batch(4),  # two Python functions, each called anew
     ],
 )
-def test_other_parts_and_orders_are_not(dataset, one_shot):
-    assert found(dataset, one_shot) == []
+def test_other_parts_and_orders_are_not(dataset, one_shot, outside):
+    assert found(dataset, one_shot, outside=outside) == []
 
 
-def test_one_iterator_of_all_towers_is_not():
-    assert found(lambda tower: arrays().batch(4), shared=True) == []
+@pytest.mark.parametrize("outside", [True, False])
+def test_one_iterator_of_all_towers_is_not(outside):
+    assert found(lambda tower: arrays().batch(4), shared=True, outside=outside) == []
 
 
 @pytest.mark.parametrize("dataset", [lambda tower: generated().batch(4), lambda tower: arrays().shuffle(8).batch(4)])

@@ -131,3 +131,20 @@ def test_a_target_network_that_a_run_of_its_own_moves(share, source, count):
     whole = WholeGraph(saved(traced(build), trainable_variables=["w", "target", "other"]))
     whole.members = whole.graph.ancestors(["train"])
     assert len(list(averages.averages_that_keep_little(whole))) == count
+
+
+@pytest.mark.parametrize("averaged", [True, False])
+def test_copies_that_are_set_to_their_mean_are_no_moving_averages(averaged):
+    def build():
+        x = v1.placeholder(tf.float32, [8, 4], "x")
+        copies = [v1.get_variable(name, [4, 3], use_resource=False) for name in ("v", "w")]
+        losses = [tf.reduce_mean(tf.square(x @ copy)) for copy in copies]
+        update = v1.train.GradientDescentOptimizer(0.5).minimize(tf.add_n(losses))
+        with tf.control_dependencies([update]):
+            mean = (copies[0].read_value() + copies[1].read_value()) / 2.0
+            tf.group(*[copy.assign(mean) for copy in (copies if averaged else copies[:1])], name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["v", "w"]))
+    whole.members = whole.graph.ancestors(["train"])
+    ids = [hazard.id for hazard in averages.averages_that_are_trained(whole)]
+    assert ids == ([] if averaged else ["AVERAGE_TRAINED"])
