@@ -240,6 +240,7 @@ GRAPH_CHECKS = (
     averages.averages_that_never_move,
     averages.averages_before_updates,
     sequences.last_outputs,
+    sequences.counted_padding,
     padding.padding_read_first,
     counted_padding.attended_padding,
     counted_padding.averaged_padding,

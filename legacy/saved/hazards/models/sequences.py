@@ -1,4 +1,4 @@
-"""Hazards of what is taken for the last output of a recurrent loop."""
+"""Hazards of the outputs of a recurrent loop: what is taken for the last one, and padding that a loss counts."""
 
 from __future__ import annotations
 
@@ -7,10 +7,33 @@ from collections.abc import Iterator
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_weights import linear_weights
 from workloads.lifted.graph import Graph, TensorId
 
 #: Ops that hand a loop's outputs on, with the times in their places.
 _PASSES = ("Identity", "Transpose", "Reshape")
+#: Ops that compute a result for each position, or hand positions on.
+_BY_POSITION = (
+    *_PASSES,
+    "Add",
+    "AddV2",
+    "BiasAdd",
+    "Log",
+    "LogSoftmax",
+    "MatMul",
+    "BatchMatMul",
+    "BatchMatMulV2",
+    "Neg",
+    "Relu",
+    "Sigmoid",
+    "Softmax",
+    "SparseSoftmaxCrossEntropyWithLogits",
+    "Square",
+    "SquaredDifference",
+    "Squeeze",
+    "Sub",
+    "Tanh",
+)
 _REVERSES = ("ReverseV2", "Reverse", "ReverseSequence")
 
 
@@ -36,6 +59,41 @@ def last_outputs(whole: WholeGraph) -> Iterator[Hazard]:
             f"{turned} takes the output at the last time of a loop that runs backward: it has seen one input there",
             "take the backward loop's final state, or its output at time 0; for parity keep it",
         )
+
+
+def counted_padding(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds terms that are means over all times of what follows from a loop with lengths, without a mask; one for all.
+
+    Labels that are codes of classes may be 0 in the padding, and leave it out so.
+    """
+    terms = [name for target in whole.targets for name in linear_weights(whole, target)]
+    for mean in [name for name in terms if whole.graph.type(name) == "Mean"]:
+        ends = _sources_by_position(whole, whole.graph.inputs(mean)[0])
+        loops = [end for end in ends if end.node in whole.minimized and _has_lengths(whole, end.node)]
+        if loops:
+            yield Hazard(
+                "PADDING_COUNTED",
+                mean,
+                f"{mean} is a mean over all times of what is computed from {loops[0].node}, the outputs of a loop that "
+                "is given each example's length: the padding of shorter examples, where they are 0, counts as much",
+                "multiply by tf.sequence_mask of the lengths, and divide by its sum; for parity keep the mean",
+            )
+            return
+
+
+def _sources_by_position(whole: WholeGraph, tensor: TensorId) -> Iterator[TensorId]:
+    """Yields gathered outputs of loops that a tensor is computed from with all their times, each by itself."""
+    graph, todo, seen = whole.graph, [tensor], {tensor}
+    while todo:
+        name = todo.pop().node
+        inputs = graph.inputs(name)
+        if graph.type(name).startswith("TensorArrayGather"):
+            yield TensorId(name, 0)
+        elif graph.type(name) in _BY_POSITION:
+            data = [before for before in inputs if before.node in whole.data and before not in seen]
+            of_weights = [before for before in data if graph.ancestors([before.node], controls=False) & whole.trainable]
+            todo += of_weights
+            seen |= set(of_weights)
 
 
 def _takes_last(graph: Graph, name: str) -> bool:

@@ -4,13 +4,13 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.models.sequences import last_outputs
+from legacy.saved.hazards.models.sequences import counted_padding, last_outputs
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
 
 
-def found(take, lengths=False):
+def found(take, lengths=False, check=last_outputs, make_loss=lambda taken: tf.reduce_mean(tf.square(taken))):
     """The hazards of what is taken of the outputs [batch, time, 3] of a loop, which writes 0 behind each length."""
 
     def build():
@@ -26,10 +26,10 @@ def found(take, lengths=False):
 
         start = (0, tf.zeros([2, 3]), v1.TensorArray(tf.float32, 6))
         _, state, outputs = tf.while_loop(lambda time, *_: time < 6, step, start)
-        loss = tf.reduce_mean(tf.square(take(tf.transpose(outputs.stack(), [1, 0, 2]), state)))
+        loss = make_loss(take(tf.transpose(outputs.stack(), [1, 0, 2]), state))
         v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
 
-    return [hazard.id for hazard in last_outputs(WholeGraph(saved(traced(build), trainable_variables=["w"])))]
+    return [hazard.id for hazard in check(WholeGraph(saved(traced(build), trainable_variables=["w"])))]
 
 
 def test_the_last_output_of_a_loop_with_lengths_is_named():
@@ -55,3 +55,39 @@ def test_the_last_output_of_a_backward_loop_is_named():
 )
 def test_final_states_and_other_outputs_are_not(take, lengths):
     assert found(take, lengths) == []
+
+
+def logits(outputs, state):
+    return tf.reshape(tf.reshape(outputs, [12, 3]) @ v1.get_variable("v", [3, 5], use_resource=False), [2, 6, 5])
+
+
+def entropies(taken):
+    labels = v1.placeholder(tf.int32, [2, 6], "y")
+    return tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=taken)
+
+
+def masked(taken):
+    mask = tf.sequence_mask(v1.placeholder(tf.int32, [2], "n"), 6, tf.float32)
+    return tf.reduce_sum(entropies(taken) * mask) / tf.reduce_sum(mask)
+
+
+def of_codes(taken):
+    labels = v1.placeholder(tf.float32, [2, 6, 5], "y")
+    return tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(labels=labels, logits=taken))
+
+
+@pytest.mark.parametrize(
+    "take, lengths, make_loss, count",
+    [
+        (logits, True, lambda taken: tf.reduce_mean(entropies(taken)), 1),
+        (logits, True, lambda taken: 0.5 * tf.reduce_mean(tf.square(taken - 1.0)), 1),
+        (logits, False, lambda taken: tf.reduce_mean(entropies(taken)), 0),
+        (logits, True, masked, 0),
+        (logits, True, of_codes, 0),
+        (logits, True, lambda taken: tf.reduce_sum(entropies(taken)), 0),
+        (lambda outputs, state: state, True, lambda taken: tf.reduce_mean(tf.square(taken)), 0),
+        (logits, True, lambda taken: tf.reduce_mean(tf.square(tf.reduce_max(taken, 1))), 0),
+    ],
+)
+def test_means_over_the_padding_of_a_loop_with_lengths_are_named(take, lengths, make_loss, count):
+    assert found(take, lengths, counted_padding, make_loss) == ["PADDING_COUNTED"] * count
