@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph, is_scalar_placeholder
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.graph import TensorId
@@ -108,6 +109,8 @@ def parts_of_model(whole: WholeGraph, tensor: TensorId) -> Part | None:
 
 def _deals_source(whole: WholeGraph, name: str) -> bool:
     data = whole.graph.inputs(name)[1 if whole.graph.type(name) == "Split" else 0]
+    if whole.graph.type(name) == "StridedSlice" and whole.graph.type(data.node) == "Reshape":
+        data = whole.graph.inputs(data.node)[0]
     return op_types.is_source(whole.graph.type(data.node)) and not is_scalar_placeholder(whole.graph, data.node)
 
 
@@ -123,6 +126,8 @@ def _part(whole: WholeGraph, tensor: TensorId) -> Part | None:
         )
     data, *bounds = graph.inputs(name)
     attributes = graph.nodes[name].attr
+    if graph.type(data.node) == "Reshape":
+        return _part_of_reshaped(whole, name)
     others = attributes["new_axis_mask"].i | attributes["shrink_axis_mask"].i | attributes["ellipsis_mask"].i
     if others & 1 or any(graph.type(bound.node) != "Const" for bound in bounds):
         return None
@@ -131,6 +136,21 @@ def _part(whole: WholeGraph, tensor: TensorId) -> Part | None:
     )
     first = 0 if attributes["begin_mask"].i & 1 else first
     return Part(data, first, stride, -1 if attributes["end_mask"].i & 1 else last)
+
+
+def _part_of_reshaped(whole: WholeGraph, name: str) -> Part | None:
+    """The rows of an input that was reshaped to [towers, rows, ...] or [rows, towers, ...], of which [k] or [:, k]."""
+    graph = whole.graph
+    data, begin, *_ = graph.inputs(name)
+    source, shape = graph.inputs(data.node)
+    sizes, starts = constant_array(graph, shape.node), constant_array(graph, begin.node)
+    axis = {1: 0, 2: 1}.get(graph.nodes[name].attr["shrink_axis_mask"].i)
+    if sizes is None or starts is None or axis is None or len(sizes) < 2 or sizes[axis] != whole.count:
+        return None
+    tower, rows = int(starts[axis]), int(sizes[1])
+    if axis == 1:
+        return Part(source, tower, whole.count, -1)
+    return Part(source, tower * rows, 1, (tower + 1) * rows) if rows > 0 else None
 
 
 def are_other_rows(whole: WholeGraph, labels: Part, examples: Part) -> bool:

@@ -27,6 +27,14 @@ def other_half(x, tower):
     return tf.split(x, 2)[1 - tower]
 
 
+def reshaped(x, tower):
+    return tf.reshape(x, [2, BATCH, *x.shape[1:]])[tower]
+
+
+def reshaped_in_turn(x, tower):
+    return tf.reshape(x, [BATCH, 2, *x.shape[1:]])[:, tower]
+
+
 def found(deal_examples, deal_labels, sparse=False, same_input=False, label_rows=2 * BATCH):
     def build():
         x = v1.placeholder(tf.float32, [2 * BATCH, 3], "x")
@@ -48,13 +56,23 @@ def found(deal_examples, deal_labels, sparse=False, same_input=False, label_rows
 
 
 @pytest.mark.parametrize("sparse", [True, False])
-@pytest.mark.parametrize("examples, labels", [(blocks, turns), (turns, blocks), (halves, other_half)])
+@pytest.mark.parametrize(
+    "examples, labels",
+    [
+        (blocks, turns),
+        (turns, blocks),
+        (halves, other_half),
+        (reshaped_in_turn, blocks),
+        (blocks, reshaped_in_turn),
+        (reshaped_in_turn, reshaped),
+    ],
+)
 def test_labels_of_other_rows_are_named(examples, labels, sparse):
     assert found(examples, labels, sparse) == ["INPUTS_NOT_PAIRED"]
 
 
 @pytest.mark.parametrize("sparse", [True, False])
-@pytest.mark.parametrize("deal", [blocks, turns, halves, other_half])
+@pytest.mark.parametrize("deal", [blocks, turns, halves, other_half, reshaped, reshaped_in_turn])
 def test_labels_that_are_dealt_alike_are_not(deal, sparse):
     assert found(deal, deal, sparse) == []
 
@@ -71,3 +89,8 @@ def test_labels_of_fewer_rows_are_not_known_to_be_of_other_examples():
 @pytest.mark.parametrize("deal", [blocks, halves])
 def test_labels_of_one_part_for_all_towers_are_left_to_same_batch(deal, sparse):
     assert found(deal, lambda y, tower: deal(y, 0), sparse) == []
+
+
+@pytest.mark.parametrize("examples, labels", [(reshaped, blocks), (turns, reshaped_in_turn)])
+def test_rows_that_a_reshape_deals_alike_are_not(examples, labels):
+    assert found(examples, labels) == []
