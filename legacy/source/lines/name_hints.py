@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _TYPICAL = {
     "tf.unique": ("indices", "positions"),
     "lstm_cell": ("c", "h"),
+    "old_lstm_cell": ("c", "h"),
     "lstm_state": ("c", "h"),
     "tf.nn.moments": ("mean", "variance"),
     "tf.compat.v1.nn.fused_batch_norm": ("x", "mean", "variance"),

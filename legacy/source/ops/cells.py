@@ -21,6 +21,13 @@ FUNCTIONS = {
         "    c = c * tf.sigmoid(f + forget_bias) + tf.sigmoid(i) * tf.tanh(j)",
         "    return c, tf.tanh(c) * tf.sigmoid(o)",
     ],
+    "old_lstm_cell": [
+        "def old_lstm_cell(x, c, h, kernel, bias, forget_bias):",
+        '    """Runs an LSTM cell of TensorFlow before 1.0 on [batch, features]; returns its next state (c, h)."""',
+        "    i, j, f, o = tf.split(tf.matmul(tf.concat([x, h], axis=1), kernel) + bias, 4, axis=1)",
+        "    c = c * tf.sigmoid(f + forget_bias) + tf.sigmoid(i) * tf.tanh(j)",
+        "    return c, tf.tanh(c) * tf.sigmoid(o)",
+    ],
     "gru_cell": [
         "def gru_cell(x, h, kernel, bias, candidate_kernel, candidate_bias):",
         '    """Runs a GRU cell of 1.x on [batch, features]; returns its next state."""',
@@ -83,14 +90,14 @@ def _forget_gate(op: OpView) -> Tuple[str, object]:
 
 def _cell(split: OpView, before: Expression, forget_bias: object) -> Expression:
     """Returns the call of a cell, of which an op splits the gates."""
-    gates = split.producer(1)
-    product = gates.producer(0) if gates.type == "BiasAdd" else gates
-    joined = product.producer(0) if product.type == "MatMul" else product
-    plain = product.type == "MatMul" and not product.attribute("transpose_a") and not product.attribute("transpose_b")
-    if gates.type != "BiasAdd" or not plain or joined.type != "ConcatV2" or len(joined.operation.inputs) != 3:
+    layer = _layer(split.producer(1))
+    if layer is None:
         return call("lstm_state", split.argument(1), before, forget_bias)
-    x, h = joined.arguments(0, 2)
-    return call("lstm_cell", x, before, h, product.argument(1), gates.argument(1), forget_bias)
+    joined, product, gates = layer
+    first = int(joined.type == "Concat")  # which has the axis before the tensors
+    x, h = joined.arguments(first, first + 2)
+    cell = "lstm_cell" if gates.type == "BiasAdd" else "old_lstm_cell"
+    return call(cell, x, before, h, product.argument(1), gates.argument(1), forget_bias)
 
 
 def match_gru_cell(op: OpView) -> Optional[Match]:
@@ -149,7 +156,9 @@ def _layer(op: OpView) -> Optional[Tuple[OpView, OpView, OpView]]:
     """Returns join, product and sum of a dense layer on two joined tensors; None for something else."""
     if op.type not in ("BiasAdd", *_ADD) or op.producer(0).type != "MatMul":
         return None
-    product = op.producer(0)
+    product, added = op.producer(0), op.shape(1)
+    if added is None or len(added) != 1:
+        return None
     joined = product.producer(0)
     place = {"Concat": 0, "ConcatV2": 2}.get(joined.type)
     axis = joined.constant(place) if place is not None and len(joined.operation.inputs) == 3 else None

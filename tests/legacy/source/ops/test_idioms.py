@@ -140,6 +140,30 @@ def test_an_lstm_cell_is_recognised_by_its_ops_and_one_with_other_gates_is_not()
     assert "lstm_" not in text and "tf.tanh" in text
 
 
+def old_lstm(x, c, h, kernel, bias):
+    """An LSTM cell as TensorFlow made it before 1.0: the bias is added, and not by `tf.nn.bias_add`."""
+    i, j, f, o = tf.split(tf.matmul(tf.concat([x, h], 1), kernel) + bias, 4, axis=1)
+    c = c * tf.sigmoid(f + 0.5) + tf.sigmoid(i) * tf.tanh(j)
+    return c - tf.tanh(c) * tf.sigmoid(o)
+
+
+def test_an_lstm_cell_of_before_1_0_is_recognised_and_has_its_bits():
+    lines = written(old_lstm, {"x": [3], "c": [2], "h": [2]}, {"kernel": [5, 8], "bias": [8]})
+    assert "c, h = old_lstm_cell(" in "".join(lines) and "tf.tanh" not in "".join(lines)
+    rng = np.random.RandomState(0)
+    shapes = [(4, 3), (4, 2), (4, 2), (5, 8), (8,)]
+    given = [tf.constant(rng.randn(*shape).astype(np.float32)) for shape in shapes]
+    space = {"tf": tf}
+    exec("\n".join(cells.FUNCTIONS["old_lstm_cell"]), space)
+    c, h = space["old_lstm_cell"](*given, 0.5)
+    assert np.array_equal(c - h, old_lstm(*given))
+
+
+def test_gates_to_which_a_matrix_is_added_are_those_of_no_layer():
+    lines = written(old_lstm, {"x": [3], "c": [2], "h": [2]}, {"kernel": [5, 8], "bias": [4, 8]}, batch=4)
+    assert "lstm_state(" in "".join(lines) and "old_lstm_cell(" not in "".join(lines)
+
+
 def gru(x, h, kernel, bias, candidate, candidate_bias, update=lambda u, h, new: u * h + (1.0 - u) * new):
     gates = tf.sigmoid(tf.nn.bias_add(tf.matmul(tf.concat([x, h], 1), kernel), bias))
     r, u = tf.split(gates, 2, axis=1)
