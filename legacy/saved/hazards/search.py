@@ -84,13 +84,15 @@ from legacy.saved.hazards.models import (
     unused_dropout,
 )
 from legacy.saved.hazards.one_way import heads, opposed_labels
-from legacy.saved.hazards.reinforcement import clipped_ratios, policies, targets
+from legacy.saved.hazards.reinforcement import clipped_ratios, noise_of_policies, policies, targets
 from legacy.saved.hazards.unlike import (
+    activations,
     branches,
     counted_masks,
     decayed_biases,
     focus,
     gates,
+    idle_masks,
     maximized_losses,
     moments_by_hand,
     overlaps_of_logits,
@@ -98,6 +100,7 @@ from legacy.saved.hazards.unlike import (
     same_classes,
     squared_norms,
     temperatures,
+    twin_critics,
     untouched_parts,
 )
 from legacy.saved.hazards.updates import (
@@ -188,8 +191,11 @@ GRAPH_CHECKS = (
     policies.minimized_policies,
     policies.reversed_ratios,
     clipped_ratios.optimistic_surrogates,
+    noise_of_policies.minimized_noise,
+    twin_critics.larger_of_two_critics,
     soft_labels.differentiated_labels,
     temperatures.temperatures_of_one_side,
+    activations.activations_of_one_side,
     overlaps.minimized_overlaps,
     overlaps.exchanged_branches,
     overlaps.focal_factors,
@@ -238,6 +244,7 @@ GRAPH_CHECKS = (
     reversed_copies.copies_into_trained,
     averages.averages_that_keep_little,
     averages.averages_that_never_move,
+    averages.averages_that_move_away,
     averages.averages_before_updates,
     sequences.last_outputs,
     sequences.counted_padding,
@@ -306,6 +313,7 @@ ANALYSIS_CHECKS = (
     norms.norms_over_examples,
     lookahead.moments_of_times,
     time_major.examples_for_times,
+    idle_masks.masks_without_effect,
     sums_over_examples.likelihoods_over_examples,
     attention.scores_scaled_up,
     idle_terms.clipped_losses,

@@ -21,7 +21,7 @@ def deviations_for_variances(whole: WholeGraph) -> Iterator[Hazard]:
             logarithm = graph.origin(graph.inputs(name)[0]).node
             if signs.get(logarithm, 0) >= 0:
                 continue
-            scaled = _scaled_noise(whole, logarithm)
+            scaled = scaled_noise(whole, logarithm)
             if scaled:
                 yield Hazard(
                     "VARIANCE_FOR_DEVIATION",
@@ -33,8 +33,8 @@ def deviations_for_variances(whole: WholeGraph) -> Iterator[Hazard]:
                 return
 
 
-def _scaled_noise(whole: WholeGraph, logarithm: str) -> str:
-    """A product of normal random numbers and the exponential of a node; "" if there is none."""
+def scaled_noise(whole: WholeGraph, logarithm: str) -> str:
+    """Returns a product of normal random numbers and the exponential of a node; "" if there is none."""
     graph, todo = whole.graph, [logarithm]
     while todo:
         for user in [use.node for use in graph.users(todo.pop()) if use.node in whole.minimized]:

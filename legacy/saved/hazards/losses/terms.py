@@ -10,6 +10,8 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import QUOTIENTS, constant_factor, linear_inputs, linear_weights
+from legacy.saved.hazards.basics.structures import structures
+from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name
 from workloads.support.wording import counted, listed
 
@@ -25,7 +27,8 @@ TOLERANCE = 1e-5
 def repeated_terms(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds terms that a sum which is minimized contains several times; of towers, those of the first such loss."""
     for target in whole.targets:
-        times = {term: count for term, count in _times_added(whole.graph, target).items() if count > 1}
+        added = _times_added(whole.graph, target)
+        times = {term: count for term, count in added.items() if count > 1} or _computed_again(whole, added)
         if times:
             names = listed(list(times), MOST_NAMED)
             most = max(times.values())
@@ -120,6 +123,15 @@ def _probability(graph: Graph, name: str) -> str:
     if graph.type(name) == "Sub" and graph.type(graph.inputs(name)[0].node) == "Const":
         name = graph.inputs(name)[1].node
     return name if graph.type(name) in ("Softmax", "Sigmoid") else ""
+
+
+def _computed_again(whole: WholeGraph, terms: Collection[str]) -> dict[str, int]:
+    """{first of several terms that compute the same of the same weights and data: how many there are}."""
+    numbers, groups = structures(whole), collections.defaultdict(list)
+    for term in terms:
+        if term in made_by_weights(whole) and term in whole.data:
+            groups[numbers.get(term, term)].append(term)
+    return {names[0]: len(names) for names in groups.values() if len(names) > 1}
 
 
 def _times_added(graph: Graph, target: str) -> dict[str, int]:

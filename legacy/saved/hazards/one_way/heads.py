@@ -9,6 +9,7 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.directions import minimized_targets, trained_by
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.variable_reads import variable_read
+from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from legacy.saved.hazards.one_way.pushes import Pushes
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -94,7 +95,7 @@ def _is_all_of_a_loss(whole: WholeGraph, parts: list[TensorId]) -> bool:
         if len(users) != 1:
             return False
         name = users.pop()
-        trained = [t for t in graph.inputs(name) if graph.ancestors([t.node], controls=False) & whole.trainable]
+        trained = [tensor for tensor in graph.inputs(name) if tensor.node in made_by_weights(whole)]
         if len(trained) > 1:
             return False
     return len(parts) == 1

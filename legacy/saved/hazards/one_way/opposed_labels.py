@@ -9,6 +9,7 @@ from legacy.saved.hazards.basics.directions import minimized_targets
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.squares import squared
+from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from legacy.saved.hazards.one_way.pushes import Pushes
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -22,11 +23,13 @@ def distances_pushed_one_way(whole: WholeGraph) -> Iterator[Hazard]:
     That is the sign of a term, or of a margin in its hinge: y d^2 + (1 - y) max(0, m - d)^2 pushes both ways.
     """
     graph, targets = whole.graph, minimized_targets(whole)
+    distances = {name for name in whole.minimized_ops("Sum") if _is_distance(whole, name)}
+    if not distances:
+        return
     pushes = None
     for label, complement in _complements(whole):
         one, other = (_weighed(whole, node) for node in (label, complement))
-        common = one & other
-        candidates = [name for name in graph.order(common) if _is_distance(whole, name)]
+        candidates = graph.order(one & other & distances)
         if not candidates:
             continue
         pushes = pushes or Pushes(whole, targets)
@@ -49,7 +52,7 @@ def _complements(whole: WholeGraph) -> list[tuple[str, str]]:
         inputs = graph.inputs(name)
         if whole.value(inputs[0].node) != 1 or is_gradient_op(name) or name not in whole.data:
             continue
-        if not graph.ancestors([name], controls=False) & whole.trainable:
+        if name not in made_by_weights(whole):
             found.append((source_of_elements(graph, inputs[1]).node, name))
     return found
 
@@ -60,9 +63,7 @@ def _weighed(whole: WholeGraph, weight: str) -> set[str]:
     seen = {weight}
     while todo:
         for user in [use.node for use in graph.users(todo.pop()) if use.node in whole.minimized]:
-            trained = [
-                t.node for t in graph.inputs(user) if graph.ancestors([t.node], controls=False) & whole.trainable
-            ]
+            trained = [tensor.node for tensor in graph.inputs(user) if tensor.node in made_by_weights(whole)]
             if is_gradient_op(user) or user in seen:
                 continue
             seen.add(user)
@@ -86,4 +87,4 @@ def _is_distance(whole: WholeGraph, name: str) -> bool:
         inputs = [tensor.node for tensor in graph.inputs(value)] if graph.type(value) == "Sub" else [value]
     elif graph.type(inner) not in ("Mul", "SquaredDifference"):
         return False
-    return all(graph.ancestors([node], controls=False) & whole.trainable for node in inputs)
+    return all(node in made_by_weights(whole) for node in inputs)

@@ -37,6 +37,8 @@ class Pushes:
         self._signs: dict[TensorId, int] = {TensorId(target, 0): 1 for target in targets}
         #: Signs of derivatives by magnitudes: of x^2 by |x|.
         self._magnitudes: dict[TensorId, int] = {}
+        #: The results of each node by which derivatives are known.
+        self._arrived: dict[str, set[TensorId]] = {target: {TensorId(target, 0)} for target in targets}
         members = whole.graph.ancestors(targets, controls=False)
         for name in reversed(whole.graph.order(members)):
             if whole.graph.type(name) not in _STOPS:
@@ -53,17 +55,12 @@ class Pushes:
 
     def _visit(self, name: str) -> None:
         """Hands the derivatives by a node's results on to its inputs."""
-        outputs = [tensor for tensor in self._outputs(name) if tensor in self._signs or tensor in self._magnitudes]
-        for tensor in outputs:
+        for tensor in sorted(self._arrived.get(name, ())):
             sign = self.sign(tensor)
             if sign is not None and (sign or tensor not in self._magnitudes):
                 self._hand_on(name, sign)
             else:
                 self._hand_magnitude_on(name, self._magnitudes[tensor] if tensor not in self._signs else 0)
-
-    def _outputs(self, name: str) -> list[TensorId]:
-        used = {tensor for use in self._whole.graph.users(name) for tensor in self._whole.graph.inputs(use.node)}
-        return sorted({tensor for tensor in used if tensor.node == name} | {TensorId(name, 0)})
 
     def _hand_on(self, name: str, sign: int) -> None:
         graph, values = self._whole.graph, self._values
@@ -123,9 +120,11 @@ class Pushes:
         return graph.type(name) in _EVEN or (graph.type(name) == "Pow" and self._whole.value(inputs[1].node) == 2)
 
     def _add(self, tensor: TensorId, sign: int) -> None:
+        self._arrived.setdefault(tensor.node, set()).add(tensor)
         found = self._signs.setdefault(tensor, sign)
         self._signs[tensor] = found if found == sign else 0
 
     def _add_magnitude(self, tensor: TensorId, sign: int) -> None:
+        self._arrived.setdefault(tensor.node, set()).add(tensor)
         found = self._magnitudes.setdefault(tensor, sign)
         self._magnitudes[tensor] = found if found == sign else 0

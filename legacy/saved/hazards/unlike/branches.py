@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.squares import squared
+from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 
@@ -21,7 +22,7 @@ def conditions_without_magnitude(whole: WholeGraph) -> Iterator[Hazard]:
         sizes = {user for user in users if graph.type(user) == "Abs" and not is_gradient_op(user)}
         users |= {use.node for size in sizes for use in graph.users(size)} & whole.minimized
         squares = [user for user in users if not is_gradient_op(user) and squared(whole, user) is not None]
-        if sizes and squares and graph.ancestors([difference], controls=False) & whole.trainable:
+        if sizes and squares and difference in made_by_weights(whole):
             yield Hazard(
                 "CONDITION_WITHOUT_MAGNITUDE",
                 name,

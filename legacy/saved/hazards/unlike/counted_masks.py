@@ -10,6 +10,7 @@ from legacy.saved.graph.folding import COMPARISONS
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import QUOTIENTS
+from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -54,8 +55,8 @@ def _counted(whole: WholeGraph, name: str) -> str:
             return ""
         name = others[0]
     answer = source_of_elements(graph, graph.inputs(name)[0]).node if graph.type(name) == "Sum" else ""
-    made = graph.ancestors([answer], controls=False) if answer else set()
-    return answer if answer in whole.data and graph.type(answer) in _ANSWERS and not made & whole.trainable else ""
+    is_given = answer in whole.data and answer not in made_by_weights(whole)
+    return answer if is_given and graph.type(answer) in _ANSWERS else ""
 
 
 def _computed_by_position(whole: WholeGraph, total: str) -> tuple[bool, list[str]]:
@@ -65,7 +66,7 @@ def _computed_by_position(whole: WholeGraph, total: str) -> tuple[bool, list[str
     while todo:
         name = todo.pop()
         inputs = [tensor.node for tensor in graph.inputs(name)]
-        trained = [bool(graph.ancestors([before], controls=False) & whole.trainable) for before in inputs]
+        trained = [before in made_by_weights(whole) for before in inputs]
         errors |= graph.type(name) in ("Sub", "SquaredDifference") and sorted(trained) == [False, True]
         for before, is_trained in zip(inputs, trained):
             if not is_trained and before in whole.data:

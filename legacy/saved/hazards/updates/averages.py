@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.kept_shares import kept_share, most_kept
+from legacy.saved.hazards.basics.kept_shares import Kept, kept_share, most_kept
+from legacy.saved.hazards.basics.linear_weights import linear_weights
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted, listed
@@ -90,17 +92,48 @@ def averages_that_never_move(whole: WholeGraph) -> Iterator[Hazard]:
                 for node, weight in kept.weights.items()
                 if variable_read(whole.graph, node) not in ("", variable)
             ]
-            if abs(kept.share - 1) < TOLERANCE and others and not any(others):
+            is_of_itself = not others and whole.graph.type(whole.graph.inputs(name)[1].node) in op_types.ADDITIONS
+            is_of_itself = is_of_itself and len(kept.weights) > 1 and name not in whole.data
+            if abs(kept.share - 1) < TOLERANCE and (is_of_itself or others) and not any(others):
                 fixed.setdefault(variable, name)
     for name in fixed.values():
         yield Hazard(
             "AVERAGE_NEVER_MOVES",
             name,
             f"{counted(len(fixed), 'moving average keeps', 'moving averages keep')} all of themselves in each step "
-            f"({listed(list(fixed), MOST_NAMED)}): the decay is 1, and they stay at their first values",
+            f"({listed(list(fixed), MOST_NAMED)}): the decay is 1, or they follow themselves, and they stay at their "
+            "first values",
             "a decay below 1, such as 0.999; for parity keep it",
         )
         return
+
+
+def averages_that_move_away(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds v += c (v - x) of data x, also of rows of v, as of the centers of classes; one hazard for all."""
+    for name, variable in whole.writes.items():
+        if name not in whole.members or variable in whole.trainable or name in whole.applies:
+            continue
+        kept = _kept_of_rows(whole, name) if "Scatter" in whole.graph.type(name) else kept_share(whole, name)
+        grows = whole.graph.type(name) not in ("AssignSub", "ScatterSub")
+        away = [n for n, weight in kept.weights.items() if n in whole.data and (weight < 0 if grows else weight > 0)]
+        if kept.share > 1 + TOLERANCE and away:
+            yield Hazard(
+                "AVERAGE_MOVES_AWAY",
+                name,
+                f"{name} adds to {variable} a multiple of its difference from {away[-1]}: it moves away from what it "
+                "should follow, and the faster, the farther it is",
+                "v += c * (x - v); for parity keep it",
+            )
+            return
+
+
+def _kept_of_rows(whole: WholeGraph, name: str) -> Kept:
+    """The share of rows that they keep where a scatter changes them by a linear function of rows that are gathered."""
+    graph, inputs = whole.graph, whole.graph.inputs(name)
+    weights = linear_weights(whole, inputs[2].node) if len(inputs) > 2 else {}
+    rows = [node for node in weights if graph.type(node) in ("Gather", "GatherV2", "ResourceGather")]
+    own = sum(weights[row] for row in rows if variable_read(graph, graph.inputs(row)[0].node) == whole.writes[name])
+    return Kept(1 + own if graph.type(name) == "ScatterAdd" else 1 - own, {**weights})
 
 
 def averages_before_updates(whole: WholeGraph) -> Iterator[Hazard]:

@@ -1,6 +1,10 @@
 """Terms that a loss contains more than once, and logarithms of probabilities."""
 
+import pytest
+import tensorflow as tf
+
 from legacy.saved.hazards.losses.terms import logarithms_of_probabilities, repeated_terms
+from tests.legacy.saved.hazards import minimized
 from tests.legacy.saved.hazards.two_towers import hazards
 
 #: A loss of two terms; what is minimized is `total`.
@@ -46,3 +50,14 @@ def test_the_logarithm_of_a_softmax_is_named():
     weighted = chosen.replace("OneHot(x)", "Neg(x)")  # any sum of shares may be meant
     for safe in (weighted, "Exp(logits)", "Add(softmax, little)\n    little = Const()\n    softmax = Softmax(logits)"):
         assert hazards(logarithms_of_probabilities, text.format(safe)) == []
+
+
+@pytest.mark.parametrize("second, count", [("w", 1), ("u", 0)])
+def test_a_term_that_is_computed_again_is_named(second, count):
+    def total():
+        weights = {name: minimized.variable(name, 4, 3) for name in "wu"}
+        x, y = minimized.fed("x", 8, 4), minimized.fed("y", 8, 3)
+        errors = [0.5 * tf.reduce_mean(tf.square(x @ weights[name] - y)) for name in ("w", second)]
+        return errors[0] + errors[1]
+
+    assert minimized.found(repeated_terms, total) == ["TERM_REPEATED"] * count

@@ -148,3 +148,51 @@ def test_copies_that_are_set_to_their_mean_are_no_moving_averages(averaged):
     whole.members = whole.graph.ancestors(["train"])
     ids = [hazard.id for hazard in averages.averages_that_are_trained(whole)]
     assert ids == ([] if averaged else ["AVERAGE_TRAINED"])
+
+
+def moved(check, move):
+    """The hazards of a step that moves "kept", a variable of 9 rows that nothing trains, by results and labels."""
+
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        kept = v1.get_variable("kept", [9, 3], use_resource=False, trainable=False)
+        results, labels = v1.placeholder(tf.float32, [8, 4], "x") @ w, v1.placeholder(tf.int32, [8], "y")
+        loss = tf.reduce_mean(tf.square(results - tf.gather(kept, labels)))
+        update = v1.train.GradientDescentOptimizer(0.5).minimize(loss, var_list=[w])
+        tf.group(update, move(kept, labels, results), name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
+    whole.members = whole.graph.ancestors(["train"])
+    return [hazard.id for hazard in check(whole)]
+
+
+def from_results(kept, labels, results):
+    return 0.5 * (tf.gather(kept, labels) - results)
+
+
+@pytest.mark.parametrize(
+    "move, count",
+    [
+        (lambda kept, y, h: v1.scatter_add(kept, y, from_results(kept, y, h)), 1),
+        (lambda kept, y, h: v1.scatter_sub(kept, y, from_results(kept, y, h)), 0),
+        (lambda kept, y, h: v1.scatter_sub(kept, y, -from_results(kept, y, h)), 1),
+        (lambda kept, y, h: v1.scatter_add(kept, y, h), 0),  # a sum
+        (lambda kept, y, h: v1.assign_add(kept, 0.1 * (kept - tf.reduce_mean(h, 0))), 1),
+        (lambda kept, y, h: v1.assign_sub(kept, 0.1 * (kept - tf.reduce_mean(h, 0))), 0),
+        (lambda kept, y, h: v1.assign(kept, 1.1 * kept), 0),  # no data
+    ],
+)
+def test_an_average_that_moves_away_is_named(move, count):
+    assert moved(averages.averages_that_move_away, move) == ["AVERAGE_MOVES_AWAY"] * count
+
+
+@pytest.mark.parametrize(
+    "move, count",
+    [
+        (lambda kept, y, h: v1.assign(kept, 0.75 * kept + 0.25 * kept), 1),
+        (lambda kept, y, h: v1.assign(kept, 0.75 * kept), 0),
+        (lambda kept, y, h: v1.assign(kept, tf.identity(kept)), 0),
+    ],
+)
+def test_an_average_of_itself_is_named(move, count):
+    assert moved(averages.averages_that_never_move, move) == ["AVERAGE_NEVER_MOVES"] * count

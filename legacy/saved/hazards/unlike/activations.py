@@ -1,0 +1,44 @@
+"""Hazard of a distance between a network's probabilities and its twin's logits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.elements import source_of_elements
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.structures import structures
+from workloads.lifted.graph import TensorId
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+_ACTIVATIONS = ("Softmax", "Sigmoid")
+
+
+def activations_of_one_side(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds softmax(x) - y of results x and y of two networks that differ in their weights alone; one for all."""
+    graph = whole.graph
+    for name in [name for name in whole.minimized_ops("Sub", "SquaredDifference") if not is_gradient_op(name)]:
+        sides = [source_of_elements(graph, tensor).node for tensor in graph.inputs(name)]
+        for activated, plain in (sides, sides[::-1]):
+            if graph.type(activated) not in _ACTIVATIONS or graph.type(plain) in _ACTIVATIONS:
+                continue
+            inner = source_of_elements(graph, TensorId(activated, 0)).node
+            inner = source_of_elements(graph, graph.inputs(inner)[0]).node
+            numbers = structures(whole, of_twins=True)
+            if numbers.get(inner, -1) == numbers.get(plain, -2) and _variables(whole, inner) != _variables(
+                whole, plain
+            ):
+                yield Hazard(
+                    "ACTIVATION_OF_ONE_SIDE",
+                    name,
+                    f"{name} compares {activated} ({graph.type(activated)}) of one network's results with {plain}, "
+                    "another one's, which are none: two networks that differ in their weights alone",
+                    "the same activation on both sides; for parity keep it",
+                )
+                return
+
+
+def _variables(whole: WholeGraph, name: str) -> set[str]:
+    before = whole.graph.ancestors([name], controls=False)
+    return {node for node in before if whole.graph.type(node) in op_types.VARIABLES}

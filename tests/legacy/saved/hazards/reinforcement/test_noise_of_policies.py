@@ -1,0 +1,21 @@
+"""Losses that lower the deviation of what a network draws, and that raise it."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.hazards.reinforcement.noise_of_policies import minimized_noise
+from tests.legacy.saved.hazards.minimized import fed, found, variable
+
+v1 = tf.compat.v1
+
+
+@pytest.mark.parametrize("weight, draws, count", [(0.2, True, 1), (-0.2, True, 0), (0.2, False, 0)])
+def test_noise_that_is_minimized_is_named(weight, draws, count):
+    def total():
+        x = fed("x", 8, 4)
+        mean, logarithm = x @ variable("mean", 4, 3), x @ variable("deviation", 4, 3)
+        noise = v1.random_normal([8, 3]) if draws else fed("errors", 8, 3)
+        action = tf.tanh(mean + tf.exp(logarithm) * noise)
+        return tf.reduce_mean(weight * logarithm) - tf.reduce_mean(action @ variable("critic", 3, 1))
+
+    assert found(minimized_noise, total) == ["ENTROPY_MINIMIZED"] * count
