@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.reduction.multipliers import multiplier_of_mean
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
-from legacy.saved.hazards.basics.copies import masters_of_copies
+from legacy.saved.hazards.basics.copies import kept_by_another_copy, masters_of_copies
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_weights
 from legacy.saved.runs.accumulation import accumulating_writes
@@ -137,10 +137,17 @@ def _updates_outside(whole: WholeGraph) -> list[str]:
     variables = set(whole.writes.values())
     changed = {variable for name, variable in whole.writes.items() if name in whole.members}
     unchanged = {name for name, variable in whole.writes.items() if variable not in changed}
+    unchanged -= _of_other_copies(whole, unchanged, changed)
     outside = [name for name in whole.writes if name in unchanged and not whole.is_scalar(whole.writes[name])]
     moving |= {name for name in outside if is_moved_by_data(whole.graph, name, whole.trainable, variables)}
     moving |= {name for name in outside if _moves_rows(whole, name)}
     return [name for name in outside if name in listed | moving]
+
+
+def _of_other_copies(whole: WholeGraph, updates: Collection[str], changed: Collection[str]) -> set[str]:
+    """Those of some updates whose statistics another tower's copy of the model keeps; see STATISTICS_OF_ONE_TOWER."""
+    left = kept_by_another_copy(whole, {whole.writes[name] for name in updates}, changed)
+    return {name for name in updates if whole.writes[name] in left}
 
 
 def _moves_rows(whole: WholeGraph, name: str) -> bool:

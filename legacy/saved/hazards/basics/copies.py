@@ -32,6 +32,20 @@ def masters_of_copies(whole: WholeGraph) -> dict[str, str]:
     return found
 
 
+def kept_by_another_copy(whole: WholeGraph, variables: Collection[str], changed: Collection[str]) -> set[str]:
+    """Returns those of some variables that a step changes in one tower's copy of the model, and leaves in another's.
+
+    Args:
+      whole: the graph with its towers.
+      variables: variables that the step leaves, such as statistics.
+      changed: those that it changes; one of them has the name of the variable but for its tower's scope.
+    """
+    if not copies_of_one_model(whole):
+        return set()
+    known = {*changed, *(name.partition("/")[2] for name in changed)} - {""}
+    return {name for name in variables if name.partition("/")[2] in known}
+
+
 def variables_of_some_towers(whole: WholeGraph) -> dict[str, set[int]]:
     """{trainable variable: the towers whose forward passes read it}, for those that not all towers read.
 

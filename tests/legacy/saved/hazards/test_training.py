@@ -245,3 +245,41 @@ def test_centers_that_the_step_does_not_move_are_named(runs, trained, count):
     whole = WholeGraph(saved(traced(build), trainable_variables=["w", "centers"] if trained else ["w"]))
     whole.members = whole.graph.ancestors(["train"])
     assert len(list(training.updates_never_run(whole))) == count
+
+
+#: Two towers, each of which trains a copy of the model; the step moves the statistic of the first one.
+COPIES = """
+    x = Placeholder()
+    a/w = VariableV2()
+    b/w = VariableV2()
+    tower_0/y = Mul(a/w, x) @ /gpu:0
+    tower_1/y = Mul(b/w, x) @ /gpu:1
+    gradients/tower_0/y_grad/Mul = Mul(tower_0/y) @ /gpu:0
+    gradients/tower_1/y_grad/Mul = Mul(tower_1/y) @ /gpu:1
+    sum = AddN(gradients/tower_0/y_grad/Mul, gradients/tower_1/y_grad/Mul)
+    train_a = ApplyGradientDescent(a/w, sum)
+    train_b = ApplyGradientDescent(b/w, sum)
+    a/mean = VariableV2()
+    b/mean = VariableV2()
+    a/AssignMovingAvg = AssignSub(a/mean, x)
+    b/AssignMovingAvg = AssignSub(b/mean, x)
+    train = NoOp(^train_a, ^train_b, ^a/AssignMovingAvg)
+    """
+
+
+@pytest.mark.parametrize(
+    "old, new, expected",
+    [
+        ("", "", []),
+        (", ^a/AssignMovingAvg", "", ["UPDATES_NEVER_RUN"]),  # no tower's
+        ("b/mean", "b/other", ["UPDATES_NEVER_RUN"]),  # of another layer
+        ("b/w", "a/w", ["UPDATES_NEVER_RUN"]),  # one model
+    ],
+)
+def test_statistics_that_only_the_first_towers_copy_of_a_model_keeps_are_run(old, new, expected):
+    """As tensorpack's replicated trainer, which saves the first tower's model alone."""
+    text = COPIES.replace(old, new) if old else COPIES
+    shape = {"shape": tf.TensorShape([3])}
+    names = [name for name in ("a/mean", "b/mean", "b/other") if f"    {name} =" in text]
+    graph = saved(graph_of(text, **dict.fromkeys(names, shape)), trainable_variables=["a/w", "b/w"])
+    assert [hazard.id for hazard in training.updates_never_run(WholeGraph(graph))] == expected
