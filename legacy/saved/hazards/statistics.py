@@ -23,19 +23,27 @@ MOST_NAMED = 3
 def statistics_of_towers(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     """Finds statistics that are updated from one tower's batches, or by several towers in turn."""
     towers = found.plan.towers
-    groups = _statistics_by_towers(found)
+    groups, shown = _statistics_by_towers(found), _averages_to_show(found)
     even = len({len(groups.get((tower,), ())) for tower in range(towers)}) == 1
     if towers < 2 or (even and IN_TURN not in groups):  # each tower has as many of its own: they are carried state
         return
     advice = "the lift keeps this order; in new code, variables with aggregation ONLY_FIRST_REPLICA or MEAN"
     for who, names in groups.items():
-        count = f"{counted(len(names), 'statistic is', 'statistics are')} updated by"
+        own = names if who == IN_TURN else [name for name in names if name not in shown]
+        count = f"{counted(len(own), 'statistic is', 'statistics are')} updated by"
         if who == IN_TURN:
             text = f"{count} several towers one after the other, in no fixed order"
             yield Hazard("STATISTICS_RACE", names[0], text, advice)
-        elif who in ((towers - 1,), (0,)):
+        elif own and who in ((towers - 1,), (0,)):
             text = f"{count} the {'last' if who == (towers - 1,) else 'first'} tower only"
-            yield Hazard("STATISTICS_OF_ONE_TOWER", names[0], text, advice)
+            yield Hazard("STATISTICS_OF_ONE_TOWER", own[0], text, advice)
+
+
+def _averages_to_show(found: Analysis) -> set[str]:
+    """Scalar statistics that no loss is computed from, such as the average of a tower's loss for a summary."""
+    losses = [parse_tensor_name(tensor).node for phase in found.plan.phases for tensor in phase.losses]
+    read = found.cut.graph.ancestors(losses, controls=False)
+    return {variable.name for variable in found.plan.variables if variable.shape == []} - read
 
 
 def statistics_of_other_data(whole: WholeGraph) -> Iterator[Hazard]:

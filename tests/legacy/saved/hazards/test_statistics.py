@@ -30,8 +30,8 @@ def analysis(updates, towers=2, roles=("statistic", "statistic"), races=True, **
     """An analysis of `MEANS` with the given {update op: variable}."""
     effects = [Effect(node, "Assign", [variable], []) for node, variable in updates.items()]
     races = [Race("s", "move0", "move1")] if races else []
-    phase = types.SimpleNamespace(crossings=[["mean0:0", "mean1:0"]], effects=effects, races=races)
-    variables = [Variable(name, [], "float32", role) for name, role in zip(("s", "t"), roles)]
+    phase = types.SimpleNamespace(crossings=[["mean0:0", "mean1:0"]], effects=effects, races=races, losses=[])
+    variables = [Variable(name, [3], "float32", role) for name, role in zip(("s", "t"), roles)]
     plan = types.SimpleNamespace(towers=towers, variables=variables, phases=[phase], **plan)
     return types.SimpleNamespace(plan=plan, cut=types.SimpleNamespace(graph=graph_of(MEANS)))
 
@@ -48,6 +48,16 @@ def analysis(updates, towers=2, roles=("statistic", "statistic"), races=True, **
 )
 def test_statistics_of_one_tower(updates, expected):
     assert [found[:3] for found in statistics.statistics_of_towers(None, analysis(updates))] == expected
+
+
+@pytest.mark.parametrize("shape, losses, count", [([], [], 0), ([], ["loss:0"], 1), ([3], [], 1), ([], ["mean0:0"], 0)])
+def test_a_number_that_no_loss_reads_is_an_average_to_show(shape, losses, count):
+    """As the moving average of a tower's loss; a baseline, or a norm's, is read by the loss."""
+    made = analysis({"move0": "s"})
+    made.cut.graph = graph_of(MEANS + "loss = Sub(mean0, s)\n")
+    made.plan.variables[0] = Variable("s", shape, "float32", "statistic")
+    made.plan.phases[0].losses = losses
+    assert len(list(statistics.statistics_of_towers(None, made))) == count
 
 
 def test_statistics_that_towers_update_in_turn():
