@@ -76,7 +76,7 @@ def _increments(whole: WholeGraph, step: str) -> Iterator[Hazard]:
 
 
 def _of_optimizers_text(whole: WholeGraph, adds: Sequence[str]) -> str:
-    """What is said of increments that each wait for updates of their own."""
+    """A clause on increments that each wait for updates of their own; "" of others."""
     waits = all(whole.graph.ancestors([add]).intersection(whole.applies) for add in adds)
     return ", of each optimizer and not of each tower" if waits else ""
 

@@ -33,12 +33,15 @@ def masters_of_copies(whole: WholeGraph) -> dict[str, str]:
 
 
 def kept_by_another_copy(whole: WholeGraph, variables: Collection[str], changed: Collection[str]) -> set[str]:
-    """Returns those of some variables that a step changes in one tower's copy of the model, and leaves in another's.
+    """Finds variables that a step changes in one tower's copy of the model, and leaves in another's.
 
     Args:
       whole: the graph with its towers.
       variables: variables that the step leaves, such as statistics.
       changed: those that it changes; one of them has the name of the variable but for its tower's scope.
+
+    Returns:
+      Those of `variables`.
     """
     if not copies_of_one_model(whole):
         return set()
