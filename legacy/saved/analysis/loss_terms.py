@@ -10,6 +10,8 @@ from workloads.lifted.graph import Graph, TensorId
 
 #: Ops that add all elements of their first input up.
 _REDUCTIONS = ("Sum", "Mean")
+#: Ops of whose inputs the second is a divisor, and no term.
+_QUOTIENTS = ("RealDiv", "Div")
 #: Ops that a sum of all towers' terms is made of, and ops that multiply all of it by a constant.
 _SUMS = ("Sum", "Add", "AddV2", "AddN", "Identity", "Pack", "ConcatV2", "ExpandDims")
 _FACTORS = ("Mean", "Mul", "RealDiv")
@@ -39,7 +41,7 @@ def term_weights(graph: Graph, towers: Towers, target: str) -> dict[TensorId, fl
             if towers.masks.get(name, 0):
                 return {}
             continue
-        terms = graph.inputs(name)[:1] if graph.type(name) in _REDUCTIONS else graph.inputs(name)
+        terms = graph.inputs(name)[:1] if graph.type(name) in (*_REDUCTIONS, *_QUOTIENTS) else graph.inputs(name)
         for tensor in [tensor for tensor in terms if graph.type(tensor.node) != "Const"]:
             if towers.tower_of(tensor.node) is not None:
                 tensor = without_zero(graph, tensor)

@@ -54,7 +54,7 @@ def find_losses(graph: Graph, towers: Towers, members: Collection[str]) -> Tower
         elif towers.is_shared(target):
             own = term_weights(graph, towers, target)
             weights.update(own)
-            terms = _terms_of_towers(towers, own)
+            terms = _terms_of_towers(towers, own) or _terms_of_one_tower(towers, own)
             terms = terms or {one: [tensor] for one, tensor in _nearest_of_towers(graph, towers, target).items()}
             for one, tensors in terms.items():
                 found[one] = found[one] or tensors
@@ -78,6 +78,13 @@ def _terms_of_towers(towers: Towers, weights: Mapping[TensorId, float]) -> dict[
     spreads = [[abs(weights[tensor] - weights[row[0]]) for tensor in row] for row in rows]
     is_alike = all(max(spread) <= WEIGHT_TOLERANCE * abs(weights[row[0]]) for spread, row in zip(spreads, rows))
     return found if is_complete and is_alike else {}
+
+
+def _terms_of_one_tower(towers: Towers, weights: Mapping[TensorId, float]) -> dict[int, list[TensorId]]:
+    """Returns {tower: its terms} where all are one tower's, such as its loss over what all towers count; else {}."""
+    owners = {towers.tower_of(tensor.node) for tensor in weights}
+    tower = owners.pop() if len(owners) == 1 else None
+    return {} if tower is None else {tower: list(weights)}
 
 
 def _nearest_of_towers(graph: Graph, towers: Towers, target: str) -> dict[int, TensorId]:

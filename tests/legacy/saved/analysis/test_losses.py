@@ -125,6 +125,26 @@ def test_the_terms_of_a_sum_over_all_towers_are_losses_of_theirs(total, weights)
     assert found.others == ([] if weights is None else [[("tower_0/second", 0), ("tower_1/second", 0)]])
 
 
+@pytest.mark.parametrize("is_alike", [True, False])
+def test_a_loss_over_what_all_towers_count_is_that_of_its_tower(is_alike):
+    """As a sum over words divided by all towers', each differentiated alone: no count of another tower is a term."""
+    counts = []
+
+    def with_count(loss):
+        counts.append(tf.reduce_sum(tf.square(loss), name="count"))
+        return loss
+
+    def gradient(tensors, w):
+        total = tf.add_n(counts)
+        second = tensors[1] if is_alike else tf.add_n(tensors)
+        minimized = [tensors[0] / total, second / total]
+        return tf.add_n([tf.gradients(loss, [w], stop_gradients=[total])[0] for loss in minimized])
+
+    context = Context(traced(towers_with(gradient, with_count)))
+    found = losses.find_losses(context.graph, context.towers, context.graph.ancestors(["train"]))
+    assert found.main == [("tower_0/loss", 0), ("tower_1/loss", 0)] and found.others == []
+
+
 def test_a_loss_of_all_towers_that_cannot_be_run_with_made_up_losses_counts_once():
     def gradient_of_checked_sum(tensors, w):
         whole = tf.multiply(tf.add_n(tensors), 0.25, name="weighted")
