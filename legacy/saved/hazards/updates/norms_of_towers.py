@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from legacy.saved.facts.basics.clipping import NORMS
+from legacy.saved.facts.basics.clipping import CLIPPING_SCOPES, NORMS
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -59,10 +59,13 @@ def _towers_behind(whole: WholeGraph, gradient: str, backward: Collection[str]) 
 
 
 def guarded_by_one_tower(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds updates by several towers that are made where results of one are finite, whatever those of others are."""
+    """Finds updates by several towers that are made where results of one are finite, whatever those of others are.
+
+    A clipping by a global norm makes gradients NaN where the norm is none, and leaves nothing out.
+    """
     kinds = {name: whole.graph.type(name) for name in whole.reach - whole.minimized} if whole.count > 1 else {}
     guards = [name for name in whole.graph.nodes if kinds.get(name) in _FINITE and name in whole.data]
-    guards = [name for name in guards if not is_gradient_op(name)]
+    guards = [name for name in guards if not is_gradient_op(name) and not CLIPPING_SCOPES.search(name)]
     towers = set().union(*(_examined(whole, name) for name in guards))
     combined = guards and any(len(whole.towers_of(_backward_ops(whole, apply))) > 1 for apply in whole.applies)
     if combined and len(towers) == 1:

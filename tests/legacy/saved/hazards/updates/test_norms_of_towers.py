@@ -61,8 +61,9 @@ def test_combined_gradients_that_are_clipped_by_one_towers_norm_are_named(choose
         clipped = tf.clip_by_global_norm([mean], 1.0, use_norm=norm)[0][0]
         v1.train.GradientDescentOptimizer(0.5).apply_gradients([(clipped, w)], name="train")
 
-    hazards = list(clipped_by_another_tower(WholeGraph(saved(traced(build), trainable_variables=["w"]))))
-    assert len(hazards) == count
+    graph = saved(traced(build), trainable_variables=["w"])
+    hazards = list(clipped_by_another_tower(WholeGraph(graph)))
+    assert len(hazards) == count and not list(guarded_by_one_tower(WholeGraph(graph)))
     assert all("of towers 0, 1 by a norm of those of tower 0 alone" in hazard.description for hazard in hazards)
 
 
