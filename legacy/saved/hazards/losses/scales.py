@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator
 
+import numpy as np
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import Analysis
@@ -123,7 +124,7 @@ def _shown_without(whole: WholeGraph, found: Analysis, loss: str, scale: float) 
         return ""
     mean = whole.graph.origin(TensorId(factor[0], 0)).node
     shape = found.context.imported.shape(*whole.graph.inputs(mean)[0]) if whole.graph.type(mean) == "Mean" else None
-    if shape and None not in shape[1:] and math.prod(size or 1 for size in shape[1:]) == scale:
+    if shape and all(shape[1:]) and int(np.prod([size or 1 for size in shape[1:]])) == scale:
         return ""
     for name in [name for name in whole.graph.nodes if whole.graph.type(name) in op_types.SCALAR_SUMMARIES]:
         weights = linear_weights(whole, whole.graph.inputs(name)[1].node)
