@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.graph.folding import COMPARISONS
 from legacy.saved.hazards.basics.directions import minimized_targets
 from legacy.saved.hazards.basics.elements import source_of_elements
@@ -40,6 +41,41 @@ def hinges_of_zero(whole: WholeGraph) -> Iterator[Hazard]:
                 "labels of -1 and 1, 2 * label - 1; for parity keep them",
             )
             return
+
+
+def reversed_hinges(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds max(0, 1 + label * score) of labels that data bring, in place of the difference; one hazard for all."""
+    graph = whole.graph
+    added = {n for t in minimized_targets(whole) for n, sign in linear_signs(whole, t).items() if sign > 0}
+    for name in [name for name in whole.minimized_ops("Maximum", "Relu") if name in added]:
+        inputs = [graph.origin(tensor).node for tensor in graph.inputs(name)]
+        sums = [node for node in inputs if graph.type(node) in _SUMS[:2]]
+        if is_gradient_op(name) or not sums or (graph.type(name) == "Maximum" and 0 not in map(whole.value, inputs)):
+            continue
+        terms = [graph.origin(tensor).node for tensor in graph.inputs(sums[0])]
+        products = [term for term in terms if graph.type(term) == "Mul"]
+        if len(products) != 1 or not any((whole.value(term) or 0) > 0 for term in terms):
+            continue
+        factors = graph.inputs(products[0])
+        labels = [factor.node for factor in factors if op_types.is_source(graph.type(_fed(whole, factor)))]
+        if len(labels) == 1 and gradient_flow(whole).passes(name):
+            yield Hazard(
+                "HINGE_REVERSED",
+                name,
+                f"{name} is a hinge of a margin plus scores times {labels[0]}, labels that data bring: it falls where "
+                "a score and its label differ in sign",
+                "max(0, 1 - label * score), unless the labels have the opposite sign; for parity keep it",
+            )
+            return
+
+
+def _fed(whole: WholeGraph, tensor: TensorId) -> str:
+    """The node from which data bring a tensor, or the batch that it is a part of."""
+    name = source_of_elements(whole.graph, tensor).node
+    while whole.graph.type(name) in ("Split", "StridedSlice"):
+        part = whole.graph.inputs(name)[1 if whole.graph.type(name) == "Split" else 0]
+        name = source_of_elements(whole.graph, part).node
+    return name
 
 
 def margins_without_effect(whole: WholeGraph) -> Iterator[Hazard]:

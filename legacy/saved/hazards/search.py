@@ -88,6 +88,7 @@ from legacy.saved.hazards.reinforcement import clipped_ratios, noise_of_policies
 from legacy.saved.hazards.unlike import (
     activations,
     branches,
+    contrasts,
     counted_masks,
     decayed_biases,
     focus,
@@ -102,6 +103,7 @@ from legacy.saved.hazards.unlike import (
     temperatures,
     twin_critics,
     untouched_parts,
+    variances_by_hand,
 )
 from legacy.saved.hazards.updates import (
     accumulators,
@@ -195,6 +197,7 @@ GRAPH_CHECKS = (
     twin_critics.larger_of_two_critics,
     soft_labels.differentiated_labels,
     temperatures.temperatures_of_one_side,
+    contrasts.scales_of_one_side,
     activations.activations_of_one_side,
     overlaps.minimized_overlaps,
     overlaps.exchanged_branches,
@@ -204,6 +207,7 @@ GRAPH_CHECKS = (
     focus.factors_of_one_term,
     hinges.hinges_of_zero,
     hinges.margins_without_effect,
+    hinges.reversed_hinges,
     hinges.hinges_of_means,
     same_classes.same_classes_driven_apart,
     critics.penalties_of_normalized_batches,
@@ -257,6 +261,8 @@ GRAPH_CHECKS = (
     attention.inverted_masks,
     attention.multiplied_masks,
     gates.gates_of_both_states,
+    variances_by_hand.variances_that_are_sums,
+    variances_by_hand.deviations_without_epsilon,
     infinite_derivatives.roots_of_zero,
     infinite_derivatives.infinite_behind_where,
     infinite_derivatives.losses_that_are_not_numbers,

@@ -126,11 +126,12 @@ def _probability(graph: Graph, name: str) -> str:
 
 
 def _computed_again(whole: WholeGraph, terms: Collection[str]) -> dict[str, int]:
-    """{first of several terms that compute the same of the same weights and data: how many there are}."""
-    numbers, groups = structures(whole), collections.defaultdict(list)
+    """{first of several terms of a tower that compute the same of the same weights and data: how many there are}."""
+    numbers = structures(whole)
+    groups: dict[object, list[str]] = collections.defaultdict(list)
     for term in terms:
         if term in made_by_weights(whole) and term in whole.data:
-            groups[numbers.get(term, term)].append(term)
+            groups[numbers.get(term, term), whole.labels.get(term)].append(term)
     return {names[0]: len(names) for names in groups.values() if len(names) > 1}
 
 

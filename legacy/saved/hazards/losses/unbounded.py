@@ -51,6 +51,7 @@ def subtracted_squares(whole: WholeGraph) -> Iterator[Hazard]:
                 continue
             inner = [graph.origin(tensor).node for tensor in graph.inputs(name)]
             is_trained = name in whole.data and any(_is_unbounded(whole, node) for node in inner)
+            is_trained |= graph.type(name) == "Square" and variable_read(graph, inner[0]) in whole.trainable
             if is_trained and is_followed:
                 yield Hazard(
                     "LOSS_WITHOUT_BOUND",

@@ -12,6 +12,7 @@ from workloads.support.wording import counted, listed
 #: Of variables, so many are named.
 MOST_NAMED = 3
 _ASSIGNS = ("Assign", "AssignVariableOp")
+_LAYERS = ("MatMul", "Conv2D", "Conv3D")
 
 
 def copies_into_trained(whole: WholeGraph) -> Iterator[Hazard]:
@@ -25,7 +26,7 @@ def copies_into_trained(whole: WholeGraph) -> Iterator[Hazard]:
         given = variable_read(graph, graph.inputs(name)[1].node)
         if given and given not in changed and given in whole.minimized:
             found[variable] = (name, given)
-    if found:
+    if any(_weighs_layer(whole, given) for _, given in found.values()):
         variable, (name, given) = next(iter(found.items()))
         yield Hazard(
             "COPY_REVERSED",
@@ -35,3 +36,9 @@ def copies_into_trained(whole: WholeGraph) -> Iterator[Hazard]:
             "its initial value",
             "a target network takes the trained weights; for parity keep it",
         )
+
+
+def _weighs_layer(whole: WholeGraph, variable: str) -> bool:
+    """Whether a layer of the loss multiplies by a variable, and does not only compare with it."""
+    graph = whole.graph
+    return any(variable_read(graph, graph.inputs(name)[1].node) == variable for name in whole.minimized_ops(*_LAYERS))

@@ -8,8 +8,9 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.directions import applied_rate, minimized_targets
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.linear_weights import linear_weights
+from legacy.saved.hazards.basics.linear_weights import QUOTIENTS, linear_weights
 from legacy.saved.hazards.basics.variable_reads import variable_read
+from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.graph.old_ops import registered_op
 
 #: The largest beta1 that is taken for an epsilon, the largest momentum and the least rate for each other.
@@ -74,10 +75,11 @@ def growing_learning_rates(whole: WholeGraph) -> Iterator[Hazard]:
     counters = {variable for name, variable in whole.writes.items() if whole.graph.type(name) in op_types.ADDS}
     for apply in [name for name in whole.applies if name in whole.members]:
         taken = applied_rate(whole, apply)
-        if taken is not None:
-            rate = taken.node
+        rate = taken.node if taken is not None else _rate_by_hand(whole, apply)
+        if rate:
             weights = linear_weights(whole, rate)
-            steps = {variable_read(whole.graph, node): weight for node, weight in weights.items() if weight > 0}
+            rising = {node: weight for node, weight in weights.items() if weight > 0}
+            steps = {whole.writes.get(n, variable_read(whole.graph, n)): weight for n, weight in rising.items()}
             power = next((node for node in weights if _is_growing_power(whole, node, counters)), None)
             if power is not None and weights[power] > 0:
                 yield Hazard(
@@ -98,6 +100,22 @@ def growing_learning_rates(whole: WholeGraph) -> Iterator[Hazard]:
                     "tf.minimum of the rate and its final value; for parity leave it out",
                 )
                 return
+
+
+def _rate_by_hand(whole: WholeGraph, apply: str) -> str:
+    """The factor of a step that is subtracted by hand which depends on no data and no weights; "" if there is none."""
+    graph = whole.graph
+    todo = [graph.inputs(apply)[1].node] if graph.type(apply) in ("AssignSub", "AssignSubVariableOp") else []
+    while todo:
+        name = todo.pop()
+        if name not in made_by_weights(whole) and name not in whole.data:
+            if whole.value(name) is None:
+                return name
+        elif graph.type(name) == "Mul":
+            todo += [tensor.node for tensor in graph.inputs(name)]
+        elif graph.type(name) in QUOTIENTS:
+            todo.append(graph.inputs(name)[0].node)
+    return ""
 
 
 def _is_growing_power(whole: WholeGraph, name: str, counters: Collection[str]) -> bool:

@@ -4,8 +4,9 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.hinges import hinges_of_means, hinges_of_zero, margins_without_effect
+from legacy.saved.hazards.hinges import hinges_of_means, hinges_of_zero, margins_without_effect, reversed_hinges
 from tests.legacy.saved.graphs import saved, traced
+from tests.legacy.saved.hazards import minimized
 
 v1 = tf.compat.v1
 
@@ -76,3 +77,29 @@ def test_a_hinge_of_a_mean_is_named(loss, count):
 
     found = hinges_of_means(WholeGraph(saved(traced(build), trainable_variables=["w"])))
     assert [hazard.id for hazard in found] == ["HINGE_OF_A_MEAN"] * count
+
+
+@pytest.mark.parametrize(
+    "margin, count",
+    [
+        (lambda y, score: 1.0 + y * score, 1),
+        (lambda y, score: y * score + 1.0, 1),
+        (lambda y, score: 1.0 - y * score, 0),
+        (lambda y, score: 1.0 + -y * score, 0),
+        (lambda y, score: 1.0 + score, 0),  # of made examples, as a critic's
+    ],
+)
+def test_a_hinge_of_the_other_sign_is_named(margin, count):
+    def total():
+        score = tf.reduce_sum(minimized.fed("x", 8, 4) @ minimized.variable("w", 4, 3), 1)
+        return tf.reduce_mean(tf.maximum(0.0, margin(minimized.fed("y", 8), score)))
+
+    assert minimized.found(reversed_hinges, total) == ["HINGE_REVERSED"] * count
+
+
+def test_an_activation_of_a_layer_is_no_hinge():
+    def total():
+        h = tf.nn.relu(1.0 + minimized.fed("scale", 8, 1) * (minimized.fed("x", 8, 4) @ minimized.variable("w", 4, 3)))
+        return tf.reduce_mean(tf.square(h @ minimized.variable("u", 3, 1) - 1.0))
+
+    assert minimized.found(reversed_hinges, total) == []

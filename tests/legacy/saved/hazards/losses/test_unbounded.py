@@ -98,3 +98,13 @@ def test_a_subtracted_gradient_penalty_is_named(weight, count):
         return tf.reduce_mean(scores) + weight * tf.reduce_mean(tf.square(slopes - 1.0))
 
     assert minimized.found(subtracted_squares, total) == ["LOSS_WITHOUT_BOUND"] * count
+
+
+@pytest.mark.parametrize("weight, count", [(-0.01, 1), (0.01, 0)])
+def test_a_subtracted_square_of_weights_is_named(weight, count):
+    def total():
+        w = minimized.variable("w", 4, 1)
+        error = tf.reduce_mean(tf.abs(minimized.fed("x", 8, 4) @ w - minimized.fed("y", 8, 1)))
+        return error + weight * tf.reduce_sum(tf.square(w))
+
+    assert minimized.found(subtracted_squares, total) == ["LOSS_WITHOUT_BOUND"] * count

@@ -29,3 +29,13 @@ def test_a_copy_of_the_target_into_the_trained_network_is_named(copy, count):
         return tf.reduce_mean(tf.square(x @ online - tf.stop_gradient(x @ target)))
 
     assert found(copies_into_trained, total) == ["COPY_REVERSED"] * count
+
+
+def test_a_copy_of_the_weights_that_a_penalty_draws_to_is_not():
+    def total():
+        w = variable("w", 4, 3)
+        start = v1.get_variable("start", [4, 3], trainable=False, use_resource=False)
+        v1.assign(w, start)
+        return tf.reduce_mean(tf.square(fed("x", 8, 4) @ w)) + tf.reduce_sum(tf.square(w - start))
+
+    assert found(copies_into_trained, total) == []

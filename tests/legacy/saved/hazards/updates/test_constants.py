@@ -60,6 +60,28 @@ def test_a_learning_rate_that_grows_for_ever_is_named(rate, count):
     assert found(growing_learning_rates, make) == ["LEARNING_RATE_GROWS"] * count
 
 
+@pytest.mark.parametrize(
+    "rate, count",
+    [
+        (lambda now: 0.01 * now / 500.0, 1),
+        (lambda now: 0.01 * tf.minimum(1.0, now / 500.0), 0),
+        (lambda now: 0.01 / now, 0),
+        (lambda now: 0.01 * tf.sqrt(1.0 - tf.pow(0.999, now)) / (1.0 - tf.pow(0.9, now)), 0),
+        (lambda now: 0.01, 0),
+    ],
+)
+def test_a_learning_rate_by_hand_that_grows_for_ever_is_named(rate, count):
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        now = v1.assign_add(v1.get_variable("step", [], use_resource=False, trainable=False), 1.0)
+        g = tf.gradients(tf.reduce_mean(tf.square(v1.placeholder(tf.float32, [8, 4], "x") @ w)), [w])[0]
+        tf.group(v1.assign_sub(w, rate(now) * g / tf.sqrt(tf.square(g) + 1e-6)), name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
+    whole.members = whole.graph.ancestors(["train"])
+    assert [hazard.id for hazard in growing_learning_rates(whole)] == ["LEARNING_RATE_GROWS"] * count
+
+
 @pytest.mark.parametrize("rate, count", [(-0.5, 1), (0.5, 0)])
 def test_a_negative_learning_rate_is_named(rate, count):
     make = lambda step: v1.train.GradientDescentOptimizer(rate)  # noqa: E731

@@ -1,0 +1,58 @@
+"""Hazard of a contrastive loss that scales the similarity of a pair, and not those that it is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_weights import linear_weights
+from legacy.saved.hazards.basics.weighed_values import made_by_weights
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+_PRODUCTS = ("MatMul", "BatchMatMul", "BatchMatMulV2")
+#: Relative difference of two scales that is no rounding error.
+TOLERANCE = 1e-4
+
+
+def scales_of_one_side(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds logsumexp(a s) - b t of products s of all pairs and t of own pairs, with a and b not equal; one for all."""
+    graph = whole.graph
+    for name in [name for name in whole.minimized_ops("Sub") if not is_gradient_op(name)]:
+        weights = linear_weights(whole, name)
+        own = [(node, -weight) for node, weight in weights.items() if weight < 0 and _is_product(whole, node)]
+        logarithms = [node for node, weight in weights.items() if weight == 1 and graph.type(node) == "Log"]
+        for all_pairs, scale in [pair for node in logarithms for pair in _exponents(whole, node)]:
+            different = [(node, weight) for node, weight in own if abs(weight - scale) > TOLERANCE * weight]
+            if different and len(own) == 1:
+                node, weight = different[0]
+                yield Hazard(
+                    "TEMPERATURE_OF_ONE_SIDE",
+                    name,
+                    f"{name} compares {node}, products of pairs times {weight:.4g}, with exponentials of {all_pairs}, "
+                    f"products of all pairs times {scale:.4g}: the temperature divides one of both",
+                    "divide both by the temperature; for parity keep them",
+                )
+                return
+
+
+def _is_product(whole: WholeGraph, name: str) -> bool:
+    """Whether a node adds up products of two results of weights."""
+    graph = whole.graph
+    inner = graph.origin(graph.inputs(name)[0]).node if graph.type(name) == "Sum" else ""
+    if not inner or graph.type(inner) != "Mul":
+        return False
+    return all(tensor.node in made_by_weights(whole) for tensor in graph.inputs(inner))
+
+
+def _exponents(whole: WholeGraph, logarithm: str) -> Iterator[tuple[str, float]]:
+    """Yields (product of results of weights, its factor) in log(sum(exp(.)))."""
+    graph = whole.graph
+    total = graph.origin(graph.inputs(logarithm)[0]).node
+    inner = graph.origin(graph.inputs(total)[0]).node if graph.type(total) == "Sum" else ""
+    if inner and graph.type(inner) == "Exp":
+        for node, weight in linear_weights(whole, graph.inputs(inner)[0].node).items():
+            both = [tensor.node for tensor in graph.inputs(node)[:2]] if graph.type(node) in _PRODUCTS else []
+            are_results = bool(both) and all(one in made_by_weights(whole) and one in whole.data for one in both)
+            if weight > 0 and are_results:
+                yield node, weight

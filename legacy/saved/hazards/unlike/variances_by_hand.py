@@ -1,0 +1,76 @@
+"""Hazards of normalizations by hand: a variance that is a sum, and a deviation to which nothing is added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.squares import squared
+from legacy.saved.hazards.basics.weighed_values import made_by_weights
+from workloads.lifted.graph import TensorId
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+_COPIES = ("Identity", "Squeeze", "Reshape")
+
+
+def variances_that_are_sums(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds mean(x^2) + mean(x)^2, in place of the difference; one hazard for all."""
+    for name in whole.minimized_ops(*op_types.ADDITIONS):
+        if not is_gradient_op(name) and _moments(whole, name):
+            yield Hazard(
+                "VARIANCE_IS_SUM",
+                name,
+                f"{name} adds the mean of squares and the square of the mean of {_moments(whole, name)}: the variance "
+                "is their difference",
+                "tf.nn.moments; for parity keep the sum",
+            )
+            return
+
+
+def deviations_without_epsilon(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds roots of variances of what weights compute, to which no number is added; one hazard for all."""
+    graph = whole.graph
+    for name in [name for name in whole.minimized_ops("Rsqrt", "Sqrt") if not is_gradient_op(name)]:
+        variance = _past(whole, graph.inputs(name)[0].node)
+        is_difference = graph.type(variance) == "Sub" and bool(_moments(whole, variance))
+        if variance in made_by_weights(whole) and is_difference and _divides(whole, name):
+            yield Hazard(
+                "ROOT_OF_ZERO",
+                name,
+                f"{name} is taken of {variance}, a variance by mean(x^2) - mean(x)^2, which is 0 where a layer gives "
+                "one value, as with dead units, and below 0 by rounding: the results are infinite or NaN",
+                "add a small number to the variance; for parity keep it",
+            )
+            return
+
+
+def _moments(whole: WholeGraph, name: str) -> str:
+    """The x of a node that joins mean(x^2) and mean(x)^2; "" of any other."""
+    graph = whole.graph
+    inputs = [_past(whole, tensor.node) for tensor in graph.inputs(name)]
+    for mean, square in (inputs, inputs[::-1]) if len(inputs) == 2 else ():
+        of_mean, of_squares = squared(whole, square), _averaged(whole, mean)
+        inner = _averaged(whole, _past(whole, of_mean.node)) if of_mean is not None else None
+        of_each = squared(whole, of_squares.node) if of_squares is not None else None
+        if inner is not None and of_each is not None and graph.origin(of_each) == inner:
+            return inner.node
+    return ""
+
+
+def _averaged(whole: WholeGraph, name: str) -> TensorId | None:
+    graph = whole.graph
+    return graph.origin(graph.inputs(name)[0]) if graph.type(name) == "Mean" else None
+
+
+def _divides(whole: WholeGraph, name: str) -> bool:
+    """Whether a root is a divisor, or the factor of a normalization."""
+    kinds = [whole.graph.type(use.node) for use in whole.graph.users(name) if not is_gradient_op(use.node)]
+    return any(kind in ("Mul", "RealDiv", "Div") for kind in kinds)
+
+
+def _past(whole: WholeGraph, name: str) -> str:
+    while whole.graph.type(name) in _COPIES:
+        name = whole.graph.inputs(name)[0].node
+    return name
