@@ -73,7 +73,7 @@ def _shared_lines(place: Place, branches: Branches) -> Tuple[List[str], Place]:
     by_predicate = _targets(recovery, [predicate])
     shared = {t for own in calls.values() for t in _targets(recovery, own) if t in by_predicate}
     shared = {tensor for tensor in shared if parse_tensor_name(tensor).node in place.graph.nodes}
-    types = {tensor: _type_of(recovery, tensor) for tensor in shared}
+    types = {tensor: type_of(recovery, tensor) for tensor in shared}
     taken_out = take_out_values(recovery, list(calls), list(calls.values()), shared, place.dict_name)
     lines, of_values = values_lines(place, recovery, taken_out)
     found = {value.tensor: recovery.definition(value.tensor) for value in taken_out}
@@ -105,7 +105,8 @@ def _targets(recovery: Recovery, expressions: Sequence[Expression]) -> Set[str]:
     return {d.targets[0] for d in needed}
 
 
-def _type_of(recovery: Recovery, tensor: str) -> TensorType:
+def type_of(recovery: Recovery, tensor: str) -> TensorType:
+    """Returns the type of a tensor that a recovery computes."""
     (made,) = [one for one in recovery.operation(tensor).outputs if one.name == tensor]
     return TensorType(made.dtype.name, None if made.shape.rank is None else made.shape.as_list())
 

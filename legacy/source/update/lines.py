@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, List, Mapping, Sequence
+from typing import TYPE_CHECKING, List, Mapping, Sequence, Tuple
 
-from legacy.source.basics.expressions import Definition, Expression
+from legacy.source.basics.expressions import Definition, Expression, Name
 from legacy.source.update.actions import actions_of
 from legacy.source.update.changes import change_call
-from legacy.source.update.cond_lines import cond_lines
+from legacy.source.update.cond_lines import cond_lines, type_of
 from legacy.source.update.global_norms import name_global_norms
 from legacy.source.update.per_weight import list_items, take_out_gradients, take_out_values
 from legacy.source.update.place import INDENT, Place
@@ -22,6 +22,7 @@ from legacy.source.update.wave_lines import (
     with_name,
 )
 from legacy.source.update.waves import Branches, Step, Unit, steps_of
+from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.pieces.piece import Fetch
 
 if TYPE_CHECKING:
@@ -69,11 +70,13 @@ def _step_lines(place: Place, steps: Sequence[Step]) -> List[str]:
             is_apart = own[0].lstrip().startswith("def ") and (lines or not place.taken)
             lines += ["", *own] if is_apart else own
         else:
-            lines += _wave_lines(place, step.units)
+            own, place = _wave_lines(place, step.units)
+            lines += own
     return lines
 
 
-def _wave_lines(place: Place, units: Sequence[Unit]) -> List[str]:
+def _wave_lines(place: Place, units: Sequence[Unit]) -> Tuple[List[str], Place]:
+    """Returns the lines of a wave, and the place after them, where what several units need has its name."""
     plan, groups, margin = place.plan, place.groups, len(place.indent)
     effects = [effect for unit in units for effect in unit.effects]
     recovery, ends = place.recovered([Fetch(value, effect.node) for effect in effects for value in effect.values])
@@ -103,4 +106,6 @@ def _wave_lines(place: Place, units: Sequence[Unit]) -> List[str]:
         of_any = [d._replace(expression=general(d.expression, unit.owner)) for d in own]
         in_loop = own_lines(of_any, plan.towers, taken, margin + len(INDENT))
         bodies.append(Body(unit.owner, tuple(in_loop), own_lines(own, plan.towers, taken, margin)))
-    return head + common + looped(place, bodies)
+    known = [tensor for tensor in names if parse_tensor_name(tensor).node in place.graph.nodes]
+    after = {tensor: (Name(names[tensor]), type_of(recovery, tensor)) for tensor in known}
+    return head + common + looped(place, bodies), place.knowing(after, list(names.values()))

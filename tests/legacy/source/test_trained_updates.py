@@ -410,6 +410,46 @@ def test_a_workload_that_uses_each_towers_rows_is_for_their_number(tmp_path):
         assert_port_verified(setup, tmp_path, source_of(setup, "workload"), replicas=1)
 
 
+def halving(step):
+    return 0.125 * 0.5 ** (tf.cast(step, tf.float32) / 4.0)
+
+
+def rows_of_adam_by_a_schedule():
+    """Rows and dense gradients of one optimizer: the rate is used before its slots change, and again behind them."""
+    step, ids = v1.train.get_or_create_global_step(), words()
+    variables = [weight("emb", [5, 3]), weight("w", [3, 2]), weight("v", [2, 2])]
+
+    def gradients(tower):
+        hidden = tf.tanh(tf.matmul(tf.nn.embedding_lookup(variables[0], ids[tower]), variables[1]))
+        return tf.gradients(tf.reduce_sum(tf.matmul(hidden, variables[2]) ** 2), variables)
+
+    (one, *dense), (two, *others) = towers(gradients)
+    values, indices = tf.concat([one.values, two.values], 0) / TOWERS, tf.concat([one.indices, two.indices], 0)
+    means = [tf.IndexedSlices(values, indices, one.dense_shape)] + [tf.add_n(p) / TOWERS for p in zip(dense, others)]
+    return v1.train.AdamOptimizer(halving(step)).apply_gradients(zip(means, variables), step)
+
+
+def rate_of_the_next_step():
+    """Two weights, of which the second one is changed behind the counter, by the rate that follows from it then."""
+    xs, w, v = split_batch(), weight("w", [3, 2]), weight("v", [2, 2])
+    step = v1.get_variable("step", [], tf.int64, v1.zeros_initializer(), trainable=False, use_resource=True)
+    losses = towers(lambda tower: tf.reduce_sum(tf.tanh(tf.matmul(tf.matmul(xs[tower], w), v)) ** 2))
+    means = [tf.add_n(pair) / TOWERS for pair in zip(*(tf.gradients(loss, [w, v]) for loss in losses))]
+    first = v1.assign_sub(w, halving(step.read_value()) * means[0])
+    with tf.control_dependencies([first]):
+        counted = v1.assign_add(step, 1)
+    with tf.control_dependencies([counted]):
+        return v1.assign_sub(v, halving(step.read_value()) * means[1]).op
+
+
+@pytest.mark.parametrize("build, times", [(rows_of_adam_by_a_schedule, 1), (rate_of_the_next_step, 2)])
+def test_what_several_changes_need_is_computed_once_unless_it_has_changed(build, times, tmp_path):
+    setup = lifted(build, tmp_path)
+    source = source_of(setup)
+    assert source.text.count("0.5 ** (") == times
+    assert_trains_alike(setup, tmp_path, source)
+
+
 def accumulating():
     """The names of the train ops of a program that adds its gradients to variables for one run, and applies them."""
     ids, variables = words(), [weight("emb", [5, 3]), weight("w", [3, 2])]
