@@ -13,6 +13,9 @@ from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.errors import InputError
 
+#: Ops that make the array of a loop's gradient: it lives as long as the run that made it.
+_GRADIENT_ARRAYS = "TensorArrayGrad"
+
 
 def owned_inputs(graph: Graph, towers: Towers, tower_nodes: dict[str, int]) -> dict[TensorId, int]:
     """Finds the inputs that one tower's forward pass has for itself.
@@ -98,7 +101,8 @@ def find_saved_tensors(
       The tensors, each once.
 
     Raises:
-      InputError: an early crossing depends on a return, so that the towers would have to exchange results once more.
+      InputError: an early crossing depends on a return, so that the towers would have to exchange results once more;
+        or the gradient of a loop is behind the exchange, and its arrays are made before.
     """
     behind = _behind_returns(graph, tower_nodes, tower, returns)
     if any(row[tower][0] in behind for row in early.values() if tower in row):
@@ -106,6 +110,11 @@ def find_saved_tensors(
     conditional = graph.frames() | graph.branches()
     taken = [tensor for name in sorted(behind) for tensor in graph.inputs(name)]
     before = [t for t in taken if tower_nodes.get(t[0]) == tower and t[0] not in behind and t[0] not in conditional]
+    for name in sorted({tensor.node for tensor in before if graph.type(tensor.node).startswith(_GRADIENT_ARRAYS)}):
+        raise InputError(
+            f"graph file: {name!r}: tower {tower} differentiates a loop behind its exchange of results, and a lift "
+            "keeps no arrays of a loop over it"
+        )
     return list(dict.fromkeys(before))
 
 
