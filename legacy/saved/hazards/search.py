@@ -25,6 +25,26 @@ from legacy.saved.hazards import (
     training,
     untrained,
 )
+from legacy.saved.hazards.asymmetries import (
+    activations,
+    branches,
+    contrasts,
+    counted_masks,
+    decayed_biases,
+    focus,
+    gates,
+    idle_masks,
+    maximized_losses,
+    moments_by_hand,
+    overlaps_of_logits,
+    reversed_copies,
+    same_classes,
+    squared_norms,
+    temperatures,
+    twin_critics,
+    untouched_parts,
+    variances_by_hand,
+)
 from legacy.saved.hazards.data import (
     augmentation,
     batches,
@@ -83,28 +103,8 @@ from legacy.saved.hazards.models import (
     sums_over_examples,
     unused_dropout,
 )
-from legacy.saved.hazards.one_way import heads, opposed_labels
 from legacy.saved.hazards.reinforcement import clipped_ratios, noise_of_policies, policies, targets
-from legacy.saved.hazards.unlike import (
-    activations,
-    branches,
-    contrasts,
-    counted_masks,
-    decayed_biases,
-    focus,
-    gates,
-    idle_masks,
-    maximized_losses,
-    moments_by_hand,
-    overlaps_of_logits,
-    reversed_copies,
-    same_classes,
-    squared_norms,
-    temperatures,
-    twin_critics,
-    untouched_parts,
-    variances_by_hand,
-)
+from legacy.saved.hazards.signs import heads, opposed_labels
 from legacy.saved.hazards.updates import (
     accumulators,
     averages,

@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.hazards.unlike.temperatures import temperatures_of_one_side
+from legacy.saved.hazards.asymmetries.temperatures import temperatures_of_one_side
 from tests.legacy.saved.hazards.minimized import fed, found, variable
 
 v1 = tf.compat.v1

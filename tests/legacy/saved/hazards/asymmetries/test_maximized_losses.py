@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.unlike.maximized_losses import maximized_errors
+from legacy.saved.hazards.asymmetries.maximized_losses import maximized_errors
 from tests.legacy.saved.graphs import saved, traced
 from tests.legacy.saved.hazards.minimized import fed, variable
 

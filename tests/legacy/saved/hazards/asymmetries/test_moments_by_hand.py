@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.unlike import moments_by_hand
+from legacy.saved.hazards.asymmetries import moments_by_hand
 from tests.legacy.saved.graphs import saved, traced
 from tests.legacy.saved.hazards.minimized import fed, variable
 

@@ -3,12 +3,12 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.hazards.unlike.branches import conditions_without_magnitude
-from legacy.saved.hazards.unlike.focus import factors_of_one_term
-from legacy.saved.hazards.unlike.overlaps_of_logits import overlaps_of_logits
-from legacy.saved.hazards.unlike.same_classes import same_classes_driven_apart
-from legacy.saved.hazards.unlike.squared_norms import squared_norms_compared
-from legacy.saved.hazards.unlike.untouched_parts import parts_without_weights
+from legacy.saved.hazards.asymmetries.branches import conditions_without_magnitude
+from legacy.saved.hazards.asymmetries.focus import factors_of_one_term
+from legacy.saved.hazards.asymmetries.overlaps_of_logits import overlaps_of_logits
+from legacy.saved.hazards.asymmetries.same_classes import same_classes_driven_apart
+from legacy.saved.hazards.asymmetries.squared_norms import squared_norms_compared
+from legacy.saved.hazards.asymmetries.untouched_parts import parts_without_weights
 from tests.legacy.saved.hazards.minimized import fed, found, variable
 
 

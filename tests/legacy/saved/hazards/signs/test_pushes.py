@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.directions import minimized_targets
-from legacy.saved.hazards.one_way.pushes import Pushes
+from legacy.saved.hazards.signs.pushes import Pushes
 from tests.legacy.saved.hazards.minimized import fed, minimizing, variable
 from workloads.lifted.graph import TensorId
 

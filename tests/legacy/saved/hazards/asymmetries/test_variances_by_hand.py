@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.hazards.unlike import variances_by_hand
+from legacy.saved.hazards.asymmetries import variances_by_hand
 from tests.legacy.saved.hazards.minimized import fed, found, variable
 
 

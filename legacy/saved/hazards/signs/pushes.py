@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.linear_weights import QUOTIENTS
-from legacy.saved.hazards.one_way.value_signs import ValueSigns
+from legacy.saved.hazards.signs.value_signs import ValueSigns
 from workloads.lifted.graph import TensorId
 
 #: Ops that hand a derivative on to the values among their inputs, times numbers that are never below 0.

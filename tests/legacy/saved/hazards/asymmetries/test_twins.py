@@ -3,9 +3,9 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.hazards.unlike.activations import activations_of_one_side
-from legacy.saved.hazards.unlike.idle_masks import masks_without_effect
-from legacy.saved.hazards.unlike.twin_critics import larger_of_two_critics
+from legacy.saved.hazards.asymmetries.activations import activations_of_one_side
+from legacy.saved.hazards.asymmetries.idle_masks import masks_without_effect
+from legacy.saved.hazards.asymmetries.twin_critics import larger_of_two_critics
 from tests.legacy.saved.hazards.minimized import fed, found, found_by_analysis, variable
 
 

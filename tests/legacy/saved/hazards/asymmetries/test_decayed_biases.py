@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.hazards.unlike.decayed_biases import biases_decayed_alone
+from legacy.saved.hazards.asymmetries.decayed_biases import biases_decayed_alone
 from tests.legacy.saved.hazards.minimized import fed, found, variable
 
 

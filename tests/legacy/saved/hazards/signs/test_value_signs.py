@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.one_way.value_signs import ValueSigns, is_probability
+from legacy.saved.hazards.signs.value_signs import ValueSigns, is_probability
 from tests.legacy.saved.hazards.minimized import fed, minimizing, variable
 
 

@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.hazards.unlike.counted_masks import counts_of_other_masks
+from legacy.saved.hazards.asymmetries.counted_masks import counts_of_other_masks
 from tests.legacy.saved.hazards.minimized import fed, found, variable
 
 

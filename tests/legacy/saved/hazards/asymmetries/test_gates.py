@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.hazards.unlike.gates import gates_of_both_states
+from legacy.saved.hazards.asymmetries.gates import gates_of_both_states
 from tests.legacy.saved.hazards.minimized import fed, found, variable
 
 

@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.hazards.unlike.contrasts import scales_of_one_side
+from legacy.saved.hazards.asymmetries.contrasts import scales_of_one_side
 from tests.legacy.saved.hazards.minimized import fed, found, variable
 
 

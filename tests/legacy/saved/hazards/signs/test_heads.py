@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.hazards.one_way.heads import results_pushed_one_way
+from legacy.saved.hazards.signs.heads import results_pushed_one_way
 from tests.legacy.saved.hazards.minimized import fed, found, variable
 
 

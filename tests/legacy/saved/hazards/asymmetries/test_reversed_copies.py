@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.hazards.unlike.reversed_copies import copies_into_trained
+from legacy.saved.hazards.asymmetries.reversed_copies import copies_into_trained
 from tests.legacy.saved.hazards.minimized import fed, found, variable
 
 v1 = tf.compat.v1
