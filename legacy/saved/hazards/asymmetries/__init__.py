@@ -2,3 +2,50 @@
 
 May import the basics of hazards and facts, and signs of pushes; the search of hazards imports this folder.
 """
+
+from legacy.saved.hazards.asymmetries import (
+    activations,
+    branches,
+    contrasts,
+    counted_masks,
+    decayed_biases,
+    focus,
+    gates,
+    idle_masks,
+    maximized_losses,
+    moments_by_hand,
+    overlaps_of_logits,
+    reversed_copies,
+    same_classes,
+    squared_norms,
+    temperatures,
+    twin_critics,
+    untouched_parts,
+    variances_by_hand,
+)
+
+#: Checks of the graph alone, in the order of the page.
+GRAPH_CHECKS = (
+    twin_critics.larger_of_two_critics,
+    temperatures.temperatures_of_one_side,
+    contrasts.scales_of_one_side,
+    activations.activations_of_one_side,
+    overlaps_of_logits.overlaps_of_logits,
+    branches.conditions_without_magnitude,
+    focus.factors_of_one_term,
+    same_classes.same_classes_driven_apart,
+    squared_norms.squared_norms_compared,
+    untouched_parts.parts_without_weights,
+    counted_masks.counts_of_other_masks,
+    maximized_losses.maximized_errors,
+    moments_by_hand.corrections_of_another_decay,
+    moments_by_hand.roots_of_averaged_gradients,
+    decayed_biases.biases_decayed_alone,
+    reversed_copies.copies_into_trained,
+    gates.gates_of_both_states,
+    variances_by_hand.variances_that_are_sums,
+    variances_by_hand.deviations_without_epsilon,
+)
+
+#: Checks that need an analysis.
+ANALYSIS_CHECKS = (idle_masks.masks_without_effect,)

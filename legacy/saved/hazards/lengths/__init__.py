@@ -2,3 +2,25 @@
 
 May import the basics of hazards and facts; the search of hazards imports this folder.
 """
+
+from legacy.saved.hazards.lengths import (
+    counted_padding,
+    lookahead,
+    other_lengths,
+    time_major,
+)
+
+#: Checks of the graph alone, in the order of the page.
+GRAPH_CHECKS = (
+    counted_padding.attended_padding,
+    counted_padding.averaged_padding,
+    counted_padding.states_behind_padding,
+    other_lengths.masked_by_other_lengths,
+    lookahead.masks_off_by_one,
+)
+
+#: Checks that need an analysis.
+ANALYSIS_CHECKS = (
+    lookahead.moments_of_times,
+    time_major.examples_for_times,
+)

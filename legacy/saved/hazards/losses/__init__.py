@@ -2,3 +2,66 @@
 
 Here: checks that read the graph of a loss. Not here: those of gradients, updates, inputs and statistics, one folder up.
 Start with `terms.py`, then `penalties.py`."""
+
+from legacy.saved.hazards.losses import (
+    broadcasts,
+    critics,
+    deviations,
+    differences,
+    idle_terms,
+    likelihoods,
+    logits,
+    masks,
+    overlaps,
+    penalty_signs,
+    scales,
+    soft_labels,
+    terms,
+    tower_losses,
+    unbounded,
+    zero_penalties,
+)
+
+#: Checks of the graph alone, in the order of the page.
+GRAPH_CHECKS = (
+    terms.repeated_terms,
+    tower_losses.terms_of_other_towers,
+    terms.logarithms_of_probabilities,
+    zero_penalties.zero_regularization,
+    logits.activated_logits,
+    logits.softmax_over_examples,
+    logits.labels_that_do_not_add_up,
+    differences.differences_of_one,
+    masks.masked_means,
+    penalty_signs.subtracted_penalties,
+    penalty_signs.penalties_of_untrained,
+    likelihoods.minimized_likelihoods,
+    soft_labels.differentiated_labels,
+    overlaps.minimized_overlaps,
+    overlaps.exchanged_branches,
+    overlaps.focal_factors,
+    critics.penalties_of_normalized_batches,
+    deviations.deviations_for_variances,
+    idle_terms.terms_of_weight_zero,
+    idle_terms.terms_without_gradient,
+    idle_terms.terms_of_constants,
+    idle_terms.clipped_errors,
+    unbounded.subtracted_squares,
+    masks.masked_after_the_mean,
+)
+
+#: Checks that need an analysis.
+ANALYSIS_CHECKS = (
+    tower_losses.losses_divided_twice,
+    tower_losses.sums_divided_by_another_count,
+    broadcasts.columns_against_vectors,
+    logits.shares_over_examples,
+    logits.shares_over_pixels,
+    scales.scaled_losses,
+    scales.clipped_while_scaled,
+    idle_terms.clipped_losses,
+    terms.sums_beside_means,
+    critics.interpolated_by_pixel,
+    critics.norms_of_parts,
+    critics.generators_with_critics,
+)

@@ -2,3 +2,57 @@
 
 Here: what the forward pass does wrong, whatever the loss is. Not here: losses and labels.
 Start with `sequences.py`."""
+
+from legacy.saved.hazards.models import (
+    attention,
+    cosines,
+    counts,
+    domains,
+    frozen_dropout,
+    infinite_derivatives,
+    linear_layers,
+    moments,
+    noise,
+    norms,
+    padding,
+    peepholes,
+    sequences,
+    single_classes,
+    states_of_towers,
+    sums_over_examples,
+    unused_dropout,
+)
+
+#: Checks of the graph alone, in the order of the page.
+GRAPH_CHECKS = (
+    unused_dropout.unused_dropout,
+    frozen_dropout.dropout_of_frozen_layers,
+    noise.gumbel_noise,
+    peepholes.exchanged_peepholes,
+    sequences.last_outputs,
+    sequences.counted_padding,
+    padding.padding_read_first,
+    attention.inverted_masks,
+    attention.multiplied_masks,
+    infinite_derivatives.roots_of_zero,
+    infinite_derivatives.infinite_behind_where,
+    infinite_derivatives.losses_that_are_not_numbers,
+    domains.roots_of_negative_numbers,
+    domains.angles_at_one,
+    counts.counts_that_may_be_zero,
+    cosines.cosines_for_logits,
+    cosines.weights_normalized_along_classes,
+    cosines.minimized_cosines,
+)
+
+#: Checks that need an analysis.
+ANALYSIS_CHECKS = (
+    moments.moments_of_parts,
+    single_classes.softmax_of_one,
+    linear_layers.layers_without_activation,
+    noise.noise_of_one_example,
+    norms.norms_over_examples,
+    sums_over_examples.likelihoods_over_examples,
+    attention.scores_scaled_up,
+    states_of_towers.states_of_other_towers,
+)

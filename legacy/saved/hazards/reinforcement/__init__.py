@@ -2,3 +2,21 @@
 
 Here: losses whose gradients reach what they should not, or whose signs are wrong. Not here: other losses.
 Start with `policies.py`."""
+
+from legacy.saved.hazards.reinforcement import (
+    clipped_ratios,
+    noise_of_policies,
+    policies,
+    targets,
+)
+
+#: Checks of the graph alone, in the order of the page.
+GRAPH_CHECKS = (
+    targets.differentiated_targets,
+    policies.differentiated_advantages,
+    policies.minimized_entropies,
+    policies.minimized_policies,
+    policies.reversed_ratios,
+    clipped_ratios.optimistic_surrogates,
+    noise_of_policies.minimized_noise,
+)

@@ -2,3 +2,14 @@
 
 May import the basics of hazards and facts; the search of hazards imports this folder.
 """
+
+from legacy.saved.hazards.signs import (
+    heads,
+    opposed_labels,
+)
+
+#: Checks of the graph alone, in the order of the page.
+GRAPH_CHECKS = (
+    heads.results_pushed_one_way,
+    opposed_labels.distances_pushed_one_way,
+)

@@ -1,9 +1,12 @@
 """All checks together, of a graph alone and with its analysis."""
 
+import tensorflow as tf
+
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.hazards.search import find_hazards
-from tests.legacy.saved.graphs import graph_of, saved
-from tests.legacy.saved.programs import saved_two_towers
+from tests.legacy.saved.graphs import graph_of, saved, traced
+
+v1 = tf.compat.v1
 
 NOT_APPLIED = """
     tower_0/y = Neg(x)
@@ -20,7 +23,20 @@ def test_a_graph_that_trains_nothing_is_checked_without_an_analysis():
 
 
 def test_an_analysis_adds_checks():
-    graph = saved_two_towers()
+    def build():
+        w = v1.get_variable("w", [2], use_resource=False)
+        mean = v1.get_variable("mean", [2], use_resource=False, trainable=False)
+        xs = [v1.placeholder(tf.float32, [4, 2], f"x{tower}") for tower in range(2)]
+        gradients = []
+        for tower, x in enumerate(xs):
+            with tf.device(f"/gpu:{tower}"), v1.name_scope(f"tower_{tower}"):
+                gradients.append(tf.gradients(tf.reduce_mean(tf.square(x * w)), [w])[0])
+                if tower == 0:
+                    moved = v1.assign_sub(mean, 0.1 * (mean - tf.reduce_mean(x, 0)))
+        update = v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / 2.0, w)])
+        tf.group(update, moved, name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
     assert find_hazards(graph) == []
     (row,) = find_hazards(graph, analyse_graph(graph, "small"))
-    assert (row["hazard"], row["op"]) == ("STATISTICS_OF_ONE_TOWER", "seen")
+    assert (row["hazard"], row["op"]) == ("STATISTICS_OF_ONE_TOWER", "mean")
