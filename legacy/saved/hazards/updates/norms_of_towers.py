@@ -17,8 +17,8 @@ def clipped_by_another_tower(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds gradients that are scaled by a norm in which none of their towers is, or not all; one hazard for all."""
     graph = whole.graph
     backward = {name for name in whole.labels if is_gradient_op(name)} if whole.count > 1 else set()
-    products = [name for name in graph.nodes if backward and name in whole.reach and graph.type(name) in _PRODUCTS]
-    for name in [name for name in products if not is_gradient_op(name)]:
+    behind = (graph.descendants(backward, controls=False) - backward) & whole.reach
+    for name in [name for name in graph.nodes if name in behind and graph.type(name) in _PRODUCTS]:
         inputs = [graph.origin(tensor).node for tensor in graph.inputs(name)]
         for gradient, factor in zip(inputs, reversed(inputs)):
             of_norm = _towers_of_norm(whole, factor, backward)
