@@ -11,6 +11,7 @@ from legacy.saved.facts.combining import is_summed, sum_text
 from legacy.saved.facts.decoupled_decay import decay_sentences, factor_of_weight
 from legacy.saved.facts.inputs.preparations import preparation_sentences, repeated_inputs
 from legacy.saved.facts.learning_rates import LearningRate
+from legacy.saved.facts.unequal_means import unequal_mean_sentences
 from legacy.saved.facts.variable_updates import VariableUpdate
 from legacy.saved.tower_search.inputs import is_only_measured
 from workloads.lifted.graph import parse_tensor_name
@@ -110,6 +111,7 @@ def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate
         yield f"{phase.train_op}: {sum_text(analysed, phase)}"
     yield from _of_weights(analysed, phase)
     yield from decay_sentences(analysed, phase)
+    yield from unequal_mean_sentences(analysed, phase)
     yield from _of_schedules(analysed, phase, rates)
 
 

@@ -54,7 +54,6 @@ ANALYSIS_CHECKS = (
     reshapes.reshaped_for_transposed,
     words.rows_in_another_order,
     unequal_parts.unequal_parts,
-    unequal_parts.means_of_unequal_counts,
     scaling.scaled_in_some_towers,
     drawn_alike.augmented_alike,
 )

@@ -1,4 +1,4 @@
-"""Hazards of towers whose means are averaged, and are of different numbers of examples, or of words."""
+"""Hazard of towers whose means are averaged, and are of different numbers of examples."""
 
 from __future__ import annotations
 
@@ -6,14 +6,10 @@ from collections.abc import Iterator
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from legacy.saved.hazards.basics.linear_signs import linear_signs
 from legacy.saved.hazards.basics.linear_weights import QUOTIENTS
 from workloads.lifted.graph import parse_tensor_name
-
-#: Relative difference within which a scale is one over the number of towers.
-TOLERANCE = 1e-5
 
 
 def unequal_parts(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
@@ -36,35 +32,6 @@ def unequal_parts(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
                 "weigh each replica by its number of examples; for parity, deal the rows so",
             )
             return
-
-
-def means_of_unequal_counts(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
-    """Finds losses that towers divide by numbers of their own data, such as of words, and whose gradients are averaged.
-
-    A number that weights are in is none, such as a term of an overlap; nor is one that no tower computes.
-    """
-    graph, count = whole.graph, found.plan.towers
-    sizes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS}
-    for phase in found.plan.phases if count > 1 else []:
-        averaged = [one for one in phase.combine if one.kind == "mean" or abs(one.scale * count - 1) < TOLERANCE]
-        loss = next((parse_tensor_name(name).node for name in phase.losses[:1]), "")
-        for name in linear_signs(whole, loss) if averaged and loss in graph.nodes else []:
-            quotient = _quotient(whole, name)
-            if graph.type(quotient) not in QUOTIENTS:
-                continue
-            divisor = graph.origin(graph.inputs(quotient)[1]).node
-            before = graph.ancestors([divisor], stop=sizes, controls=False) - sizes
-            counted = [node for node in before if op_types.is_source(graph.type(node)) and node in whole.data]
-            if counted and not before & whole.trainable and divisor in whole.labels:
-                yield Hazard(
-                    "MEANS_OF_UNEQUAL_COUNTS",
-                    quotient,
-                    f"each tower divides its loss by {divisor}, which {sorted(counted)[0]} gives, such as a number of "
-                    "words, and the towers' gradients are averaged: what is in a tower with a smaller number counts "
-                    "more, and another number of towers makes another loss of a batch",
-                    "divide each replica's sum by the mean of all replicas' numbers; for parity average the means",
-                )
-                return
 
 
 def _quotient(whole: WholeGraph, name: str) -> str:

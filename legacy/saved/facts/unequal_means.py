@@ -1,0 +1,63 @@
+"""Sentences on means over each tower's own number of words or the like, which are averaged over the towers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.facts.basics.analysed_step import AnalysedStep
+from legacy.saved.graph import op_types
+from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.plan import Phase
+
+#: Relative difference within which a scale is one over the number of towers.
+TOLERANCE = 1e-5
+_COPIES = ("Identity", "Cast", *op_types.VIEWS)
+_QUOTIENTS = ("RealDiv", "Div", "DivNoNan")
+
+
+def unequal_mean_sentences(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
+    """Yields a sentence where each tower divides its loss by a number of its own data, and gradients are averaged.
+
+    The mean of the towers' means is then another number than the mean over the whole batch. A number that weights are
+    in is none of data, such as a term of an overlap; nor is one that no tower computes.
+
+    Args:
+      analysed: the training step.
+      phase: one of its train ops.
+    """
+    graph, count = analysed.graph, analysed.plan.towers
+    if not any(one.kind == "mean" or abs(one.scale * count - 1) < TOLERANCE for one in phase.combine) or count < 2:
+        return
+    sizes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS}
+    weights = {variable.name for variable in analysed.plan.variables if variable.role == "weight"}
+    for quotient in _quotients(analysed, parse_tensor_name(phase.losses[0]).node) if phase.losses else []:
+        divisor = graph.origin(graph.inputs(quotient)[1]).node
+        before = graph.ancestors([divisor], stop=sizes, controls=False) - sizes
+        sources = sorted(name for name in before & analysed.context.data if op_types.is_source(graph.type(name)))
+        if sources and not before & weights and analysed.context.towers.tower_of(divisor) is not None:
+            yield (
+                f"{phase.train_op}: each tower divides its loss by {divisor}, a number that its part of {sources[0]} "
+                "gives, such as of words, and gradients are averaged: a mean of means, which changes with the number "
+                "of towers"
+            )
+            return
+
+
+def _quotients(analysed: AnalysedStep, loss: str) -> Iterator[str]:
+    """Yields the scalar quotients among the terms of a loss and their factors."""
+    graph, todo, seen = analysed.graph, [loss], set()
+    while todo:
+        name = todo.pop()
+        if name in seen or name not in graph.nodes or analysed.imported.shape(name) not in ((), (1,)):
+            continue
+        seen.add(name)
+        kind, inputs = graph.type(name), [tensor.node for tensor in graph.inputs(name)]
+        if kind in _QUOTIENTS:
+            yield name
+            todo.append(inputs[0])
+        elif kind in ("Select", "SelectV2"):  # of 0 or the quotient, as `tf.losses` of 1.4 chooses
+            todo += inputs[1:]
+        elif kind in (*op_types.ADDITIONS, "Sub", "Mul"):
+            todo += inputs
+        elif kind in _COPIES:
+            todo += inputs[:1]

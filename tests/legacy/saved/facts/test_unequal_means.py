@@ -1,0 +1,60 @@
+"""Means over each tower's own number of words, beside those over equal numbers."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.facts.basics.analysed_step import AnalysedStep
+from legacy.saved.facts.unequal_means import unequal_mean_sentences
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def counted(make_loss, combine=2.0):
+    """The number of sentences on two towers whose losses are made of errors, a mask, and the sum of all masks."""
+
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        whole_mask = v1.placeholder(tf.float32, [8, 3], "mask")
+        parts, masks = tf.split(v1.placeholder(tf.float32, [8, 4], "x"), 2), tf.split(whole_mask, 2)
+        gradients, words = [], tf.reduce_sum(whole_mask)
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                errors = tf.square(parts[tower] @ w)
+                gradients.append(tf.gradients(make_loss(errors, masks[tower], words), [w])[0])
+        total = tf.add_n(gradients) / combine
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(total, w)], name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    analysis = analyse_graph(graph, "made-for-a-test", ["train"])
+    analysed = AnalysedStep(analysis)
+    return len(list(unequal_mean_sentences(analysed, analysed.phases[0])))
+
+
+def masked(errors, mask, words):
+    return tf.reduce_sum(errors * mask) / tf.reduce_sum(mask)
+
+
+@pytest.mark.parametrize(
+    "make_loss",
+    [masked, lambda errors, mask, words: v1.losses.compute_weighted_loss(errors, mask) + tf.reduce_mean(errors)],
+)
+def test_losses_divided_by_a_number_of_each_towers_words_are_named(make_loss):
+    assert counted(make_loss) == 1
+    assert counted(make_loss, combine=1.0) == 0
+
+
+@pytest.mark.parametrize(
+    "make_loss",
+    [
+        lambda errors, mask, words: tf.reduce_sum(errors * mask) / 12.0,
+        lambda errors, mask, words: tf.reduce_sum(errors * mask) / words,
+        lambda errors, mask, words: tf.reduce_mean(tf.reduce_sum(errors * mask, 1) / tf.reduce_sum(mask, 1)),
+        lambda errors, mask, words: tf.reduce_sum(errors * mask) / tf.cast(tf.size(mask), tf.float32),
+        lambda errors, mask, words: v1.losses.compute_weighted_loss(errors * mask),
+        lambda errors, mask, words: tf.reduce_sum(errors * mask) / (tf.reduce_sum(errors) + tf.reduce_sum(mask)),
+    ],
+)
+def test_losses_divided_by_equal_numbers_or_by_results_are_not(make_loss):
+    assert counted(make_loss) == 0
