@@ -50,6 +50,31 @@ def test_mean_over_all_towers_words(tmp_path):
         setup_of(str(tmp_path / "lifted"), replicas=3).modern_program()
 
 
+@pytest.mark.parametrize("is_looped", [True, False])
+def test_the_gradient_of_a_loop_behind_the_exchange_is_computed_with_its_arrays(tmp_path, is_looped):
+    """Arrays and stacks last as long as one run: what is behind the exchange makes its own."""
+
+    def build():
+        v1.disable_control_flow_v2()
+        xs = split_batch()
+        masks = tf.split(v1.placeholder(tf.float32, [TOWERS * BATCH], name="mask"), TOWERS)
+
+        def states(x):
+            steps = [x, 2.0 * x, -x]
+            if is_looped:
+                start = tf.zeros([BATCH, 2])
+                return v1.scan(lambda state, now: tf.tanh(tf.matmul(now, weights()) + state), tf.stack(steps), start)
+            return tf.stack([tf.tanh(tf.matmul(step, weights())) for step in steps])
+
+        parts = towers(lambda i: (tf.reduce_sum(states(xs[i]) ** 2 * masks[i][:, None]), tf.reduce_sum(masks[i])))
+        loss = tf.add_n([part[0] for part in parts]) / tf.add_n([part[1] for part in parts])
+        return v1.train.MomentumOptimizer(0.1, 0.9).minimize(loss)
+
+    setup = lifted(build, tmp_path)
+    assert all(setup.job.workload.plan.phases[0].returns)
+    assert_same(setup)
+
+
 def mean_over_all_examples(make_inputs):
     """A program whose loss is the mean of the joined losses of all examples, of batches of any size."""
 

@@ -13,8 +13,8 @@ from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.errors import InputError
 
-#: Ops that make the array of a loop's gradient: it lives as long as the run that made it.
-_GRADIENT_ARRAYS = "TensorArrayGrad"
+#: Ops that make arrays and stacks of loops, which last as long as the run that made them.
+_OF_ONE_RUN = ("TensorArray", "Stack")
 
 
 def owned_inputs(graph: Graph, towers: Towers, tower_nodes: dict[str, int]) -> dict[TensorId, int]:
@@ -101,8 +101,7 @@ def find_saved_tensors(
       The tensors, each once.
 
     Raises:
-      InputError: an early crossing depends on a return, so that the towers would have to exchange results once more;
-        or the gradient of a loop is behind the exchange, and its arrays are made before.
+      InputError: an early crossing depends on a return, so that the towers would have to exchange results once more.
     """
     behind = _behind_returns(graph, tower_nodes, tower, returns)
     if any(row[tower][0] in behind for row in early.values() if tower in row):
@@ -110,12 +109,7 @@ def find_saved_tensors(
     conditional = graph.frames() | graph.branches()
     taken = [tensor for name in sorted(behind) for tensor in graph.inputs(name)]
     before = [t for t in taken if tower_nodes.get(t[0]) == tower and t[0] not in behind and t[0] not in conditional]
-    for name in sorted({tensor.node for tensor in before if graph.type(tensor.node).startswith(_GRADIENT_ARRAYS)}):
-        raise InputError(
-            f"graph file: {name!r}: tower {tower} differentiates a loop behind its exchange of results, and a lift "
-            "keeps no arrays of a loop over it"
-        )
-    return list(dict.fromkeys(before))
+    return [tensor for tensor in dict.fromkeys(before) if not graph.type(tensor.node).startswith(_OF_ONE_RUN)]
 
 
 def _behind_returns(graph: Graph, tower_nodes: dict[str, int], tower: int, returns: list[TensorId]) -> set[str]:
