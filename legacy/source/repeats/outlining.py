@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 from typing import TYPE_CHECKING, Counter, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from legacy.source.basics.expressions import Call, Listing, Literal, Name, Value
+from legacy.source.basics.expressions import Call, Expression, Listing, Literal, Name, Value
 from legacy.source.lines.statements import Statement
 from legacy.source.repeats.abstraction import Function, make_function
 from legacy.source.repeats.blocks import Repeated, alike_blocks, repeated_blocks
@@ -176,12 +176,17 @@ def _make(
 
 
 def _only_renames(function: Function) -> bool:
-    """Returns whether a function does no more than to call one of TensorFlow's on what it is given."""
-    if len(function.statements) != 1:
-        return False
-    made = function.statements[0].expression
+    """Returns whether a function does no more than to call functions of TensorFlow on what it is given."""
+    return all(_is_call_on_what_is_given(statement.expression, function) for statement in function.statements)
+
+
+def _is_call_on_what_is_given(made: Expression, function: Function) -> bool:
+    """Returns whether an expression in a function is one call, and takes no result of another statement."""
     if not isinstance(made, Call) or not made.function.startswith("tf."):
         return False
+    results = {name for statement in function.statements for name in statement.targets}
     given = [argument.value for argument in made.arguments]
     given = [item for one in given for item in (one.items if isinstance(one, Listing) else [one])]
-    return all(isinstance(one, (Literal, Name, Value)) for one in given)
+    return all(
+        isinstance(one, (Literal, Name)) or (isinstance(one, Value) and one.tensor not in results) for one in given
+    )

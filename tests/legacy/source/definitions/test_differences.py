@@ -41,14 +41,14 @@ def test_of_three_towers_the_one_that_differs_is_in_the_condition(number, condit
 
 def test_a_sum_that_the_last_tower_has_in_place_of_a_term_is_a_choice():
     text = merged(data, lambda x, w: tf.add_n([data(x, w), tf.nn.l2_loss(w), tf.reduce_sum(w)]))
-    assert text.startswith("tf.add_n([<mul:0>, <L2Loss:0>,") and text.endswith(
+    assert text.startswith("add_in_order([<mul:0>, <L2Loss:0>,") and text.endswith(
         "if scope.replica == scope.replicas - 1 else <mul:0>"
     )
 
 
 def test_terms_that_the_other_tower_lacks_in_a_sum_make_the_sum_conditional():
     text = merged(lambda x, w: tf.add_n([data(x, w), tf.nn.l2_loss(w), tf.reduce_sum(w)]), data)
-    assert text == "tf.add_n([<mul:0>, <L2Loss:0>, <Sum_1:0>]) if scope.replica == 0 else <mul:0>"
+    assert text == "add_in_order([<mul:0>, <L2Loss:0>, <Sum_1:0>]) if scope.replica == 0 else <mul:0>"
 
 
 def test_other_differences_are_refused():
