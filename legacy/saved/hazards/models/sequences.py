@@ -8,6 +8,7 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_weights
+from legacy.saved.hazards.lengths.loop_outputs import lengths_of_loop
 from workloads.lifted.graph import Graph, TensorId
 
 #: Ops that hand a loop's outputs on, with the times in their places.
@@ -43,7 +44,7 @@ def last_outputs(whole: WholeGraph) -> Iterator[Hazard]:
     for name in [name for name in whole.graph.nodes if name in whole.minimized and _takes_last(whole.graph, name)]:
         for tensor, is_turned in _outputs_of_loops(whole.graph, whole.graph.inputs(name)[0]):
             turned = turned or (name if is_turned else "")
-            padded = padded or (name if not is_turned and _has_lengths(whole, tensor.node) else "")
+            padded = padded or (name if not is_turned and lengths_of_loop(whole, tensor.node) else "")
     if padded:
         yield Hazard(
             "LAST_OUTPUT_OF_PADDING",
@@ -69,7 +70,7 @@ def counted_padding(whole: WholeGraph) -> Iterator[Hazard]:
     terms = [name for target in whole.targets for name in linear_weights(whole, target)]
     for mean in [name for name in terms if whole.graph.type(name) == "Mean"]:
         ends = _sources_by_position(whole, whole.graph.inputs(mean)[0])
-        loops = [end for end in ends if end.node in whole.minimized and _has_lengths(whole, end.node)]
+        loops = [end for end in ends if end.node in whole.minimized and lengths_of_loop(whole, end.node)]
         if loops:
             yield Hazard(
                 "PADDING_COUNTED",
@@ -120,21 +121,3 @@ def _outputs_of_loops(graph: Graph, tensor: TensorId) -> Iterator[tuple[TensorId
             todo.append((inputs[0], not is_turned))
         elif kind in ("Concat", "ConcatV2"):
             todo += [(before, is_turned) for before in inputs if graph.type(before.node) != "Const"]
-
-
-def _has_lengths(whole: WholeGraph, gathered: str) -> bool:
-    """Whether a loop writes zeros where the time is not less than a length that data bring."""
-    graph = whole.graph
-    arrays = graph.inputs(gathered)[0].node
-    entered = [arrays, *[use.node for use in graph.users(arrays) if graph.type(use.node) in ("Enter", "RefEnter")]]
-    for write in [use.node for node in entered for use in graph.users(node)]:
-        if not graph.type(write).startswith("TensorArrayWrite"):
-            continue
-        value = graph.origin(graph.inputs(write)[2]).node
-        if graph.type(value) not in ("Select", "SelectV2"):
-            continue
-        condition = graph.origin(graph.inputs(value)[0]).node
-        bounds = graph.inputs(condition) if graph.type(condition) == "GreaterEqual" else []
-        if bounds and graph.type(bounds[1].node) in ("Enter", "RefEnter") and bounds[1].node in whole.data:
-            return True
-    return False
