@@ -11,7 +11,7 @@ from legacy.saved.hazards.basics.linear_weights import QUOTIENTS
 
 #: Ops that hand on values, or sums and choices of them, and so their sign.
 _KEEPS = (
-    *("Identity", "Cast", "Reshape", "Squeeze", "ExpandDims", "Transpose", "Sum", "Mean", "Max", "Min", "Tile", "Prod"),
+    *("Identity", "Cast", "Reshape", "Squeeze", "ExpandDims", "Transpose", "Sum", "Mean", "Max", "Min", "Tile"),
     *("StridedSlice", "Slice", "StopGradient", "Pack", "ConcatV2", "AddN", "Add", "AddV2", "Maximum", "Minimum"),
 )
 _NEVER_NEGATIVE = (
@@ -55,6 +55,8 @@ class ValueSigns:
             if graph.origin(graph.inputs(name)[0]) == graph.origin(graph.inputs(name)[1]):
                 return 1
             return self.of(inputs[0], depth - 1) * self.of(inputs[1], depth - 1)
+        if kind == "Prod":  # of negative numbers, it has either sign
+            return max(self.of(inputs[0], depth - 1), 0)
         if kind == "Pow":
             return 1 if self._whole.value(inputs[1]) == 2 else max(self.of(inputs[0], depth - 1), 0)
         if kind == "Maximum" and any(self.of(before, depth - 1) > 0 for before in inputs):

@@ -35,6 +35,8 @@ def sign(values):
         (lambda h, y: tf.maximum(h, -0.1), (0, False)),
         (lambda h, y: tf.exp(h) / tf.square(y), (1, False)),
         (lambda h, y: tf.exp(h) - tf.square(y), (0, False)),
+        (lambda h, y: tf.reduce_prod(tf.exp(h), 1), (1, False)),
+        (lambda h, y: tf.reduce_prod(-tf.exp(h), 1), (0, False)),  # of three numbers below 0, or of two
     ],
 )
 def test_signs_of_values(values, expected):
