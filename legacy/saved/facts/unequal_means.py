@@ -12,7 +12,6 @@ from workloads.lifted.plan import Phase
 #: Relative difference within which a scale is one over the number of towers.
 TOLERANCE = 1e-5
 _COPIES = ("Identity", "Cast", *op_types.VIEWS)
-_QUOTIENTS = ("RealDiv", "Div", "DivNoNan")
 
 
 def unequal_mean_sentences(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
@@ -52,7 +51,7 @@ def _quotients(analysed: AnalysedStep, loss: str) -> Iterator[str]:
             continue
         seen.add(name)
         kind, inputs = graph.type(name), [tensor.node for tensor in graph.inputs(name)]
-        if kind in _QUOTIENTS:
+        if kind in op_types.QUOTIENTS:
             yield name
             todo.append(inputs[0])
         elif kind in ("Select", "SelectV2"):  # of 0 or the quotient, as `tf.losses` of 1.4 chooses

@@ -89,6 +89,8 @@ ADDS = ("AssignAdd", "AssignAddVariableOp")
 ADDITIONS, JOINS = ("Add", "AddV2", "AddN"), ("Concat", "ConcatV2")
 #: Ops whose result shares their first input's memory, like that of Identity, and is another tensor.
 VIEWS = ("Reshape", "Squeeze", "ExpandDims", "StopGradient", "PreventGradient", "CheckNumerics", "Bitcast")
+#: Quotients of two tensors.
+QUOTIENTS = ("RealDiv", "Div", "DivNoNan")
 #: Summaries of a number, and all that write one.
 SCALAR_SUMMARIES = ("ScalarSummary", "ScalarSummaryV2")
 SUMMARIES = (*SCALAR_SUMMARIES, "HistogramSummary", "MergeSummary", "TensorSummaryV2")

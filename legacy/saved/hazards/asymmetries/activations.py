@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.structures import structures
+from legacy.saved.hazards.basics.variable_reads import variables_behind
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -26,9 +26,8 @@ def activations_of_one_side(whole: WholeGraph) -> Iterator[Hazard]:
             inner = source_of_elements(graph, TensorId(activated, 0)).node
             inner = source_of_elements(graph, graph.inputs(inner)[0]).node
             numbers = structures(whole, of_twins=True)
-            if numbers.get(inner, -1) == numbers.get(plain, -2) and _variables(whole, inner) != _variables(
-                whole, plain
-            ):
+            are_twins = numbers.get(inner, -1) == numbers.get(plain, -2)
+            if are_twins and variables_behind(graph, inner) != variables_behind(graph, plain):
                 yield Hazard(
                     "ACTIVATION_OF_ONE_SIDE",
                     name,
@@ -37,8 +36,3 @@ def activations_of_one_side(whole: WholeGraph) -> Iterator[Hazard]:
                     "the same activation on both sides; for parity keep it",
                 )
                 return
-
-
-def _variables(whole: WholeGraph, name: str) -> set[str]:
-    before = whole.graph.ancestors([name], controls=False)
-    return {node for node in before if whole.graph.type(node) in op_types.VARIABLES}

@@ -9,7 +9,6 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.folding import COMPARISONS
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.linear_weights import QUOTIENTS
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -25,7 +24,7 @@ _BY_POSITION = (
 def counts_of_other_masks(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds sums of errors against data, divided by the count of a mask of other data; one hazard for all."""
     graph = whole.graph
-    for name in [name for name in whole.minimized_ops(*QUOTIENTS) if not is_gradient_op(name)]:
+    for name in [name for name in whole.minimized_ops(*op_types.QUOTIENTS) if not is_gradient_op(name)]:
         total, mask = graph.origin(graph.inputs(name)[0]).node, _counted(whole, graph.inputs(name)[1].node)
         if not mask or graph.type(total) != "Sum" or mask in graph.ancestors([total], controls=False):
             continue

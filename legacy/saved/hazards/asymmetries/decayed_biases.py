@@ -6,24 +6,19 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.linear_weights import linear_weights
 from legacy.saved.hazards.basics.variable_reads import variable_read
-from legacy.saved.hazards.losses.penalties import find_penalties
+from legacy.saved.hazards.updates.weight_decay import weight_decays
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted, listed
 
 #: Of variables, so many are named.
 MOST_NAMED = 3
 _LAYERS = ("MatMul", "Conv2D", "Conv3D")
-_SQUARES = {"L2Loss", "Square"}
 
 
 def biases_decayed_alone(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds biases that decay where most layers' weights do, and their biases do not; one hazard for all."""
-    scaled: set[str] = set()
-    for target in whole.targets:
-        scaled |= {name for name, weight in linear_weights(whole, target).items() if weight}
-    penalties = [one for one in find_penalties(whole) if one.op in scaled and _SQUARES & set(one.kind)]
+    penalties = weight_decays(whole)
     decayed = {name for penalty in penalties for name in penalty.variables}
     biases = [bias for weight, bias in _layers(whole).items() if weight in decayed]
     alone = [bias for bias in biases if bias in decayed]

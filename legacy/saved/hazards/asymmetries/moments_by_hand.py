@@ -8,7 +8,6 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.kept_shares import Kept, kept_share
-from legacy.saved.hazards.basics.linear_weights import QUOTIENTS
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -18,7 +17,7 @@ TOLERANCE = 1e-5
 
 def corrections_of_another_decay(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds m / (1 - c^t) of a moving average m that keeps another share than c; one hazard for all."""
-    for name, (write, kept) in _uses(whole, *QUOTIENTS).items():
+    for name, (write, kept) in _uses(whole, *op_types.QUOTIENTS).items():
         corrected = _corrected_share(whole, whole.graph.inputs(name)[1].node)
         if corrected is not None and abs(corrected - kept.share) > TOLERANCE:
             yield Hazard(
@@ -56,7 +55,7 @@ def _uses(whole: WholeGraph, *kinds: str) -> dict[str, tuple[str, Kept]]:
     by_variable = {whole.writes[name]: name for name in averages}
     for name in [name for name in graph.nodes if name in whole.members and graph.type(name) in kinds]:
         value = graph.inputs(name)[0].node
-        while graph.type(value) in ("Identity", *QUOTIENTS, *op_types.ADDITIONS) and value not in averages:
+        while graph.type(value) in ("Identity", *op_types.QUOTIENTS, *op_types.ADDITIONS) and value not in averages:
             if variable_read(graph, value):
                 break
             value = graph.inputs(value)[0].node

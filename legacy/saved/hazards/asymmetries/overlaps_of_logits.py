@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
-from legacy.saved.hazards.basics.linear_weights import QUOTIENTS
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _LAYERS = ("BiasAdd", "MatMul", "Conv2D", "Conv3D")
@@ -17,7 +17,7 @@ _LAYERS = ("BiasAdd", "MatMul", "Conv2D", "Conv3D")
 def overlaps_of_logits(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds sum(x y) / (sum(x) + sum(y)) of labels y and a layer's results x, without an activation; one for all."""
     graph = whole.graph
-    for name in [name for name in whole.minimized_ops(*QUOTIENTS) if not is_gradient_op(name)]:
+    for name in [name for name in whole.minimized_ops(*op_types.QUOTIENTS) if not is_gradient_op(name)]:
         above, below = (_summed(whole, tensor.node) for tensor in graph.inputs(name)[:2])
         for product in [summed for summed in above if graph.type(summed) == "Mul"]:
             factors = [source_of_elements(graph, tensor).node for tensor in graph.inputs(product)]

@@ -9,7 +9,8 @@ from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.linear_weights import QUOTIENTS, constant_factor
+from legacy.saved.hazards.basics.linear_weights import constant_factor
+from legacy.saved.hazards.basics.variable_reads import variables_behind
 from workloads.lifted.graph import TensorId
 
 _COPIES = ("Identity", "Reshape", "Squeeze", "Cast", "StopGradient")
@@ -30,7 +31,7 @@ def temperatures_of_one_side(whole: WholeGraph) -> Iterator[Hazard]:
         )
         if whole.graph.type(student) in ("Softmax", "Sigmoid", "LogSoftmax"):
             continue  # another fault, and its logits may have the temperature
-        is_other = _variables(whole, teacher) - _variables(whole, student)
+        is_other = variables_behind(graph, teacher) - variables_behind(graph, student)
         if is_other and ((below < 1 and above == 1) or (above < 1 and below == 1)):
             scaled, plain = (entropy.logits.node, labels) if below < 1 else (labels, entropy.logits.node)
             yield Hazard(
@@ -47,15 +48,10 @@ def _scaled(whole: WholeGraph, tensor: TensorId) -> tuple[str, float]:
     """The node that a tensor is a multiple of, and its factor."""
     name, factor = tensor.node, 1.0
     while True:
-        found = constant_factor(whole, name) if whole.graph.type(name) in ("Mul", *QUOTIENTS) else None
+        found = constant_factor(whole, name) if whole.graph.type(name) in ("Mul", *op_types.QUOTIENTS) else None
         if found is not None:
             name, factor = found[0], factor * found[1]
         elif whole.graph.type(name) in _COPIES:
             name = whole.graph.inputs(name)[0].node
         else:
             return name, factor
-
-
-def _variables(whole: WholeGraph, name: str) -> set[str]:
-    before = whole.graph.ancestors([name], controls=False)
-    return {node for node in before if whole.graph.type(node) in op_types.VARIABLES}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.basics.linear_weights import COPIES, QUOTIENTS, SUMS, constant_factor
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.linear_weights import COPIES, SUMS, constant_factor
 
 
 def linear_signs(whole: WholeGraph, target: str) -> dict[str, int]:
@@ -31,7 +32,7 @@ def linear_signs(whole: WholeGraph, target: str) -> dict[str, int]:
             todo.append((inputs[0], -sign))
         elif kind in (*SUMS, "BiasAdd"):
             todo += [(node, -sign if kind == "Sub" and place == 1 else sign) for place, node in enumerate(inputs)]
-        elif kind in ("Mul", *QUOTIENTS):
+        elif kind in ("Mul", *op_types.QUOTIENTS):
             scaled = constant_factor(whole, name)
             todo += [(scaled[0], sign if scaled[1] > 0 else -sign)] if scaled is not None and scaled[1] else []
     return found

@@ -10,7 +10,6 @@ from legacy.saved.graph import op_types
 #: Ops that hand their input on unchanged.
 COPIES = ("Identity", "Cast", "Reshape", "Squeeze", "ExpandDims", "StopGradient", "CheckNumerics")
 SUMS = ("Add", "AddV2", "AddN", "Sub", "Pack", "ConcatV2", "Concat")
-QUOTIENTS = ("RealDiv", "Div", "DivNoNan")
 
 
 def linear_weights(whole: WholeGraph, target: str) -> dict[str, float]:
@@ -40,7 +39,7 @@ def linear_inputs(whole: WholeGraph, name: str) -> Iterator[tuple[str, float]]:
                 yield before, -1.0 if kind == "Sub" and position == 1 else 1.0
     elif kind == "Neg":
         yield inputs[0], -1.0
-    elif kind in ("Mul", *QUOTIENTS):
+    elif kind in ("Mul", *op_types.QUOTIENTS):
         found = constant_factor(whole, name)
         if found is not None:
             yield found
@@ -74,7 +73,7 @@ def constant_factor(whole: WholeGraph, name: str) -> tuple[str, float] | None:
     if len(inputs) != 2:
         return None
     first, second = (whole.value(before) for before in inputs)
-    if whole.graph.type(name) in QUOTIENTS:
+    if whole.graph.type(name) in op_types.QUOTIENTS:
         return (inputs[0], 1.0 / second) if second else None
     if second is not None:
         return inputs[0], second
@@ -86,7 +85,7 @@ def linear_part(whole: WholeGraph, name: str) -> tuple[str, float, float] | None
     kind, inputs = whole.graph.type(name), [before for before, _ in whole.graph.inputs(name)]
     if kind in COPIES and inputs:
         return inputs[0], 1.0, 0.0
-    if kind in ("Mul", *QUOTIENTS):
+    if kind in ("Mul", *op_types.QUOTIENTS):
         found = constant_factor(whole, name)
         return None if found is None else (*found, 0.0)
     if kind in ("Add", "AddV2") and len(inputs) == 2:

@@ -26,3 +26,8 @@ def variable_read(graph: Graph, name: str, reads: Collection[str] = READS) -> st
     while graph.type(name) in reads and graph.inputs(name):
         name = graph.inputs(name)[0].node
     return name if graph.type(name) in op_types.VARIABLES else ""
+
+
+def variables_behind(graph: Graph, name: str) -> set[str]:
+    """Returns the variables that a node is computed from."""
+    return {node for node in graph.ancestors([name], controls=False) if graph.type(node) in op_types.VARIABLES}

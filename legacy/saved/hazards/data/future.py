@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.linear_weights import QUOTIENTS
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -83,7 +83,7 @@ def _is_unmasked(whole: WholeGraph, name: str, read: Collection[str]) -> bool:
     if graph.type(name) != "Softmax":
         return False
     inner = graph.inputs(name)[0].node
-    while graph.type(inner) in ("Identity", "Reshape", "Mul", *QUOTIENTS):
+    while graph.type(inner) in ("Identity", "Reshape", "Mul", *op_types.QUOTIENTS):
         inputs = [tensor.node for tensor in graph.inputs(inner)]
         others = [node for node in inputs if whole.value(node) is None]
         if graph.type(inner) not in ("Identity", "Reshape") and len(others) != 1:

@@ -12,7 +12,7 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.linear_weights import QUOTIENTS, constant_factor
+from legacy.saved.hazards.basics.linear_weights import constant_factor
 from workloads.lifted.graph import TensorId, parse_tensor_name
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -54,7 +54,7 @@ def badly_scaled_images(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds images that are divided by the range of a byte twice, or shifted by means of 0 to 255 behind a division."""
     for name in whole.graph.nodes:
         kind = whole.graph.type(name)
-        if name not in whole.reach or kind not in ("Mul", *QUOTIENTS, *_SUMS) or not whole.graph.inputs(name):
+        if name not in whole.reach or kind not in ("Mul", *op_types.QUOTIENTS, *_SUMS) or not whole.graph.inputs(name):
             continue
         if kind in _SUMS:
             yield from _shifted(whole, name)
@@ -88,7 +88,7 @@ def _standardized(whole: WholeGraph, name: str) -> str:
     while graph.type(name) in _PASSES and graph.inputs(name):
         name = graph.inputs(name)[0].node
     inputs = [graph.origin(tensor).node for tensor in graph.inputs(name)[:2]]
-    if graph.type(name) not in ("Mul", *QUOTIENTS) or len(inputs) != 2:
+    if graph.type(name) not in ("Mul", *op_types.QUOTIENTS) or len(inputs) != 2:
         return ""
     means = [graph.type(tensor.node) for tensor in graph.inputs(inputs[0])] if graph.type(inputs[0]) == "Sub" else []
     before = graph.ancestors([inputs[1]], controls=False)
@@ -131,7 +131,7 @@ def _scaled(whole: WholeGraph, tensor: TensorId) -> _Scaled | None:
                 return None
             tensor = computed[0]
         else:
-            scaled = constant_factor(whole, tensor.node) if kind in ("Mul", *QUOTIENTS) else None
+            scaled = constant_factor(whole, tensor.node) if kind in ("Mul", *op_types.QUOTIENTS) else None
             if scaled is None:
                 return None
             factor *= scaled[1]
@@ -187,7 +187,7 @@ def _changed(whole: WholeGraph, name: str, tensor: TensorId, factor: float, shif
     number = numbers[0]
     if kind in _SUMS:
         return factor, shift - number if kind == "Sub" else shift + number
-    if kind in ("Mul", *QUOTIENTS) and number:
+    if kind in ("Mul", *op_types.QUOTIENTS) and number:
         by = number if kind == "Mul" else 1 / number
         return factor * by, shift * by
     return None

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from legacy.saved.hazards.basics.linear_signs import linear_signs
-from legacy.saved.hazards.basics.linear_weights import QUOTIENTS
 from workloads.lifted.graph import parse_tensor_name
 
 
@@ -44,7 +44,7 @@ def _quotient(whole: WholeGraph, name: str) -> str:
 def _is_mean(whole: WholeGraph, name: str) -> bool:
     """Whether a node is a mean, or a sum that is divided by a sum, as `tf.losses` counts the examples."""
     kind, name = whole.graph.type(name), _quotient(whole, name)
-    if whole.graph.type(name) not in QUOTIENTS:
+    if whole.graph.type(name) not in op_types.QUOTIENTS:
         return kind == "Mean"
     total, number = (whole.graph.origin(tensor).node for tensor in whole.graph.inputs(name))
     return whole.graph.type(total) == "Sum" and whole.value(number) is None

@@ -13,7 +13,7 @@ from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
-from legacy.saved.hazards.basics.linear_weights import COPIES, QUOTIENTS, SUMS, constant_factor
+from legacy.saved.hazards.basics.linear_weights import COPIES, SUMS, constant_factor
 from workloads.lifted.graph import TensorId
 
 #: Ops whose results are probabilities, and ops that bound them before their logarithm is taken.
@@ -113,7 +113,7 @@ def _signed_inputs(whole: WholeGraph, name: str, labelled: bool) -> Iterator[tup
     elif kind in SUMS:
         for position, tensor in enumerate(inputs):
             yield tensor.node, -1 if kind == "Sub" and position == 1 else 1, False
-    elif kind in ("Mul", *QUOTIENTS):
+    elif kind in ("Mul", *op_types.QUOTIENTS):
         scaled = constant_factor(whole, name)
         if scaled is not None:
             yield scaled[0], 1 if scaled[1] > 0 else -1, False

@@ -10,7 +10,6 @@ from legacy.saved.graph.folding import COMPARISONS
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.linear_weights import QUOTIENTS
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops that answer a question about data.
@@ -111,7 +110,7 @@ def _is_divided_by(whole: WholeGraph, mean: str, mask: str) -> bool:
     """Whether what follows from a mean is divided, or scaled, by what follows from a mask."""
     after = whole.graph.descendants([mask], controls=False)
     for name in whole.graph.descendants([mean], controls=False):
-        if whole.graph.type(name) in (*QUOTIENTS, "Mul") and not is_gradient_op(name):
+        if whole.graph.type(name) in (*op_types.QUOTIENTS, "Mul") and not is_gradient_op(name):
             inputs = [tensor.node for tensor in whole.graph.inputs(name)]
             own = whole.graph.ancestors(inputs[1:], controls=False)
             if inputs[1:] and inputs[1] in after and mean not in own:

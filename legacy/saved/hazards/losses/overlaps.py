@@ -14,7 +14,7 @@ from legacy.saved.hazards.basics.evaluation import evaluate
 from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
-from legacy.saved.hazards.basics.linear_weights import QUOTIENTS, constant_factor
+from legacy.saved.hazards.basics.linear_weights import constant_factor
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -29,7 +29,7 @@ def minimized_overlaps(whole: WholeGraph) -> Iterator[Hazard]:
     graph = whole.graph
     for target in whole.targets:
         for name, sign in linear_signs(whole, target).items():
-            if sign <= 0 or graph.type(name) not in QUOTIENTS or is_gradient_op(name):
+            if sign <= 0 or graph.type(name) not in op_types.QUOTIENTS or is_gradient_op(name):
                 continue
             above, below = (graph.inputs(name)[place].node for place in (0, 1))
             products = [factors for factors in map(lambda node: _factors(whole, node), _sums(whole, above)) if factors]

@@ -20,7 +20,6 @@ from legacy.saved.hazards.basics.copies import copies_of_one_model
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import (
     COPIES,
-    QUOTIENTS,
     SUMS,
     constant_factor,
     is_zero_term,
@@ -159,7 +158,9 @@ def _users(whole: WholeGraph, name: str) -> set[str]:
         for user, _, _ in whole.graph.users(todo.pop()):
             if user not in found:
                 found.add(user)
-                scaled = whole.graph.type(user) in ("Mul", *QUOTIENTS) and constant_factor(whole, user) is not None
+                scaled = (
+                    whole.graph.type(user) in ("Mul", *op_types.QUOTIENTS) and constant_factor(whole, user) is not None
+                )
                 if whole.graph.type(user) in COPIES or (scaled and not _has_penalty_op(whole, user)):
                     todo.append(user)
     return found

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.directions import minimized_targets
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_weights
+from legacy.saved.hazards.basics.variable_reads import variables_behind
 from legacy.saved.hazards.losses.penalties import find_penalties
 from workloads.support.wording import counted, listed
 
@@ -39,8 +39,7 @@ def penalties_of_untrained(whole: WholeGraph) -> Iterator[Hazard]:
     graph = whole.graph
     names: dict[str, str] = {}
     for name in whole.minimized_ops("L2Loss"):
-        before = graph.ancestors([name], controls=False)
-        variables = {node for node in before if graph.type(node) in op_types.VARIABLES}
+        variables = variables_behind(graph, name)
         if name not in whole.data and not variables & whole.trainable:
             names.update((variable, name) for variable in sorted(variables))
     for variable, op in names.items():

@@ -9,7 +9,7 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.linear_weights import QUOTIENTS, constant_factor, linear_inputs, linear_weights
+from legacy.saved.hazards.basics.linear_weights import constant_factor, linear_inputs, linear_weights
 from legacy.saved.hazards.basics.structures import structures
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name
@@ -68,7 +68,7 @@ def _is_mean(whole: WholeGraph, name: str) -> bool:
     """Whether a scalar is a mean, or a sum that is divided by a number of the data, as `tf.losses` makes it."""
     if whole.graph.type(name) in ("Select", "SelectV2"):
         name = whole.graph.origin(whole.graph.inputs(name)[1]).node
-    return whole.graph.type(name) in ("Mean", *QUOTIENTS)
+    return whole.graph.type(name) in ("Mean", *op_types.QUOTIENTS)
 
 
 def _is_sum(whole: WholeGraph, found: Analysis, name: str) -> bool:

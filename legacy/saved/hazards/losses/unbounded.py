@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.directions import minimized_targets, trained_by
 from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
-from legacy.saved.hazards.basics.linear_weights import QUOTIENTS, SUMS
+from legacy.saved.hazards.basics.linear_weights import SUMS
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -69,9 +70,9 @@ def _is_subtracted_error(whole: WholeGraph, name: str, sign: int) -> bool:
     while True:
         inputs = [graph.origin(tensor).node for tensor in graph.inputs(inner)]
         others = [node for node in inputs if whole.value(node) is None]
-        if graph.type(inner) in QUOTIENTS and whole.value(inputs[0]) is not None:
+        if graph.type(inner) in op_types.QUOTIENTS and whole.value(inputs[0]) is not None:
             inner, sign = inputs[1], -sign
-        elif graph.type(inner) in ("Add", "AddV2", "Mul", *QUOTIENTS) and len(others) == 1:
+        elif graph.type(inner) in ("Add", "AddV2", "Mul", *op_types.QUOTIENTS) and len(others) == 1:
             inner = others[0]
         else:
             break

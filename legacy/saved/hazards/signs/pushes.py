@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.basics.linear_weights import QUOTIENTS
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.signs.value_signs import ValueSigns
 from workloads.lifted.graph import TensorId
 
@@ -86,7 +86,7 @@ class Pushes:
         elif kind == "Mul":
             self._add(inputs[0], sign * values.of(inputs[1].node))
             self._add(inputs[1], sign * values.of(inputs[0].node))
-        elif kind in QUOTIENTS:
+        elif kind in op_types.QUOTIENTS:
             self._add(inputs[0], sign * values.of(inputs[1].node))
             self._add(inputs[1], -sign * values.of(inputs[0].node))
         elif kind in ("Reciprocal", "Inv", "Rsqrt") or (kind == "Pow" and values.of(inputs[0].node) > 0):
@@ -104,7 +104,7 @@ class Pushes:
         elif kind == "ConcatV2":
             for tensor in inputs[:-1]:
                 self._add_magnitude(tensor, sign)
-        elif kind in ("Mul", *QUOTIENTS):
+        elif kind in ("Mul", *op_types.QUOTIENTS):
             self._add_magnitude(inputs[0], sign)
             self._add_magnitude(inputs[1], sign if kind == "Mul" else -sign)
         else:

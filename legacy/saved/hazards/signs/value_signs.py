@@ -7,7 +7,6 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.folding import COMPARISONS
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.elements import source_of_elements
-from legacy.saved.hazards.basics.linear_weights import QUOTIENTS
 
 #: Ops that hand on values, or sums and choices of them, and so their sign.
 _KEEPS = (
@@ -51,7 +50,7 @@ class ValueSigns:
             return 1
         if kind == "Neg":
             return -self.of(inputs[0], depth - 1)
-        if kind in ("Mul", *QUOTIENTS):
+        if kind in ("Mul", *op_types.QUOTIENTS):
             if graph.origin(graph.inputs(name)[0]) == graph.origin(graph.inputs(name)[1]):
                 return 1
             return self.of(inputs[0], depth - 1) * self.of(inputs[1], depth - 1)

@@ -8,7 +8,7 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.directions import applied_rate, minimized_targets
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.linear_weights import QUOTIENTS, linear_weights
+from legacy.saved.hazards.basics.linear_weights import linear_weights
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.graph.old_ops import registered_op
@@ -113,7 +113,7 @@ def _rate_by_hand(whole: WholeGraph, apply: str) -> str:
                 return name
         elif graph.type(name) == "Mul":
             todo += [tensor.node for tensor in graph.inputs(name)]
-        elif graph.type(name) in QUOTIENTS:
+        elif graph.type(name) in op_types.QUOTIENTS:
             todo.append(graph.inputs(name)[0].node)
     return ""
 

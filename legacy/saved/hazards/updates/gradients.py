@@ -10,7 +10,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.copies import BOOKKEEPING, masters_of_copies
 from legacy.saved.hazards.basics.directions import applied_gradient
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
-from legacy.saved.hazards.basics.linear_weights import COPIES, QUOTIENTS, linear_weights
+from legacy.saved.hazards.basics.linear_weights import COPIES, linear_weights
 from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import is_indices_label, weight_of_label
@@ -156,7 +156,7 @@ def _behind_factors(whole: WholeGraph, gradient: str) -> Iterator[str]:
         if name not in seen and not is_gradient_op(name):
             seen.add(name)
             yield name
-            todo += inputs if kind in ("Mul", *QUOTIENTS) else inputs[:1] if kind in COPIES else []
+            todo += inputs if kind in ("Mul", *op_types.QUOTIENTS) else inputs[:1] if kind in COPIES else []
             todo += inputs[1:] if kind in ("Select", "SelectV2") else []
 
 

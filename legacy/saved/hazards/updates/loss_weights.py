@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
 from legacy.saved.hazards.basics.directions import minimized_targets
 from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
-from legacy.saved.hazards.basics.linear_weights import QUOTIENTS, linear_weights
+from legacy.saved.hazards.basics.linear_weights import linear_weights
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from workloads.support.wording import counted, listed
 
@@ -86,7 +87,7 @@ def _vanishing_weights(whole: WholeGraph) -> Iterator[Hazard]:
 def _vanishing(whole: WholeGraph, name: str) -> tuple[str, str] | None:
     """(the trained variable, the term that it weighs) of a product with exp(-s) or a quotient by s^2; else None."""
     graph, inputs = whole.graph, [tensor.node for tensor in whole.graph.inputs(name)]
-    if len(inputs) != 2 or graph.type(name) not in ("Mul", *QUOTIENTS):
+    if len(inputs) != 2 or graph.type(name) not in ("Mul", *op_types.QUOTIENTS):
         return None
     for factor, term in zip(inputs, reversed(inputs)) if graph.type(name) == "Mul" else [(inputs[1], inputs[0])]:
         variables = _before(whole, factor) & whole.trainable
@@ -102,7 +103,7 @@ def _is_positive(whole: WholeGraph, name: str) -> bool:
     """Whether a node is exp or softplus of a trained number, perhaps times a constant, or one over it or its square."""
     graph, inputs = whole.graph, [tensor.node for tensor in whole.graph.inputs(name)]
     kind = graph.type(name)
-    if kind in QUOTIENTS and whole.value(inputs[0]) is not None:
+    if kind in op_types.QUOTIENTS and whole.value(inputs[0]) is not None:
         return _is_positive(whole, inputs[1]) or _is_even(whole, inputs[1])
     if kind == "Mul" and any((whole.value(node) or 0) > 0 for node in inputs):
         return any(_is_positive(whole, node) for node in inputs)

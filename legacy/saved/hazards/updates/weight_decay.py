@@ -8,7 +8,7 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_weights
 from legacy.saved.hazards.basics.variable_reads import variable_read
-from legacy.saved.hazards.losses.penalties import find_penalties
+from legacy.saved.hazards.losses.penalties import Penalty, find_penalties
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted, listed
 
@@ -34,12 +34,17 @@ def decayed_twice(whole: WholeGraph) -> Iterator[Hazard]:
         )
 
 
-def decayed_normalizations(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds scales and offsets of normalizations in the squared penalties of a loss; one hazard for all."""
+def weight_decays(whole: WholeGraph) -> list[Penalty]:
+    """Returns the squared penalties that a loss contains."""
     scaled: set[str] = set()
     for target in whole.targets:
         scaled |= {name for name, weight in linear_weights(whole, target).items() if weight}
-    penalties = [one for one in find_penalties(whole) if one.op in scaled and _SQUARES & set(one.kind)]
+    return [one for one in find_penalties(whole) if one.op in scaled and _SQUARES & set(one.kind)]
+
+
+def decayed_normalizations(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds scales and offsets of normalizations in the squared penalties of a loss; one hazard for all."""
+    penalties = weight_decays(whole)
     decayed = {name for penalty in penalties for name in penalty.variables}
     found = [name for name in _of_normalizations(whole) if name in decayed]
     if found:
