@@ -36,7 +36,12 @@ flags.DEFINE_string(
 )
 flags.DEFINE_string("out", None, "Folder to write.")
 saved_graph_flags.define_graph_flags(flags.FLAGS)
-flags.DEFINE_list("carry", [], "State that the program fetched and fed into the next step, as fed=tensor,fed=tensor.")
+flags.DEFINE_list(
+    "carry",
+    None,
+    "State that the program fetched and fed into the next step, as fed=tensor,fed=tensor; empty for none. Default: as "
+    "in the recording beside GRAPH.",
+)
 flags.DEFINE_list(
     "allow_ops", [], "Op types that run Python, touch files or reach the network, and may be run nevertheless."
 )
@@ -70,13 +75,13 @@ def main(graph: str) -> int:
     for name, text in settings.items():
         require(is_number(text), "--settings", f"{name}={text}", "must be a number")
     feed = saved_graph_flags.feed_from_flags(FLAGS)
-    carry = command.assignments(FLAGS.carry, "--carry", "fed=tensor")
+    carry = None if FLAGS.carry is None else command.assignments(FLAGS.carry, "--carry", "fed=tensor")
     values = input_files.checkpoint_size(FLAGS.checkpoint) if FLAGS.checkpoint else 0
     limits = isolation.limits_of_files(input_files.require_regular(graph, "graph file"), values)
     return command.isolated(lambda: _lift(graph, feed, carry, settings), f"graph file: {graph!r}", limits)
 
 
-def _lift(graph: str, feed: dict[str, str], carry: dict[str, str], settings: dict[str, str]) -> int:
+def _lift(graph: str, feed: dict[str, str], carry: dict[str, str] | None, settings: dict[str, str]) -> int:
     """Writes lift and source; runs in a child process, since a damaged graph or checkpoint can crash TensorFlow."""
     # A source is compared with the old towers bit by bit; and where made-up data have a wrong rank, oneDNN aborts.
     environment.prepare(exact=True)
@@ -116,7 +121,7 @@ def _lift(graph: str, feed: dict[str, str], carry: dict[str, str], settings: dic
 
 def _lift_options(
     feed: dict[str, str],
-    carry: dict[str, str],
+    carry: dict[str, str] | None,
     settings: dict[str, str],
     own_data: Callable[[Analysis], Sequence[Arrays]],
 ) -> LiftOptions:

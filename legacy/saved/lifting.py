@@ -39,7 +39,8 @@ class LiftOptions:
       beside: names of ops that each step ran beside the train op.
       feed: {placeholder: text of its value} of settings that are the same in every step; booleans that it lacks are
         those of the recording beside the graph, if there is one.
-      carry: {fed tensor: tensor} of state that the program fetched and fed into the next step.
+      carry: {fed tensor: tensor} of state that the program fetched and fed into the next step; None takes what the
+        recording beside the graph shows.
       allow_ops: types of unsafe ops that may stay in the graph.
       layout: "NHWC" to rewrite what is computed in NCHW; None leaves the graph as it is.
       name: name of the workload; default: the file's name.
@@ -51,7 +52,7 @@ class LiftOptions:
     train_op: Sequence[str] = ()
     beside: Sequence[str] = ()
     feed: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    carry: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    carry: Mapping[str, str] | None = None
     allow_ops: Collection[str] = ()
     layout: str | None = None
     name: str | None = None

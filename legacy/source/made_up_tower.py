@@ -28,6 +28,8 @@ ROWS = 8
 #: How far the weights of a further state are from the checkpoint's, in standard deviations of each weight's entries,
 #: and of weights whose entries are equal, such as biases of zero.
 _MOVED, _MOVED_EQUAL = 0.5, 0.1
+#: Roles of variables that a step changes and no optimizer trains.
+_STATES = ("statistic", "state")
 
 
 class Tower(NamedTuple):
@@ -64,15 +66,25 @@ def made_up_seed(stream: str, number: int) -> np.ndarray:
 
 
 def proof_states(tower: Tower) -> List[Arrays]:
-    """Returns the {variable: array} that a tower is run with: the checkpoint's, and one with other weights.
+    """Returns the {variable: array} that a tower is run with: the checkpoint's, and one with other weights and states.
 
     Weights as they were initialized hide what a written function lacks: a bias of zero adds nothing, and a part of a
-    gradient may be too small to change a sum of three parts.
+    gradient may be too small to change a sum of three parts. A state of zeros hides which part of it a tower takes.
     """
     rng = np.random.RandomState(3)
-    trained = {variable.name for variable in tower.plan.variables if variable.role == "weight"}
-    moved = {name: _moved(value, rng) for name, value in tower.values.items() if name in trained}
-    return [tower.values, {**tower.values, **moved}]
+    roles = {variable.name: variable.role for variable in tower.plan.variables}
+    trained = {name: _moved(value, rng) for name, value in tower.values.items() if roles.get(name) == "weight"}
+    states = [name for name, value in tower.values.items() if roles.get(name) in _STATES and np.ndim(value)]
+    carried = {name: _raised(tower.values[name], rng) for name in states}
+    return [tower.values, {**tower.values, **trained, **carried}]
+
+
+def _raised(value: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+    """Returns a state with positive numbers added to it, if it holds floats; a variance stays positive."""
+    value = np.asarray(value)
+    if value.dtype.kind != "f":
+        return value
+    return np.asarray(value + _MOVED_EQUAL * np.abs(rng.standard_normal(value.shape)), value.dtype)
 
 
 def _moved(value: np.ndarray, rng: np.random.RandomState) -> np.ndarray:

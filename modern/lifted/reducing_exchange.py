@@ -39,12 +39,13 @@ def make_exchange(job: Job, phase: Phase, all_reduce: str) -> Exchange:
     Raises:
       InputError: the graph combines its towers in a way that only works as written, for its own number of towers.
     """
-    towers = as_lifted(job.workload).plan.towers
+    plan = as_lifted(job.workload).plan
+    towers = plan.towers
     written = any(combine.kind == "kept as written" for combine in phase.combine)
     if job.replicas == towers and (ALL_REDUCES[all_reduce].in_order or written):
         return ExchangeAsWritten(phase, towers)
-    if written:
-        why = own_number_only(as_lifted(job.workload).plan)
+    if written or (plan.own_parts and job.replicas != towers):
+        why = own_number_only(plan)
         raise InputError(f"--replicas: got {job.replicas}, {why}, and only works for its own {towers} towers")
     require(
         not phase.returns,
@@ -52,7 +53,7 @@ def make_exchange(job: Job, phase: Phase, all_reduce: str) -> Exchange:
         job.replicas if job.replicas != towers else all_reduce,
         f"each tower's gradients depend on all towers' results; only --replicas={towers} --all_reduce=tower_order",
     )
-    return ReducingExchange(as_lifted(job.workload).plan, phase, job.replicas)
+    return ReducingExchange(plan, phase, job.replicas)
 
 
 class ReducingExchange(Exchange):

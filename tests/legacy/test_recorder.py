@@ -331,13 +331,15 @@ def test_what_the_program_fetches_is_recorded_since_it_may_feed_it_back(tmp_path
     script.write_text(STATE)
     run = run_script(sys.executable, script, tmp_path / "run", tmp_path)
     assert run.returncode == 0, run.stderr
-    found = analyse_graph(read_graph_file(str(tmp_path / "run" / "graph.meta")), "x")
-    assert found.fed == [FedTensor("tower_1/m/state:0", "tower_1/m/last:0")]
-    assert any("--carry=tower_1/m/state:0=tower_1/m/last:0" in note for note in found.plan.notes)
-    carried = analyse_graph(
-        read_graph_file(str(tmp_path / "run" / "graph.meta")),
-        "x",
-        carry={tensor.name: tensor.source for tensor in found.fed},
-    )
+    saved = read_graph_file(str(tmp_path / "run" / "graph.meta"))
+    alone = analyse_graph(saved, "x", carry={})
+    assert alone.fed == [FedTensor("tower_1/m/state:0", "tower_1/m/last:0", shape=(2, 3))]
+    assert any("--carry=tower_1/m/state:0=tower_1/m/last:0" in note for note in alone.plan.notes)
+    carried = analyse_graph(saved, "x")
     assert carried.fed == []
+    assert [variable.name for variable in carried.plan.variables if variable.role == "state"] == ["tower_1/m/state"]
+    assert carried.plan.notes == [
+        "tower_1/m/state:0 gets what tower_1/m/last:0 was in the step before, as in the recording beside the graph; "
+        "--carry sets other pairs"
+    ]
     assert json.loads((tmp_path / "run" / "recording.json").read_text())["fed"] == ["tower_1/m/state:0"]

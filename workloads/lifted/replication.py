@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from workloads.support.wording import listed
+
 if TYPE_CHECKING:
     from workloads.lifted.plan import Combine, Phase, Plan
 
@@ -19,16 +21,18 @@ def own_number_only(plan: Plan) -> str:
     for phase in plan.phases:
         written = [combine for combine in phase.combine if combine.kind == "kept as written"]
         if written:
-            listed = ", ".join(list(dict.fromkeys(combine.weight for combine in written))[:_MOST_LISTED])
+            which = ", ".join(list(dict.fromkeys(combine.weight for combine in written))[:_MOST_LISTED])
             if plan.towers > 1 and all(sum(map(bool, combine.parts)) == 1 for combine in written):
                 weights = {variable.name for variable in plan.variables if variable.role == "weight"}
                 if weights.isdisjoint(combine.weight for combine in written):
-                    return f"each tower adds its gradients to variables of its own ({listed})"
-                return f"weights are trained by one tower's gradients alone ({listed})"
-            return f"this graph combines gradients in a way that is not recognised ({listed})"
+                    return f"each tower adds its gradients to variables of its own ({which})"
+                return f"weights are trained by one tower's gradients alone ({which})"
+            return f"this graph combines gradients in a way that is not recognised ({which})"
         if phase.returns:
             of_all = "on the sizes of all towers' batches" if phase.sizes_alone else "on all towers' results"
             return f"each tower's gradients depend {of_all}"
+    if plan.own_parts:
+        return f"each tower takes its own part of {listed([own.whole for own in plan.own_parts], _MOST_LISTED)}"
     return ""
 
 

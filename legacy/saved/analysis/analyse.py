@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
@@ -18,10 +20,11 @@ from legacy.saved.graph.trained import trained_variables
 from legacy.saved.runs import accumulation, carried_state, switches, train_ops
 from legacy.saved.runs.beside import FROM_THEMSELVES, join_runs, never_run, run_beside
 from legacy.saved.runs.fetched_beside import counters_beside, runner_of
-from legacy.saved.runs.recorded_feeds import FedTensor, fed_tensors, feeds_text
+from legacy.saved.runs.recorded_feeds import FedTensor, carried_text, fed_tensors, feeds_text, recorded_carry
 from legacy.saved.tower_search import inputs
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name, tensor_name
 from workloads.lifted.plan import Effect, Plan, Variable
+from workloads.support.errors import InputError
 from workloads.support.wording import listed
 
 #: Of updates that never run, so many are listed.
@@ -71,7 +74,8 @@ def analyse_graph(
       name: what to call the program.
       train_op: names of the train ops, or empty to find the one.
       feed: {placeholder: text of its value} of settings that are the same in every step.
-      carry: {fed tensor: tensor} of state that the program fetched and fed into the next step.
+      carry: {fed tensor: tensor} of state that the program fetched and fed into the next step; None takes what the
+        recording beside the graph shows, if such a graph can be analysed.
       beside: names of ops that each step ran beside the train op.
 
     Returns:
@@ -80,7 +84,41 @@ def analyse_graph(
     Raises:
       InputError: the graph trains nothing, or does something that a lift cannot do; the message says what.
     """
-    whole, settings = folding.fold_settings(saved.graph, feed or {})
+    fed = fed_tensors(saved)
+    analysed = functools.partial(_analyse, saved, fed, name, train_op, feed or {}, beside)
+    recorded = recorded_carry(fed) if carry is None else {}
+    if recorded:
+        with contextlib.suppress(InputError):
+            found = analysed(recorded)
+            found.plan.notes.append(carried_text(recorded))
+            return found
+    return analysed(carry or {})
+
+
+def _analyse(
+    saved: SavedGraph,
+    fed: Sequence[FedTensor],
+    name: str,
+    train_op: Sequence[str],
+    feed: Mapping[str, str],
+    beside: Sequence[str],
+    carry: Mapping[str, str],
+) -> Analysis:
+    """Analyses a saved graph.
+
+    Args:
+      saved: the graph, as read from its file.
+      fed: tensors that the recording beside the graph fed.
+      name: what to call the program.
+      train_op: names of the train ops, or empty to find the one.
+      feed: {placeholder: text of its value} of settings.
+      beside: names of ops that each step ran beside the train op.
+      carry: {fed tensor: tensor} of state that the program fetched and fed into the next step.
+
+    Returns:
+      The analysis.
+    """
+    whole, settings = folding.fold_settings(saved.graph, feed)
     trainable = trained_variables(whole, saved.collections.get("trainable_variables", []))
     whole, targets = join_runs(whole, train_ops.choose_train_ops(whole, train_op, trainable))
     whole = folding.fold_initialized(whole, targets)
@@ -90,8 +128,8 @@ def analyse_graph(
     whole, targets = run_beside(tried.graph, targets, beside)
     unused = never_run(whole, targets, saved.collections, trainable)
     counters = counters_beside(whole, targets)
-    whole, targets = carried_state.carry_state(whole, carry or {}, targets)
-    carried = {parse_tensor_name(name).name for name in carry or {}}
+    whole, targets = carried_state.carry_state(whole, carry, targets, {tensor.name: tensor.shape for tensor in fed})
+    carried = {parse_tensor_name(name).name for name in carry}
     minimized = differentiated(whole, whole.ancestors(targets))
     ends = sorted(set(targets) | set(minimized))
     cut = cone.extract_cone(whole, ends)
@@ -113,7 +151,7 @@ def analyse_graph(
     plan.notes += [*filter(None, [note_on_reads(assigned)]), *tried.notes, *_unused_notes(whole, unused, read)]
     plan.notes += [_counter_note(name, variable) for name, variable in counters.items()]
     entries = {parse_tensor_name(name).name for entry in plan.inputs + plan.common for name in entry.tensors}
-    fed = [tensor for tensor in fed_tensors(saved) if tensor.name not in carried]
+    fed = [tensor for tensor in fed if tensor.name not in carried]
     fed = [tensor for tensor in fed if tensor.is_placeholder or tensor.name not in entries]
     fed = [tensor for tensor in fed if not tensor.is_computed or parse_tensor_name(tensor.name).node in cut.graph.nodes]
     plan.notes += filter(None, [feeds_text(fed)])
@@ -151,6 +189,7 @@ def _plan(context: Context, cut: cone.Cone, name: str, analysed: list[PhaseParts
         tensors=dict(sorted(context.tensors.items())),
         phases=planned,
         differences=matched.differences,
+        own_parts=matched.own_parts,
         unsafe=dict(cut.unsafe),
         notes=[*filter(None, [towers.doubt]), *phases.leak_notes(context, analysed), *_phase_notes(context, analysed)],
     )

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.division import tensor_matching
+from legacy.saved.analysis.division.own_parts import find_own_parts
 from legacy.saved.analysis.loss_terms import without_zero
 from legacy.saved.graph import loops, op_types
 from legacy.saved.graph.differentiation import differentiated
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.pieces.noise import TWINS
 from workloads.lifted.plan import Noise
+from workloads.lifted.plan.records import OwnParts
 
 if TYPE_CHECKING:
     from legacy.saved.analysis.phase_parts import PhaseParts
@@ -26,6 +28,7 @@ class Correspondence(NamedTuple):
       common: tensors that bring data in for all towers.
       noise: random ops of the towers.
       common_noise: random ops whose numbers are drawn once for all towers.
+      own_parts: what is cut into parts once for all, such as a state of all examples, and tower k takes part k.
       differences: where towers are not the same, in words.
     """
 
@@ -33,6 +36,7 @@ class Correspondence(NamedTuple):
     common: list[TensorId]
     noise: list[Noise]
     common_noise: list[Noise]
+    own_parts: list[OwnParts]
     differences: list[str]
 
 
@@ -50,7 +54,9 @@ def find_correspondence(context: Context, phases: Sequence[PhaseParts]) -> Corre
     differences = [
         f"tower 0 and tower {tower}: {text}" for tower, match in enumerate(matches, 1) for text in match.differences
     ]
-    return Correspondence(_input_rows(context, cuts, matches), common, noise, common_noise, differences)
+    parts = find_own_parts(context.graph, context.imported, context.state.aliases, [match.parts for match in matches])
+    rows = _input_rows(context, cuts, matches)
+    return Correspondence(rows, common, noise, common_noise, parts.own, differences + parts.others)
 
 
 def match_with_first(

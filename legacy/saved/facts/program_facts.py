@@ -32,8 +32,9 @@ from legacy.saved.facts.whole_facts import device_rows
 from legacy.saved.graph.assignments import written_variables
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.runs import train_ops
+from legacy.saved.runs.carried_state import carrying_node
 from legacy.saved.runs.recorded_feeds import fed_rows
-from workloads.lifted.plan import Variable
+from workloads.lifted.plan import Plan, Variable
 from workloads.lifted.replication import replica_counts
 from workloads.lifted.tensors.gradient_names import GRADIENTS
 from workloads.support.wording import listed
@@ -75,6 +76,13 @@ def description_fields(sections: Sections) -> dict[str, Any]:
     )
 
 
+def _symmetry(plan: Plan) -> str:
+    """Whether the towers are equal, in words."""
+    wholes = listed([own.whole for own in plan.own_parts], MOST_LISTED)
+    parts = f"; each takes its own part of {wholes}" if wholes else ""
+    return ("not equal" if plan.differences else "equal, op by op") + parts
+
+
 class _ProgramFacts:
     """Facts of one analysis; each method makes one section."""
 
@@ -94,7 +102,9 @@ class _ProgramFacts:
 
     def sections(self) -> Sections:
         """All sections, in the order of the page."""
-        rates, statistics = find_learning_rates(self._analysed), self._updates("statistic")
+        rates, updates = find_learning_rates(self._analysed), self._updates("statistic")
+        carried = [update for update in updates if update.node == carrying_node(update.variable)]
+        statistics = [update for update in updates if update not in carried]
         combining = combining_rows(self._analysed)
         return collections.OrderedDict(
             [
@@ -109,7 +119,7 @@ class _ProgramFacts:
                 ("variables", [self._variable(variable) for variable in self._plan.variables]),
                 ("statistics", [update.row() for update in statistics]),
                 *self._accumulated(),
-                ("carried state", [update.row() for update in self._updates("state")] + fed_rows(self._fed)),
+                ("carried state", [u.row() for u in [*self._updates("state"), *carried]] + fed_rows(self._fed)),
                 ("moving averages", [update.row() for update in self._updates("average")]),
                 ("step counters", self._counters()),
                 ("devices", device_rows(self._graph)),
@@ -164,7 +174,7 @@ class _ProgramFacts:
             {"what": "told apart by", "is": plan.found_by},
             {"what": "batch of one", "is": batch_of_tower(self._analysed)},
             {"what": "replicas of a port", "is": replica_counts(plan)},
-            {"what": "symmetry", "is": "equal, op by op" if not plan.differences else "not equal"},
+            {"what": "symmetry", "is": _symmetry(plan)},
         ]
         forward = [text for text in plan.differences if not GRADIENTS.search(text)]
         shown = (forward or plan.differences)[:MOST_LISTED]
@@ -240,7 +250,12 @@ class _ProgramFacts:
         weight_of = {variable.name: variable.of for variable in chosen}
         return [
             VariableUpdate(
-                name, weight_of[name], tuple(sources.towers(effect)), self._decays.text(phase, effect), effect.op
+                name,
+                weight_of[name],
+                tuple(sources.towers(effect)),
+                self._decays.text(phase, effect),
+                effect.op,
+                effect.node,
             )
             for phase, sources in zip(self._analysed.phases, self._update_sources)
             for effect in phase.effects

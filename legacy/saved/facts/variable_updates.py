@@ -16,6 +16,7 @@ class VariableUpdate(NamedTuple):
       towers: the towers whose data it is computed from; empty if from none.
       decay: the decay of a moving average, in words.
       op: type of the op.
+      node: its name.
     """
 
     variable: str
@@ -23,6 +24,7 @@ class VariableUpdate(NamedTuple):
     towers: Tuple[int, ...]
     decay: str
     op: str
+    node: str = ""
 
     def row(self) -> Row:
         """Returns the update as a row of the page."""

@@ -8,7 +8,7 @@ fed becomes a variable, and the train op assigns the fetched tensor to it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,19 +25,25 @@ if TYPE_CHECKING:
 v1 = tf.compat.v1
 
 
-def carry_state(graph: Graph, carried: Mapping[str, str], targets: list[str]) -> tuple[Graph, list[str]]:
+def carry_state(
+    graph: Graph,
+    carried: Mapping[str, str],
+    targets: list[str],
+    shapes: Mapping[str, Sequence[int]] | None = None,
+) -> tuple[Graph, list[str]]:
     """Turns tensors that were fed with the last step's results into variables that a step assigns.
 
     Args:
       graph: the whole graph.
       carried: {placeholder or other tensor: tensor that is fed into it in the next step}.
       targets: train ops; each is replaced by an op that also assigns the state.
+      shapes: {placeholder: shape}, as recorded, for those whose shape the graph does not fully know.
 
     Returns:
       The changed graph and its train ops.
 
     Raises:
-      InputError: a name is not in the graph, a placeholder's shape is not fully known, or the first value of another
+      InputError: a name is not in the graph, a placeholder's shape is not known, or the first value of another
         tensor follows from more than constants.
     """
     if not carried:
@@ -52,7 +58,8 @@ def carry_state(graph: Graph, carried: Mapping[str, str], targets: list[str]) ->
         require(output == 0 and _has_one_output(nodes[name].op), "--carry", fed, "must be the only output of its op")
         require(parse_tensor_name(tensor)[0] in nodes, "--carry", tensor, "no such tensor")
         is_placeholder = nodes[name].op.startswith("Placeholder")
-        first = _zeros(nodes[name]) if is_placeholder else _first_value(graph, name)
+        recorded = (shapes or {}).get(fed)
+        first = _zeros(nodes[name], recorded) if is_placeholder else _first_value(graph, name)
         assigns.append(_make_variable(result, nodes[name], first, tensor))
     made = []
     for target in targets:
@@ -74,10 +81,12 @@ def _has_one_output(op_type: str) -> bool:
     return len(outputs) == 1 and not outputs[0].number_attr and not outputs[0].type_list_attr
 
 
-def _zeros(placeholder: NodeDef) -> np.ndarray:
-    """Returns the zeros that a placeholder is fed with in the first step."""
+def _zeros(placeholder: NodeDef, recorded: Sequence[int] | None) -> np.ndarray:
+    """Returns the zeros that a placeholder is fed with in the first step; of the recorded shape if it has none."""
     shapes = placeholder.attr["_output_shapes"].list.shape
     shape = tf.TensorShape(shapes[0] if shapes else placeholder.attr["shape"].shape)
+    if recorded is not None and not shape.is_fully_defined():
+        shape = tf.TensorShape(recorded)
     known = shape.rank is not None and shape.is_fully_defined()
     require(known, "--carry", placeholder.name, f"its shape is {shape}, must be known")
     return np.zeros(shape.as_list(), tf.as_dtype(placeholder.attr["dtype"].type).as_numpy_dtype)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Collection
-from typing import Any, NamedTuple
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple, Tuple
 
 import numpy as np
 
@@ -36,12 +36,14 @@ class FedTensor(NamedTuple):
       source: the tensor whose value of the step before was fed; "" where the recording has none.
       is_computed: whether the graph computes it of data or weights, and not of constants alone.
       is_placeholder: whether it is a placeholder, which got what the step before had fetched.
+      shape: of the recorded value.
     """
 
     name: str
     source: str
     is_computed: bool = False
     is_placeholder: bool = False
+    shape: Tuple[int, ...] = ()
 
 
 def fed_tensors(saved: SavedGraph) -> list[FedTensor]:
@@ -79,7 +81,8 @@ def fed_tensors(saved: SavedGraph) -> list[FedTensor]:
         for name, node in fed.items():
             places = [behind[node], *behind.values()]  # its own tower's, or another one's by mistake
             sources = (_source(steps, name, [other for other in nodes if nodes[other] in place]) for place in places)
-            found.append(FedTensor(name[len(PREFIX) :], next(filter(None, sources), "")))
+            source = next(filter(None, sources), "")
+            found.append(FedTensor(name[len(PREFIX) :], source, shape=_shape(steps, name)))
         found += _carried_placeholders(graph, steps, nodes)
         return found + [FedTensor(name, "", True) for name in _named(saved) if _is_computed(graph, name, depends)]
     except InputError:
@@ -109,7 +112,7 @@ def _carried_placeholders(graph: Graph, steps: list[ArrayArchive], nodes: dict[s
         others = sorted(computed, key=lambda other: nodes[other] not in behind)
         source = _source(steps, name, others)
         if source:
-            found.append(FedTensor(name[len(PREFIX) :], source, is_placeholder=True))
+            found.append(FedTensor(name[len(PREFIX) :], source, is_placeholder=True, shape=_shape(steps, name)))
     return found
 
 
@@ -166,6 +169,27 @@ def fed_rows(fed: Collection[FedTensor]) -> list[dict[str, Any]]:
     ]
 
 
+def recorded_carry(fed: Collection[FedTensor]) -> dict[str, str]:
+    """Returns {fed tensor: tensor that the program fetched in the step before}, where the recording has both."""
+    return {tensor.name: tensor.source for tensor in fed if tensor.source and not tensor.is_computed}
+
+
+def carried_text(carried: Mapping[str, str]) -> str:
+    """Returns a sentence on state that is carried as a recording shows it.
+
+    >>> carried_text({"state:0": "last:0"})
+    'state:0 gets what last:0 was in the step before, as in the recording beside the graph; --carry sets other pairs'
+
+    Args:
+      carried: {fed tensor: tensor that the program fetched in the step before}.
+
+    Returns:
+      The sentence.
+    """
+    pairs = [f"{fed} gets what {source} was in the step before" for fed, source in carried.items()]
+    return f"{listed(pairs, MOST_LISTED)}, as in the recording beside the graph; --carry sets other pairs"
+
+
 def carry_flag(fed: Collection[FedTensor]) -> list[str]:
     """Returns the flag by which a lift carries what the program carried; none where a source is not known."""
     carried = [tensor for tensor in fed if not tensor.is_computed]
@@ -199,6 +223,11 @@ def _varies(steps: list[ArrayArchive], name: str) -> bool:
         and values[0].dtype.kind == "f"
         and any(value.tobytes() != values[0].tobytes() for value in values[1:])
     )
+
+
+def _shape(steps: list[ArrayArchive], name: str) -> Tuple[int, ...]:
+    """The shape of a tensor's values, which is the same in all steps."""
+    return next(step.array(name).shape for step in steps if name in step)
 
 
 def _source(steps: list[ArrayArchive], name: str, others: Collection[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Set, Tuple
+from typing import TYPE_CHECKING, Any, Dict, FrozenSet, NamedTuple, Set, Tuple
 
 from legacy.source.basics.cut import variable_of
 from legacy.source.basics.expressions import OMIT, Expression, Name, Value, Variable, call
@@ -39,6 +39,8 @@ class Names(NamedTuple):
       replaced: {variable: expression that stands for it}, such as the step for a counter.
       changed: {variable: expression that stands for it after others of the same step have changed it}.
       bounds: {tensor: (least, one above the largest)} of random integers.
+      own_parts: tensors that are this tower's part of what is computed once for all, one for each tower.
+      towers: number of the towers.
     """
 
     inputs: Mapping[str, Expression]
@@ -48,6 +50,8 @@ class Names(NamedTuple):
     replaced: Mapping[str, Expression] = {}
     changed: Mapping[str, Expression] = {}
     bounds: Mapping[str, Tuple[int, int]] = {}
+    own_parts: FrozenSet[str] = frozenset()
+    towers: int = 1
 
 
 class InputValues:

@@ -195,6 +195,8 @@ class Recovery:
         if operation.type == "TensorArrayV3":  # the flow stands for the array, not the handle
             targets = (str(operation.outputs[1].name),)
         self._by_tensor.update((target, Definition(targets, expression)) for target in targets)
+        for part in self._names.own_parts.intersection(targets):
+            self._by_tensor[part] = Definition((part,), slices.own_part(op, expression, self._names.towers))
 
     def _define_gradient(self, gradient: InnerGradient) -> None:
         """Adds the definition of a derivative, with the sums that `tf.gradients` makes by default.

@@ -43,6 +43,25 @@ def write_slice(op: OpView) -> Expression | None:
     return Item(op.argument(0), ", ".join(_without_trailing(texts)))
 
 
+def own_part(op: OpView, expression: Expression, towers: int) -> Expression:
+    """Writes the part of a tensor that a replica takes, where each tower of the old graph takes its own.
+
+    Args:
+      op: the op that takes a part: a split, or a slice of whole rows.
+      expression: the op as it is written otherwise; of a split, all parts.
+      towers: number of equal parts.
+
+    Returns:
+      The part by the replica's number.
+    """
+    if op.type not in ("Slice", "StridedSlice"):
+        return Item(expression, "scope.replica")
+    whole, part = op.shape(0), op.operation.outputs[0].shape
+    if whole is not None and part.rank == len(whole) - 1:
+        return Item(op.argument(0), "scope.replica")
+    return Item(call("tf.split", op.argument(0), towers, axis=0), "scope.replica")
+
+
 #: Position of the input of a strided slice that has the ends.
 _END = 2
 

@@ -134,7 +134,8 @@ class Towers:
             if isinstance(feed.key, VariableVersion) and feed.key.version and feed.key.variable not in self.changed:
                 raise Unwritten(f"model: it reads {feed.key.variable!r} after the step has changed it")
         names = _names(plan, tower, self._input_names, self._trainable, self._initializers)
-        names = names._replace(bounds=bounds_of_integers(plan, self._graph))
+        own_parts = frozenset(own.parts[tower] for own in plan.own_parts)
+        names = names._replace(bounds=bounds_of_integers(plan, self._graph), own_parts=own_parts, towers=plan.towers)
         names = names._replace(inputs={**names.inputs, **given}, replaced=self._steps, changed=self.changed)
         forward = Forward(cut, plan)
         _require_plain(forward)

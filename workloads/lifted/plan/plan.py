@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
 from workloads.lifted.plan.json_records import OMIT_EMPTY, plain
 from workloads.lifted.plan.phase import Phase
-from workloads.lifted.plan.records import TensorType
+from workloads.lifted.plan.records import OwnParts, TensorType
 from workloads.lifted.plan.step_inputs import Input, Noise, Variable
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class Plan:
       unsafe: {node: op type} of ops that run Python, touch files or reach the network.
       about: {topic: text} for people, among them the named fields of a `Workload`.
       notes: sentences for people about what is unusual, such as a tower that reads another's loss.
+      own_parts: what is cut into parts once for all towers, of which each takes its own.
       own_batches: number of batches of the program's own data that the lift keeps, since made-up ones do not run.
     """
 
@@ -73,6 +74,7 @@ class Plan:
     unsafe: Dict[str, str] = dataclasses.field(default_factory=dict)
     about: Dict[str, Any] = dataclasses.field(default_factory=dict)
     notes: List[str] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
+    own_parts: List[OwnParts] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
     own_batches: int = dataclasses.field(default=0, metadata={OMIT_EMPTY: True})
 
     @property
@@ -101,5 +103,6 @@ class Plan:
             arguments[field] = [Noise.from_json(item) for item in arguments[field]]
         arguments["variables"] = [Variable(**item) for item in arguments["variables"]]
         arguments["tensors"] = {name: TensorType(*item) for name, item in arguments["tensors"].items()}
+        arguments["own_parts"] = [OwnParts(*item) for item in arguments.get("own_parts", ())]
         arguments["phases"] = [Phase.from_json(item) for item in arguments["phases"]]
         return Plan(**arguments)

@@ -18,6 +18,18 @@ class TensorType(NamedTuple):
     shape: Optional[Sequence[Optional[int]]]  # evaluated where a plan's types are checked, also by Python 3.7
 
 
+class OwnParts(NamedTuple):
+    """Parts of what is computed once, such as a state of all examples, of which each tower takes its own.
+
+    Attributes:
+      whole: the variable, or the tensor, that is cut into parts.
+      parts: the tensors, in the order of the towers.
+    """
+
+    whole: str
+    parts: Sequence[str]
+
+
 class LoopCounter(NamedTuple):
     """A `while` loop that a node is in.
 

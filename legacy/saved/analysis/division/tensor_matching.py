@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 
 import tensorflow as tf
 
+from legacy.saved.analysis.division.own_parts import takes_another_slice
 from workloads.lifted.graph import Graph, TensorId
 from workloads.support.wording import counted
 
@@ -37,12 +38,14 @@ class TensorMatch:
       cuts: {tensor of the first tower that brings data in: tensor of the other}.
       random: {random node of the first tower: random node of the other}.
       firsts: {tensor of the other tower: tensor of the first} of all that were compared.
+      parts: {part of a tensor that is computed once: another part of it, which the other tower takes in its place}.
       differences: where the towers are not the same, in words.
     """
 
     cuts: dict[TensorId, TensorId] = dataclasses.field(default_factory=dict)
     random: dict[str, str] = dataclasses.field(default_factory=dict)
     firsts: dict[TensorId, TensorId] = dataclasses.field(default_factory=dict)
+    parts: dict[TensorId, TensorId] = dataclasses.field(default_factory=dict)
     differences: list[str] = dataclasses.field(default_factory=list)
 
 
@@ -73,7 +76,11 @@ def match_tensors(
         result.firsts.setdefault(other, first)
         if first in cuts and other in cuts:
             result.cuts.setdefault(first, other)
-        elif first[0] != other[0]:  # otherwise it is computed once, for both
+        elif first == other:  # computed once, for both
+            continue
+        elif first.node == other.node or takes_another_slice(graph, first, other):
+            result.parts[first] = other
+        else:
             copied = _past_a_copy(graph, first, other)
             todo += [copied] if copied else reversed(_match_nodes(graph, first, other, random, result))
     return result

@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.graph import graph_file
-from legacy.saved.runs.recorded_feeds import FedTensor, carry_flag, fed_rows, fed_tensors, feeds_text
+from legacy.saved.runs.recorded_feeds import FedTensor, carry_flag, fed_rows, fed_tensors, feeds_text, recorded_carry
 from tests.legacy.saved.graphs import traced
 
 v1 = tf.compat.v1
@@ -51,7 +51,7 @@ def steps_of(sources=(0, 1), kept=("tower_0/last", "tower_1/last")):
 
 def test_states_of_zeros_that_were_fed_are_named_with_what_was_fetched(tmp_path):
     found = fed(tmp_path, steps_of())
-    assert found == [FedTensor(f"tower_{tower}/state:0", f"tower_{tower}/last:0") for tower in range(2)]
+    assert found == [FedTensor(f"tower_{tower}/state:0", f"tower_{tower}/last:0", shape=(2, 3)) for tower in range(2)]
     assert feeds_text(found) == (
         "the program fed tower_0/state:0, tower_1/state:0, which are no placeholders: lift it with "
         "--carry=tower_0/state:0=tower_0/last:0,tower_1/state:0=tower_1/last:0"
@@ -92,7 +92,7 @@ def test_what_the_graph_computes_was_not_fed(steps, tmp_path):
 def test_a_placeholder_that_gets_what_the_step_before_had_fetched_is_carried(tmp_path):
     """As the memory of a Transformer-XL, which the program keeps in numpy."""
     found = fed(tmp_path, [{"x": ZEROS + step, "tower_0/last": ZEROS + step + 1} for step in range(3)])
-    assert found == [FedTensor("x:0", "tower_0/last:0", is_placeholder=True)]
+    assert found == [FedTensor("x:0", "tower_0/last:0", is_placeholder=True, shape=(2, 3))]
     assert feeds_text(found) == (
         "the program fed x:0 with what it had fetched in the step before: lift it with --carry=x:0=tower_0/last:0"
     )
@@ -105,17 +105,19 @@ def test_a_state_that_the_program_carries_is_a_row_and_a_flag():
         ("x:0", "the program, which feeds y:0"),
     ]
     assert carry_flag(fed) == ["--carry=state:0=last:0,x:0=y:0"]
+    assert recorded_carry(fed) == {"state:0": "last:0", "x:0": "y:0"}
 
 
 def test_of_a_state_whose_source_is_not_recorded_there_is_a_row_and_no_flag():
     fed = [FedTensor("state:0", ""), FedTensor("x:0", "y:0")]
     assert [row["changed by"] for row in fed_rows(fed)][0] == "the program, which feeds what it fetched"
     assert carry_flag(fed) == []
+    assert recorded_carry(fed) == {"x:0": "y:0"}
 
 
 def test_what_the_graph_computes_anyway_is_no_carried_state():
     fed = [FedTensor("actions:0", "", is_computed=True)]
-    assert fed_rows(fed) == [] and carry_flag(fed) == []
+    assert fed_rows(fed) == [] and carry_flag(fed) == [] and recorded_carry(fed) == {}
 
 
 @pytest.mark.parametrize("ahead", [0, 2])
