@@ -117,6 +117,34 @@ def match_tensordot(op: OpView) -> Optional[Match]:
     return None
 
 
+def match_open_tensordot(op: OpView) -> Optional[Match]:
+    """Matches `tensordot` over the last dimension of a tensor whose sizes are known when it runs, such as of a loop."""
+    product, sizes = op.producer(0), op.producer(1)
+    if product.type != "MatMul" or product.attribute("transpose_a") or product.attribute("transpose_b"):
+        return None
+    rows = product.producer(0)
+    if rows.type != "Reshape" or sizes.type != "ConcatV2" or rows.producer(1).type != "Pack":
+        return None
+    counts = [rows.producer(1).producer(number) for number in range(len(rows.producer(1).operation.inputs))]
+    if [count.type for count in counts] != ["Prod", "Prod"]:
+        return None
+    free, last = (count.producer(0) for count in counts)
+    if not _gathers_sizes(free, rows.tensor(0)) or not _gathers_sizes(last, rows.tensor(0)):
+        return None
+    kept, summed, weights, added = free.constant(1), last.constant(1), product.shape(1), sizes.constant(1)
+    if kept is None or summed is None or weights is None or added is None or len(sizes.operation.inputs) != 3:
+        return None
+    is_last = kept.tolist() == list(range(kept.size)) and summed.tolist() == [kept.size]
+    if not is_last or sizes.tensor(0) != free.output or added.tolist() != weights[1:]:
+        return None
+    return Match((op.output,), call("tf.tensordot", rows.argument(0), product.argument(1), 1))
+
+
+def _gathers_sizes(op: OpView, tensor: str) -> bool:
+    """Returns whether an op takes entries of a tensor's shape."""
+    return op.type in ("Gather", "GatherV2") and op.producer(0).type == "Shape" and op.producer(0).tensor(0) == tensor
+
+
 def match_stack(op: OpView) -> Optional[Match]:
     """Matches `concat` of tensors with a new dimension each, along that dimension, as `tf.stack`."""
     count, first = len(op.operation.inputs) - 1, int(op.type == "Concat")  # which has the axis first
@@ -162,6 +190,7 @@ IDIOMS: Dict[str, List[Callable[[OpView], Optional[Match]]]] = {
         match_same_reshape,
         match_softmax,
         match_tensordot,
+        match_open_tensordot,
     ],
     "Snapshot": [match_copy],
     "Squeeze": [match_moments, match_same_reshape],

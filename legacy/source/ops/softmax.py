@@ -43,6 +43,16 @@ def _keeps_last(flat: OpView) -> bool:
     return first is not None and list(first) == [-1] and last.type == "Slice" and _is_shape_of(last.producer(0), flat)
 
 
+def _keeps_entry(flat: OpView, position: int) -> bool:
+    """Returns whether a reshape to a matrix has rows of the size that is entry `position` of its tensor's shape."""
+    target = flat.producer(1)
+    if target.type != "Pack" or len(target.operation.inputs) != 2 or target.constant(0) != -1:
+        return False
+    entry = target.producer(1)
+    begin = entry.constant(1) if entry.type == "StridedSlice" else None
+    return begin is not None and begin.tolist() == [position] and _is_shape_of(entry.producer(0), flat)
+
+
 def _restores(op: OpView, flat: OpView) -> bool:
     """Returns whether a reshape gives back the shape that was there before another one."""
     before, after = flat.shape(0), op.output_shape()
@@ -79,11 +89,13 @@ def match_sparse_cross_entropy(op: OpView) -> Optional[Match]:
     cost = op.producer(0)
     if cost.type != "SparseSoftmaxCrossEntropyWithLogits" or cost.uses() != 1:
         return None
-    flat = cost.producer(0)
-    before = flat.shape(0) if flat.type == "Reshape" and _keeps_last(flat) else None
-    if before is None or len(before) < 3 or op.output_shape() != before[:-1]:
+    flat, result = cost.producer(0), op.output_shape()
+    if flat.type != "Reshape" or result is None or len(result) < 2:
         return None
-    labels = _labels(cost, before[:-1])
+    before = flat.shape(0)
+    if not (_keeps_last(flat) and before[:-1] == result if before else _keeps_entry(flat, len(result))):
+        return None
+    labels = _labels(cost, result)
     if labels is None:
         return None
     found = call("tf.nn.sparse_softmax_cross_entropy_with_logits", labels=labels, logits=flat.argument(0))
