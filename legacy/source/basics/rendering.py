@@ -31,8 +31,8 @@ from legacy.source.basics.expressions import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: A list that a loop makes: its item, and the loop.
-_COMPREHENSION = re.compile(r"\[(.*) (for \w+ in [^\[\]]+(?:\[[^\[\]]*\])?)\]$")
+#: What a loop makes, a list or the items of one: the bracket, the item, the loop, the bracket.
+_COMPREHENSION = re.compile(r"(\[|\*\()(.*) (for \w+ in [^\[\]]*(?:\[[^\[\]]*\])?)([\])])$")
 #: The longest line.
 WIDTH = 120
 _PRECEDENCE = {
@@ -111,8 +111,7 @@ def _text(node: Expression, outer: int) -> str:
         text = node.symbol + _text(node.operand, _UNARY)
         return f"({text})" if outer > _UNARY else text
     if isinstance(node, Item):
-        key = node.key.format(*map(expression_text, node.bounds)) if node.bounds else node.key
-        return f"{_text(node.base, _ATOM)}[{key}]"
+        return f"{_text(node.base, _ATOM)}[{_key_text(node)}]"
     if isinstance(node, Call):
         return f"{node.function}({', '.join(_argument(argument) for argument in node.arguments)})"
     if isinstance(node, Method):
@@ -136,6 +135,10 @@ def _text(node: Expression, outer: int) -> str:
         return node.text
     assert isinstance(node, Value)
     return f"<{node.tensor}>"
+
+
+def _key_text(node: Item) -> str:
+    return node.key.format(*map(expression_text, node.bounds)) if node.bounds else node.key
 
 
 def loop_header(loop: Loop) -> str:
@@ -202,9 +205,17 @@ def layout(prefix: str, node: Expression, suffix: str = "", indent: int = 0) -> 
         return _broken_infix(prefix, node, suffix, indent)
     if isinstance(node, Prefix) and _breaks(node):
         return layout(prefix + node.symbol, node.operand, suffix, indent)
+    if isinstance(node, Lambda):
+        return layout(f"{prefix}lambda {node.parameters}".rstrip() + ": ", node.body, suffix, indent)
+    if isinstance(node, Item) and _breaks(node.base):
+        return layout(prefix, node.base, f"[{_key_text(node)}]{suffix}", indent)
+    if isinstance(node, Method) and node.arguments:
+        opening = f"{prefix}{_text(node.base, _ATOM)}.{node.name}("
+        return _broken_call(opening, [Argument("", argument) for argument in node.arguments], ")" + suffix, indent)
     comprehension = _COMPREHENSION.match(node.text) if isinstance(node, Name) else None
     if comprehension:
-        return [pad + prefix + "[", *(f"{pad}    {part}" for part in comprehension.groups()), pad + "]" + suffix]
+        opening, item, loop, closing = comprehension.groups()
+        return [pad + prefix + opening, *(f"{pad}    {part}" for part in (item, loop)), pad + closing + suffix]
     return [line]
 
 

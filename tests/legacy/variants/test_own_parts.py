@@ -14,6 +14,7 @@ from tests.legacy.variants.programs import (
     lifted,
     setup_of,
     split_batch,
+    sum_of_squares,
     towers,
     weights,
 )
@@ -86,6 +87,16 @@ def test_other_parts_are_a_difference(kind, tmp_path):
 
 def test_one_part_for_all_towers_is_neither(tmp_path):
     plan = analysed(program(lambda state: [state[:BATCH]] * TOWERS), tmp_path)
+    assert plan.own_parts == [] and plan.differences == [] and own_number_only(plan) == ""
+
+
+def test_the_gradient_of_a_stack_of_losses_is_no_part_of_a_state(tmp_path):
+    def build():
+        x = split_batch()
+        losses = towers(lambda tower: sum_of_squares(x[tower]))
+        return v1.train.GradientDescentOptimizer(0.125).minimize(tf.reduce_mean(tf.stack(losses)), name="train")
+
+    plan = analysed(build, tmp_path)
     assert plan.own_parts == [] and plan.differences == [] and own_number_only(plan) == ""
 
 

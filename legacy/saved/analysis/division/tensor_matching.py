@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis.division.own_parts import takes_another_slice
 from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted
 
 #: Attributes that differ between equal towers: placement, names of resources, and where a random stream starts.
@@ -78,7 +79,9 @@ def match_tensors(
             result.cuts.setdefault(first, other)
         elif first == other:  # computed once, for both
             continue
-        elif first.node == other.node or takes_another_slice(graph, first, other):
+        elif first.node == other.node and is_gradient_op(first.node):
+            continue  # the gradient of a stack of losses has a part for each
+        elif first.node == other.node or (not is_gradient_op(first.node) and takes_another_slice(graph, first, other)):
             result.parts[first] = other
         else:
             copied = _past_a_copy(graph, first, other)

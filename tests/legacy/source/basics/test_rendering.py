@@ -1,11 +1,24 @@
 """Text of expressions: precedence, literals, and lines that are broken."""
 
 import numpy as np
+import pytest
 
-from legacy.source.basics.expressions import Infix, Item, Literal, Name, Prefix, Scoped, Variable, call
+from legacy.source.basics.expressions import (
+    Infix,
+    Item,
+    Lambda,
+    Literal,
+    Method,
+    Name,
+    Prefix,
+    Scoped,
+    Variable,
+    call,
+)
 from legacy.source.basics.rendering import WIDTH, expression_text, layout, literal_text
 
 X, Y = Name("x"), Name("y")
+LONG = Name("value" * 14)
 
 
 def test_parentheses_stand_where_the_order_of_the_operations_needs_them():
@@ -79,3 +92,21 @@ def test_a_long_list_that_a_loop_makes_has_its_loop_in_a_line_of_its_own():
     item = "f(" + "gradient, " * 10 + "0)"
     lines = layout("x = ", Name(f'[{item} for gradient in gradients["w"]]'), "", 4)
     assert lines == ["    x = [", f"        {item}", '        for gradient in gradients["w"]', "    ]"]
+
+
+@pytest.mark.parametrize(
+    ("node", "first", "last"),
+    [
+        (Lambda("*state", call("f", LONG, LONG, Name("*state"))), "x = lambda *state: f(", ")"),
+        (Item(call("f", LONG, LONG), "scope.replica"), "x = f(", ")[scope.replica]"),
+        (Method(Name("array"), "write", (LONG, LONG)), "x = array.write(", ")"),
+        (Name(f"*({LONG.text} for name in [{LONG.text}])"), "x = *(", ")"),
+    ],
+)
+def test_what_has_brackets_is_broken_in_them(node, first, last):
+    lines = layout("x = ", node)
+    assert (lines[0], lines[-1]) == (first, last)
+    assert len(lines) > 2 and max(map(len, lines)) <= WIDTH
+    assert "".join(line.strip() for line in lines).replace(",", "").replace(" ", "") == (
+        ("x=" + expression_text(node)).replace(",", "").replace(" ", "")
+    )
