@@ -106,9 +106,21 @@ def _splits(whole: WholeGraph) -> list[str]:
 
 
 def _idle_outputs(whole: WholeGraph, name: str) -> list[int]:
+    """The parts that no gradient depends on, also where each tower splits the batch by an op of its own."""
     attributes = whole.graph.nodes[name].attr
     count = attributes["num_split"].i or attributes["num"].i
-    return sorted(set(range(count)) - _used_outputs(whole, name))
+    used = set().union(*(_used_outputs(whole, other) for other in _splits_alike(whole, name)))
+    return sorted(set(range(count)) - used)
+
+
+def _splits_alike(whole: WholeGraph, name: str) -> list[str]:
+    """The ops, `name` among them, that split the same tensor by the same op type into as many parts."""
+    graph = whole.graph
+    kind, key = graph.type(name), "num" if graph.type(name) == "Unpack" else "num_split"
+    at = 1 if kind == "Split" else 0
+    source, count = graph.inputs(name)[at], graph.nodes[name].attr[key].i
+    users = {use.node for use in graph.users(source.node) if use.output == source.output and use.position == at}
+    return [n for n in users if graph.type(n) == kind and graph.nodes[n].attr[key].i == count]
 
 
 def _idle_components(whole: WholeGraph, name: str) -> list[int]:

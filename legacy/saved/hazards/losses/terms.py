@@ -99,7 +99,7 @@ def logarithms_of_probabilities(whole: WholeGraph) -> Iterator[Hazard]:
     graph = whole.graph
     for name in whole.minimized_ops("Log"):
         probability = _probability(graph, graph.inputs(name)[0].node)
-        if probability:
+        if probability and not _scales_results(whole, probability):
             yield Hazard(
                 "LOG_OF_PROBABILITY",
                 name,
@@ -109,6 +109,17 @@ def logarithms_of_probabilities(whole: WholeGraph) -> Iterator[Hazard]:
                 "for parity, leave it as it is",
             )
             return
+
+
+def _scales_results(whole: WholeGraph, name: str) -> bool:
+    """Whether a sigmoid multiplies what weights compute, as the scale of a flow, and is no probability."""
+    graph = whole.graph
+    if graph.type(name) != "Sigmoid":
+        return False
+    users = [use.node for use in graph.users(name) if graph.type(use.node) == "Mul" and use.node in whole.minimized]
+    others = {tensor.node for user in users for tensor in graph.inputs(user)} - {name}
+    behind = [graph.ancestors([other], controls=False) for other in others]
+    return any(nodes & whole.trainable and not any(graph.type(n) == "Log" for n in nodes) for nodes in behind)
 
 
 def _probability(graph: Graph, name: str) -> str:

@@ -29,7 +29,7 @@ def layers_without_activation(whole: WholeGraph, found: Analysis) -> Iterator[Ha
         if first == second or [len(shape) for shape in shapes] != [2, 2]:
             continue
         (inputs, width), (_, outputs) = shapes
-        if width >= min(inputs, outputs) and _only_use(whole, before, name):
+        if width >= min(inputs, outputs) and _only_use(whole, before, name) and _always_follows(whole, second, first):
             yield Hazard(
                 "LAYERS_WITHOUT_ACTIVATION",
                 name,
@@ -38,6 +38,13 @@ def layers_without_activation(whole: WholeGraph, found: Analysis) -> Iterator[Ha
                 "an activation behind the first, or one layer; for parity keep both",
             )
             return
+
+
+def _always_follows(whole: WholeGraph, second: str, first: str) -> bool:
+    """Whether a weight multiplies what another one gives and nothing else; a critic takes examples, too."""
+    products = [name for name in whole.minimized_ops("MatMul") if not is_gradient_op(name)]
+    before = [_layer_before(whole, whole.graph.inputs(n)[0].node) for n in products if _weight(whole, n) == second]
+    return all(name and _weight(whole, name) == first for name in before)
 
 
 def _weight(whole: WholeGraph, name: str) -> str:

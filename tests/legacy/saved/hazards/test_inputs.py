@@ -70,9 +70,10 @@ def test_labels_of_a_batch_for_evaluation_that_moves_statistics_are_no_targets()
 def test_a_part_of_the_batch_that_no_tower_takes():
     text = OUTPUTS + "other = Split(axis, x)\n    more = Neg(other)\n    both = Add(joined, more)\n"
     text = text.replace("Mul(joined, w)", "Mul(both, w)")
-    expected = ["x is split by other, and no gradient depends on part 1"]
-    assert dealt(text, other={"num_split": 2}) == expected
-    assert dealt(text, axis=1, other={"num_split": 2}) == []  # parts of an example may be left out
+    expected = ["x is split by other, and no gradient depends on part 1, 2"]
+    assert dealt(text, other={"num_split": 3}) == expected
+    assert dealt(text, axis=1, other={"num_split": 3}) == []  # parts of an example may be left out
+    assert dealt(text, other={"num_split": 2}) == []  # a tower takes the other part by an op of its own
 
 
 def test_a_split_of_what_no_source_of_data_makes_is_named_itself():

@@ -108,3 +108,17 @@ def test_a_sum_over_examples_beside_a_mean_is_named(make_loss):
 )
 def test_divided_sums_and_those_of_weights_or_of_means_are_not(make_loss):
     assert sums_in(make_loss) == []
+
+
+@pytest.mark.parametrize("is_scale, count", [(True, 0), (False, 1)])
+def test_a_scale_of_results_is_no_probability(is_scale, count):
+    """As of a coupling layer of a flow, whose volume is the sum of the logarithms of its scales."""
+
+    def total():
+        x = minimized.fed("x", 8, 4)
+        scale = tf.sigmoid(x @ minimized.variable("w", 4, 3))
+        taken = scale if is_scale else tf.tanh(x @ minimized.variable("u", 4, 3))
+        result = taken * (x @ minimized.variable("v", 4, 3))
+        return tf.reduce_mean(tf.square(result)) - tf.reduce_mean(tf.math.log(scale))
+
+    assert minimized.found(logarithms_of_probabilities, total) == ["LOG_OF_PROBABILITY"] * count

@@ -7,6 +7,7 @@ from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.models.linear_layers import layers_without_activation
 from tests.legacy.saved.graphs import saved, traced
+from tests.legacy.saved.hazards import minimized
 
 v1 = tf.compat.v1
 
@@ -45,3 +46,20 @@ def test_two_layers_that_are_one_are_named():
 )
 def test_layers_with_an_activation_a_bottleneck_or_another_use_are_not(case):
     assert found(**case) == []
+
+
+def test_a_layer_that_takes_examples_besides_is_a_layer_of_its_own():
+    """A critic's first layer takes what a generator ends in, which is often linear, and examples."""
+
+    def critic(takes_examples):
+        def loss():
+            x, z = minimized.fed("x", 4, 6), minimized.fed("z", 4, 3)
+            made = z @ minimized.variable("g", 3, 6)
+            first, last = minimized.variable("c", 6, 8), minimized.variable("d", 8, 1)
+            score = tf.reduce_mean(tf.tanh(made @ first) @ last)
+            return score - tf.reduce_mean(tf.tanh(x @ first) @ last) if takes_examples else score
+
+        return minimized.found_by_analysis(layers_without_activation, loss)
+
+    assert critic(True) == []
+    assert critic(False) == ["LAYERS_WITHOUT_ACTIVATION"]
