@@ -79,7 +79,10 @@ def match_with_first(
     differences = []
     for phase in phases:
         rows = [row for row in phase.divided.crossings.values() if 0 in row and tower in row]
-        corresponding += [(row[0], row[tower]) for row in rows]
+        # Python's sum() adds 0 to the first tower's gradient.
+        corresponding += [
+            (without_zero(context.graph, row[0]), without_zero(context.graph, row[tower])) for row in rows
+        ]
         if phase.losses:
             losses = (phase.losses[0], phase.losses[tower])
             whole = _whole_loss(context, phase, *losses)

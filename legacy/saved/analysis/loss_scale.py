@@ -16,6 +16,7 @@ from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.graph.importing import import_graph
 from workloads.lifted.pieces.cutter import Cutter
 from workloads.lifted.pieces.piece import Piece
+from workloads.lifted.plan import Plan
 
 v1 = tf.compat.v1
 
@@ -65,7 +66,9 @@ def loss_scale(
     return 1.0
 
 
-def may_be_its_own(graph: Graph, data: Collection[str], loss: str, towers: int) -> bool:
+def may_be_its_own(
+    graph: Graph, data: Collection[str], loss: str, towers: int, sizes: Collection[int | None] = ()
+) -> bool:
     """Returns whether a loss's factor of 1/N may have another meaning: a mean of N terms, half of a square, a weight.
 
     Args:
@@ -73,15 +76,53 @@ def may_be_its_own(graph: Graph, data: Collection[str], loss: str, towers: int) 
       data: its nodes that depend on data.
       loss: the node of a tower's loss.
       towers: number of towers.
+      sizes: sizes of the towers' inputs, see `sizes_of_inputs`: a sum over N examples or times that is divided by N is
+        a mean over these.
 
     Returns:
       The answer.
     """
+    if {towers, None}.intersection(sizes) and has_sum(graph, data, loss):
+        return True
     sums = [tensor.node for tensor in graph.inputs(loss) if graph.type(tensor.node) in op_types.ADDITIONS]
     terms = [tensor.node for name in sums for tensor in graph.inputs(name) if tensor.node in data]
     if len(terms) == towers or (towers == 2 and graph.type(loss) == "Mul"):
         return True
     return towers == 2 and any(graph.type(name) in SQUARES and name in data for name in graph.ancestors([loss]))
+
+
+def sizes_of_inputs(plan: Plan) -> set[int | None]:
+    """Returns the numbers of the towers' examples or times: sizes along the first dimension, and the second of three.
+
+    None is among them for an open one.
+    """
+    names = [name for entry in plan.inputs if entry.kind != "setting" for name in entry.tensors]
+    shapes = [plan.tensors[name].shape for name in names if name in plan.tensors]
+    return {size for shape in shapes if shape for size in (shape[:2] if len(shape) > 2 else shape[:1])}
+
+
+def has_sum(graph: Graph, data: Collection[str], loss: str) -> bool:
+    """Returns whether a loss is a linear function of a sum of data, other than one that is divided by their number.
+
+    Args:
+      graph: the subgraph that a step runs.
+      data: its nodes that depend on data.
+      loss: the node of a loss.
+
+    Returns:
+      The answer.
+    """
+    todo, seen = [loss], {loss}
+    while todo:
+        name = todo.pop()
+        if graph.type(name) == "Sum":
+            return True
+        if graph.type(name) in ("RealDiv", "Div", "Mul", "Sub", "Neg", "Identity", *op_types.ADDITIONS):
+            before = {tensor.node for tensor in graph.inputs(name) if tensor.node in data}
+            before = before - seen if len(before) == 1 or graph.type(name) not in ("RealDiv", "Div", "Mul") else set()
+            seen |= before
+            todo += before
+    return False
 
 
 def _constant_factors(graph: Graph, imported: ImportedGraph, name: str) -> Iterator[float]:

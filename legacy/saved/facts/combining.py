@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Iterator
 
 from legacy.saved.analysis import updates_by_hand
+from legacy.saved.analysis.loss_scale import has_sum
 from legacy.saved.analysis.reduction.multipliers import multiplier_of_mean
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.clipping import CLIPPING_SCOPES
@@ -159,7 +160,9 @@ def _clipping(analysed: AnalysedStep, phase: Phase, combine: Combine) -> str:
         return "no"
     weight = weight_of_label(combine.weight)
     effects = [e for e in phase.effects if e.writes[0] == weight and e.values]
-    effect = next((e for e in effects if combine.tensor in (e.gradient, *e.values)), effects[0])
+    effect = next((e for e in effects if combine.tensor in (e.gradient, *e.values)), None)
+    if effect is None:  # a weight that decays besides has an assignment, which takes no gradient
+        effect = next((e for e in effects if e.node in analysed.rules), effects[0])
     # A global norm is made of all gradients: between it and the towers are the other combined gradients.
     between = analysed.between([effect.gradient or effect.values[0]], analysed.combined(phase))
     after = analysed.clippings.text(between & analysed.context.of_gradients)  # others compute a learning rate
@@ -200,6 +203,10 @@ def sum_text(analysed: AnalysedStep, phase: Phase) -> str:
         return f"gradients are changed in their towers ({_listed(changed)}) before they are summed"
     towers = analysed.plan.towers
     factors = [_data_factor(analysed, parse_tensor_name(name).node) for name in phase.losses]
+    if analysed.plan.batch == towers:  # what is a mean over the examples already is not divided by their number again
+        losses = [parse_tensor_name(name).node for name in phase.losses]
+        has_sums = any(has_sum(analysed.graph, analysed.context.data, name) for name in losses)
+        factors = factors if has_sums else [_data_factor(analysed, name, of_examples=True) for name in losses]
     if factors and all(abs(factor * towers - 1) < SCALE_TOLERANCE for factor in factors):
         return f"what each tower's loss makes of its data counts 1/{towers}: the sum of gradients is a mean of those"
     effects = {effect.writes[0]: effect for effect in phase.effects if effect.gradient and effect.writes}
@@ -264,19 +271,26 @@ def _is_scaled_later(analysed: AnalysedStep, gradient: str, combined: list[str])
     )
 
 
-def _data_factor(analysed: AnalysedStep, name: str) -> float:
+def _data_factor(analysed: AnalysedStep, name: str, of_examples: bool = False) -> float:
     """The outermost constant factor on all terms of a loss that depend on data; 1 where they have several.
 
-    A divisor that is the number of a tower's examples makes a mean of these, and is no weight of the tower.
+    Args:
+      analysed: the training step.
+      name: the node of a loss.
+      of_examples: whether a divisor that is the number of a tower's examples counts, too: it makes a mean of these, and
+        is no weight of the tower.
+
+    Returns:
+      The factor.
     """
     graph, kind = analysed.graph, analysed.graph.type(name)
     inputs = [tensor for tensor in graph.inputs(name) if tensor.node in analysed.context.data]
     if kind in ("Identity", *op_types.ADDITIONS) and inputs:
-        factors = {_data_factor(analysed, tensor.node) for tensor in inputs}
+        factors = {_data_factor(analysed, tensor.node, of_examples) for tensor in inputs}
         return factors.pop() if len(factors) == 1 else 1.0
     if kind in ("Mul", "RealDiv", "Div") and len(inputs) == 1:
         other = next(tensor for tensor in graph.inputs(name) if tensor != inputs[0])
         number = updates_by_hand.scalar(analysed.context, other)
-        if number and not (kind != "Mul" and number == analysed.plan.batch):
+        if number and (of_examples or kind == "Mul" or number != analysed.plan.batch):
             return number if kind == "Mul" else 1.0 / number
     return 1.0

@@ -85,6 +85,8 @@ def _learning_rate(analysed: AnalysedStep, train_op: str, tensor: str, schedules
     default = _default(analysed, tensor)
     if default is not None:
         return LearningRate(train_op, tensor, f"{default:g}, unless {parse_tensor_name(tensor).node} is fed", "-")
+    if parse_tensor_name(tensor).node in analysed.graph.branches():
+        return LearningRate(train_op, tensor, "computed under a condition", "-")
     piece = analysed.cutter.piece([tensor], list(analysed.plan.tensors))
     reads = [feed for feed in piece.feeds if feed.kind == "read"]
     variables = tuple(feed.key[0] for feed in reads)
@@ -92,10 +94,15 @@ def _learning_rate(analysed: AnalysedStep, train_op: str, tensor: str, schedules
     is_counted = all(map(analysed.is_counter, variables))
     key = (text, *(node.attr["value"].SerializeToString() for node in piece.graph_def.node))
     if is_counted and key not in schedules:
-        by_other = f"by {variables[0]}: " if variables and not analysed.is_changed(variables[0]) else ""
+        by_other = f"by {variables[0]}: " if variables and not _counts_steps(analysed, variables[0]) else ""
         values = _values_by_step(piece, reads)
         schedules[key] = values if values == "-" else by_other + values
     return LearningRate(train_op, tensor, text, schedules[key] if is_counted else "-", variables, constants)
+
+
+def _counts_steps(analysed: AnalysedStep, variable: str) -> bool:
+    """Whether each step raises a counter by 1: its values are then steps, and not examples or the like."""
+    return analysed.rises_by(variable) == 1
 
 
 def _description(analysed: AnalysedStep, piece: Piece, variables: Tuple[str, ...]) -> Tuple[str, Tuple[float, ...]]:
@@ -109,6 +116,8 @@ def _description(analysed: AnalysedStep, piece: Piece, variables: Tuple[str, ...
     text = f"a function of {names}, by {', '.join(kinds)}" if kinds else f"the value of {names}"
     text += f"; constants {', '.join(numbers)}" if numbers else ""
     text += f"; the step does not change {', '.join(outside)}" if outside else ""
+    if not kinds and variables and not outside and not any(map(analysed.is_counter, variables)):
+        text += "; the step changes it"
     return text, constants
 
 

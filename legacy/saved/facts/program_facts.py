@@ -256,6 +256,7 @@ class _ProgramFacts:
                 self._decays.text(phase, effect),
                 effect.op,
                 effect.node,
+                effect.condition is not None,
             )
             for phase, sources in zip(self._analysed.phases, self._update_sources)
             for effect in phase.effects

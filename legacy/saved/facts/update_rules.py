@@ -69,9 +69,10 @@ def _constants(analysed: AnalysedStep, phase: Phase, effect: Effect) -> str:
 
 
 def held_constants(analysed: AnalysedStep, effect: Effect) -> dict[str, str]:
-    """Returns {variable: argument of the rule} of a rule's constants that are in variables, which no step changes.
+    """Returns {variable: argument of the rule} of a rule's constants that are in variables.
 
-    A program assigns them between its runs, such as a momentum that begins small.
+    A program assigns them between its runs, such as a momentum that begins small. No step changes them, but perhaps
+    that of the learning rate.
 
     Args:
       analysed: the step.
@@ -80,7 +81,11 @@ def held_constants(analysed: AnalysedStep, effect: Effect) -> dict[str, str]:
     if not op_types.is_apply(effect.op):
         return {}
     found = [(analysed.plan.aliases.get(tensor), argument) for argument, tensor in _arguments(analysed, effect)]
-    return {name: argument for name, argument in found if name is not None and not analysed.is_changed(name)}
+    return {
+        name: argument
+        for name, argument in found
+        if name is not None and (argument in RATES or not analysed.is_changed(name))
+    }
 
 
 def _arguments(analysed: AnalysedStep, effect: Effect) -> list[tuple[str, str]]:

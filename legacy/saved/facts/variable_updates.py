@@ -17,6 +17,7 @@ class VariableUpdate(NamedTuple):
       decay: the decay of a moving average, in words.
       op: type of the op.
       node: its name.
+      is_conditional: whether it runs in some steps only.
     """
 
     variable: str
@@ -25,10 +26,13 @@ class VariableUpdate(NamedTuple):
     decay: str
     op: str
     node: str = ""
+    is_conditional: bool = False
 
     def row(self) -> Row:
         """Returns the update as a row of the page."""
         makers = ", ".join(f"tower {tower}" for tower in self.towers)
+        if self.is_conditional:
+            makers = (makers or "outside the towers") + ", under a condition"
         return {
             "variable": self.variable,
             "of": self.weight or "-",

@@ -10,6 +10,7 @@ from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.combining import is_summed, sum_text
 from legacy.saved.facts.decoupled_decay import decay_sentences, factor_of_weight
 from legacy.saved.facts.inputs.preparations import preparation_sentences, repeated_inputs
+from legacy.saved.facts.inputs.tower_batch import examples_of_tower
 from legacy.saved.facts.learning_rates import LearningRate
 from legacy.saved.facts.unequal_means import unequal_mean_sentences
 from legacy.saved.facts.variable_updates import VariableUpdate
@@ -110,6 +111,7 @@ def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate
     if summed and abs(phase.loss_scale - 1) < WEIGHT_TOLERANCE:
         yield f"{phase.train_op}: {sum_text(analysed, phase)}"
     yield from _of_weights(analysed, phase)
+    yield from _of_conditions(analysed, phase)
     yield from decay_sentences(analysed, phase)
     yield from unequal_mean_sentences(analysed, phase)
     yield from _of_schedules(analysed, phase, rates)
@@ -123,7 +125,7 @@ def _has_scalar_losses(analysed: AnalysedStep, phase: Phase) -> bool:
 def _of_weights(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
     """Yields a sentence for each way in which weights are assigned besides their update, such as clipped."""
     weights = {variable.name for variable in analysed.plan.variables if variable.role == "weight"}
-    groups: dict[str, list[str]] = collections.defaultdict(list)
+    groups: dict[tuple[str, bool], list[str]] = collections.defaultdict(list)
     for effect in phase.effects:
         if effect.writes[0] in weights and effect.node not in analysed.context.state.rules and effect.gradient is None:
             ends = {parse_tensor_name(value)[0] for value in effect.values}
@@ -131,15 +133,26 @@ def _of_weights(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
             text = analysed.clippings.text(nodes - set(analysed.context.state.writes))
             factor = factor_of_weight(analysed, effect)
             otherwise = f"set by {effect.op}" if factor is None else f"multiplied by {factor:.6g}"
-            groups["clipped " + text if text else otherwise].append(effect.writes[0])
-    for text, each in groups.items():
+            groups["clipped " + text if text else otherwise, effect.condition is not None].append(effect.writes[0])
+    for (text, is_conditional), each in groups.items():
         names = list(dict.fromkeys(each))
         which = listed(names, MOST_LISTED)
         how_many = counted(len(names), "weight is", "weights are")
         times = (
             f", by {len(each) // len(names)} ops each" if len(each) > len(names) and not len(each) % len(names) else ""
         )
+        times += ", under a condition" if is_conditional else ""
         yield f"{phase.train_op}: {how_many} {text} besides {plural(len(names), 'its', 'their')} update{times}: {which}"
+
+
+def _of_conditions(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
+    """Yields a sentence on weights that a step updates under a condition, as where all gradients are finite."""
+    rules = analysed.context.state.rules
+    effects = [effect for effect in phase.effects if effect.node in rules and effect.condition is not None]
+    names = list(dict.fromkeys(effect.writes[0] for effect in effects))
+    if names:
+        how_many = counted(len(names), "weight is", "weights are")
+        yield f"{phase.train_op}: {how_many} updated under a condition only: {listed(names, MOST_LISTED)}"
 
 
 def _rises_by_one(analysed: AnalysedStep, phase: Phase, variable: str) -> bool:
@@ -150,7 +163,7 @@ def _rises_by_one(analysed: AnalysedStep, phase: Phase, variable: str) -> bool:
 
 def _of_schedules(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate]) -> Iterator[str]:
     """Yields a sentence for a schedule that counts updates and has no constant of the number of towers."""
-    towers, batch = analysed.plan.towers, analysed.plan.batch
+    towers, batch = analysed.plan.towers, examples_of_tower(analysed)
     if phase.combine and all(combine.kind == "kept as written" for combine in phase.combine):
         return  # towers that update alone: an update is not of all their examples
     if any(entry.kind == "same batch" for entry in analysed.plan.inputs):

@@ -21,6 +21,9 @@ from workloads.support.wording import listed
 Sections = Dict[str, List[Dict[str, Any]]]
 #: Most train ops that are listed.
 MOST_LISTED = 6
+#: Beginnings of the types of ops that save and restore, and the ops by which a Saver's file name reaches them.
+CHECKPOINT_OPS = ("Save", "Restore", "MergeV2Checkpoints", "ShardedFilename")
+COPIES_OF_FILE_NAMES = ("Identity", "PlaceholderWithDefault", "StringJoin", "ShardedFilename", "Pack")
 
 
 def whole_facts(saved: SavedGraph, whole: WholeGraph) -> Sections:
@@ -54,10 +57,11 @@ def whole_facts(saved: SavedGraph, whole: WholeGraph) -> Sections:
 
 
 def _sources(graph: Graph) -> list[dict[str, Any]]:
-    """A row for each placeholder and each data source that some node uses."""
+    """A row for each placeholder and each data source that some node uses; not the file names of a Saver."""
     rows = []
     for name, node in graph.nodes.items():
-        if (op_types.is_source(node.op) or node.op == "PlaceholderWithDefault") and graph.users(name):
+        is_input = op_types.is_source(node.op) or node.op == "PlaceholderWithDefault"
+        if is_input and graph.users(name) and not _names_checkpoint(graph, name):
             shapes = node.attr["_output_shapes"].list.shape or [node.attr["shape"].shape]
             dtypes = [node.attr["dtype"].type] if node.attr["dtype"].type else []
             dtypes += list(node.attr["component_types"].list.type or node.attr["output_types"].list.type)
@@ -70,6 +74,20 @@ def _sources(graph: Graph) -> list[dict[str, Any]]:
                 }
             )
     return rows
+
+
+def _names_checkpoint(graph: Graph, name: str) -> bool:
+    """Whether a node is the file name that ops which save and restore take, and nothing else."""
+    todo, seen = [name], {name}
+    while todo:
+        for user in {use.node for use in graph.users(todo.pop())} - seen:
+            kind = graph.type(user)
+            if kind in COPIES_OF_FILE_NAMES:
+                seen.add(user)
+                todo.append(user)
+            elif not kind.startswith(CHECKPOINT_OPS):
+                return False
+    return True
 
 
 def _optimizers(whole: WholeGraph) -> list[dict[str, Any]]:

@@ -31,10 +31,17 @@ def differentiated(graph: Graph, members: Collection[str]) -> list[str]:
 
 def differentiations(graph: Graph, members: Collection[str]) -> dict[str, list[str]]:
     """Returns {node from which a gradient graph starts: forward nodes that it differentiates}; see `differentiated`."""
-    starts = gradient_starts(graph, members)
+    starts = {root: found for root, found in gradient_starts(graph, members).items() if not _goes_on(graph, root)}
     targets = list(dict.fromkeys(target for found in starts.values() for target in found))
     inner = graph.ancestors(targets, controls=False) & set(starts)
     return {root: found for root, found in starts.items() if found and root not in inner}
+
+
+def _goes_on(graph: Graph, root: str) -> bool:
+    """Returns whether a gradient graph begins with what another one gives, as of a part that is computed again."""
+    before = graph.inputs(root)
+    node = graph.origin(before[0]).node if before else ""
+    return gradient_names.is_gradient_op(node) and bool(gradient_names.GRADIENTS.search(node))
 
 
 def gradient_starts(graph: Graph, members: Collection[str]) -> dict[str, list[str]]:
@@ -44,11 +51,14 @@ def gradient_starts(graph: Graph, members: Collection[str]) -> dict[str, list[st
         if root not in members:
             continue
         named: list[str] = []
+        nameless: set[str] = set()
         for user, _, _ in graph.users(root):
             forward = gradient_names.forward_name_in(user, scope, graph.nodes) if user in members else None
             if forward is not None and forward in graph.nodes:
                 named.append(forward)
-        starts[root] = _sum_of(graph, list(dict.fromkeys(named)))
+            elif user in members and user.startswith(scope) and graph.type(user) == "AddN":
+                nameless.add(user)
+        starts[root] = _sum_of(graph, list(dict.fromkeys(named)), len(nameless))
     return starts
 
 
@@ -65,21 +75,25 @@ def _is_integer(graph: Graph, name: str) -> bool:
     return node.op == "Const" and node.attr["dtype"].type in (tf.int32.as_datatype_enum, tf.int64.as_datatype_enum)
 
 
-def _sum_of(graph: Graph, terms: list[str]) -> list[str]:
+def _sum_of(graph: Graph, terms: list[str], nameless: int) -> list[str]:
     """Returns the node that adds some nodes up, in a list; the nodes themselves if no node does.
 
     Where several nodes do, as one that reports all towers' losses together, it is the one with the fewest other
     addends; then the nearest; then the one that was made last, just before it was differentiated.
+
+    Args:
+      graph: the graph.
+      terms: nodes whose gradient ops take the constant.
+      nameless: further addends at least, whose derivatives the constant is added to, as of a weight that is a term by
+        itself and is used in another term: a sum of the terms alone is not what was meant.
     """
-    if len(terms) < 2:
+    if len(terms) + nameless < 2:
         return terms
     sums = _sums_over(graph, terms)
     order = {name: place for place, name in enumerate(graph.nodes)}
-    return (
-        [min(sums, key=lambda name: (_other_addends(graph, name, set(terms)), sums[name], -order[name]))]
-        if sums
-        else terms
-    )
+    others = {name: _other_addends(graph, name, set(terms)) for name in sums}
+    sums = {name: away for name, away in sums.items() if others[name] >= nameless} or sums
+    return [min(sums, key=lambda name: (others[name], sums[name], -order[name]))] if sums else terms
 
 
 def _sums_over(graph: Graph, terms: list[str]) -> dict[str, int]:
@@ -97,8 +111,8 @@ def _sums_over(graph: Graph, terms: list[str]) -> dict[str, int]:
 
 
 def _other_addends(graph: Graph, name: str, terms: Collection[str]) -> int:
-    """Returns how many addends a sum has besides some terms."""
-    others, todo, seen = 0, [name], {name}
+    """Returns how many addends a sum has besides some terms; a term alone is no sum, and has none."""
+    others, todo, seen = 0, [name] if name not in terms else [], {name}
     while todo:
         sum_ = todo.pop()
         for addend in {tensor.node for tensor in graph.inputs(sum_)} - seen - set(terms):

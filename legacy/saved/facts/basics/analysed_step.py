@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from legacy.saved.analysis import updates_by_hand
 from legacy.saved.analysis.analyse import Analysis
-from legacy.saved.analysis.loss_scale import may_be_its_own
+from legacy.saved.analysis.loss_scale import may_be_its_own, sizes_of_inputs
 from legacy.saved.facts.basics.clipping import Clippings
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import parse_tensor_name
@@ -76,10 +76,13 @@ class AnalysedStep:
     def may_be_its_own(self, phase: Phase) -> bool:
         """Returns whether a factor of 1/N on each tower's loss may stand for something else than the N towers."""
         loss = parse_tensor_name(phase.losses[0]).node if phase.losses and not phase.shared_loss else ""
-        return bool(loss) and may_be_its_own(self.graph, self.context.data, loss, self.plan.towers)
+        sizes = sizes_of_inputs(self.plan)
+        return bool(loss) and may_be_its_own(self.graph, self.context.data, loss, self.plan.towers, sizes)
 
     def learning_rate(self, effect: Effect) -> str | None:
         """Returns the tensor that an update takes as learning rate; of one written by hand, the scalar factor."""
+        if op_types.is_apply(effect.op) and effect.learning_rate is None and effect.learning_rate_at >= 0:
+            return effect.values[effect.learning_rate_at]  # it is computed where the update's condition holds
         if effect.learning_rate or effect.node not in self.rules or op_types.is_apply(effect.op):
             return effect.learning_rate
         return updates_by_hand.learning_rate(self.context, effect)
@@ -108,6 +111,12 @@ class AnalysedStep:
             return False
         is_read = bool(self.graph.descendants([variable], controls=False) & self.rules)  # as by a schedule
         return is_whole or is_read or set(addends) == {1.0}
+
+    def rises_by(self, variable: str) -> float | None:
+        """Returns what a step adds to a counter in all; None where that is not known, or several ops may not run."""
+        effects = self._effects.get(variable, [])
+        addends = [None if effect.condition else self.addend(effect) for effect in effects]
+        return None if None in addends else sum(addend for addend in addends if addend is not None)
 
     def is_changed(self, variable: str) -> bool:
         """Whether a step changes a variable."""

@@ -57,7 +57,7 @@ def repeated_inputs(analysed: AnalysedStep) -> Iterator[str]:
 def _part(graph: Graph, name: str) -> tuple[object, ...] | None:
     """Returns what a slice by constants is taken from, and how: two with equal answers are equal."""
     node, output = parse_tensor_name(name)
-    if node not in graph.nodes or graph.type(node) not in ("Slice", "StridedSlice"):
+    if node not in graph.nodes or graph.type(node) not in ("Slice", "StridedSlice", "Split", "SplitV", "Unpack"):
         return None
     inputs = [
         before if graph.type(before.node) != "Const" else graph.nodes[before.node].attr["value"].SerializeToString()
@@ -86,11 +86,14 @@ def preparation_sentences(analysed: AnalysedStep) -> Iterator[str]:
         ends = {parse_tensor_name(name).node for name in entry.tensors} - sources
         before = graph.ancestors(ends, sources | sizes, controls=False)
         after = graph.descendants(before & sources, controls=False, stop=sizes)
-        types = {graph.type(name) for name in (before & after) - sources} - _MOVES
+        computing = {name for name in (before & after) - sources if graph.type(name) not in _MOVES}
+        types = {graph.type(name) for name in computing}
         if types:
+            types |= {graph.type(name) for name in before if op_types.is_random(graph.type(name))}
             made_of = listed(sorted(types), MOST_LISTED)
             read = listed([plan.sources[name] for name in graph.nodes if name in before & sources], MOST_LISTED)
-            where = "at the start of" if _are_of_towers(analysed, ends) else "outside of"
+            is_inside = _are_of_towers(analysed, ends) and _are_of_towers(analysed, computing)
+            where = "at the start of" if is_inside else "outside of"
             yield (
                 f"{entry.name} is what ops {where} the towers compute from {read} ({made_of}); a lift "
                 f"leaves them out: its data for {entry.name} are their results"

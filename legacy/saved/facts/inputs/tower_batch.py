@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
+from legacy.saved.tower_search.batch_slices import SLICES
 from legacy.saved.tower_search.inputs import constant_part, part_of_each_slice, split_dimension
 from workloads.lifted.graph import parse_tensor_name
 
@@ -13,7 +14,7 @@ def batch_of_tower(analysed: AnalysedStep) -> str:
     if divided is not None:
         return divided
     if analysed.plan.batch is not None:
-        return _unequal_parts(analysed) or str(analysed.plan.batch)
+        return _unequal_parts(analysed) or _rows_of_inputs(analysed) or str(analysed.plan.batch)
     if not any(entry.has_examples for entry in analysed.plan.inputs):
         return "-"  # examples that are constants, or inputs that no tower has a part of
     rows = [[parse_tensor_name(name) for name in entry.tensors] for entry in analysed.plan.inputs]
@@ -22,6 +23,33 @@ def batch_of_tower(analysed: AnalysedStep) -> str:
     whole = {tensor for row in rows for tensor in row}
     parts = parts or {part for part in (part_of_each_slice(analysed.graph, imported, one) for one in whole) if part}
     return f"{parts.pop()}, by the old graph's slices; its inputs take any" if len(parts) == 1 else "any"
+
+
+def examples_of_tower(analysed: AnalysedStep) -> int | None:
+    """Returns the number of a tower's examples; None where it is open, or inputs have several rows for an example."""
+    return None if _rows_of_inputs(analysed) else analysed.plan.batch
+
+
+def _rows_of_inputs(analysed: AnalysedStep) -> str:
+    """The rows of a tower's parts of the inputs, where some have several for one of others; "" where all are alike.
+
+    So it is where frames of a video, or both halves of a pair, are examples' rows.
+    """
+    rows: dict[int, str] = {}
+    for entry in analysed.plan.inputs:
+        if entry.kind == "setting" or len(set(entry.tensors)) != analysed.plan.towers:
+            continue
+        tensors = [parse_tensor_name(name) for name in entry.tensors]
+        shapes = [analysed.imported.shape(*tensor) for tensor in tensors]
+        sizes = {shape[0] for shape in shapes if shape and shape[0] is not None}
+        is_dealt = all(analysed.graph.type(tensor.node) in (*SLICES, "Placeholder") for tensor in tensors)
+        along = [split_dimension(analysed.graph, analysed.imported, tensor.node) for tensor in tensors]
+        if is_dealt and len(sizes) == 1 and not any(along):
+            rows.setdefault(sizes.pop(), entry.name)
+    least = min(rows, default=0)
+    if len(rows) < 2 or any(number % least for number in rows):
+        return ""
+    return "rows: " + ", ".join(f"{number} of {name}" for number, name in rows.items())
 
 
 def _unequal_parts(analysed: AnalysedStep) -> str | None:

@@ -6,7 +6,7 @@ import collections
 from collections.abc import Iterator
 
 from legacy.saved.analysis.analyse import Analysis
-from legacy.saved.analysis.loss_scale import may_be_its_own
+from legacy.saved.analysis.loss_scale import may_be_its_own, sizes_of_inputs
 from legacy.saved.analysis.reduction.multipliers import multiplier_of_mean
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
@@ -29,7 +29,8 @@ def losses_divided_twice(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
     for phase in found.plan.phases:
         if phase.losses and is_averaged_twice(phase, count):
             loss = parse_tensor_name(phase.losses[0]).node
-            if not may_be_its_own(found.cut.graph, found.context.data, loss, count):
+            sizes = sizes_of_inputs(found.plan)
+            if not may_be_its_own(found.cut.graph, found.context.data, loss, count, sizes):
                 yield Hazard(
                     "LOSS_DIVIDED_TWICE",
                     loss,

@@ -59,7 +59,7 @@ def warnings(
         loss_scale=loss_scale,
         shared_loss=shared,
         combine=combine,
-        effects=[types.SimpleNamespace(writes=list(counters), addend=value) for value in adds],
+        effects=[types.SimpleNamespace(node="count", writes=list(counters), addend=value) for value in adds],
         crossings=[],
     )
     plan = types.SimpleNamespace(
@@ -206,7 +206,9 @@ def test_statistics_of_the_first_tower_alone(makers, expected):
 )
 def test_weights_that_are_set_besides_their_update(names, text):
     effects = [
-        types.SimpleNamespace(node=f"set_{name}", op="Assign", writes=[name], values=["x:0"], gradient=None)
+        types.SimpleNamespace(
+            node=f"set_{name}", op="Assign", writes=[name], values=["x:0"], gradient=None, condition=None
+        )
         for name in names
     ]
     variables = [types.SimpleNamespace(name=name, role="weight") for name in names]
