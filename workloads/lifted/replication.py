@@ -30,6 +30,9 @@ def own_number_only(plan: Plan) -> str:
             return f"this graph combines gradients in a way that is not recognised ({which})"
         if phase.returns:
             of_all = "on the sizes of all towers' batches" if phase.sizes_alone else "on all towers' results"
+            alone = [tower for tower, tensors in enumerate(phase.returns) if tensors]
+            if not phase.sizes_alone and len(alone) == 1 < plan.towers:
+                return f"the gradients of tower {alone[0]} depend on another tower's results"
             return f"each tower's gradients depend {of_all}"
     if plan.own_parts:
         return f"each tower takes its own part of {listed([own.whole for own in plan.own_parts], _MOST_LISTED)}"

@@ -177,7 +177,7 @@ def _clipping_in_towers(analysed: AnalysedStep, combine: Combine) -> str:
         near = {n for tensor in parts for n in _near(analysed, parse_tensor_name(tensor)[0], CLIP_DEPTH)}
         if parts:
             texts.setdefault(analysed.clippings.text(near), []).append(tower)
-    if len(texts) == 1:
+    if len(texts) == 1 and (any(texts) or combine.kind != "kept as written"):
         return "".join("in each tower, " + text for text in texts if text)
     parts = [tensor for names in combine.parts for tensor in names]
     behind = analysed.clippings.text(analysed.between([combine.tensor], parts))

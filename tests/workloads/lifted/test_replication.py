@@ -32,6 +32,8 @@ def test_what_forbids_another_number_is_named():
     plan = small_plan()
     plan.phases[0].returns = [["mean:0"], ["mean:0"]]
     assert own_number_only(plan) == "each tower's gradients depend on all towers' results"
+    plan.phases[0].returns = [[], ["mean:0"]]
+    assert own_number_only(plan) == "the gradients of tower 1 depend on another tower's results"
     plan.phases[0].sizes_alone = True
     assert own_number_only(plan) == "each tower's gradients depend on the sizes of all towers' batches"
     plan.phases[0].combine[0].kind = "kept as written"

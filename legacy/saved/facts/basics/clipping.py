@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import scalar_constant
 from workloads.lifted.graph import Graph
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 CLIPS = re.compile(r"^(.*?clip_by_(global_norm|norm|average_norm|value)(_\d+)?)(/|$)")
 #: Name scopes of clipping and of the norm that it takes.
@@ -42,9 +43,9 @@ class Clippings:
 
         Args:
           nodes: nodes between a gradient and what an update takes. Those of whole numbers clip no gradient, but the
-            indices of its rows.
+            indices of its rows; and the gradient of a clipping that a model computes, which has its name, is none.
         """
-        nodes = [name for name in nodes if not self._is_of_whole_numbers(name)]
+        nodes = [name for name in nodes if not self._is_of_whole_numbers(name) and not is_gradient_op(name)]
         matches = [match for match in map(CLIPS.match, nodes) if match]
         kinds: dict[str, set[str]] = collections.defaultdict(set)
         for match in matches:

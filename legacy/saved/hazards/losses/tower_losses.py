@@ -13,6 +13,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from legacy.saved.hazards.basics.linear_weights import linear_inputs, linear_weights
+from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from legacy.saved.hazards.losses.scales import is_unscaled, loss_scale
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Combine, Phase
@@ -103,6 +104,7 @@ def terms_of_other_towers(whole: WholeGraph) -> Iterator[Hazard]:
     if whole.count < 2:
         return
     counts: collections.Counter[int] = collections.Counter()
+    leaked: collections.Counter[int] = collections.Counter()
     leaks: list[tuple[str, int, set[int]]] = []
     for target in differentiated(whole.graph, whole.reach & whole.members):
         tower = whole.labels.get(target)
@@ -110,10 +112,13 @@ def terms_of_other_towers(whole: WholeGraph) -> Iterator[Hazard]:
             return  # one loss of all towers
         found = _weights_of_towers(whole, target)
         counts.update(found)
+        leaked.update({number: weight for number, weight in found.items() if number != tower})
         if set(found) - {tower}:
             leaks.append((target, tower, set(found) - {tower}))
-    if leaks and max(counts.values()) - min(counts.values()) > TOLERANCE * max(counts.values()):
-        target, tower, others = leaks[-1]
+    if not leaks:
+        return
+    target, tower, others = leaks[-1]
+    if _are_unequal([counts[number] for number in whole.towers()]):
         times = ", ".join(f"{counts[number]:g}" for number in whole.towers())
         yield Hazard(
             "TERMS_OF_OTHER_TOWERS",
@@ -122,6 +127,18 @@ def terms_of_other_towers(whole: WholeGraph) -> Iterator[Hazard]:
             f"what each tower makes of its examples counts {times} times",
             "let each replica's loss be of its own examples; for parity, weight the replicas' losses so",
         )
+    elif _are_unequal([leaked[number] for number in whole.towers()]):
+        yield Hazard(
+            "TERMS_OF_OTHER_TOWERS",
+            target,
+            f"the loss of tower {tower} contains terms of the examples of {listed_towers(others)}, such as a "
+            "collection holds that each tower adds to: in the sum of all towers' losses these terms do not count alike",
+            "let each replica's loss be of its own examples; for parity, keep the other replicas' terms in it",
+        )
+
+
+def _are_unequal(weights: list[float]) -> bool:
+    return max(weights) - min(weights) > TOLERANCE * max(weights)
 
 
 def _weights_of_towers(whole: WholeGraph, target: str) -> dict[int, float]:
@@ -129,6 +146,23 @@ def _weights_of_towers(whole: WholeGraph, target: str) -> dict[int, float]:
     found: dict[int, float] = {}
     for name, weight in linear_weights(whole, target).items():
         if name in whole.data and name in whole.labels and weight and not list(linear_inputs(whole, name)):
-            tower = whole.labels[name]
+            tower = _tower_of_examples(whole, name)
             found[tower] = max(found.get(tower, 0.0), abs(weight))
     return found
+
+
+def _tower_of_examples(whole: WholeGraph, name: str) -> int:
+    """The tower of a term: another than its op's, if all that the op takes is another tower's results of weights."""
+    own, others = whole.labels[name], set()
+    seen, todo = {name}, [name]
+    while todo:
+        node = todo.pop()
+        before = {tensor.node for tensor in whole.graph.inputs(node)} & whole.data
+        if whole.labels.get(node, own) != own and node in made_by_weights(whole):
+            others.add(whole.labels[node])
+        elif not before or whole.labels.get(node, own) != own:
+            return own
+        else:
+            todo += before - seen
+            seen |= before
+    return others.pop() if len(others) == 1 else own

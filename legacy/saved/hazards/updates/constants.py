@@ -75,7 +75,7 @@ def growing_learning_rates(whole: WholeGraph) -> Iterator[Hazard]:
     counters = {variable for name, variable in whole.writes.items() if whole.graph.type(name) in op_types.ADDS}
     for apply in [name for name in whole.applies if name in whole.members]:
         taken = applied_rate(whole, apply)
-        rate = taken.node if taken is not None else _rate_by_hand(whole, apply)
+        rate = taken.node if taken is not None else rate_by_hand(whole, apply)
         if rate:
             weights = linear_weights(whole, rate)
             rising = {node: weight for node, weight in weights.items() if weight > 0}
@@ -102,10 +102,10 @@ def growing_learning_rates(whole: WholeGraph) -> Iterator[Hazard]:
                 return
 
 
-def _rate_by_hand(whole: WholeGraph, apply: str) -> str:
-    """The factor of a step that is subtracted by hand which depends on no data and no weights; "" if there is none."""
+def rate_by_hand(whole: WholeGraph, apply: str) -> str:
+    """Returns the factor of a step that is subtracted by hand, of no data and no weights; "" if there is none."""
     graph = whole.graph
-    todo = [graph.inputs(apply)[1].node] if graph.type(apply) in ("AssignSub", "AssignSubVariableOp") else []
+    todo = _subtracted(whole, apply)
     while todo:
         name = todo.pop()
         if name not in made_by_weights(whole) and name not in whole.data:
@@ -116,6 +116,18 @@ def _rate_by_hand(whole: WholeGraph, apply: str) -> str:
         elif graph.type(name) in op_types.QUOTIENTS:
             todo.append(graph.inputs(name)[0].node)
     return ""
+
+
+def _subtracted(whole: WholeGraph, apply: str) -> list[str]:
+    """The node that an update by hand subtracts from its variable, as AssignSub or as Assign of a difference; or []."""
+    graph, kind = whole.graph, whole.graph.type(apply)
+    if kind in ("AssignSub", "AssignSubVariableOp"):
+        return [graph.inputs(apply)[1].node]
+    value = graph.inputs(apply)[1].node if kind in ("Assign", "AssignVariableOp") else ""
+    if not value or graph.type(value) != "Sub":
+        return []
+    weight, step = (tensor.node for tensor in graph.inputs(value))
+    return [step] if variable_read(graph, weight) == whole.writes.get(apply) else []
 
 
 def _is_growing_power(whole: WholeGraph, name: str, counters: Collection[str]) -> bool:

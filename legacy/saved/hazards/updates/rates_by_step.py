@@ -9,7 +9,8 @@ from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.directions import applied_rate
 from legacy.saved.hazards.basics.evaluation import evaluate
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.updates.constants import growing_learning_rates
+from legacy.saved.hazards.basics.variable_reads import variable_read
+from legacy.saved.hazards.updates.constants import growing_learning_rates, rate_by_hand
 from workloads.lifted.graph import TensorId
 
 #: Steps at which a rate is evaluated, and the factors between the last ones that tell growth without a bound.
@@ -25,7 +26,7 @@ def rates_that_turn(whole: WholeGraph) -> Iterator[Hazard]:
             continue
         values = [_value(whole, taken, counter, step) for step in STEPS]
         first, last = values[0], values[-3:]
-        if first is not None and first > 0 and any(value is not None and value < 0 for value in values):
+        if first is not None and first >= 0 and any(value is not None and value < 0 for value in values):
             step = _first_negative(whole, taken, counter)
             yield Hazard(
                 "LEARNING_RATE_NEGATIVE",
@@ -50,16 +51,30 @@ def rates_that_turn(whole: WholeGraph) -> Iterator[Hazard]:
 
 def _rates(whole: WholeGraph) -> list[TensorId]:
     """The different learning rates of the update rules that a step runs, in the order of these."""
-    rates = [applied_rate(whole, apply) for apply in whole.applies if apply in whole.members]
+    rates = []
+    for apply in [apply for apply in whole.applies if apply in whole.members]:
+        by_hand = rate_by_hand(whole, apply)
+        rates.append(applied_rate(whole, apply) or (TensorId(by_hand, 0) if by_hand else None))
     return [rate for rate in dict.fromkeys(rates) if rate is not None]
 
 
 def _counter(whole: WholeGraph, name: str) -> str | None:
     """The one scalar variable that a rate depends on and that something advances; None without one, or several."""
     before = whole.graph.ancestors([name], controls=False)
-    advanced = {variable for op, variable in whole.writes.items() if whole.graph.type(op) in op_types.ADDS}
+    advanced = {variable for op, variable in whole.writes.items() if _advances(whole, op, variable)}
     counters = [variable for variable in sorted(before & advanced) if whole.is_scalar(variable)]
     return counters[0] if len(counters) == 1 else None
+
+
+def _advances(whole: WholeGraph, op: str, variable: str) -> bool:
+    """Whether an op adds to a variable, or assigns its value plus a constant above 0 to it."""
+    graph = whole.graph
+    if graph.type(op) in op_types.ADDS or graph.type(op) not in ("Assign", "AssignVariableOp"):
+        return graph.type(op) in op_types.ADDS
+    value = graph.inputs(op)[1].node
+    terms = [tensor.node for tensor in graph.inputs(value)] if graph.type(value) in ("Add", "AddV2") else []
+    numbers = [whole.value(term) for term in terms if variable_read(graph, term) != variable]
+    return len(terms) == 2 and len(numbers) == 1 and (numbers[0] or 0.0) > 0
 
 
 def _value(whole: WholeGraph, rate: TensorId, counter: str, step: int) -> float | None:
@@ -71,7 +86,7 @@ def _value(whole: WholeGraph, rate: TensorId, counter: str, step: int) -> float 
 
 
 def _first_negative(whole: WholeGraph, rate: TensorId, counter: str) -> int:
-    """The first step at which a rate is negative, by halving; it is positive at step 0."""
+    """The first step at which a rate is negative, by halving; it is not at step 0."""
     negative = [step for step in STEPS if (_value(whole, rate, counter, step) or 0.0) < 0]
     low, high = 0, negative[0]
     while high - low > 1:

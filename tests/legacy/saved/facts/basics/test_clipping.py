@@ -37,6 +37,17 @@ def test_clipping(clip, text):
     assert Clippings(graph).text(graph.descendants(["gradient"])) == text
 
 
+def test_the_gradient_of_a_clipping_that_the_model_computes_is_none():
+    def build():
+        x = tf.identity(v1.placeholder(tf.float32, [2], "x"), "latents")
+        clipped = tf.clip_by_value(x, -50.0, 50.0)
+        return v1.gradients(tf.reduce_sum(tf.square(clipped)), [x])[0]
+
+    graph = traced(build)
+    backward = [name for name in graph.nodes if name.startswith("gradients/")]
+    assert any("clip_by_value" in name for name in backward) and Clippings(graph).text(backward) == ""
+
+
 @pytest.mark.parametrize("clip", [lambda g: tf.clip_by_value(g, 0, 2), lambda g: tf.maximum(tf.minimum(g, 2), 0)])
 def test_indices_are_not_clipped(clip):
     graph = traced(lambda: clip(tf.identity(v1.placeholder(tf.int32, [2], "g"), "indices")))

@@ -46,3 +46,34 @@ def test_losses_of_their_own_and_one_sum_for_all_towers_are_not_accused(replaced
     for old in replaced:
         text = text.replace(old, BOTH)
     assert hazards(text) == []
+
+
+#: A penalty on looked-up rows, of a collection that each tower adds to, beside the towers' own losses.
+ROWS = """
+    tower_0/rows = Mul(x0, w)
+    tower_1/rows = Mul(x1, w)
+    tower_0/penalty = L2Loss(tower_0/rows)
+    tower_1/other_penalty = L2Loss(tower_0/rows)
+    tower_1/penalty = L2Loss(tower_1/rows)
+    """
+
+
+def hazards_of_rows(terms, labels=("rows", "penalty", "other_penalty")):
+    """The hazards of two towers whose losses add {tower: ops} of `ROWS` to their own."""
+    text = LOSSES.replace("    tower_0/loss", ROWS + "    tower_0/loss")
+    for tower, names in terms.items():
+        text = text.replace(f"Identity(tower_{tower}/own)", f"AddN({', '.join((f'tower_{tower}/own', *names))})")
+    whole = WholeGraph(saved(graph_of(text), trainable_variables=["v", "w"]))
+    names = ("own", "loss", *labels)
+    whole.labels = {f"tower_{t}/{name}": t for t in range(2) for name in names if f"tower_{t}/{name}" in text}
+    whole.count = 2
+    return [hazard.id for hazard in terms_of_other_towers(whole)]
+
+
+def test_a_penalty_of_another_towers_rows_is_named_whatever_its_own_op_is_called():
+    terms = {0: ["tower_0/penalty"], 1: ["tower_1/other_penalty", "tower_1/penalty"]}
+    assert hazards_of_rows(terms) == ["TERMS_OF_OTHER_TOWERS"]
+
+
+def test_a_penalty_of_its_own_rows_is_not():
+    assert hazards_of_rows({0: ["tower_0/penalty"], 1: ["tower_1/penalty"]}) == []

@@ -28,6 +28,41 @@ def test_a_linear_decay_without_an_end_is_named_with_its_step():
     assert name == "LEARNING_RATE_NEGATIVE" and "from step 129 of global_step on" in text
 
 
+def found_by_hand(rate):
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        step = v1.get_variable("t", [], initializer=v1.zeros_initializer(), trainable=False, use_resource=False)
+        loss = tf.reduce_mean(tf.square(v1.placeholder(tf.float32, [8, 4], "x") @ w))
+        update = w - rate(step) * v1.gradients(loss, [w])[0]
+        tf.group(v1.assign(step, step + 1.0), v1.assign(w, update), name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
+    whole.members = whole.graph.ancestors(["train"])
+    return [(hazard.id, hazard.description) for hazard in rates_that_turn(whole)]
+
+
+def warmed_up(part):
+    warm = tf.cast(part <= 0.25, tf.float32)
+    return warm * (part / 0.25) + (1.0 - warm)
+
+
+def test_an_update_by_hand_that_counts_by_an_assignment_is_named_also_behind_a_warmup_from_zero():
+    ((name, text),) = found_by_hand(lambda step: 0.5 * warmed_up(step / 64.0) * (1.0 - step / 64.0))
+    assert name == "LEARNING_RATE_NEGATIVE" and "from step 65 of t on" in text
+
+
+@pytest.mark.parametrize(
+    "rate",
+    [
+        lambda step: 0.5 * warmed_up(step / 64.0),
+        lambda step: 0.5 * tf.maximum(1.0 - step / 64.0, 0.0),
+        lambda step: 0.5 * tf.sqrt(1.0 - 0.75 ** (step + 1.0)) / (1.0 - 0.5 ** (step + 1.0)),  # of Adam
+    ],
+)
+def test_updates_by_hand_whose_rates_end_are_not(rate):
+    assert found_by_hand(rate) == []
+
+
 def test_a_warmup_with_exchanged_branches_is_named():
     ((name, _),) = found(lambda step, number: tf.where(step > 64, 0.5 * number / 64.0, 0.5))
     assert name == "LEARNING_RATE_GROWS"
