@@ -42,8 +42,20 @@ def statistics_of_towers(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
 def _averages_to_show(found: Analysis) -> set[str]:
     """Scalar statistics that no loss is computed from, such as the average of a tower's loss for a summary."""
     losses = [parse_tensor_name(tensor).node for phase in found.plan.phases for tensor in phase.losses]
-    read = found.cut.graph.ancestors(losses, controls=False)
+    read = _computed_from(found.cut.graph, losses)
     return {variable.name for variable in found.plan.variables if variable.shape == []} - read
+
+
+def _computed_from(graph: Graph, names: list[str]) -> set[str]:
+    """The nodes that some nodes' values are computed from: of what a `tf.Print` takes, only what it hands on."""
+    seen, todo = set(names), list(names)
+    while todo:
+        name = todo.pop()
+        inputs = graph.inputs(name)
+        before = {tensor.node for tensor in (inputs[:1] if graph.type(name) == "Print" else inputs)} - seen
+        seen |= before
+        todo += before
+    return seen
 
 
 def statistics_of_other_data(whole: WholeGraph) -> Iterator[Hazard]:

@@ -60,6 +60,15 @@ def test_a_number_that_no_loss_reads_is_an_average_to_show(shape, losses, count)
     assert len(list(statistics.statistics_of_towers(None, made))) == count
 
 
+@pytest.mark.parametrize("inputs, count", [("mean0, s", 0), ("s, mean0", 1)])
+def test_what_is_printed_beside_a_loss_is_not_read_by_it(inputs, count):
+    made = analysis({"move0": "s"})
+    made.cut.graph = graph_of(MEANS + f"loss = Print({inputs})\n")
+    made.plan.variables[0] = Variable("s", [], "float32", "statistic")
+    made.plan.phases[0].losses = ["loss:0"]
+    assert len(list(statistics.statistics_of_towers(None, made))) == count
+
+
 def test_statistics_that_towers_update_in_turn():
     found = analysis({"move0": "s", "move1": "s"})
     (hazard,) = statistics.statistics_of_towers(None, found)
