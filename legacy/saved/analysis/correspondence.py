@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.division import tensor_matching
 from legacy.saved.analysis.division.own_parts import find_own_parts
-from legacy.saved.analysis.loss_terms import without_zero
 from legacy.saved.graph import loops, op_types
-from legacy.saved.graph.differentiation import differentiated
+from legacy.saved.graph.differentiation import differentiated, without_zero
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.pieces.noise import TWINS
 from workloads.lifted.plan import Noise

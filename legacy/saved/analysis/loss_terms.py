@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
+from legacy.saved.graph.differentiation import without_zero
 from legacy.saved.tower_search.towers import Towers
 from workloads.lifted.graph import Graph, TensorId
 
@@ -70,23 +71,3 @@ def constant_factor(graph: Graph, name: str) -> float | None:
         if value.size == 1 and value.item():
             return float(value.item()) if is_product else 1.0 / float(value.item())
     return None
-
-
-def without_zero(graph: Graph, tensor: TensorId) -> TensorId:
-    """Returns the other term of a sum with a constant zero, with which programs begin to add losses up.
-
-    Args:
-      graph: the subgraph that a step runs.
-      tensor: a loss.
-    """
-    while graph.type(tensor.node) in ("Add", "AddV2"):
-        others = [term for term in graph.inputs(tensor.node) if not _is_zero(graph, term.node)]
-        if len(others) != 1:
-            return tensor
-        tensor = others[0]
-    return tensor
-
-
-def _is_zero(graph: Graph, name: str) -> bool:
-    node = graph.nodes[name]
-    return node.op == "Const" and not np.any(tf.make_ndarray(node.attr["value"].tensor))

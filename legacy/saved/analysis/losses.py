@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from legacy.saved.analysis.loss_terms import term_weights, without_zero
-from legacy.saved.graph.differentiation import differentiated
+from legacy.saved.analysis.loss_terms import term_weights
+from legacy.saved.graph.differentiation import differentiated, without_zero
 from legacy.saved.tower_search.towers import Towers
 from workloads.lifted.graph import Graph, TensorId
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from legacy.saved.analysis import updates_by_hand
 from legacy.saved.analysis.loss_scale import has_sum
@@ -166,8 +166,27 @@ def _clipping(analysed: AnalysedStep, phase: Phase, combine: Combine) -> str:
     # A global norm is made of all gradients: between it and the towers are the other combined gradients.
     between = analysed.between([effect.gradient or effect.values[0]], analysed.combined(phase))
     after = analysed.clippings.text(between & analysed.context.of_gradients)  # others compute a learning rate
+    after = _with_tower_of_norm(analysed, combine, after, between)
     texts = list(filter(None, [_clipping_in_towers(analysed, combine)]))
     return "; ".join(texts + (["after combining, " + after] if after else [])) or "no"
+
+
+def _with_tower_of_norm(analysed: AnalysedStep, combine: Combine, text: str, between: Collection[str]) -> str:
+    """Names the tower whose gradients alone are in the norm by which combined gradients are clipped.
+
+    Args:
+      analysed: the training step.
+      combine: of several towers, else the norm is its own.
+      text: of the clipping.
+      between: the nodes between the combined gradient and the update.
+    """
+    if sum(map(bool, combine.parts)) < 2 or not text.startswith("by global norm"):
+        return text
+    scopes = [name for name in between if CLIPPING_SCOPES.search(name) and analysed.graph.type(name) == "Minimum"]
+    owners = {analysed.context.towers.tower_of(name) for name in scopes}
+    if len(owners) != 1 or None in owners:
+        return text
+    return text.replace("by global norm", f"by the global norm of tower {owners.pop()}'s gradients", 1)
 
 
 def _clipping_in_towers(analysed: AnalysedStep, combine: Combine) -> str:

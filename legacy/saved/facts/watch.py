@@ -14,7 +14,7 @@ from legacy.saved.facts.inputs.tower_batch import examples_of_tower
 from legacy.saved.facts.learning_rates import LearningRate
 from legacy.saved.facts.unequal_means import unequal_mean_sentences
 from legacy.saved.facts.variable_updates import VariableUpdate
-from legacy.saved.tower_search.inputs import is_only_measured
+from legacy.saved.tower_search.inputs import is_only_measured, is_trained_on
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Phase
 from workloads.lifted.plan.race_sentences import race_sentences
@@ -47,6 +47,7 @@ def sentences(
     if plan.differences:
         yield "the towers are not equal: see above; replicas run their own tower's graph"
     same = [entry for entry in plan.inputs if entry.is_shared and plan.towers > 1]
+    same = [entry for entry in same if is_trained_on(analysed.graph, plan.phases, entry)]
     measured = [e for e in same if e.tensors and is_only_measured(analysed.graph, parse_tensor_name(e.tensors[0]))]
     if len(same) > len(measured):
         yield "every tower gets the same data: " + ", ".join(entry.name for entry in same if entry not in measured)
@@ -102,7 +103,11 @@ def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate
         if analysed.accumulators.issuperset(names):
             yield f"{phase.train_op}: each tower adds its own gradients to variables of its own: {which}"
         else:
-            yield f"{phase.train_op}: towers apply their own gradients, uncombined{besides}, to {which}"
+            owners = {tower for one in kept for tower, names in enumerate(one.parts) if names and one.weight in alone}
+            if len(owners) == 1:
+                yield f"{phase.train_op}: gradients of tower {min(owners)} alone are applied{besides} to {which}"
+            else:
+                yield f"{phase.train_op}: towers apply their own gradients, uncombined{besides}, to {which}"
     odd = list(dict.fromkeys(combine.weight for combine in kept if combine.weight not in alone))
     if odd:
         yield "combining not recognised, kept as written: " + listed(odd, MOST_LISTED)

@@ -10,9 +10,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection
 
+import numpy as np
 import tensorflow as tf
 
-from workloads.lifted.graph import Graph
+from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors import gradient_names
 
 #: Ops that hand the derivative by their result on to an input as it is, where shapes are equal.
@@ -122,3 +123,23 @@ def _other_addends(graph: Graph, name: str, terms: Collection[str]) -> int:
             else:
                 others += 1
     return others
+
+
+def without_zero(graph: Graph, tensor: TensorId) -> TensorId:
+    """Returns the other term of a sum with a constant zero, with which programs begin to add losses up.
+
+    Args:
+      graph: the subgraph that a step runs.
+      tensor: a loss.
+    """
+    while graph.type(tensor.node) in ("Add", "AddV2"):
+        others = [term for term in graph.inputs(tensor.node) if not _is_zero(graph, term.node)]
+        if len(others) != 1:
+            return tensor
+        tensor = others[0]
+    return tensor
+
+
+def _is_zero(graph: Graph, name: str) -> bool:
+    node = graph.nodes[name]
+    return node.op == "Const" and not np.any(tf.make_ndarray(node.attr["value"].tensor))

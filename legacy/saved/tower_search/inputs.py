@@ -12,8 +12,8 @@ from legacy.saved.tower_search.open_shapes import known_shape
 from legacy.saved.tower_search.settings import is_array, is_scalar_setting
 from legacy.saved.tower_search.sparse_inputs import shape_of_part, sparse_parts
 from legacy.saved.tower_search.tables import is_table
-from workloads.lifted.graph import Graph, TensorId, tensor_name
-from workloads.lifted.plan import Input
+from workloads.lifted.graph import Graph, TensorId, parse_tensor_name, tensor_name
+from workloads.lifted.plan import Input, Phase
 
 
 class InputDescriber:
@@ -245,3 +245,24 @@ def _origin(
     if len(before) == 1:
         return before[0], origins[before[0]][0]
     return name, tensor_name(name, 0)
+
+
+def is_trained_on(graph: Graph, phases: Sequence[Phase], entry: Input) -> bool:
+    """Tells inputs of the losses from others, which move statistics alone, as the batches of an evaluation do.
+
+    Args:
+      graph: the subgraph that a step runs.
+      phases: the train ops.
+      entry: an input of the towers.
+
+    Returns:
+      Whether a loss depends on the input, or that is not known.
+    """
+    losses = [parse_tensor_name(loss).node for phase in phases for loss in phase.losses]
+    entering = [parse_tensor_name(tensor).node for tensor in entry.tensors]
+    if not all(phase.losses for phase in phases) or not all(name in graph.nodes for name in losses + entering):
+        return True
+    if not losses or not entering:
+        return True
+    before = graph.ancestors(losses, controls=False)
+    return any(name in before for name in entering)

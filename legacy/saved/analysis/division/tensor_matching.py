@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 import tensorflow as tf
 
 from legacy.saved.analysis.division.own_parts import takes_another_slice
+from legacy.saved.graph.differentiation import without_zero
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted
@@ -84,7 +85,7 @@ def match_tensors(
         elif first.node == other.node or (not is_gradient_op(first.node) and takes_another_slice(graph, first, other)):
             result.parts[first] = other
         else:
-            copied = _past_a_copy(graph, first, other)
+            copied = _past_a_copy(graph, first, other) or _past_a_zero(graph, first, other)
             todo += [copied] if copied else reversed(_match_nodes(graph, first, other, random, result))
     return result
 
@@ -95,6 +96,16 @@ def _past_a_copy(graph: Graph, first: TensorId, other: TensorId) -> tuple[Tensor
     if copies[0] == copies[1]:
         return None
     return (graph.inputs(first.node)[0], other) if copies[0] else (first, graph.inputs(other.node)[0])
+
+
+def _past_a_zero(graph: Graph, first: TensorId, other: TensorId) -> tuple[TensorId, TensorId] | None:
+    """Returns the two tensors without the constant zero to which just one of them is added.
+
+    Python's `sum` adds the first of several terms to 0, so that the sum is one op more for the first tower.
+    """
+    terms = [without_zero(graph, tensor) for tensor in (first, other)]
+    added = [term != tensor for term, tensor in zip(terms, (first, other))]
+    return (terms[0], terms[1]) if added[0] != added[1] else None
 
 
 class EqualTensors:

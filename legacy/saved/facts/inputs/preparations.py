@@ -82,7 +82,7 @@ def preparation_sentences(analysed: AnalysedStep) -> Iterator[str]:
     graph, plan = analysed.graph, analysed.plan
     sources = {name for name in plan.sources if not is_scalar_setting(graph, analysed.imported, name)}
     sizes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS}  # a size is no data
-    for entry in [entry for entry in plan.inputs + plan.common if entry.kind != "setting"]:
+    for entry in plan.inputs + plan.common:
         ends = {parse_tensor_name(name).node for name in entry.tensors} - sources
         before = graph.ancestors(ends, sources | sizes, controls=False)
         after = graph.descendants(before & sources, controls=False, stop=sizes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.tower_search.batch_slices import SLICES
 from legacy.saved.tower_search.inputs import constant_part, part_of_each_slice, split_dimension
+from legacy.saved.tower_search.rows_used import rows_used
 from workloads.lifted.graph import parse_tensor_name
 
 
@@ -56,8 +57,8 @@ def _unequal_parts(analysed: AnalysedStep) -> str | None:
     """Returns the numbers of the towers' examples where they are not equal."""
     imported = analysed.imported
     for entry in analysed.plan.inputs:
-        shapes = [imported.shape(*parse_tensor_name(name)) for name in entry.tensors]
-        sizes = [shape[0] for shape in shapes if shape and shape[0] is not None]
+        used = [rows_used(analysed.graph, imported, parse_tensor_name(name)) for name in entry.tensors]
+        sizes = [rows for rows in used if rows is not None]
         if entry.kind == "batch" and len(sizes) == analysed.plan.towers and len(set(sizes)) > 1:
             return ", ".join(map(str, sizes)) + " of the towers in turn"
     return None

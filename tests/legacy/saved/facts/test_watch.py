@@ -139,14 +139,16 @@ def test_what_to_watch_for(options, text):
 @pytest.mark.parametrize("towers, alone", [(2, True), (1, False)])
 def test_a_tower_that_applies_its_own_gradients_uncombined(towers, alone):
     (found,) = warnings(kind="kept as written", parts=[["g:0"], []], towers=towers)
-    expected = "train: towers apply their own gradients, uncombined, to w"
+    expected = "train: gradients of tower 0 alone are applied to w"
     assert found == (expected if alone else "combining not recognised, kept as written: w")
 
 
-@pytest.mark.parametrize("kept, text", [(["w"], "each tower adds its own"), (["v"], "towers apply their own")])
+@pytest.mark.parametrize(
+    "kept, text", [(["w"], "each tower adds its own gradients"), (["v"], "gradients of tower 0 alone")]
+)
 def test_gradients_that_each_tower_adds_up_are_not_applied(kept, text):
     (found,) = warnings(kind="kept as written", parts=[["g:0"], []], accumulators=kept)
-    assert found.startswith(f"train: {text} gradients")
+    assert found.startswith(f"train: {text}")
 
 
 @pytest.mark.parametrize("kept, count", [(["sum"], 0), ([], 1)])
@@ -245,7 +247,7 @@ def test_a_learning_rate_that_corrects_the_bias_of_moments_is_no_schedule():
 def test_a_schedule_of_towers_that_update_alone_counts_no_updates_of_all_examples():
     rate = LearningRate("train", "rate:0", "a function", "-", ("global_step",), (1000.0,))
     found = warnings(kind="kept as written", parts=[["g:0"], []], rates=[rate], counters=["global_step"])
-    assert found == ["train: towers apply their own gradients, uncombined, to w"]
+    assert found == ["train: gradients of tower 0 alone are applied to w"]
 
 
 def test_a_learning_rate_that_reads_no_counter_is_no_schedule():

@@ -129,3 +129,19 @@ def test_a_part_that_a_tower_slices_twice_is_named(again):
         found
         == ["strided_slice_1 is the same part of the data as x: give both the same; made-up batches do not"][:again]
     )
+
+
+def test_a_number_that_all_examples_give_to_every_tower_is_named():
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0, 3.0], use_resource=False)
+        x, valid = v1.placeholder(tf.float32, [4, 3], "x"), v1.placeholder(tf.float32, [4], "valid")
+        total, gradients = tf.reduce_sum(valid, name="total"), []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"):
+                losses = tf.reduce_sum(tf.sigmoid(tf.split(x, 2)[tower] * w), 1) * tf.split(valid, 2)[tower]
+                gradients += tf.gradients(tf.reduce_sum(losses) / total, w)
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients), w)], name="train")
+
+    analysed = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "m"))
+    (text,) = preparation_sentences(analysed)
+    assert text.startswith("total is what ops outside of the towers compute from valid:0 (Sum)")
