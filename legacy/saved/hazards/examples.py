@@ -14,7 +14,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_inputs, linear_weights
-from legacy.saved.tower_search.inputs import is_only_measured, split_dimension
+from legacy.saved.tower_search.inputs import is_only_measured, is_trained_on, split_dimension
 from legacy.saved.tower_search.tables import is_table
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.plan import Input
@@ -154,6 +154,7 @@ def same_batch(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     """Finds towers that all get the same examples, or the same of one input beside different ones of another."""
     towers, inputs = found.plan.towers, found.plan.inputs
     same = [entry for entry in inputs if entry.is_shared and _holds_examples(found, entry)]
+    same = [entry for entry in same if is_trained_on(found.cut.graph, found.plan.phases, entry)]
     # Where each tower differentiates the losses of all, it takes all parts of a batch.
     dealt = [_dealt_by(found, entry) for entry in same]
     same = [entry for entry, split in zip(same, dealt) if not split or dealt.count(split) < 2]

@@ -1,13 +1,15 @@
-"""Hazard of batch normalization by statistics that nothing changes, in layers that are trained."""
+"""Hazards of batch normalization by fixed statistics, by moments without a gradient, or otherwise in some towers."""
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read
 from workloads.lifted.graph import TensorId
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted
 
 
@@ -32,6 +34,58 @@ def fixed_statistics(whole: WholeGraph) -> Iterator[Hazard]:
             "keep it for parity; if the argument training=True was forgotten, a new program gives it and updates them",
         )
         return
+
+
+def normalized_in_some_towers(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds layers that normalize by the batch's moments in some towers, and by variables in others; one for all."""
+    by_batch: dict[str, dict[int, str]] = collections.defaultdict(dict)
+    by_variable: dict[str, dict[int, str]] = collections.defaultdict(dict)
+    for name in whole.minimized_ops("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3", "Rsqrt"):
+        tower = _tower(whole, name)
+        if tower is not None and whole.count > 1 and not is_gradient_op(name):
+            variance, parameters = _normalization(whole, name)
+            if not variance:
+                parameters = _parameters(whole, name)
+            for parameter in parameters & whole.trainable:
+                (by_variable if variance else by_batch)[parameter][tower] = name
+    found = {
+        name: (towers, by_variable[name])
+        for name, towers in by_batch.items()
+        if len({*towers, *by_variable[name]}) == whole.count
+        and by_variable[name]
+        and not {*towers} & {*by_variable[name]}
+    }
+    for batch, variables in found.values():
+        layers = {name for towers, _ in found.values() for name in towers.values()}
+        yield Hazard(
+            "NORMALIZED_BY_BATCH_IN_SOME_TOWERS",
+            next(iter(variables.values())),
+            f"{counted(len(layers) // len(batch), 'layer normalizes', 'layers normalize')} by the moments of the batch "
+            f"in {listed_towers(list(batch))}, and by moving statistics in {listed_towers(list(variables))}, as by "
+            f"{next(iter(variables.values()))}: the towers train different functions",
+            "training=True on every replica, and the statistics of one or all of them; for parity keep the difference",
+        )
+        return
+
+
+def _tower(whole: WholeGraph, name: str) -> int | None:
+    """The tower of a node, or else of the nodes that use it: what is computed from variables alone has no tower."""
+    users = [name]
+    for _ in range(3):
+        towers = whole.towers_of(users)
+        if towers:
+            return towers.pop() if len(towers) == 1 else None
+        users = [use.node for user in users for use in whole.graph.users(user) if not is_gradient_op(use.node)]
+    return None
+
+
+def _parameters(whole: WholeGraph, name: str) -> set[str]:
+    """The variables that are scale and offset of a node that normalizes by the moments of its batch."""
+    graph, inputs = whole.graph, whole.graph.inputs(name)
+    if graph.type(name).startswith("FusedBatchNorm"):
+        return {_variable(whole, tensor) for tensor in inputs[1:3]}
+    scaled = [use.node for use in graph.users(name) if graph.type(use.node) == "Mul"]
+    return {_variable(whole, tensor) for node in scaled for tensor in graph.inputs(node)}
 
 
 def _normalization(whole: WholeGraph, name: str) -> tuple[str, set[str]]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import tensorflow as tf
 
+from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.directions import applied_rate
@@ -129,6 +130,47 @@ def _scaled_steps(whole: WholeGraph, step: str, steps: set[str]) -> Iterator[Haz
                 f"the schedule multiplies or divides the step by {whole.count}, the number of towers",
                 "one step is one update of all replicas: keep the factor only if the old learning rates are wanted",
             )
+
+
+def steps_of_one_towers_examples(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds schedules that multiply the step by the number of one tower's examples; one hazard for all."""
+    plan, graph = found.plan, whole.graph
+    dealt = any(entry.kind == "batch" for entry in plan.inputs) and not any(
+        entry.kind == "same batch" for entry in plan.inputs
+    )
+    if plan.towers < 2 or not plan.batch or plan.batch in (1, plan.towers) or not dealt:
+        return
+    of_rates, counters = _of_rates(whole), _counters(whole)
+    for name in [name for name in graph.nodes if name in of_rates and graph.type(name) == "Mul"]:
+        numbers = [whole.value(producer) for producer, _ in graph.inputs(name)]
+        if plan.batch in numbers and _has_step_input(graph, name, counters) and not _counts_examples(whole, name):
+            yield Hazard(
+                "SCHEDULE_COUNTS_ONE_TOWER",
+                name,
+                f"the schedule counts {plan.batch} examples a step, those of one tower, and a step takes "
+                f"{plan.towers} x {plan.batch}: what is planned in examples comes {plan.towers} times too late",
+                "multiply the step by the global batch; for parity keep the number",
+            )
+            return
+
+
+def steps_that_are_not_saved(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds step counters that a learning rate reads and no Saver of the graph saves, though some save weights."""
+    graph = whole.graph
+    savers = [name for name in graph.nodes if graph.type(name) in ("SaveV2", "SaveSlices", "Save")]
+    saved = graph.ancestors(savers, controls=False) if savers else set()
+    updated = {whole.variable_of(apply) for apply in whole.applies} & whole.trainable
+    if not saved & updated:
+        return
+    for step in sorted((_counters(whole) & _of_rates(whole)) - saved):
+        yield Hazard(
+            "STEP_NOT_SAVED",
+            step,
+            f"learning rates read {step}, which no Saver of the graph saves, as of a local variable: where a run goes "
+            "on from a checkpoint, its schedule begins anew",
+            "save the step with the weights; for a port, give it the step that the old run had reached",
+        )
+        return
 
 
 def _of_rates(whole: WholeGraph) -> set[str]:

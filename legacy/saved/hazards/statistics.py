@@ -10,6 +10,7 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph, scalar_constant
 from legacy.saved.facts.update_sources import UpdateSources
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.models.states_of_towers import shared_states
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.plan import Effect
 from workloads.support.wording import counted, listed
@@ -24,6 +25,9 @@ def statistics_of_towers(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
     """Finds statistics that are updated from one tower's batches, or by several towers in turn."""
     towers = found.plan.towers
     groups, shown = _statistics_by_towers(found), _averages_to_show(found)
+    states = shared_states(whole)
+    groups = {who: [name for name in names if name not in states] for who, names in groups.items()}
+    groups = {who: names for who, names in groups.items() if names}
     even = len({len(groups.get((tower,), ())) for tower in range(towers)}) == 1
     if towers < 2 or (even and IN_TURN not in groups):  # each tower has as many of its own: they are carried state
         return

@@ -183,6 +183,32 @@ def unordered_changes(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             )
 
 
+def unordered_momenta(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds weights that follow a variable while the same run assigns gradients to it, in no order; one for all."""
+    graph, of_gradients, state = found.cut.graph, found.context.of_gradients, found.context.state
+    for phase in found.plan.phases:
+        weights = {effect.node for effect in phase.effects if effect.writes[0] in whole.trainable}
+        reads: dict[str, tuple[str, str]] = {}
+        for race in phase.races:
+            reader, update = race.reader, race.second if race.reader == race.first else race.first
+            if reader is None:
+                continue
+            is_kept = race.variable not in whole.trainable and not whole.is_scalar(race.variable)
+            if is_kept and update in of_gradients and state.writes.get(update):
+                behind = graph.descendants([reader], controls=False)
+                if behind & weights and update not in behind:
+                    reads.setdefault(race.variable, (reader, update))
+        for variable, (reader, update) in reads.items():
+            yield Hazard(
+                "MOMENTUM_RACE",
+                reader,
+                f"weights follow {counted(len(reads), 'variable')} ({listed(list(reads), MOST_NAMED)}) that the same "
+                f"run changes by gradients, in no order: {reader} may read {variable} before or after {update}",
+                "take what the assignment returns, or read under tf.control_dependencies; the lift fixes one order",
+            )
+            break
+
+
 def mixed_combining(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     """Finds variables whose gradients are summed over towers beside others' that are averaged."""
     count = found.plan.towers

@@ -69,7 +69,10 @@ def evaluate(whole: WholeGraph, tensor: TensorId, given: Mapping[TensorId, float
     if number is not None:
         return number
     kind, inputs = whole.graph.type(tensor.node), whole.graph.inputs(tensor.node)
-    if kind in _COPIES and inputs:
+    if kind == "Merge":
+        branch = _branch_taken(whole, tensor.node, given)
+        return None if branch is None else evaluate(whole, branch, given)
+    if kind in (*_COPIES, "Switch") and inputs:
         return evaluate(whole, inputs[0], given)
     function = _FUNCTIONS.get(kind)
     numbers = [evaluate(whole, before, given) for before in inputs] if function is not None else [None]
@@ -81,3 +84,36 @@ def evaluate(whole: WholeGraph, tensor: TensorId, given: Mapping[TensorId, float
         except (ArithmeticError, TypeError, ValueError):
             return None
     return result if np.isfinite(result) else None
+
+
+def _branch_taken(whole: WholeGraph, merge: str, given: Mapping[TensorId, float]) -> TensorId | None:
+    """Finds the input of a `cond`'s Merge that numbers choose.
+
+    Args:
+      whole: the graph.
+      merge: the Merge.
+      given: {tensor: its number}.
+
+    Returns:
+      The input of the branch whose predicate has its value; None where that is not known, or for a branch in another.
+    """
+    for tensor in whole.graph.inputs(merge):
+        switches: set[TensorId] = set()
+        seen, todo = {tensor}, [tensor]
+        while todo:
+            found = todo.pop()
+            if whole.graph.type(found.node) == "Merge":
+                return None
+            if whole.graph.type(found.node) == "Switch":
+                switches.add(found)
+                continue
+            before = {TensorId(*one) for one in whole.graph.inputs(found.node)} - seen
+            seen |= before
+            todo += before
+        predicates = {(whole.graph.inputs(switch.node)[1], switch.output) for switch in switches}
+        if len(predicates) == 1:
+            predicate, output = predicates.pop()
+            value = evaluate(whole, TensorId(*predicate), given)
+            if value is not None and bool(value) == bool(output):
+                return tensor
+    return None

@@ -92,19 +92,19 @@ def dealt_part(whole: WholeGraph, tensor: TensorId) -> Part | None:
 
 
 def parts_of_model(whole: WholeGraph, tensor: TensorId) -> Part | None:
-    """The one part of an input that what a tower predicts is computed from; None if it takes more than that."""
+    """The part of an input that what a tower predicts is computed from, the first of several that are dealt alike."""
     graph = whole.graph
     deals = {name for name in graph.nodes if graph.type(name) in _DEALS and _deals_source(whole, name)}
     before = graph.ancestors([tensor.node], stop=deals, controls=False)
     sources = {name for name in before - deals if op_types.is_source(graph.type(name))}
-    taken = deals & before
-    if not before & whole.trainable or len(taken) != 1:
+    if not before & whole.trainable or sources & whole.data:
         return None
-    if sources & whole.data:
-        return None
-    (name,) = taken
-    outputs = {output for user, _, output in graph.users(name) if user in before}
-    return _part(whole, TensorId(name, outputs.pop())) if len(outputs) == 1 else None
+    taken = {
+        TensorId(name, output) for name in deals & before for user, _, output in graph.users(name) if user in before
+    }
+    parts = [_part(whole, TensorId(*tensor)) for tensor in sorted(taken)]
+    rules = {None if part is None else part[1:] for part in parts}
+    return parts[0] if len(rules) == 1 else None
 
 
 def _deals_source(whole: WholeGraph, name: str) -> bool:
@@ -166,6 +166,11 @@ def are_other_rows(whole: WholeGraph, labels: Part, examples: Part) -> bool:
     """
     if labels.source == examples.source or _rows(whole, labels.source) != _rows(whole, examples.source):
         return False
+    if bool(labels.stride) != bool(examples.stride):
+        block, rows = (examples, labels) if labels.stride else (labels, examples)
+        if rows.stride > 1:  # every n-th row, beside a block of rows
+            return block.size == whole.count == rows.stride and rows.first < whole.count
+        labels, examples = _block_as_rows(whole, labels), _block_as_rows(whole, examples)
     if not labels.stride or not examples.stride:
         return (
             labels.stride == examples.stride
@@ -178,6 +183,14 @@ def are_other_rows(whole: WholeGraph, labels: Part, examples: Part) -> bool:
         return labels.first != examples.first and len(sizes) == 1 and sizes.pop() > 0
     turns = labels if labels.stride > 1 else examples
     return strides == {1, whole.count} and turns.first < whole.count
+
+
+def _block_as_rows(whole: WholeGraph, part: Part) -> Part:
+    """A part of a split as the rows that it has, where the number of all rows is known; any other part as it is."""
+    rows = _rows(whole, part.source)
+    if part.stride or rows is None or rows % part.size:
+        return part
+    return Part(part.source, part.first * rows // part.size, 1, (part.first + 1) * rows // part.size)
 
 
 def _rows(whole: WholeGraph, tensor: TensorId) -> int | None:

@@ -9,6 +9,7 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from legacy.saved.hazards.basics.linear_signs import linear_signs
+from legacy.saved.tower_search.rows_used import rows_used
 from workloads.lifted.graph import parse_tensor_name
 
 
@@ -22,7 +23,8 @@ def unequal_parts(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
         return
     for entry in plan.inputs:
         shapes = [imported.shape(*parse_tensor_name(tensor)) for tensor in entry.tensors]
-        sizes = [shape[0] for shape in shapes if shape and shape[0] is not None]
+        used = [rows_used(found.cut.graph, imported, parse_tensor_name(tensor)) for tensor in entry.tensors]
+        sizes = [rows for rows in used if rows is not None]
         if len(sizes) == plan.towers and len(set(sizes)) > 1 and len({tuple(s[1:]) for s in shapes if s}) == 1:
             yield Hazard(
                 "PARTS_OF_UNEQUAL_SIZE",

@@ -84,6 +84,15 @@ def scaled_losses(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
                 f"{loss} is multiplied by {scale:g}, {reason}, and {phase.train_op} takes its gradients undivided",
                 f"divide the gradients by {scale:g} before the update; for parity keep them so",
             )
+        twice = [combine for combine in combines if is_unscaled(combine, scale * scale, found.plan.towers)]
+        if twice and len(twice) == len(combines):
+            yield Hazard(
+                "LOSS_SCALE_REMOVED_TWICE",
+                parse_tensor_name(twice[0].tensor).node,
+                f"{loss} is multiplied by {scale:g}, and the towers' gradients are divided by it twice: "
+                f"{phase.train_op} takes 1/{scale:g} of their mean",
+                f"divide by {scale:g} once; for parity keep the factor, or give it to the learning rate",
+            )
         missed = _penalties_beside(whole, loss, scale) if all(unscaled) else []
         if unscaled and missed:
             yield Hazard(

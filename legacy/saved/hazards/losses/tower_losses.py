@@ -56,6 +56,7 @@ def sums_divided_by_another_count(whole: WholeGraph, found: Analysis) -> Iterato
             for one in sums
             if divisors[one.weight] != count
             and not is_unscaled(one, scale, count)
+            and not is_unscaled(one, scale * scale, count)
             and not _is_multiplied_mean(found, one)
             and not _is_mean_over_all_examples(whole, found, phase, divisors[one.weight])
             and abs(one.scale * phase.loss_scale * divisors[one.weight] - 1) < TOLERANCE

@@ -26,6 +26,7 @@ from legacy.saved.hazards.models import (
 #: Checks of the graph alone, in the order of the page.
 GRAPH_CHECKS = (
     unused_dropout.unused_dropout,
+    unused_dropout.dropout_by_constants,
     frozen_dropout.dropout_of_frozen_layers,
     noise.gumbel_noise,
     peepholes.exchanged_peepholes,
@@ -40,6 +41,7 @@ GRAPH_CHECKS = (
     domains.roots_of_negative_numbers,
     domains.angles_at_one,
     counts.counts_that_may_be_zero,
+    states_of_towers.states_of_all_towers,
     cosines.cosines_for_logits,
     cosines.weights_normalized_along_classes,
     cosines.minimized_cosines,

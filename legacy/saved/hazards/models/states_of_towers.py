@@ -1,14 +1,21 @@
-"""Hazard of a recurrent state that one tower leaves to the next one."""
+"""Hazards of a recurrent state that one tower leaves to the next one, or that all towers share."""
 
 from __future__ import annotations
 
+import collections
+import functools
 from collections.abc import Iterator
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.kept_shares import kept_share
 from workloads.lifted.graph import device_of
 from workloads.lifted.tensors.gradient_names import is_gradient_op
+from workloads.support.wording import counted, listed
+
+#: Of variables, so many are named.
+MOST_NAMED = 3
 
 
 def states_of_other_towers(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
@@ -50,3 +57,46 @@ def _device(whole: WholeGraph, name: str) -> int | None:
 def _is_result(whole: WholeGraph, name: str) -> bool:
     """Whether a node depends on data and on trained weights."""
     return name in whole.data and bool(whole.graph.ancestors([name], controls=False) & whole.trainable)
+
+
+def states_of_all_towers(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds a state that several towers read, and each sets to what it makes of its own examples; one for all."""
+    states = shared_states(whole)
+    for variable, names in states.items():
+        yield Hazard(
+            "STATE_OF_ALL_TOWERS",
+            names[0],
+            f"{counted(len(states), 'variable')} ({listed(list(states), MOST_NAMED)}) keep a state of examples for the "
+            f"next step, and all towers share them: {listed(names, MOST_NAMED)} set {variable} in turn, and each tower "
+            "begins with what the last one left",
+            "a state for each replica; for parity keep the order that the lift fixed",
+        )
+        return
+
+
+@functools.lru_cache(maxsize=2)
+def shared_states(whole: WholeGraph) -> dict[str, list[str]]:
+    """Returns {variable: ops that set it} of the states that several towers set, and from which they compute losses."""
+    if whole.count < 2:
+        return {}
+    sets: dict[str, list[str]] = collections.defaultdict(list)
+    for name, variable in whole.writes.items():
+        is_state = variable not in whole.trainable and not whole.is_scalar(variable)
+        sets_it = name in whole.members and whole.graph.type(name) in ("Assign", "AssignVariableOp")
+        if is_state and sets_it and name in whole.data and not kept_share(whole, name).share:
+            sets[variable].append(name)
+    return {
+        variable: names
+        for variable, names in sets.items()
+        if len(set().union(*map(whole.data_towers, names))) > 1
+        and all(len(whole.data_towers(name)) > 0 for name in names)
+        and len(names) == whole.count
+        and variable in whole.minimized
+        and len(_readers(whole, variable)) > 1
+    }
+
+
+def _readers(whole: WholeGraph, variable: str) -> set[int]:
+    """The towers that compute with the value of a variable, and depend on data where they do."""
+    behind = whole.graph.descendants([variable], controls=False) & whole.minimized
+    return whole.towers_of(name for name in behind if not is_gradient_op(name))

@@ -1,15 +1,19 @@
-"""Hazard of dropout whose result nothing takes: the layers behind it got what it should have dropped from."""
+"""Hazards of dropout whose result nothing takes, so that the layers behind it drop nothing, or that is not random."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.dropout import kept_share
 from legacy.saved.hazards.basics.hazard import Hazard
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops between a layer and its dropout: the scale by the share that is kept.
 _SCALES = ("RealDiv", "Div", "Mul", "Identity")
+#: An array of fewer elements is taken for no mask.
+SMALLEST_MASK = 8
 
 
 def unused_dropout(whole: WholeGraph) -> Iterator[Hazard]:
@@ -44,3 +48,25 @@ def _dropped(whole: WholeGraph, result: str) -> str | None:
     while inputs and whole.graph.type(inputs[0].node) in _SCALES and inputs[0].node not in whole.minimized:
         inputs = whole.graph.inputs(inputs[0].node)
     return inputs[0].node if inputs and inputs[0].node in whole.minimized else None
+
+
+def dropout_by_constants(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds results of layers times a constant array of zeros and one number above 1, as of 1 / keep; one for all."""
+    graph = whole.graph
+    for name in whole.minimized_ops("Mul"):
+        inputs = [tensor.node for tensor in graph.inputs(name)] if not is_gradient_op(name) else []
+        for mask, value in zip(inputs, reversed(inputs)):
+            numbers = constant_array(graph, mask) if graph.type(mask) == "Const" else None
+            if numbers is None or numbers.ndim < 2 or numbers.size < SMALLEST_MASK or value not in whole.data:
+                continue
+            kept = numbers[numbers != 0]
+            is_mask = 0 < kept.size < numbers.size and kept.min() == kept.max() > 1
+            if is_mask and graph.ancestors([value], controls=False) & whole.trainable:
+                yield Hazard(
+                    "DROPOUT_BY_CONSTANTS",
+                    name,
+                    f"{name} multiplies {value} by a constant array, {mask}, of zeros and {kept.max():.4g}, as a "
+                    "dropout that Python drew while it built the graph: the same elements are dropped in every step",
+                    "tf.nn.dropout, which draws anew; for parity keep the array",
+                )
+                return

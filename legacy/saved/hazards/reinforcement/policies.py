@@ -145,6 +145,8 @@ def _is_log_probability(whole: WholeGraph, name: str) -> bool:
     graph, name = whole.graph, _past(whole, name)
     if graph.type(name) in _LIKELIHOODS[1:]:
         return True
+    if graph.type(name) == "Log":
+        return _is_chosen_probability(whole, name)
     product = _past(whole, graph.inputs(name)[0].node) if graph.type(name) == "Sum" else ""
     inputs = [_past(whole, tensor.node) for tensor in graph.inputs(product)] if product else []
     if not product or graph.type(product) != "Mul":
@@ -156,6 +158,28 @@ def _is_log_probability(whole: WholeGraph, name: str) -> bool:
         if logarithm and other in whole.data and not _weights(whole, other):
             return True
     return False
+
+
+def _is_chosen_probability(whole: WholeGraph, logarithm: str) -> bool:
+    """Whether a logarithm is of the sum of a softmax's results times the codes of the chosen actions, or one of them.
+
+    A constant may be added, and bounds be put on it, to keep it from zero.
+    """
+    graph = whole.graph
+    name = _past(whole, graph.inputs(logarithm)[0].node)
+    while graph.type(name) in ("Add", "AddV2", "Maximum", "Minimum"):
+        others = [tensor.node for tensor in graph.inputs(name) if whole.value(tensor.node) is None]
+        if len(others) != 1:
+            return False
+        name = _past(whole, others[0])
+    product = _past(whole, graph.inputs(name)[0].node) if graph.type(name) == "Sum" else ""
+    inputs = [_past(whole, tensor.node) for tensor in graph.inputs(product)] if product else []
+    if not product or graph.type(product) != "Mul":
+        return False
+    pairs = zip(inputs, reversed(inputs))
+    return any(
+        graph.type(one) == "Softmax" and other in whole.data and not _weights(whole, other) for one, other in pairs
+    )
 
 
 def sign_of_likelihood(whole: WholeGraph, name: str) -> int:

@@ -47,7 +47,10 @@ GRAPH_CHECKS = (
     rates_by_step.rates_that_turn,
     rates_by_step.intervals_of_no_step,
     momenta.momentum_twice,
+    momenta.momenta_of_towers,
     weight_decay.decayed_twice,
+    weight_decay.decayed_by_several_ops,
+    weight_decay.decays_scaled_twice,
     weight_decay.decayed_normalizations,
     rates.learning_rate_twice,
     rates.rates_of_whole_numbers,
@@ -59,6 +62,7 @@ GRAPH_CHECKS = (
     averages.averages_that_never_move,
     averages.averages_that_move_away,
     averages.averages_before_updates,
+    averages.averages_moved_twice,
 )
 
 #: Checks that need an analysis.
@@ -66,6 +70,7 @@ ANALYSIS_CHECKS = (
     gradients.gradients_without_data,
     gradients.rows_of_one_tower,
     twice.updated_twice,
+    weights.clipped_weights_of_others,
     accumulators.sums_set_back_too_early,
     rates.rates_scaled_beside_sums,
     opponents.generators_that_train_critics,

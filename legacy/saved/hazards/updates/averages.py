@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import collections
+import itertools
 from collections.abc import Collection, Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.graph.conditions import exclude_each_other
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.kept_shares import Kept, kept_share, most_kept
 from legacy.saved.hazards.basics.linear_weights import linear_weights
@@ -157,5 +160,31 @@ def averages_before_updates(whole: WholeGraph) -> Iterator[Hazard]:
             f"{counted(len(early), 'moving average takes', 'moving averages take')} weights as they were before the "
             f"step ({listed(list(early), MOST_NAMED)}): {update} waits for {name}",
             "average behind the update, as under tf.control_dependencies([train_op]); for parity average before it",
+        )
+        return
+
+
+def averages_moved_twice(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds moving averages of weights that one run moves by several ops, as where each tower does; one for all."""
+    moves: dict[str, list[str]] = collections.defaultdict(list)
+    shares: dict[str, float] = {}
+    for name, variable in whole.writes.items():
+        if name in whole.members and variable not in whole.trainable and not whole.is_scalar(variable):
+            kept = kept_share(whole, name)
+            followed = {variable_read(whole.graph, node) for node in kept.weights} & whole.trainable
+            if 0 < kept.share < 1 and len(followed) == 1:
+                moves[variable].append(name)
+                shares[variable] = kept.share
+    twice = {variable: names for variable, names in moves.items() if len(names) > 1}
+    for variable, names in twice.items():
+        if any(exclude_each_other(whole.graph, one, other) for one, other in itertools.combinations(names, 2)):
+            continue
+        yield Hazard(
+            "AVERAGE_MOVED_TWICE",
+            names[1],
+            f"one run moves {counted(len(twice), 'average')} ({listed(list(twice), MOST_NAMED)}) by {len(names)} ops "
+            f"each, such as {variable} by {listed(names, MOST_NAMED)}: it keeps {shares[variable]:.4g} to the power of "
+            f"{len(names)}",
+            "move the average once, behind the update; for parity, raise its decay to that power",
         )
         return

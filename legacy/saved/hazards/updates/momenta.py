@@ -1,7 +1,8 @@
-"""Hazard of gradients that are averaged over steps by hand before an optimizer that has a momentum of its own."""
+"""Hazards of momenta by hand: before an optimizer that has one of its own, or one for each tower's gradients."""
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
@@ -43,6 +44,38 @@ def momentum_twice(whole: WholeGraph) -> Iterator[Hazard]:
             "leave out one of both; for parity keep both",
         )
         return
+
+
+def momenta_of_towers(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds weights that follow moving averages of each tower's own gradients; one hazard for all."""
+    own: dict[int, list[str]] = collections.defaultdict(list)
+    for name, variable in whole.writes.items() if whole.count > 1 else ():
+        if name in whole.members and variable not in whole.trainable and not whole.is_scalar(variable):
+            towers = _towers_averaged(whole, name)
+            if len(towers) == 1:
+                own[towers.pop()].append(variable)
+    numbers = {len(variables) for variables in own.values()}
+    if len(own) < whole.count or len(numbers) > 1:
+        return
+    kept = [variables[0] for _, variables in sorted(own.items())]
+    behind = whole.graph.descendants(kept, controls=False)
+    if any(whole.writes.get(name) in whole.trainable for name in behind):
+        yield Hazard(
+            "MOMENTUM_OF_EACH_TOWER",
+            kept[0],
+            f"each of the {whole.count} towers keeps a moving average of its own gradients for "
+            f"{counted(numbers.pop(), 'weight')}, such as {listed(kept, MOST_NAMED)}: one for the combined gradient is "
+            "usual",
+            "one slot for the reduced gradient; the mean of the towers' is the same, where all keep equal parts and "
+            "begin at 0; for parity each replica keeps its own",
+        )
+
+
+def _towers_averaged(whole: WholeGraph, name: str) -> set[int]:
+    """The towers whose gradients an assignment adds to a part of what the variable had; empty if it does not."""
+    kept = kept_share(whole, name)
+    gradients = [node for node in kept.weights if is_gradient_op(node)]
+    return whole.towers_of(gradients) if gradients and 0 < kept.share < 1 else set()
 
 
 def _kept(whole: WholeGraph, name: str) -> float:

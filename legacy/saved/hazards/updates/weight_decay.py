@@ -1,19 +1,24 @@
-"""Hazards of weights that decay twice, by a penalty and an assignment, and of normalizations that decay."""
+"""Hazards of weights that decay twice or by the square of a rate, and of normalizations that decay."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import collections
+import itertools
+from collections.abc import Iterator, Mapping
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph.conditions import exclude_each_other
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.linear_weights import linear_weights
+from legacy.saved.hazards.basics.linear_weights import constant_factor, linear_weights
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from legacy.saved.hazards.losses.penalties import Penalty, find_penalties
 from workloads.lifted.tensors.gradient_names import is_gradient_op
-from workloads.support.wording import counted, listed
+from workloads.support.wording import counted, listed, plural
 
 #: Of variables, so many are named.
 MOST_NAMED = 3
+#: A factor below this is a rate of decay.
+SMALL = 0.1
 _SQUARES = {"L2Loss", "Square"}
 _ASSIGNS = ("Assign", "AssignVariableOp", "AssignSub", "AssignSubVariableOp")
 
@@ -34,12 +39,77 @@ def decayed_twice(whole: WholeGraph) -> Iterator[Hazard]:
         )
 
 
+def decayed_by_several_ops(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds weights that several assignments of one run lessen by a part of themselves; one hazard for all."""
+    decays: dict[str, list[str]] = collections.defaultdict(list)
+    for name, variable in whole.writes.items():
+        if name in whole.members and _decays(whole, name):
+            decays[variable].append(name)
+    several = {variable: names for variable, names in decays.items() if len(names) > 1}
+    for variable, names in several.items():
+        if not any(exclude_each_other(whole.graph, one, other) for one, other in itertools.combinations(names, 2)):
+            yield Hazard(
+                "WEIGHT_DECAYED_BY_SEVERAL_OPS",
+                names[1],
+                f"one run lessens {counted(len(several), 'weight')} ({listed(list(several), MOST_NAMED)}) by a part of "
+                f"themselves {len(names)} times, such as {variable} by {listed(names, MOST_NAMED)}",
+                "decay once, beside the update; for parity, multiply the rate",
+            )
+            return
+
+
 def weight_decays(whole: WholeGraph) -> list[Penalty]:
     """Returns the squared penalties that a loss contains."""
     scaled: set[str] = set()
     for target in whole.targets:
         scaled |= {name for name, weight in linear_weights(whole, target).items() if weight}
     return [one for one in find_penalties(whole) if one.op in scaled and _SQUARES & set(one.kind)]
+
+
+def decays_scaled_twice(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds squared penalties of a loss that one small constant multiplies twice; one hazard for all."""
+    found: dict[str, float] = {}
+    for target in whole.targets:
+        weights = linear_weights(whole, target)
+        for penalty in [one for one in find_penalties(whole) if one.op in weights and _SQUARES & set(one.kind)]:
+            factor = _repeated_factor(whole, target, penalty.op, weights)
+            if factor:
+                found.setdefault(penalty.op, factor)
+    for op, factor in found.items():
+        are, they_count = plural(len(found), "is", "are"), plural(len(found), "it counts", "they count")
+        yield Hazard(
+            "WEIGHT_DECAY_SCALED_TWICE",
+            op,
+            f"{counted(len(found), 'squared penalty', 'squared penalties')} of weights, such as {op}, "
+            f"{are} multiplied by {factor:g} twice: {they_count} {factor * factor:g}",
+            "multiply by the rate once; for parity keep the product",
+        )
+        return
+
+
+def _repeated_factor(whole: WholeGraph, target: str, penalty: str, weights: Mapping[str, float]) -> float:
+    """The constant below one tenth by which a penalty is multiplied twice on its way to a loss; 0 if there is none.
+
+    Args:
+      whole: the graph.
+      target: the loss.
+      penalty: the last node of the penalty, which may be the first such product.
+      weights: the nodes that the loss is a linear function of.
+    """
+    factors: list[float] = []
+    name: str | None = penalty
+    while name is not None:
+        found = constant_factor(whole, name) if whole.graph.type(name) == "Mul" else None
+        factors += [found[1]] if found is not None else []
+        users = [use.node for use in whole.graph.users(name) if use.node in weights and use.node != name]
+        name = users[0] if len(set(users)) == 1 and name != target else None
+    inner = [tensor.node for tensor in whole.graph.inputs(penalty)]
+    while inner:
+        found = constant_factor(whole, inner[0]) if whole.graph.type(inner[0]) == "Mul" else None
+        factors += [found[1]] if found is not None else []
+        inner = [found[0]] if found is not None else []
+    small = [factor for factor in factors if 0 < factor < SMALL]
+    return next((factor for factor in small if small.count(factor) > 1), 0.0)
 
 
 def decayed_normalizations(whole: WholeGraph) -> Iterator[Hazard]:

@@ -7,12 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 import tensorflow as tf
 
+from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.initializers import find_initializer
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import copied_variable
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.variable_reads import READS, variable_read
+from workloads.lifted.plan import Effect
 from workloads.lifted.plan.initializers import CONSTANT
 from workloads.support.wording import counted, listed
 
@@ -129,3 +131,45 @@ def weights_in_half_precision(whole: WholeGraph) -> Iterator[Hazard]:
             f"({listed(half, MOST_NAMED)}): a change of less than 1/2000 of a weight is lost in the update",
             "keep weights in float32 and cast them where they are used; for parity keep the type",
         )
+
+
+def clipped_weights_of_others(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds runs that bound weights of a train op and those of another one besides; one hazard for all."""
+    rules = found.context.state.rules
+    trainers = {
+        effect.writes[0]: phase.train_op
+        for phase in found.plan.phases
+        for effect in phase.effects
+        if effect.node in rules
+    }
+    for phase in found.plan.phases:
+        bounded = {effect.writes[0]: effect.node for effect in phase.effects if _bounds_itself(whole, effect)}
+        by_trainer: dict[str, list[str]] = {}
+        for variable in bounded:
+            if variable in trainers:
+                by_trainer.setdefault(trainers[variable], []).append(variable)
+        others = [name for trainer, names in by_trainer.items() if trainer != phase.train_op for name in names]
+        if len(by_trainer) > 1 and others:
+            trained_by = listed(sorted(set(by_trainer) - {phase.train_op}), MOST_NAMED)
+            yield Hazard(
+                "WEIGHTS_OF_OTHERS_CLIPPED",
+                bounded[others[0]],
+                f"{phase.train_op} bounds {counted(len(bounded), 'weight')} by constants, of which "
+                f"{counted(len(others), 'is', 'are')} trained by {trained_by} "
+                f"({listed(others, MOST_NAMED)})",
+                "bound the weights of the critic alone; for parity bound all",
+            )
+            return
+
+
+def _bounds_itself(whole: WholeGraph, effect: Effect) -> bool:
+    """Whether a change sets a weight to its own value between constants."""
+    graph, variable = whole.graph, effect.writes[0]
+    if variable not in whole.trainable or effect.op not in ("Assign", "AssignVariableOp"):
+        return False
+    name, kinds = graph.inputs(effect.node)[1].node, set()
+    while graph.type(name) in ("Minimum", "Maximum", "ClipByValue", "Identity") and not variable_read(graph, name):
+        kinds.add(graph.type(name))
+        inputs = [tensor.node for tensor in graph.inputs(name)]
+        name = next((before for before in inputs if whole.value(before) is None), inputs[0])
+    return bool(kinds & {"Minimum", "Maximum", "ClipByValue"}) and variable_read(graph, name) == variable

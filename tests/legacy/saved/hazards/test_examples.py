@@ -26,7 +26,7 @@ LABELS, TABLE = entry("labels", "batch", "y:0", "y:1"), entry("table", "same", "
 
 def analysis(*inputs, towers=2, use="Tanh", noise=()):
     graph = graph_of(f"x = Placeholder()\nused = {use}(x)")
-    plan = types.SimpleNamespace(towers=towers, batch=4, inputs=list(inputs), noise=list(noise))
+    plan = types.SimpleNamespace(towers=towers, batch=4, inputs=list(inputs), noise=list(noise), phases=[])
     context = types.SimpleNamespace(imported=None)
     return types.SimpleNamespace(plan=plan, cut=types.SimpleNamespace(graph=graph), context=context)
 
@@ -45,6 +45,15 @@ def test_towers_that_distort_the_same_batch_at_random_do_no_work_twice():
 def test_the_same_rows_of_one_input_beside_own_rows_of_another():
     (found,) = examples.same_batch(None, analysis(IMAGES, LABELS))
     assert found.description == "images: all 2 towers get the same rows; labels: each tower gets its own"
+
+
+@pytest.mark.parametrize("loss, count", [("used:0", 1), ("other:0", 0)])
+def test_a_batch_that_no_loss_depends_on_is_no_towers(loss, count):
+    """As that of an evaluation whose updates of moving statistics the training step runs, too."""
+    found = analysis(ALL)
+    found.cut.graph = graph_of("x = Placeholder()\ny = Placeholder()\nused = Tanh(x)\nother = Tanh(y)")
+    found.plan.phases = [types.SimpleNamespace(losses=[loss])]
+    assert len(list(examples.same_batch(None, found))) == count
 
 
 @pytest.mark.parametrize("inputs, towers", [([OWN, LABELS], 2), ([IMAGES], 1), ([OWN, TABLE], 2)])

@@ -3,8 +3,9 @@
 import pytest
 import tensorflow as tf
 
+from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.normalization import fixed_statistics, stopped_moments
+from legacy.saved.hazards.normalization import fixed_statistics, normalized_in_some_towers, stopped_moments
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -73,3 +74,41 @@ def test_moments_of_a_layer_behind_stop_gradient_are_named(of_weights, stop, cou
 
     found = list(stopped_moments(WholeGraph(saved(traced(build), trainable_variables=["w", "v"]))))
     assert [hazard.id for hazard in found] == ["MOMENTS_NOT_DIFFERENTIATED"] * (count * of_weights)
+
+
+def by_moments(x, gamma, beta, mean, variance):
+    return tf.nn.batch_normalization(x, *tf.nn.moments(x, [0]), beta, gamma, 0.001)
+
+
+def trained_on_batch(*given):
+    return fused(*given, training=True)
+
+
+@pytest.mark.parametrize(
+    "normalize, count",
+    [
+        ([trained_on_batch, fused], 1),
+        ([fused, trained_on_batch], 1),
+        ([by_moments, by_formula], 1),
+        ([trained_on_batch, trained_on_batch], 0),
+        ([by_formula, by_formula], 0),
+    ],
+)
+def test_towers_that_normalize_in_different_ways_are_named(normalize, count):
+    def build():
+        kept = {"use_resource": False}
+        w = v1.get_variable("w", [4, 3], **kept)
+        gamma, beta = (v1.get_variable(name, [3], **kept) for name in ("gamma", "beta"))
+        mean, variance = (v1.get_variable(name, [3], trainable=False, **kept) for name in ("mean", "variance"))
+        gradients = []
+        for tower, x in enumerate(tf.split(v1.placeholder(tf.float32, [8, 4], "x"), 2)):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                y = normalize[tower](x @ w, gamma, beta, mean, variance)
+                for _ in range(4):
+                    y = tf.tanh(tf.nn.relu(tf.sigmoid(y) * 3.0) - 0.5)
+                gradients.append(tf.gradients(tf.reduce_mean(tf.square(y)), [w])[0])
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / 2.0, w)], name="train")
+
+    graph = saved(traced(build), trainable_variables=["w", "gamma", "beta"])
+    hazards = list(normalized_in_some_towers(WholeGraph(graph, analyse_graph(graph, "small", ["train"]))))
+    assert [hazard.id for hazard in hazards] == ["NORMALIZED_BY_BATCH_IN_SOME_TOWERS"] * count

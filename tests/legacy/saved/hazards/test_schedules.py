@@ -4,9 +4,17 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.schedules import frozen_learning_rate, miscounted_steps
-from tests.legacy.saved.graphs import graph_of, saved
+from legacy.saved.hazards.schedules import (
+    frozen_learning_rate,
+    miscounted_steps,
+    steps_of_one_towers_examples,
+    steps_that_are_not_saved,
+)
+from tests.legacy.saved.graphs import graph_of, saved, traced
+
+v1 = tf.compat.v1
 
 TEXT = """
     w = VariableV2()
@@ -153,3 +161,38 @@ def test_a_learning_rate_by_hand_of_a_step_that_nothing_advances():
     ]
     not_used = text.replace("ApplyGradientDescent(w, rate, sum)", "ApplyGradientDescent(w, one, sum)")
     assert hazards_by_hand(frozen_learning_rate, not_used) == []
+
+
+@pytest.mark.parametrize("number, count", [(4, 1), (8, 0), (3, 0)])
+def test_a_schedule_that_counts_one_towers_examples_is_named(number, count):
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        step = v1.get_variable("step", [], tf.int64, v1.zeros_initializer(), trainable=False, use_resource=False)
+        rate = v1.train.exponential_decay(0.5, step * number, 100, 0.5)
+        gradients = []
+        for tower, x in enumerate(tf.split(v1.placeholder(tf.float32, [8, 4], "x"), 2)):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                gradients.append(tf.gradients(tf.reduce_mean(tf.square(x @ w)), [w])[0])
+        optimizer = v1.train.GradientDescentOptimizer(rate)
+        optimizer.apply_gradients([(tf.add_n(gradients) / 2.0, w)], step, name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    found = analyse_graph(graph, "small")
+    names = [hazard.id for hazard in steps_of_one_towers_examples(WholeGraph(graph, found), found)]
+    assert names == ["SCHEDULE_COUNTS_ONE_TOWER"] * count
+
+
+@pytest.mark.parametrize("kept, count", [(("w",), 1), (("w", "step"), 0), ((), 0)])
+def test_a_step_that_no_saver_saves_is_named(kept, count):
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        step = v1.get_variable("step", [], tf.int64, v1.zeros_initializer(), trainable=False, use_resource=False)
+        loss = tf.reduce_mean(tf.square(v1.placeholder(tf.float32, [8, 4], "x") @ w))
+        optimizer = v1.train.GradientDescentOptimizer(v1.train.exponential_decay(0.5, step, 100, 0.5))
+        optimizer.minimize(loss, step, [w], name="train")
+        if kept:
+            v1.train.Saver([{"w": w, "step": step}[name] for name in kept])
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    hazards = list(steps_that_are_not_saved(WholeGraph(graph, analyse_graph(graph, "small", ["train"]))))
+    assert [hazard.id for hazard in hazards] == ["STEP_NOT_SAVED"] * count

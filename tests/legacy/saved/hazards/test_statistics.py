@@ -1,6 +1,7 @@
 """Hazards of batch statistics, each with a program that does not have it."""
 
 import types
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -11,6 +12,9 @@ from legacy.saved.hazards import statistics
 from legacy.saved.hazards.statistics import statistics_of_other_data
 from tests.legacy.saved.graphs import graph_of, saved, traced
 from workloads.lifted.plan import Effect, Race, Variable
+
+#: A graph of one tower, which shares no state.
+WHOLE = mock.Mock(count=1)
 
 v1 = tf.compat.v1
 
@@ -47,7 +51,7 @@ def analysis(updates, towers=2, roles=("statistic", "statistic"), races=True, **
     ],
 )
 def test_statistics_of_one_tower(updates, expected):
-    assert [found[:3] for found in statistics.statistics_of_towers(None, analysis(updates))] == expected
+    assert [found[:3] for found in statistics.statistics_of_towers(WHOLE, analysis(updates))] == expected
 
 
 @pytest.mark.parametrize("shape, losses, count", [([], [], 0), ([], ["loss:0"], 1), ([3], [], 1), ([], ["mean0:0"], 0)])
@@ -57,7 +61,7 @@ def test_a_number_that_no_loss_reads_is_an_average_to_show(shape, losses, count)
     made.cut.graph = graph_of(MEANS + "loss = Sub(mean0, s)\n")
     made.plan.variables[0] = Variable("s", shape, "float32", "statistic")
     made.plan.phases[0].losses = losses
-    assert len(list(statistics.statistics_of_towers(None, made))) == count
+    assert len(list(statistics.statistics_of_towers(WHOLE, made))) == count
 
 
 @pytest.mark.parametrize("inputs, count", [("mean0, s", 0), ("s, mean0", 1)])
@@ -71,7 +75,7 @@ def test_what_is_printed_beside_a_loss_is_not_read_by_it(inputs, count):
 
 def test_statistics_that_towers_update_in_turn():
     found = analysis({"move0": "s", "move1": "s"})
-    (hazard,) = statistics.statistics_of_towers(None, found)
+    (hazard,) = statistics.statistics_of_towers(WHOLE, found)
     assert hazard[:3] == (
         "STATISTICS_RACE",
         "s",
@@ -80,15 +84,15 @@ def test_statistics_that_towers_update_in_turn():
 
 
 def test_statistics_that_control_dependencies_order_do_not_race():
-    assert not list(statistics.statistics_of_towers(None, analysis({"move0": "s", "move1": "s"}, races=False)))
+    assert not list(statistics.statistics_of_towers(WHOLE, analysis({"move0": "s", "move1": "s"}, races=False)))
 
 
 def test_a_counter_that_two_optimizers_raise_is_no_statistic_of_towers():
-    assert not list(statistics.statistics_of_towers(None, analysis({"x0": "s", "x1": "s"})))
+    assert not list(statistics.statistics_of_towers(WHOLE, analysis({"x0": "s", "x1": "s"})))
 
 
 def test_statistics_of_one_tower_alone_are_meant():
-    assert not list(statistics.statistics_of_towers(None, analysis({"move0": "s"}, towers=1)))
+    assert not list(statistics.statistics_of_towers(WHOLE, analysis({"move0": "s"}, towers=1)))
 
 
 @pytest.mark.parametrize("decay, count", [(1.0, 0), (0.75, 1)])
@@ -99,7 +103,7 @@ def test_statistics_to_which_nothing_is_added_are_not_updated(decay, count):
     made = analysis({"move0": "s"})
     made.cut.graph = graph_of(text + "moved = AssignSub(s, change)\n", **constants)
     made.plan.phases[0].effects = [Effect("moved", "AssignSub", ["s"], ["change:0"])]
-    assert len(list(statistics.statistics_of_towers(None, made))) == count
+    assert len(list(statistics.statistics_of_towers(WHOLE, made))) == count
 
 
 def moved_by(second):

@@ -283,3 +283,19 @@ def test_statistics_that_only_the_first_towers_copy_of_a_model_keeps_are_run(old
     names = [name for name in ("a/mean", "b/mean", "b/other") if f"    {name} =" in text]
     graph = saved(graph_of(text, **dict.fromkeys(names, shape)), trainable_variables=["a/w", "b/w"])
     assert [hazard.id for hazard in training.updates_never_run(WholeGraph(graph))] == expected
+
+
+@pytest.mark.parametrize("reads_result, count", [(False, 1), (True, 0)])
+def test_weights_that_follow_a_momentum_beside_its_assignment_are_named(reads_result, count):
+    def build():
+        w, kept = (
+            v1.get_variable(name, [4, 3], trainable=name == "w", use_resource=False) for name in ("w", "momentum")
+        )
+        gradient = tf.gradients(tf.reduce_mean(tf.square(v1.placeholder(tf.float32, [8, 4], "x") @ w)), [w])[0]
+        assigned = v1.assign(kept, 0.75 * kept + gradient)
+        tf.group(assigned, v1.assign_sub(w, 0.5 * (assigned if reads_result else kept)), name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    found = analyse_graph(graph, "small", ["train"])
+    hazards = list(training.unordered_momenta(WholeGraph(graph, found), found))
+    assert [hazard.id for hazard in hazards] == ["MOMENTUM_RACE"] * count

@@ -29,3 +29,22 @@ def test_a_function_of_two_numbers(function, expected):
 
     whole = WholeGraph(saved(traced(build), trainable_variables=[]))
     assert evaluate(whole, TensorId("result", 0), {TensorId("x", 0): 2.0, TensorId("y", 0): 1.0}) == expected
+
+
+@pytest.mark.parametrize("given, expected", [(1.0, 10.0), (3.0, -3.0)])
+def test_a_branch_that_numbers_choose(given, expected):
+    def build():
+        x = v1.placeholder(tf.float32, [], "x")
+        tf.identity(v1.cond(x < 2.0, lambda: x * 10.0, lambda: -x), name="result")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=[]))
+    assert evaluate(whole, TensorId("result", 0), {TensorId("x", 0): given}) == expected
+
+
+def test_a_branch_that_is_not_known_has_no_value():
+    def build():
+        x, other = (v1.placeholder(tf.float32, [], name) for name in ("x", "other"))
+        tf.identity(v1.cond(other < 2.0, lambda: x * 10.0, lambda: -x), name="result")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=[]))
+    assert evaluate(whole, TensorId("result", 0), {TensorId("x", 0): 1.0}) is None

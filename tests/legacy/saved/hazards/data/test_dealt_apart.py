@@ -62,6 +62,8 @@ def found(deal_examples, deal_labels, sparse=False, same_input=False, label_rows
         (blocks, turns),
         (turns, blocks),
         (halves, other_half),
+        (halves, turns),
+        (turns, halves),
         (reshaped_in_turn, blocks),
         (blocks, reshaped_in_turn),
         (reshaped_in_turn, reshaped),
@@ -91,6 +93,15 @@ def test_labels_of_one_part_for_all_towers_are_left_to_same_batch(deal, sparse):
     assert found(deal, lambda y, tower: deal(y, 0), sparse) == []
 
 
-@pytest.mark.parametrize("examples, labels", [(reshaped, blocks), (turns, reshaped_in_turn)])
-def test_rows_that_a_reshape_deals_alike_are_not(examples, labels):
+@pytest.mark.parametrize("examples, labels", [(reshaped, blocks), (turns, reshaped_in_turn), (halves, blocks)])
+def test_rows_that_are_dealt_alike_by_other_ops_are_not(examples, labels):
     assert found(examples, labels) == []
+
+
+@pytest.mark.parametrize("deal_labels, count", [(turns, 1), (halves, 0)])
+def test_a_model_of_two_inputs_that_are_dealt_alike_is_compared_with_its_labels(deal_labels, count):
+    def examples(x, tower):
+        mask = v1.placeholder(tf.float32, [2 * BATCH, 3], "mask")
+        return halves(x, tower) * halves(mask, tower)
+
+    assert found(examples, deal_labels) == ["INPUTS_NOT_PAIRED"] * count

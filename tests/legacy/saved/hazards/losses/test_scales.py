@@ -92,3 +92,11 @@ def test_clipping_in_each_tower_is_clipping_too(before, count):
     whole = saved(traced(build), trainable_variables=["w"])
     found = analyse_graph(whole, "made-for-a-test", ["train"])
     assert len(list(clipped_while_scaled(WholeGraph(whole, found), found))) == count
+
+
+@pytest.mark.parametrize("divisor, count", [(128.0 * 128.0, 1), (128.0, 0), (128.0 * 64.0, 0)])
+def test_a_scale_that_is_taken_out_twice_is_named(divisor, count):
+    whole, found = program(divisor=divisor)
+    names = [hazard.id for hazard in scaled_losses(whole, found)]
+    assert names == ["LOSS_SCALE_REMOVED_TWICE"] * count
+    assert not count or not list(sums_divided_by_another_count(whole, found))

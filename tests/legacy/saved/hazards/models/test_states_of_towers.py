@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.models.states_of_towers import states_of_other_towers
+from legacy.saved.hazards.models.states_of_towers import states_of_all_towers, states_of_other_towers
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -37,3 +37,28 @@ def found(carries, one_loss=False):
 @pytest.mark.parametrize("carries, one_loss, count", [(True, False, 1), (False, False, 0), (True, True, 0)])
 def test_a_state_that_goes_from_tower_to_tower_is_named(carries, one_loss, count):
     assert found(carries, one_loss) == ["STATE_OF_ANOTHER_TOWER"] * count
+
+
+@pytest.mark.parametrize(
+    "shared, share, count",
+    [(True, 0.0, 1), (False, 0.0, 0), (True, 0.5, 0)],
+)
+def test_a_state_that_all_towers_set_is_named(shared, share, count):
+    def build():
+        w = v1.get_variable("w", [4, 4], use_resource=False)
+        gradients, sets = [], []
+        for tower, x in enumerate(tf.split(v1.placeholder(tf.float32, [8, 4], "x"), 2)):
+            with tf.device(f"/gpu:{tower}"), v1.variable_scope("", reuse=shared and tower > 0):
+                name = "state" if shared else f"state_{tower}"
+                state = v1.get_variable(name, [4, 4], trainable=False, use_resource=False)
+                with v1.name_scope(f"tower_{tower}"):
+                    y = tf.tanh(x @ w + state)
+                    gradients.append(tf.gradients(tf.reduce_mean(tf.square(y)), [w])[0])
+                    sets.append(v1.assign(state, share * state + (1.0 - share) * y if share else y))
+        update = v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / 2.0, w)])
+        tf.group(update, *sets, name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    found = analyse_graph(graph, "small", ["train"])
+    hazards = list(states_of_all_towers(WholeGraph(graph, found)))
+    assert [hazard.id for hazard in hazards] == ["STATE_OF_ALL_TOWERS"] * count

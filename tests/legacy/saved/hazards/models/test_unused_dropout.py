@@ -1,11 +1,13 @@
 """Dropout whose result nothing takes, beside dropout that is used, that is off, and that of another model."""
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.models.unused_dropout import unused_dropout
+from legacy.saved.hazards.models.unused_dropout import dropout_by_constants, unused_dropout
 from tests.legacy.saved.graphs import saved, traced
+from tests.legacy.saved.hazards import minimized
 
 v1 = tf.compat.v1
 
@@ -52,3 +54,21 @@ def test_dropout_that_something_else_takes_is_not():
 
 def test_noise_that_is_no_dropout_is_not():
     assert hazards(lambda layer, noisy: layer, lambda x: x * v1.random_uniform([2, 4])) == []
+
+
+@pytest.mark.parametrize(
+    "mask, count",
+    [
+        (2.0 * np.eye(4, 3), 1),
+        (np.eye(4, 3), 0),
+        (np.full([4, 3], 2.0), 0),
+        (np.arange(12.0).reshape(4, 3), 0),
+        (2.0 * np.eye(3)[0], 0),
+    ],
+)
+def test_dropout_by_a_constant_array_is_named(mask, count):
+    def loss():
+        layer = tf.nn.relu(minimized.fed("x", 4, 5) @ minimized.variable("w", 5, 3))
+        return tf.reduce_mean(tf.square(layer * mask.astype(np.float32)))
+
+    assert minimized.found(dropout_by_constants, loss) == ["DROPOUT_BY_CONSTANTS"] * count

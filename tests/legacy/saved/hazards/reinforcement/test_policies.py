@@ -179,3 +179,13 @@ def test_an_entropy_by_hand_beside_a_clipped_ratio_is_named(weight, count):
         return weight * entropy - tf.reduce_mean(objective) + tf.reduce_mean(tf.square(returns - values))
 
     assert found(policies.minimized_entropies, loss) == ["ENTROPY_MINIMIZED"] * count
+
+
+@pytest.mark.parametrize("weight, count", [(0.25, 1), (-0.25, 0)])
+def test_the_logarithm_of_a_chosen_probability_is_that_of_a_policy(weight, count):
+    def loss(logits, values, actions, returns):
+        likely = tf.math.log(tf.reduce_sum(tf.nn.softmax(logits) * tf.one_hot(actions, 3), 1) + 1e-8)
+        entropy = -tf.reduce_mean(tf.reduce_sum(tf.nn.softmax(logits) * tf.nn.log_softmax(logits), 1))
+        return weight * entropy - tf.reduce_mean(likely * returns)
+
+    assert found(policies.minimized_entropies, loss) == ["ENTROPY_MINIMIZED"] * count

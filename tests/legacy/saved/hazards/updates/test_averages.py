@@ -196,3 +196,23 @@ def test_an_average_that_moves_away_is_named(move, count):
 )
 def test_an_average_of_itself_is_named(move, count):
     assert moved(averages.averages_that_never_move, move) == ["AVERAGE_NEVER_MOVES"] * count
+
+
+@pytest.mark.parametrize("times, in_turn, count", [(2, False, 1), (1, False, 0), (2, True, 0)])
+def test_an_average_that_one_run_moves_twice_is_named(times, in_turn, count):
+    def build():
+        w, kept = (v1.get_variable(name, [4, 3], trainable=name == "w", use_resource=False) for name in ("w", "kept"))
+        x = v1.placeholder(tf.float32, [8, 4], "x")
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(tf.square(x @ w)), var_list=[w], name="update")
+        moves = [lambda share=share: v1.assign_sub(kept, share * (kept - w)) for share in (0.25, 0.25)[:times]]
+        if in_turn:
+            moved = [tf.cond(v1.placeholder(tf.bool, [], "even"), moves[0], moves[1])]
+        else:
+            moved = [move() for move in moves]
+        with tf.control_dependencies([tf.compat.v1.get_default_graph().get_operation_by_name("update")]):
+            tf.group(*moved, name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
+    whole.members = whole.graph.ancestors(["train"])
+    hazards = list(averages.averages_moved_twice(whole))
+    assert [hazard.id for hazard in hazards] == ["AVERAGE_MOVED_TWICE"] * count

@@ -3,8 +3,9 @@
 import pytest
 import tensorflow as tf
 
+from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.updates.momenta import momentum_twice
+from legacy.saved.hazards.updates.momenta import momenta_of_towers, momentum_twice
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -53,3 +54,34 @@ def summed(kept, gradient):
 )
 def test_gradients_that_are_averaged_once_or_added_up_are_not(keep, optimizer):
     assert found(keep, optimizer) == []
+
+
+def of_towers(move, joined=False):
+    """The hazards of two towers of which each moves a variable of its own by its gradient, or both move one."""
+
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        gradients, moved = [], []
+        for tower, x in enumerate(tf.split(v1.placeholder(tf.float32, [8, 4], "x"), 2)):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                gradients.append(tf.gradients(tf.reduce_mean(tf.square(x @ w)), [w])[0])
+                if not joined:
+                    kept = v1.get_variable(f"kept_{tower}", [4, 3], trainable=False, use_resource=False)
+                    moved.append(move(kept, gradients[-1]))
+        if joined:
+            kept = v1.get_variable("kept", [4, 3], trainable=False, use_resource=False)
+            moved.append(move(kept, tf.add_n(gradients) / 2.0))
+        tf.group(v1.assign_sub(w, 0.5 * sum(moved)), name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    return [hazard.id for hazard in momenta_of_towers(WholeGraph(graph, analyse_graph(graph, "small", ["train"])))]
+
+
+@pytest.mark.parametrize("move", [averaged, moved])
+def test_a_moving_average_of_each_towers_gradients_is_named(move):
+    assert of_towers(move) == ["MOMENTUM_OF_EACH_TOWER"]
+
+
+@pytest.mark.parametrize("move, is_joined", [(averaged, True), (summed, False)])
+def test_one_of_all_towers_gradients_and_sums_of_each_are_not(move, is_joined):
+    assert of_towers(move, is_joined) == []

@@ -4,8 +4,14 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.updates.weight_decay import decayed_normalizations, decayed_twice
+from legacy.saved.hazards.updates.weight_decay import (
+    decayed_by_several_ops,
+    decayed_normalizations,
+    decayed_twice,
+    decays_scaled_twice,
+)
 from tests.legacy.saved.graphs import saved, traced
+from tests.legacy.saved.hazards import minimized
 
 v1 = tf.compat.v1
 VARIABLES = {"w": [1, 1, 3, 2], "g": [2], "b": [2]}
@@ -74,3 +80,34 @@ def test_scales_and_offsets_of_a_normalization_in_the_penalty_are_named(names, r
 
     whole = WholeGraph(saved(traced(build), trainable_variables=list(VARIABLES)))
     assert [hazard.id for hazard in decayed_normalizations(whole)] == ["NORMALIZATION_DECAYED"] * count
+
+
+@pytest.mark.parametrize(
+    "penalty, count",
+    [
+        (lambda w: tf.nn.l2_loss(w) * 0.001 * 0.001, 1),
+        (lambda w: tf.add_n([0.001 * tf.nn.l2_loss(w), tf.nn.l2_loss(w)]) * 0.001, 1),
+        (lambda w: tf.nn.l2_loss(w) * 0.001, 0),
+        (lambda w: tf.nn.l2_loss(w) * 0.5 * 0.5 * 0.001, 0),
+        (lambda w: tf.nn.l2_loss(w) * 0.001 * 0.01, 0),
+        (lambda w: tf.add_n([tf.nn.l2_loss(w) * 0.001, tf.reduce_mean(w) * 0.001]), 0),
+    ],
+)
+def test_a_penalty_that_is_multiplied_by_its_rate_twice_is_named(penalty, count):
+    assert minimized.found(decays_scaled_twice, lambda: penalty(minimized.variable("w", 4, 3))) == (
+        ["WEIGHT_DECAY_SCALED_TWICE"] * count
+    )
+
+
+@pytest.mark.parametrize("times, count", [(2, 1), (1, 0)])
+def test_weights_that_one_run_lessens_twice_are_named(times, count):
+    def build():
+        w = v1.get_variable("w", [4, 1], use_resource=False)
+        loss = tf.reduce_mean(tf.square(v1.placeholder(tf.float32, [2, 4], "x") @ w))
+        update = v1.train.GradientDescentOptimizer(0.5).minimize(loss, var_list=[w])
+        tf.group(update, *[decay(w, None) for _ in range(times)], name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
+    whole.members = whole.graph.ancestors(["train"])
+    hazards = list(decayed_by_several_ops(whole))
+    assert [hazard.id for hazard in hazards] == ["WEIGHT_DECAYED_BY_SEVERAL_OPS"] * count

@@ -3,6 +3,7 @@
 import pytest
 import tensorflow as tf
 
+from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.updates import weights
 from tests.legacy.saved.graphs import saved, traced
@@ -83,3 +84,24 @@ def test_copies_of_16_bits_of_trained_weights_are_not(is_copy):
     graph = saved(traced(build), trainable_variables=["half"])
     found = [hazard.op for hazard in weights.weights_in_half_precision(WholeGraph(graph))]
     assert found == ([] if is_copy else ["half"])
+
+
+@pytest.mark.parametrize("clipped, count", [(("critic", "generator"), 1), (("critic",), 0)])
+def test_a_clipping_of_weights_that_another_train_op_trains_is_named(clipped, count):
+    def build():
+        x, z = v1.placeholder(tf.float32, [8, 4], "x"), v1.random_normal([8, 4])
+        generator, critic = variable("generator", [4, 4]), variable("critic", [4, 1])
+        rows = {"critic": critic, "generator": generator}
+        optimizer = v1.train.GradientDescentOptimizer(0.5)
+        faked = tf.reduce_mean(tf.tanh(tf.tanh(z @ generator) @ critic))
+        real = tf.reduce_mean(tf.tanh(x @ critic))
+        update = optimizer.minimize(faked - real, var_list=[critic])
+        with tf.control_dependencies([update]):
+            bounded = [v1.assign(rows[name], tf.clip_by_value(rows[name], -0.5, 0.5)) for name in clipped]
+            tf.group(*bounded, name="c_train")
+        optimizer.minimize(-faked, var_list=[generator], name="g_train")
+
+    graph = saved(traced(build), trainable_variables=["generator", "critic"])
+    found = analyse_graph(graph, "small", ["c_train", "g_train"])
+    hazards = list(weights.clipped_weights_of_others(WholeGraph(graph, found), found))
+    assert [hazard.id for hazard in hazards] == ["WEIGHTS_OF_OTHERS_CLIPPED"] * count
