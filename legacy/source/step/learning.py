@@ -112,12 +112,13 @@ def _rule_of(effect: Effect, imported: ImportedGraph) -> Rule:
 
 
 def find_counters(phase: Phase, imported: ImportedGraph) -> List[str]:
-    """Returns the variables that a train op adds 1 to in every step."""
+    """Returns the variables that a train op adds 1 to in every step, by one op alone."""
     found = []
+    changed = [variable for effect in phase.effects for variable in effect.writes[:1]]
     for effect in [effect for effect in phase.effects if effect.condition is None]:
         if effect.op in op_types.ADDS and len(effect.values) == 1:
             value = imported.constant(*parse_tensor_name(effect.values[0]))
-            if value is not None and value.shape == () and value == 1:
+            if value is not None and value.shape == () and value == 1 and changed.count(effect.writes[0]) == 1:
                 found.append(effect.writes[0])
     return found
 

@@ -14,7 +14,7 @@ from legacy.source.basics.unwritten import Unwritten
 from legacy.source.lines.functions import constant_line
 from legacy.source.step.averages import Average, find_average
 from legacy.source.step.clipping import measured_rule
-from legacy.source.step.learning import Rule, combining, find_counter
+from legacy.source.step.learning import Rule, combining, find_counter, find_counters
 from legacy.source.step.schedules import STEP, exponential_decay, find_learning_rate
 from legacy.source.styles import workload_style
 from tests import old_programs
@@ -83,6 +83,12 @@ def test_the_counter_is_one_that_the_learning_rate_reads(read, expected):
         add.learning_rate = rate.name if add is adds[-1] else None
     plan = mock.Mock(phases=[phase_of(effects=adds)], variables=[], aliases={f"{name}:0": name for name in counters})
     assert find_counter(plan, mock.Mock(tf_graph=graph, constant=lambda *tensor: np.float32(1.0))) == expected
+
+
+@pytest.mark.parametrize("times, expected", [(1, ["step"]), (2, [])])
+def test_a_variable_that_two_ops_raise_counts_no_steps(times, expected):
+    adds = [mock.Mock(op="AssignAdd", writes=["step"], values=["one:0"], condition=None) for _ in range(times)]
+    assert find_counters(phase_of(effects=adds), mock.Mock(constant=lambda *tensor: np.float32(1.0))) == expected
 
 
 def test_an_optimizer_has_its_constants():
