@@ -1,4 +1,7 @@
-"""NCCL's all-reduce: one op on each device, and no edge between them; the ops of one sum have one name in common."""
+"""Sums by other ops than `AddN`: NCCL's all-reduce, and `tf.accumulate_n`.
+
+NCCL has one op on each device, and no edge between them; the ops of one sum have one name in common.
+"""
 
 from __future__ import annotations
 
@@ -31,3 +34,14 @@ def add_up_all_reduced(graph_def: GraphDef) -> None:
             for attribute in ("reduction", "num_devices", "shared_name"):
                 del node.attr[attribute]
             node.attr["N"].i = len(inputs)
+
+
+def add_up_accumulated(graph_def: GraphDef) -> None:
+    """Makes each `AccumulateNV2` an `AddN` of the same inputs.
+
+    A session of 1.x rewrites that op, which has no kernel, to additions in whatever order its inputs arrive in.
+    """
+    for node in graph_def.node:
+        if node.op == "AccumulateNV2":
+            node.op = "AddN"
+            del node.attr["shape"]
