@@ -63,6 +63,7 @@ GRAPH_CHECKS = (
     averages.averages_that_move_away,
     averages.averages_before_updates,
     averages.averages_moved_twice,
+    averages.averages_whose_count_stays,
 )
 
 #: Checks that need an analysis.

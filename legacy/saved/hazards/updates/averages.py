@@ -188,3 +188,44 @@ def averages_moved_twice(whole: WholeGraph) -> Iterator[Hazard]:
             "move the average once, behind the update; for parity, raise its decay to that power",
         )
         return
+
+
+def averages_whose_count_stays(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds averages (a n + x) / (n + 1) whose count n nothing changes, so that they keep one share; one for all."""
+    graph, found = whole.graph, {}
+    changed = set(whole.writes.values())
+    for name, variable in whole.writes.items():
+        is_average = name in whole.members and variable not in whole.trainable and not whole.is_scalar(variable)
+        if is_average and graph.type(name) in ("Assign", "AssignVariableOp"):
+            value = graph.inputs(name)[1].node
+            count = _count_of_mean(whole, value) if graph.type(value) in op_types.QUOTIENTS else ""
+            if count and count not in changed and variable in _variables_of(whole, value):
+                found[variable] = (name, count)
+    for name, count in found.values():
+        yield Hazard(
+            "AVERAGE_COUNT_STAYS",
+            name,
+            f"{counted(len(found), 'average')} ({listed(list(found), MOST_NAMED)}) divide by {count} + 1, a count that no "
+            f"op raises: each is weighed in every step as in the first",
+            "raise the count behind the average; for parity keep it",
+        )
+        return
+
+
+def _count_of_mean(whole: WholeGraph, quotient: str) -> str:
+    """The scalar variable n of a quotient by n + 1; "" for any other."""
+    total = whole.graph.origin(whole.graph.inputs(quotient)[1]).node
+    inputs = (
+        [tensor.node for tensor in whole.graph.inputs(total)] if whole.graph.type(total) in ("Add", "AddV2") else []
+    )
+    for number, one in zip(inputs, reversed(inputs)):
+        variable = variable_read(whole.graph, number)
+        if whole.value(one) == 1 and variable and whole.is_scalar(variable):
+            return variable
+    return ""
+
+
+def _variables_of(whole: WholeGraph, name: str) -> set[str]:
+    return {
+        node for node in whole.graph.ancestors([name], controls=False) if whole.graph.type(node) in op_types.VARIABLES
+    }

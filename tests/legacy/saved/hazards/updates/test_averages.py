@@ -216,3 +216,21 @@ def test_an_average_that_one_run_moves_twice_is_named(times, in_turn, count):
     whole.members = whole.graph.ancestors(["train"])
     hazards = list(averages.averages_moved_twice(whole))
     assert [hazard.id for hazard in hazards] == ["AVERAGE_MOVED_TWICE"] * count
+
+
+@pytest.mark.parametrize("raises, count", [(False, 1), (True, 0)])
+def test_an_average_whose_count_stays_is_named(raises, count):
+    def build():
+        w, kept = (v1.get_variable(name, [4, 3], trainable=name == "w", use_resource=False) for name in ("w", "kept"))
+        n = v1.get_variable("n", [], initializer=v1.zeros_initializer(), trainable=False, use_resource=False)
+        loss = tf.reduce_mean(tf.square(v1.placeholder(tf.float32, [8, 4], "x") @ w))
+        update = v1.train.GradientDescentOptimizer(0.5).minimize(loss, var_list=[w])
+        with tf.control_dependencies([update]):
+            moved = v1.assign(kept, (kept * n + w) / (n + 1.0))
+        with tf.control_dependencies([moved]):
+            tf.group(moved, *([v1.assign_add(n, 1.0)] if raises else []), name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
+    whole.members = whole.graph.ancestors(["train"])
+    hazards = list(averages.averages_whose_count_stays(whole))
+    assert [hazard.id for hazard in hazards] == ["AVERAGE_COUNT_STAYS"] * count
