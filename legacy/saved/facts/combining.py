@@ -165,6 +165,9 @@ def _clipping(analysed: AnalysedStep, phase: Phase, combine: Combine) -> str:
         effect = next((e for e in effects if e.node in analysed.rules), effects[0])
     # A global norm is made of all gradients: between it and the towers are the other combined gradients.
     between = analysed.between([effect.gradient or effect.values[0]], analysed.combined(phase))
+    kept = {other.node for other in phase.effects if other.writes != effect.writes} & between
+    if kept and not op_types.is_apply(effect.op):  # behind moments of gradients, a rate or a whole update is bounded
+        between -= analysed.graph.descendants(kept, controls=False)
     after = analysed.clippings.text(between & analysed.context.of_gradients)  # others compute a learning rate
     after = _with_tower_of_norm(analysed, combine, after, between)
     texts = list(filter(None, [_clipping_in_towers(analysed, combine)]))

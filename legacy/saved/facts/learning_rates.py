@@ -13,6 +13,7 @@ from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.rows import Row
 from legacy.saved.facts.basics.whole_graph import scalar_constant
 from legacy.saved.graph import op_types
+from legacy.saved.graph.assignments import copied_variable
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.graph.importing import import_graph
 from workloads.lifted.pieces.piece import Feed, Piece
@@ -62,6 +63,11 @@ def find_learning_rates(analysed: AnalysedStep) -> list[LearningRate]:
             rate = _learning_rate(analysed, phase.train_op, tensor, schedules)
             fed = tensor if parse_tensor_name(tensor).node in analysed.plan.sources else ""  # each is fed by itself
             found.setdefault((rate.train_op, rate.text, rate.values, fed), rate)
+        for effect in phase.effects:
+            is_by_hand = effect.node in analysed.rules and not op_types.is_apply(effect.op)
+            if is_by_hand and not copied_variable(analysed.graph, effect.node) and not analysed.learning_rate(effect):
+                text = "not known: the update is written by hand"
+                found.setdefault((phase.train_op, text), LearningRate(phase.train_op, "-", text, "-"))
     return list(found.values())
 
 
@@ -208,4 +214,6 @@ def _steps_to_show(piece: Piece, of_examples: bool = True) -> list[int]:
     ends = {int(number) for number in numbers if number == int(number)}
     if of_examples:  # such as floor(step * batch / examples)
         ends |= {big // small for big in ends for small in ends if small < big and big % small == 0}
+    if any(node.op == "FloorDiv" for node in piece.graph_def.node):  # such as an epoch, step // 20
+        ends |= {one * other for one in ends for other in ends if one < other and one * other < LAST_STEP}
     return sorted({*STEPS, *ends, *(end + 1 for end in ends)})

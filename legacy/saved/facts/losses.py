@@ -8,10 +8,13 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiated
 from workloads.lifted.graph import parse_tensor_name, tensor_name
 from workloads.lifted.plan import Phase
+from workloads.support.wording import listed
 
 #: Ops whose result is a sum of multiples of their inputs.
 _LINEAR = {"Mean", "Sum", "Sub", "Neg", "Pack", "Unpack", "Cast", "StridedSlice", "Gather", "GatherV2", "Identity"}
 _LINEAR |= {*op_types.ADDITIONS, *op_types.JOINS, *op_types.VIEWS}
+#: Most variables that a description of a term names.
+MOST_LISTED = 6
 #: What a term of weights alone is.
 REGULARIZER = "depends on weights only: a regularizer"
 
@@ -147,6 +150,8 @@ def _term_text(analysed: AnalysedStep, term: str) -> str:
     data = before & {variable.name for variable in analysed.plan.variables} - trained
     if before & trained and not data and not _has_input(analysed):
         return "depends on weights, and on no input: no loss of this step has any"
+    if before & trained and data and not any(map(analysed.is_changed, data)):
+        return f"depends on weights and on {listed(sorted(data), MOST_LISTED)}, and on no input"
     return REGULARIZER if before & trained and not data else "depends on no input"
 
 

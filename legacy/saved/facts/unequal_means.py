@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.graph import op_types
-from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.graph import TensorId, parse_tensor_name
 from workloads.lifted.plan import Phase
 
 #: Relative difference within which a scale is one over the number of towers.
@@ -34,8 +34,10 @@ def unequal_mean_sentences(analysed: AnalysedStep, phase: Phase) -> Iterator[str
         before = graph.ancestors([divisor], stop=sizes, controls=False) - sizes
         sources = sorted(name for name in before & analysed.context.data if op_types.is_source(graph.type(name)))
         if sources and not before & weights and analysed.context.towers.tower_of(divisor) is not None:
+            is_whole = graph.origin(TensorId(parse_tensor_name(phase.losses[0]).node, 0)).node == quotient
+            of_loss = "its loss" if is_whole else "a term of its loss"
             yield (
-                f"{phase.train_op}: each tower divides its loss by {divisor}, a number that its part of {sources[0]} "
+                f"{phase.train_op}: each tower divides {of_loss} by {divisor}, a number that its part of {sources[0]} "
                 "gives, such as of words, and gradients are averaged: a mean of means, which changes with the number "
                 "of towers"
             )

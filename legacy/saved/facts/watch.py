@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from legacy.saved.analysis.updates_by_hand import only_corrects_bias
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
+from legacy.saved.facts.basics.clipping import CLIPPING_SCOPES
 from legacy.saved.facts.combining import is_summed, sum_text
 from legacy.saved.facts.decoupled_decay import decay_sentences, factor_of_weight
 from legacy.saved.facts.inputs.preparations import preparation_sentences, repeated_inputs
@@ -117,6 +118,7 @@ def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate
         yield f"{phase.train_op}: {sum_text(analysed, phase)}"
     yield from _of_weights(analysed, phase)
     yield from _of_conditions(analysed, phase)
+    yield from _of_factors(analysed, phase)
     yield from decay_sentences(analysed, phase)
     yield from unequal_mean_sentences(analysed, phase)
     yield from _of_schedules(analysed, phase, rates)
@@ -158,6 +160,36 @@ def _of_conditions(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
     if names:
         how_many = counted(len(names), "weight is", "weights are")
         yield f"{phase.train_op}: {how_many} updated under a condition only: {listed(names, MOST_LISTED)}"
+
+
+def _of_factors(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
+    """Yields a sentence on means of gradients that a computed number, as of a rate, multiplies."""
+    factors: dict[str, str] = {}
+    means = {combine.weight for combine in phase.combine if combine.kind == "mean"}
+    for effect in [effect for effect in phase.effects if effect.gradient and effect.writes[0] in means]:
+        between = analysed.between([effect.gradient or ""], analysed.combined(phase))
+        found = [name for name in between if not CLIPPING_SCOPES.search(name) and _factor_of_gradient(analysed, name)]
+        if found:
+            name = min(found, key=analysed.positions.__getitem__)
+            factors[effect.writes[0]] = _factor_of_gradient(analysed, name)
+    if factors:
+        gradients = counted(len(factors), "combined gradient is", "combined gradients are")
+        numbers = list(dict.fromkeys(factors.values()))
+        which = numbers[0] if len(numbers) == 1 else f"numbers that the graph computes, such as {numbers[0]},"
+        yield (
+            f"{phase.train_op}: {gradients} multiplied or divided by {which} before the update takes "
+            f"{plural(len(factors), 'it', 'them')}: {listed(list(factors), MOST_LISTED)}"
+        )
+
+
+def _factor_of_gradient(analysed: AnalysedStep, name: str) -> str:
+    """The scalar, no constant, by which a node multiplies or divides what is made of gradients; "" of any other."""
+    graph, imported = analysed.graph, analysed.imported
+    if graph.type(name) not in ("Mul", "RealDiv", "Div"):
+        return ""
+    others = [tensor for tensor in graph.inputs(name) if tensor.node not in analysed.context.of_gradients]
+    numbers = [tensor for tensor in others if imported.shape(*tensor) == () and imported.constant(*tensor) is None]
+    return numbers[0].name if len(others) == len(numbers) == 1 else ""
 
 
 def _rises_by_one(analysed: AnalysedStep, phase: Phase, variable: str) -> bool:

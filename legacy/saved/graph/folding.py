@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
-from legacy.saved.graph.op_types import ASKS_INITIALIZED, VARIABLES
+from legacy.saved.graph.op_types import ASKS_INITIALIZED, VARIABLES, is_apply
 from workloads.lifted.graph import MERGES, Graph, TensorId, input_text, parse_tensor_name
 from workloads.support.errors import InputError
 
@@ -54,7 +54,7 @@ def fold_settings(graph: Graph, fed: Mapping[str, str]) -> tuple[Graph, dict[str
     """Returns a graph with settings as constants, and without the `cond` branches that they rule out.
 
     A graph that has update ops is there to train, so a boolean placeholder with a name like is_training is true
-    unless the user says otherwise.
+    unless the user says otherwise, or it chooses between optimizers, as one of a first phase of training may.
 
     Args:
       graph: the whole graph of a program.
@@ -68,9 +68,25 @@ def fold_settings(graph: Graph, fed: Mapping[str, str]) -> tuple[Graph, dict[str
     """
     values = {name: _value(graph, name, text) for name, text in fed.items()}
     for name, node in graph.nodes.items():
-        if is_boolean_setting(node) and name not in values and TRAINING.search(name):
+        is_switch = is_boolean_setting(node) and name not in values and TRAINING.search(name)
+        if is_switch and not chooses_optimizer(graph, name):
             values[name] = np.array(True)
     return fold_values(graph, values), {name: _plain(value) for name, value in values.items()}
+
+
+def chooses_optimizer(graph: Graph, name: str) -> bool:
+    """Returns whether update rules stand in branches of a `cond` on a placeholder, and some run for each of its values.
+
+    Args:
+      graph: the whole graph.
+      name: of a boolean placeholder.
+    """
+    entered = set()
+    for rule in [node for node in graph.nodes if is_apply(graph.type(node)) and graph.inputs(node)]:
+        variable = graph.inputs(rule)[0]
+        if graph.type(variable.node) in _SWITCHES and graph.origin(graph.inputs(variable.node)[1]).node == name:
+            entered.add(variable.output)
+    return entered == {0, 1}
 
 
 def _plain(value: np.ndarray) -> object:

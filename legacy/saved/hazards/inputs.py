@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph, is_scalar_placeholder
 from legacy.saved.graph import op_types
-from legacy.saved.graph.folding import TRAINING
+from legacy.saved.graph.folding import TRAINING, chooses_optimizer
 from legacy.saved.hazards.basics.dropout import kept_share
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.graph import TensorId
@@ -261,7 +261,12 @@ def switches_off_by_default(whole: WholeGraph) -> Iterator[Hazard]:
 def switched_off(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds booleans such as is_training that are false, as they were fed or recorded, in a step that trains."""
     for name, value in whole.settings.items():
-        if value is False and name in whole.members and TRAINING.search(name):
+        if (
+            value is False
+            and name in whole.members
+            and TRAINING.search(name)
+            and not chooses_optimizer(whole.graph, name)
+        ):
             yield Hazard(
                 "TRAINS_AS_IN_EVALUATION",
                 name,

@@ -118,11 +118,14 @@ def _tower_of_add(whole: WholeGraph, add: str) -> int | None:
 def _scaled_steps(whole: WholeGraph, step: str, steps: set[str]) -> Iterator[Hazard]:
     """Finds products and quotients of a step counter and the number of towers that an update depends on."""
     graph, of_rates = whole.graph, _of_rates(whole)
+    rises = len([add for add in _adds(graph, step) if add in whole.members])
     for name in graph.descendants([step], controls=False):
         if whole.count < 2 or graph.type(name) not in ("Mul", "RealDiv", "FloorDiv", "Div") or name not in of_rates:
             continue
         numbers = [whole.value(producer) for producer, _ in graph.inputs(name)]
         is_multiple = whole.count in numbers and _has_step_input(graph, name, steps)
+        if rises == whole.count and graph.type(name) != "Mul":
+            continue  # it divides by the number of ops that count
         if is_multiple and not _is_bound(whole, steps) and not _counts_examples(whole, name):
             yield Hazard(
                 "SCHEDULE_COUNTS_TOWERS",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.rows import Row
+from legacy.saved.tower_search.batch_slices import SLICES
 from workloads.lifted.graph import TensorId, parse_tensor_name
 from workloads.lifted.plan import Input
 
@@ -40,7 +41,8 @@ def _kind(analysed: AnalysedStep, entry: Input) -> str:
     """
     is_own = analysed.plan.towers > 1 and len(set(entry.tensors)) == analysed.plan.towers
     if is_own and (entry.kind == "whole" or (entry.kind == "setting" and entry.shape is None)):
-        return "each tower's own"
+        types = {analysed.graph.type(parse_tensor_name(name).node) for name in entry.tensors}
+        return "each tower's part" if types <= {*SLICES} else "each tower's own"
     if entry.kind == "same" and entry in analysed.plan.common and analysed.plan.towers > 1:
         tensor, towers = parse_tensor_name(entry.tensors[0]), analysed.context.towers
         users = [use.node for use in analysed.graph.users(tensor.node) if use.output == tensor.output]

@@ -13,7 +13,8 @@ def batch_of_tower(analysed: AnalysedStep) -> str:
     """Returns the number of a tower's examples, or that of the graph's own slices, or "any"."""
     divided = _divided_behind_the_first(analysed)
     if divided is not None:
-        return divided
+        size, dimension, name = divided
+        return f"{'any' if size is None else size}, along dimension {dimension} of {name}"
     if analysed.plan.batch is not None:
         return _unequal_parts(analysed) or _rows_of_inputs(analysed) or str(analysed.plan.batch)
     if not any(entry.has_examples for entry in analysed.plan.inputs):
@@ -28,6 +29,9 @@ def batch_of_tower(analysed: AnalysedStep) -> str:
 
 def examples_of_tower(analysed: AnalysedStep) -> int | None:
     """Returns the number of a tower's examples; None where it is open, or inputs have several rows for an example."""
+    divided = _divided_behind_the_first(analysed)
+    if divided is not None:
+        return divided[0]
     return None if _rows_of_inputs(analysed) else analysed.plan.batch
 
 
@@ -64,13 +68,12 @@ def _unequal_parts(analysed: AnalysedStep) -> str | None:
     return None
 
 
-def _divided_behind_the_first(analysed: AnalysedStep) -> str | None:
-    """Returns the number of a tower's examples where a split of another dimension than the first deals them."""
+def _divided_behind_the_first(analysed: AnalysedStep) -> tuple[int | None, int, str] | None:
+    """Returns (a tower's examples, dimension, input) where a split of another dimension than the first deals them."""
     imported = analysed.imported
     for entry in analysed.plan.inputs:
         node = parse_tensor_name(entry.tensors[0]).node
         dimension = split_dimension(analysed.graph, imported, node) if len(set(entry.tensors)) > 1 else 0
         if dimension:
-            size = (entry.shape or [])[dimension]
-            return f"{'any' if size is None else size}, along dimension {dimension} of {entry.name}"
+            return (entry.shape or [])[dimension], dimension, entry.name
     return None

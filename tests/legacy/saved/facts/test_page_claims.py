@@ -333,3 +333,177 @@ def test_the_file_name_of_a_saver_is_no_input():
         read = ReadFile(other)
     """)
     assert [row["name"] for row in whole_facts(saved(graph), WholeGraph(saved(graph)))["inputs"]] == ["x", "other"]
+
+
+def by_phase(name, otherwise):
+    """Trains a head where a placeholder is fed, and `otherwise` where it is not."""
+
+    def build():
+        x = parts("x", 8, 3)
+        is_first = v1.placeholder(tf.bool, [], name)
+
+        def loss(tower):
+            return tf.reduce_mean(
+                tf.square(tf.matmul(tf.tanh(tf.matmul(x(tower), variable("body", 3, 2))), variable("head", 2, 1)))
+            )
+
+        def update(pairs):
+            def head():
+                return v1.train.GradientDescentOptimizer(0.1).apply_gradients(pairs[1:])
+
+            def all_of_them():
+                return v1.train.GradientDescentOptimizer(0.01).apply_gradients(pairs)
+
+            tf.group(v1.cond(is_first, head, all_of_them if otherwise else tf.no_op), name="train")
+
+        return program(loss, update)()
+
+    return sections_of(build)
+
+
+def settings_of(page):
+    return next(row["is"] for row in page["program"] if row["what"] == "settings fixed")
+
+
+def test_a_placeholder_that_chooses_an_optimizer_is_not_true_for_its_name():
+    page = by_phase("pretrain", True)
+    assert settings_of(page) == "pretrain=False" and role_of(page, "body") == "weight"
+    assert [text for text in watched(page) if text.startswith("pretrain is taken as False")]
+    assert "TRAINS_AS_IN_EVALUATION" not in hazards(page)
+    assert settings_of(by_phase("is_training", False)) == "is_training=True"
+
+
+def test_gradients_that_are_multiplied_by_a_rate_behind_their_mean():
+    """As of a rate that a program multiplies by itself, beside gradient descent with a rate of 1."""
+
+    def of_factors(change):
+        page = trained_by(lambda pairs: descend([(change(gradient), weight) for gradient, weight in pairs]))
+        return [text for text in watched(page) if "before the update takes" in text]
+
+    (text,) = of_factors(lambda gradient: gradient * variable("rate", trainable=False))
+    assert text == "train: 1 combined gradient is multiplied or divided by rate/read:0 before the update takes it: w"
+    assert of_factors(lambda gradient: 0.5 * gradient) == []  # the mean, times 0.5
+    assert of_factors(lambda gradient: tf.clip_by_norm(gradient, 1.0)) == []
+
+
+def test_a_bound_of_a_rate_behind_moments_clips_no_gradient():
+    """As of AdaBound by hand, whose rate for each element lies between bounds."""
+
+    def bounded(clips_gradient):
+        def update(pairs):
+            ((gradient, weight),) = pairs
+            gradient = tf.clip_by_value(gradient, -2.0, 2.0) if clips_gradient else gradient
+            moment = v1.assign(variable("m", 3, 2, trainable=False), 0.9 * variable("m", 3, 2) + 0.1 * gradient**2)
+            rate = tf.clip_by_value(0.001 / (tf.sqrt(moment) + 1e-8), 0.01, 0.1)
+            v1.assign_sub(weight, rate * gradient, name="train")
+
+        return trained_by(update)
+
+    page = bounded(False)
+    assert [row["clipped"] for row in page["combining"]] == ["no"]
+    assert rate_and_values(page)[0] == "not known: the update is written by hand"
+    assert [row["clipped"] for row in bounded(True)["combining"]] == ["after combining, by value, at -2 and 2"]
+
+
+def test_a_schedule_of_epochs_is_shown_at_its_boundaries():
+    def rate():
+        epoch = tf.math.floordiv(variable("step", trainable=False, value=0.0), 20.0)
+        return tf.where(epoch < 2.0, 0.1, tf.where(epoch < 4.0, 0.01, 0.001))
+
+    page = by_rate(rate, lambda: [v1.assign_add(variable("step", trainable=False), 1.0)])
+    assert rate_and_values(page)[1] == "0: 0.1, 40: 0.01, 80: 0.001"
+
+
+def test_a_step_that_two_ops_count_and_the_schedule_halves_counts_no_towers():
+    def steps():
+        with v1.variable_scope("", reuse=v1.AUTO_REUSE):
+            return v1.get_variable(
+                "global_step", dtype=tf.int64, initializer=tf.zeros([], tf.int64), trainable=False, use_resource=False
+            )
+
+    def halved(counts):
+        return hazards(
+            by_rate(
+                lambda: 0.1 * 0.9 ** tf.cast(tf.math.floordiv(steps(), 2), tf.float32),
+                lambda: [v1.assign_add(steps(), 1) for _ in range(counts)],
+            )
+        )
+
+    assert "SCHEDULE_COUNTS_TOWERS" not in halved(2)
+    assert "SCHEDULE_COUNTS_TOWERS" in halved(1)
+
+
+def test_a_part_of_the_batch_along_the_time_is_no_towers_own_input():
+    """Features with the time first are dealt along their second dimension, and labels along the first."""
+
+    def build():
+        features, y = v1.placeholder(tf.float32, [6, 8, 3], "features"), parts("y", 8)
+
+        def loss(tower):
+            x = tf.split(features, 2, axis=1)[tower]
+            made = tf.reduce_mean(tf.tensordot(x, variable("w", 3, 1), 1), [0, 2])
+            return tf.reduce_mean(tf.abs(made - y(tower)))
+
+        return program(loss)()
+
+    assert {row["kind"] for row in sections_of(build)["inputs"]} == {"batch", "each tower's part"}
+
+
+def test_examples_that_are_dealt_along_the_time_are_counted_there():
+    def counted(axis):
+        def build():
+            features = v1.placeholder(tf.float32, [6, 8, 3], "features")
+
+            def loss(tower):
+                return tf.reduce_mean(tf.abs(tf.tensordot(tf.split(features, 2, axis)[tower], variable("w", 3, 1), 1)))
+
+            def update(pairs):
+                step = v1.get_variable(
+                    "global_step",
+                    dtype=tf.int64,
+                    initializer=tf.zeros([], tf.int64),
+                    trainable=False,
+                    use_resource=False,
+                )
+                rate = 0.1 * 0.9 ** tf.cast(step, tf.float32)
+                v1.train.GradientDescentOptimizer(rate).apply_gradients(pairs, step, name="train")
+
+            return program(loss, update)()
+
+        return [text for text in watched(sections_of(build)) if "the schedule counts updates" in text]
+
+    assert "each of 2 x 4 examples" in counted(1)[0]
+    assert "each of 2 x 3 examples" in counted(0)[0]
+
+
+def test_a_penalty_with_a_weight_in_a_variable_is_named_as_such():
+    def penalty(weight):
+        def build():
+            x = parts("x", 8, 3)
+            return program(lambda tower: squares(x(tower)) + weight() * tf.nn.l2_loss(variable("w", 3, 2)))()
+
+        return [row["is"] for row in sections_of(build)["losses"]]
+
+    held = penalty(lambda: variable("wd", trainable=False, value=0.01))
+    assert held[2:] == ["depends on weights and on wd, and on no input"]
+    assert penalty(lambda: 0.01)[2:] == ["depends on weights only: a regularizer"]
+
+
+def test_a_term_that_is_divided_is_not_the_whole_loss():
+    def divided(also):
+        def build():
+            x, w = parts("x", 8, 3), parts("weights", 8)
+
+            def loss(tower):
+                each = tf.reduce_mean(tf.square(tf.matmul(x(tower), variable("w", 3, 2))), 1)
+                own = tf.reduce_sum(w(tower) * each) / tf.reduce_sum(w(tower))
+                return own + also(x(tower)) if also else own
+
+            return program(loss)()
+
+        return [text for text in watched(sections_of(build)) if "a mean of means" in text]
+
+    (text,) = divided(squares)
+    assert "each tower divides a term of its loss by tower_0/" in text
+    (text,) = divided(None)
+    assert "each tower divides its loss by tower_0/" in text
