@@ -80,12 +80,20 @@ def held_constants(analysed: AnalysedStep, effect: Effect) -> dict[str, str]:
     """
     if not op_types.is_apply(effect.op):
         return {}
-    found = [(analysed.plan.aliases.get(tensor), argument) for argument, tensor in _arguments(analysed, effect)]
+    found = [(_variable_read(analysed, tensor), argument) for argument, tensor in _arguments(analysed, effect)]
     return {
         name: argument
         for name, argument in found
         if name is not None and (argument in RATES or not analysed.is_changed(name))
     }
+
+
+def _variable_read(analysed: AnalysedStep, tensor: str) -> str | None:
+    """The variable whose value a tensor is; None of any other tensor."""
+    before = parse_tensor_name(tensor)
+    while analysed.graph.type(before.node) in ("Identity", "ReadVariableOp"):
+        before = analysed.graph.inputs(before.node)[0]
+    return analysed.plan.aliases.get(tensor) or analysed.plan.aliases.get(before.name)
 
 
 def _arguments(analysed: AnalysedStep, effect: Effect) -> list[tuple[str, str]]:

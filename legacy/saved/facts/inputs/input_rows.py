@@ -47,17 +47,24 @@ def _kind(analysed: AnalysedStep, entry: Input) -> str:
         tensor, towers = parse_tensor_name(entry.tensors[0]), analysed.context.towers
         users = [use.node for use in analysed.graph.users(tensor.node) if use.output == tensor.output]
         return entry.kind if set(map(towers.tower_of, users)) - {None} else _outside(analysed, tensor)
-    if entry.kind == "setting" and entry in analysed.plan.common and _is_of_examples(analysed, entry):
-        return _outside(analysed, parse_tensor_name(entry.tensors[0]))
+    if entry.kind == "setting" and is_of_examples(analysed, entry):
+        is_outside = entry in analysed.plan.common
+        return _outside(analysed, parse_tensor_name(entry.tensors[0])) if is_outside else "of all examples"
     return entry.kind
 
 
-def _is_of_examples(analysed: AnalysedStep, entry: Input) -> bool:
-    """Whether a scalar is computed from arrays that are fed, such as the mean of all rewards."""
+def is_of_examples(analysed: AnalysedStep, entry: Input) -> bool:
+    """Returns whether a scalar is computed from arrays that are fed, such as the mean of all rewards.
+
+    Args:
+      analysed: the step.
+      entry: an input that is a scalar.
+    """
     node, imported = parse_tensor_name(entry.tensors[0]).node, analysed.imported
     before = analysed.graph.ancestors([node], controls=False) - {node}
-    fed = [name for name in before if analysed.graph.type(name).startswith("Placeholder")]
-    return any(imported.shape(name) != () for name in fed)
+    shapes = [imported.shape(name) for name in before if analysed.graph.type(name).startswith("Placeholder")]
+    # Of an open shape may also be a fed rate, which towers take.
+    return any(shape or (shape is None and entry in analysed.plan.common) for shape in shapes)
 
 
 def _outside(analysed: AnalysedStep, tensor: TensorId) -> str:

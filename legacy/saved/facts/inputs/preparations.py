@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
+from legacy.saved.facts.inputs.input_rows import is_of_examples
 from legacy.saved.graph import op_types
 from legacy.saved.tower_search.settings import is_scalar_setting
 from workloads.lifted.graph import Graph, parse_tensor_name
@@ -82,7 +83,7 @@ def preparation_sentences(analysed: AnalysedStep) -> Iterator[str]:
     graph, plan = analysed.graph, analysed.plan
     sources = {name for name in plan.sources if not is_scalar_setting(graph, analysed.imported, name)}
     sizes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS}  # a size is no data
-    for entry in plan.inputs + plan.common:
+    for entry in [one for one in plan.inputs + plan.common if one.kind != "setting" or is_of_examples(analysed, one)]:
         ends = {parse_tensor_name(name).node for name in entry.tensors} - sources
         before = graph.ancestors(ends, sources | sizes, controls=False)
         after = graph.descendants(before & sources, controls=False, stop=sizes)

@@ -507,3 +507,39 @@ def test_a_term_that_is_divided_is_not_the_whole_loss():
     assert "each tower divides a term of its loss by tower_0/" in text
     (text,) = divided(None)
     assert "each tower divides its loss by tower_0/" in text
+
+
+def test_a_number_of_all_examples_is_no_setting():
+    """A loss over the total weight of all towers' examples, beside one over a number that is fed."""
+
+    def over(total):
+        def build():
+            x, weights = parts("x", 8, 3), v1.placeholder(tf.float32, [8], "weights")
+            divisor = total(weights)
+
+            def loss(tower):
+                each = tf.reduce_mean(tf.square(tf.matmul(x(tower), variable("w", 3, 2))), 1)
+                return tf.reduce_sum(tf.split(weights, 2)[tower] * each) / divisor
+
+            return program(loss, combine=tf.add_n)()
+
+        page = sections_of(build)
+        return {row["name"]: row["kind"] for row in page["inputs"]}, watched(page)
+
+    kinds, texts = over(lambda weights: tf.add(tf.reduce_sum(weights), 1e-6, name="total"))
+    assert kinds["total"] == "of all examples"
+    assert [text for text in texts if text.startswith("total is what ops outside of the towers compute from weights:0")]
+    kinds, texts = over(lambda weights: tf.add(v1.placeholder(tf.float32, [], "fed"), 1e-6))
+    assert "of all examples" not in kinds.values()
+
+
+def test_a_rate_in_a_resource_variable_is_no_slot():
+    def update(pairs):
+        rate = v1.get_variable("rate", initializer=0.1, trainable=False, use_resource=True)
+        with tf.control_dependencies([v1.train.GradientDescentOptimizer(rate).apply_gradients(pairs)]):
+            rate.assign(rate * 0.99, name="set")
+        v1.get_default_graph().get_operation_by_name("set")
+        with tf.control_dependencies([v1.get_default_graph().get_operation_by_name("set")]):
+            tf.no_op("train")
+
+    assert role_of(trained_by(update), "rate") == "learning rate"
