@@ -205,8 +205,8 @@ def averages_whose_count_stays(whole: WholeGraph) -> Iterator[Hazard]:
         yield Hazard(
             "AVERAGE_COUNT_STAYS",
             name,
-            f"{counted(len(found), 'average')} ({listed(list(found), MOST_NAMED)}) divide by {count} + 1, a count that no "
-            f"op raises: each is weighed in every step as in the first",
+            f"{counted(len(found), 'average')} ({listed(list(found), MOST_NAMED)}) divide by {count} + 1, and no op "
+            "raises that count: each step weighs its value as the first step does",
             "raise the count behind the average; for parity keep it",
         )
         return
