@@ -5,6 +5,7 @@ from __future__ import annotations
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.linear_weights import COPIES, SUMS, constant_factor
+from legacy.saved.hazards.basics.sizes import is_number_of_elements
 
 
 def linear_signs(whole: WholeGraph, target: str) -> dict[str, int]:
@@ -35,4 +36,6 @@ def linear_signs(whole: WholeGraph, target: str) -> dict[str, int]:
         elif kind in ("Mul", *op_types.QUOTIENTS):
             scaled = constant_factor(whole, name)
             todo += [(scaled[0], sign if scaled[1] > 0 else -sign)] if scaled is not None and scaled[1] else []
+            if scaled is None and kind in op_types.QUOTIENTS and is_number_of_elements(whole, inputs[1]):
+                todo.append((inputs[0], sign))  # a mean by hand
     return found

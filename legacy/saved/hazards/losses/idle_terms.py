@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
@@ -52,11 +52,14 @@ def terms_without_gradient(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds terms of a loss whose trained weights are all behind ops without a gradient; one hazard for all."""
     graph = whole.graph
     stops = {name for name in graph.nodes if graph.type(name) in _STOPS}
+    sizes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS} if stops else set()
     for target in whole.targets if stops else []:
         for name in linear_signs(whole, target):
-            if graph.type(name) not in ("Mean", "Sum") or is_gradient_op(name) or not _is_trained_by(whole, name):
+            if graph.type(name) not in ("Mean", "Sum") or is_gradient_op(name):
                 continue
-            open_ways = graph.ancestors([name], stops, controls=False)
+            if not _is_trained_by(whole, name, sizes):
+                continue
+            open_ways = graph.ancestors([name], stops | sizes, controls=False)
             if not open_ways & whole.trainable and open_ways & stops and not gradient_flow(whole).passes(name):
                 stop = sorted(open_ways & stops)[0]
                 yield Hazard(
@@ -64,7 +67,8 @@ def terms_without_gradient(whole: WholeGraph) -> Iterator[Hazard]:
                     name,
                     f"{target} contains {name}, all of whose trained weights are behind stop_gradient or an op without "
                     f"a gradient, such as {stop} ({graph.type(stop)}): the term changes the loss and trains nothing",
-                    "stop the gradient of the target, and not of the prediction; for parity keep it",
+                    "let a gradient reach the prediction, as by a smooth function in place of a comparison, and stop "
+                    "that of the target alone; for parity keep it",
                 )
                 return
 
@@ -171,6 +175,6 @@ def _on_the_way(whole: WholeGraph, target: str) -> list[str]:
     return found
 
 
-def _is_trained_by(whole: WholeGraph, name: str) -> bool:
-    """Whether a node is computed from data and from trained weights."""
-    return name in whole.data and bool(whole.graph.ancestors([name], controls=False) & whole.trainable)
+def _is_trained_by(whole: WholeGraph, name: str, ends: Collection[str] = ()) -> bool:
+    """Whether a node is computed from data and from trained weights, also without what is before some ends."""
+    return name in whole.data and bool(whole.graph.ancestors([name], ends, controls=False) & whole.trainable)

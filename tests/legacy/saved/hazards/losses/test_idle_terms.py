@@ -31,6 +31,12 @@ def error(a, b):
     return tf.reduce_mean(tf.square(a - b))
 
 
+def mean_by_size(value, like):
+    """The mean of a value, whose number is taken from the sizes of another one that the graph leaves open."""
+    like = v1.placeholder_with_default(like, [None, 4])
+    return tf.reduce_sum(value) / tf.cast(tf.size(like), tf.float32)
+
+
 @pytest.mark.parametrize("weight, count", [(0.0, 1), (0.5, 0)])
 def test_a_term_times_zero_is_named(weight, count):
     loss = lambda one, other, y: error(one, y) + weight * error(other, y)  # noqa: E731
@@ -45,6 +51,9 @@ def test_a_term_times_zero_is_named(weight, count):
         (lambda one, other: error(tf.cast(tf.argmax(one, 1), tf.float32), 1.0), 1),
         (lambda one, other: error(tf.round(one), tf.stop_gradient(other)), 1),
         (lambda one, other: error(tf.cast(one > 0.0, tf.float32), 1.0), 1),
+        (lambda one, other: mean_by_size(tf.cast(one > 0.0, tf.float32), one), 1),
+        (lambda one, other: mean_by_size(tf.cast(one > 0.0, tf.float32) * other, one), 0),
+        (lambda one, other: mean_by_size(tf.ones_like(tf.shape(one), tf.float32), other), 0),  # a constant
         (lambda one, other: error(tf.cast(one > 0.0, tf.float32) * other, 1.0), 0),  # a mask
         (lambda one, other: error(tf.stop_gradient(one), other), 0),
         (lambda one, other: error(one, other), 0),
