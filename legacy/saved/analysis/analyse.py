@@ -18,7 +18,7 @@ from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.graph.trained import trained_variables
 from legacy.saved.runs import accumulation, carried_state, switches, train_ops
-from legacy.saved.runs.beside import FROM_THEMSELVES, join_runs, never_run, run_beside
+from legacy.saved.runs.beside import FROM_THEMSELVES, join_runs, never_run, run_beside, with_assignments
 from legacy.saved.runs.fetched_beside import counters_beside, runner_of
 from legacy.saved.runs.recorded_feeds import FedTensor, carried_text, fed_tensors, feeds_text, recorded_carry
 from legacy.saved.tower_search import inputs
@@ -126,7 +126,7 @@ def _analyse(
     accumulation.require_own_gradients(whole, targets)
     tried = switches.try_switches(whole, targets)
     whole, targets = run_beside(tried.graph, targets, beside)
-    unused = never_run(whole, targets, saved.collections, trainable)
+    unused = never_run(whole, targets, with_assignments(saved.collections, saved.graph, whole), trainable)
     counters = counters_beside(whole, targets)
     whole, targets = carried_state.carry_state(whole, carry, targets, {tensor.name: tensor.shape for tensor in fed})
     carried = {parse_tensor_name(name).name for name in carry}

@@ -96,6 +96,28 @@ def join_runs(graph: Graph, targets: Sequence[str]) -> tuple[Graph, list[str]]:
     return Graph(whole), [made.get(target, target) for target in targets]
 
 
+def with_assignments(collections: dict[str, list[str]], before: Graph, after: Graph) -> dict[str, list[str]]:
+    """Returns collections whose update ops are assignments, where they were ends of branches that are decided.
+
+    Args:
+      collections: {collection: names of nodes}, as saved.
+      before: the graph as saved.
+      after: the graph without the branches that settings rule out; ends of the others are left out there, too.
+
+    Returns:
+      The collections, a new dictionary.
+    """
+    updates: list[str] = []
+    for name in collections.get(UPDATE_OPS, []):
+        node = parse_tensor_name(name).node
+        if node in after.nodes or node not in before.nodes:
+            updates.append(name)
+            continue
+        taken = [known for known in before.ancestors([node], after.nodes, controls=False) if known in after.nodes]
+        updates += sorted(known for known in taken if after.type(known).startswith("Assign"))
+    return {**collections, UPDATE_OPS: updates}
+
+
 def never_run(
     graph: Graph, targets: Collection[str], collections: dict[str, list[str]], trainable: Collection[str]
 ) -> dict[str, list[str]]:

@@ -1,6 +1,6 @@
 import pytest
 
-from legacy.saved.runs.beside import FROM_THEMSELVES, join_runs, never_run, run_beside
+from legacy.saved.runs.beside import FROM_THEMSELVES, join_runs, never_run, run_beside, with_assignments
 from tests.legacy.saved.graphs import graph_of
 from workloads.support.errors import InputError
 
@@ -104,3 +104,17 @@ def test_statistics_by_hand_are_no_averages_of_the_weight_that_they_depend_on():
     assert "updates of statistics" not in never_run(graph_of(text), ["train", "bn/update"], {}, ["w"])
     of_two_towers = text + "bn/update_1 = AssignSub(seen, difference)\n"
     assert "updates of statistics" not in never_run(graph_of(of_two_towers), ["train", "bn/update"], {}, ["w"])
+
+
+def test_an_update_op_that_a_decided_branch_ends_in_is_its_assignment():
+    branch = """
+    training = Placeholder()
+    switch = Switch(seen, training)
+    bn/merged = Merge(switch, bn/update)
+    """
+    before, after = graph_of(TEXT + branch), graph_of(TEXT)
+    collections = {"update_ops": ["bn/merged:0", "ema/update", "gone"], "trainable_variables": ["w"]}
+    found = with_assignments(collections, before, after)
+    assert found == {"update_ops": ["bn/update", "ema/update", "gone"], "trainable_variables": ["w"]}
+    assert never_run(after, ["train"], found, ["w"])["update ops"] == ["bn/update", "ema/update"]
+    assert with_assignments(collections, before, before)["update_ops"] == collections["update_ops"]  # nothing decided
