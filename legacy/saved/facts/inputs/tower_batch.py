@@ -10,7 +10,7 @@ from workloads.lifted.graph import parse_tensor_name
 
 
 def batch_of_tower(analysed: AnalysedStep) -> str:
-    """Returns the number of a tower's examples, or that of the graph's own slices, or "any"."""
+    """Returns the number of a tower's examples, or that of the graph's own slices, or that its inputs leave it open."""
     divided = _divided_behind_the_first(analysed)
     if divided is not None:
         size, dimension, name = divided
@@ -24,7 +24,9 @@ def batch_of_tower(analysed: AnalysedStep) -> str:
     parts = {part for part in (constant_part(analysed.graph, imported, row) for row in rows) if part}
     whole = {tensor for row in rows for tensor in row}
     parts = parts or {part for part in (part_of_each_slice(analysed.graph, imported, one) for one in whole) if part}
-    return f"{parts.pop()}, by the old graph's slices; its inputs take any" if len(parts) == 1 else "any"
+    return (
+        f"{parts.pop()}, by the old graph's slices; its inputs take any" if len(parts) == 1 else "its inputs take any"
+    )
 
 
 def examples_of_tower(analysed: AnalysedStep) -> int | None:

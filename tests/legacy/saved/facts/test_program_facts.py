@@ -69,7 +69,7 @@ def test_train_ops_of_one_run_are_named_and_are_no_others(train_op, named, other
     assert (program["train op"], program["other ops that train"]) == (named, others)
 
 
-@pytest.mark.parametrize("made_at_once, batch", [(True, "-"), (False, "any")])
+@pytest.mark.parametrize("made_at_once, batch", [(True, "-"), (False, "its inputs take any")])
 def test_examples_that_are_constants_are_no_batch_of_any_size(made_at_once, batch):
     def build():
         w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
@@ -99,8 +99,8 @@ def one_tower_of_two(x, parts, labels):
     "parts, batch",
     [
         (lambda x: (x[:3], x[3:6]), "3, by the old graph's slices; its inputs take any"),
-        (lambda x: (x[:3], x[3:5]), "any"),  # parts of two sizes
-        (lambda x: (x[:3], x[2:5]), "any"),  # the parts overlap
+        (lambda x: (x[:3], x[3:5]), "its inputs take any"),  # parts of two sizes
+        (lambda x: (x[:3], x[2:5]), "its inputs take any"),  # the parts overlap
     ],
 )
 def test_slices_of_equal_length_one_behind_the_other_tell_the_batch_of_one_tower_too(parts, batch):
