@@ -242,12 +242,23 @@ class _ProgramFacts:
                     rows.append({"variable": effect.writes[0], "rises by": text, "by op": effect.node})
         return rows
 
+    def _towers_of_ops(self) -> dict[str, set[int]]:
+        """{variable: towers whose ops change it}."""
+        found: dict[str, set[int]] = collections.defaultdict(set)
+        for effect in [effect for phase in self._analysed.phases for effect in phase.effects]:
+            tower = self._analysed.context.towers.tower_of(effect.node)
+            if tower is not None:
+                for name in effect.writes:
+                    found[name].add(tower)
+        return found
+
     def _updates(self, role: str) -> list[VariableUpdate]:
         """The updates of the variables with a role, step counters and sums of gradients aside."""
         others = {v.name for v in self._plan.variables if self._analysed.is_counter(v.name)}
         others |= self._analysed.accumulators
         chosen = [v for v in self._plan.variables if v.role == role and v.name not in others]
         weight_of = {variable.name: variable.of for variable in chosen}
+        tower_of, towers_of_ops = self._analysed.context.towers.tower_of, self._towers_of_ops()
         return [
             VariableUpdate(
                 name,
@@ -257,6 +268,7 @@ class _ProgramFacts:
                 effect.op,
                 effect.node,
                 effect.condition is not None,
+                tower_of(effect.node) if len(towers_of_ops[name]) > 1 else None,
             )
             for phase, sources in zip(self._analysed.phases, self._update_sources)
             for effect in phase.effects

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Tuple
+from typing import NamedTuple, Optional, Tuple
 
 from legacy.saved.facts.basics.rows import Row
 
@@ -18,6 +18,7 @@ class VariableUpdate(NamedTuple):
       op: type of the op.
       node: its name.
       is_conditional: whether it runs in some steps only.
+      among: the tower whose op this is, of several towers' that change the variable without their data; else None.
     """
 
     variable: str
@@ -27,10 +28,13 @@ class VariableUpdate(NamedTuple):
     op: str
     node: str = ""
     is_conditional: bool = False
+    among: Optional[int] = None
 
     def row(self) -> Row:
         """Returns the update as a row of the page."""
         makers = ", ".join(f"tower {tower}" for tower in self.towers)
+        if not makers and self.among is not None:
+            makers = f"tower {self.among}, of no data"
         if self.is_conditional:
             makers = (makers or "outside the towers") + ", under a condition"
         return {

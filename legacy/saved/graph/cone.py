@@ -17,6 +17,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import ASSIGNMENTS
 from workloads.lifted.graph import Graph, TensorId, input_text
 from workloads.lifted.graph.old_ops import registered_op
+from workloads.lifted.graph.staged_shapes import staged_shape
 from workloads.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ def _add_placeholders(result: GraphDef, graph: Graph, members: set[str], sources
             for output in sorted({output for user, _, output in graph.users(name) if user in members}):
                 placeholder = name if output == 0 else f"{name}__{output}"
                 placeholders[TensorId(name, output)] = placeholder
-                result.node.add().CopyFrom(_placeholder(placeholder, graph.nodes[name], output))
+                result.node.add().CopyFrom(_placeholder(placeholder, graph, name, output))
     return placeholders
 
 
@@ -220,11 +221,12 @@ def require_known(cone: Cone) -> None:
         )
 
 
-def _placeholder(name: str, node: NodeDef, output: int) -> NodeDef:
+def _placeholder(name: str, graph: Graph, source: str, output: int) -> NodeDef:
     """Returns a Placeholder with the dtype of a source's output, and with its shape if that is known."""
+    node = graph.nodes[source]
     placeholder = v1.NodeDef(name=name, op="Placeholder", device=node.device)
     placeholder.attr["dtype"].type = _dtype(node, output)
-    shape = _shape(node, output)
+    shape = _shape(node, output) or staged_shape(graph, node, output)
     if shape is None:
         placeholder.attr["shape"].shape.unknown_rank = True
     else:

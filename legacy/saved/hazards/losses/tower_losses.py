@@ -119,7 +119,8 @@ def terms_of_other_towers(whole: WholeGraph) -> Iterator[Hazard]:
     if not leaks:
         return
     target, tower, others = leaks[-1]
-    if _are_unequal([counts[number] for number in whole.towers()]):
+    is_whole = max(leaked.values()) > (1 - TOLERANCE) * min(counts.values())  # and no smaller term alone
+    if is_whole and _are_unequal([counts[number] for number in whole.towers()]):
         times = ", ".join(f"{counts[number]:g}" for number in whole.towers())
         yield Hazard(
             "TERMS_OF_OTHER_TOWERS",

@@ -21,3 +21,9 @@ def test_a_row_names_the_towers(towers, text):
 
 def test_an_average_names_its_weight():
     assert VariableUpdate("w/average", "w", (), "0.99", "AssignSub").row()["of"] == "w"
+
+
+@pytest.mark.parametrize("towers, text", [((), "tower 1, of no data"), ((1,), "tower 1")])
+def test_one_of_several_towers_ops_that_take_no_data_is_named(towers, text):
+    """As the vectors of a spectral norm, which each tower computes from the weights."""
+    assert VariableUpdate("u", "", towers, "-", "Assign", 1).row()["changed by"] == text

@@ -119,3 +119,14 @@ def test_a_graph_that_does_not_hold_together_is_refused_with_the_file(tmp_path):
 def test_text_that_is_nested_without_end_is_refused(tmp_path):
     with pytest.raises(InputError, match="neither the text of a GraphDef nor of a MetaGraphDef"):
         read_graph_file(written(tmp_path, "graph.pbtxt", b"node { attr { " * 50000))
+
+
+def test_shapes_are_kept_of_what_is_given_and_of_what_is_staged(tmp_path):
+    graph = tf.Graph()
+    with graph.as_default():
+        parts = tf.split(tf.compat.v1.placeholder(tf.float32, [8], "x"), 2, name="parts")
+        tf.square(parts[0], name="square")
+        tf.raw_ops.Stage(values=[parts[1]], shared_name="area")
+    content = graph.as_graph_def(add_shapes=True).SerializeToString()
+    saved = read_graph_file(written(tmp_path, "graph.pb", content))
+    assert [name for name, node in saved.graph.nodes.items() if "_output_shapes" in node.attr] == ["x", "parts"]

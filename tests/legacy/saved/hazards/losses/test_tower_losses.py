@@ -67,12 +67,13 @@ def hazards_of_rows(terms, labels=("rows", "penalty", "other_penalty")):
     names = ("own", "loss", *labels)
     whole.labels = {f"tower_{t}/{name}": t for t in range(2) for name in names if f"tower_{t}/{name}" in text}
     whole.count = 2
-    return [hazard.id for hazard in terms_of_other_towers(whole)]
+    return list(terms_of_other_towers(whole))
 
 
 def test_a_penalty_of_another_towers_rows_is_named_whatever_its_own_op_is_called():
     terms = {0: ["tower_0/penalty"], 1: ["tower_1/other_penalty", "tower_1/penalty"]}
-    assert hazards_of_rows(terms) == ["TERMS_OF_OTHER_TOWERS"]
+    (found,) = hazards_of_rows(terms)
+    assert found.id == "TERMS_OF_OTHER_TOWERS" and "contains those of tower 0" in found.description
 
 
 def test_a_penalty_of_its_own_rows_is_not():
