@@ -212,7 +212,7 @@ class OldGraphProgram(GraphProgram):
             "losses": [tensor(name) for name in phase.losses],
             "gradients": [{w: tensor(name) for w, name in tower.items()} for tower in phase.gradients],
             "combined": {effect.writes[0]: tensor(effect.gradient) for effect in phase.effects if effect.gradient},
-            "rates": [tensor(name) for name in runnable.learning_rate_tensors(phase)],
+            "rates": [tensor(name) for name in runnable.observed_rates(self._plan, phase)],
         }
 
     def _tapped(self, taps: PhaseTaps) -> Dict[str, Any]:

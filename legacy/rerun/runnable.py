@@ -59,6 +59,33 @@ def learning_rate_tensors(phase: Phase) -> list[str]:
     return list(dict.fromkeys(effect.learning_rate for effect in phase.effects if effect.learning_rate))
 
 
+def observed_rates(plan: Plan, phase: Phase) -> list[str]:
+    """Returns the tensors to fetch for a phase's learning rates: copies of those that the step changes."""
+    copied = _changed_rates(plan)
+    return [_rate_copy(tensor) + ":0" if tensor in copied else tensor for tensor in learning_rate_tensors(phase)]
+
+
+def _rate_copy(tensor: str) -> str:
+    """Returns the name of the op that copies a learning rate before the step changes it."""
+    return re.sub(r"[^A-Za-z0-9_]", "_", tensor) + "_lift_rate"
+
+
+def _changed_rates(plan: Plan) -> dict[str, list[str]]:
+    """Returns {learning rate that is a variable by reference: ops of the same step that change it after its use}.
+
+    A session's fetch of a reference has the value at the end of the step.
+    """
+    references = {variable.name for variable in plan.variables if not variable.resource}
+    found: Dict[str, List[str]] = {}
+    for phase in plan.phases:
+        changed_before = {read.variable for read in phase.versions}
+        for tensor in learning_rate_tensors(phase):
+            variable = plan.aliases.get(tensor)
+            if variable in references - changed_before:
+                found[tensor] = [effect.node for effect in phase.effects if variable in effect.writes]
+    return {tensor: nodes for tensor, nodes in found.items() if nodes}
+
+
 def key_name(node: str) -> str:
     """Returns the name of the placeholder for the key of a random node."""
     return re.sub(r"[^A-Za-z0-9_]", "_", node) + "_lift_key"
@@ -111,6 +138,13 @@ def runnable_graph(
     for one in dependencies or [phase.control_dependencies for phase in plan.phases]:
         for before, after in one:
             first.setdefault(after, set()).add(before)
+    for tensor, changes in _changed_rates(plan).items():
+        name, at = _rate_copy(tensor), graph.nodes[parse_tensor_name(tensor).node]
+        copy = result.node.add(name=name, op="DeepCopy", input=[input_text(parse_tensor_name(tensor))])
+        copy.attr["T"].type = at.attr["T" if "T" in at.attr else "dtype"].type
+        copy.device = present_device(at.device, devices)
+        for change in changes:
+            first.setdefault(change, set()).add(name)
     late = {read.node for phase in plan.phases for read in phase.versions}
     reseed = _Derandomizer(plan, noise)
     for name, node in graph.nodes.items():
@@ -190,6 +224,7 @@ class _Derandomizer:
 def _pruned(graph_def: Any, plan: Plan) -> Any:
     """Removes the nodes that no train op and no observed tensor needs: those upstream of the inputs."""
     ends = {phase.train_op for phase in plan.phases} | {variable.name for variable in plan.variables}
+    ends |= {_rate_copy(tensor) for tensor in _changed_rates(plan)}
     for phase in plan.phases:
         observed: List[str] = phase.losses + [name for tower in phase.gradients for name in tower.values()]
         observed += [name for combine in phase.combine for tower in combine.parts for name in tower]
