@@ -202,7 +202,8 @@ def _clipping_in_towers(analysed: AnalysedStep, combine: Combine) -> str:
     if len(texts) == 1 and (any(texts) or combine.kind != "kept as written"):
         return "".join("in each tower, " + text for text in texts if text)
     parts = [tensor for names in combine.parts for tensor in names]
-    behind = analysed.clippings.text(analysed.between([combine.tensor], parts))
+    between = analysed.between([combine.tensor], parts) & analysed.context.of_gradients
+    behind = analysed.clippings.text(between)
     if behind and combine.kind == "kept as written":  # by what several towers compute
         return "while combining, " + behind
     clipped = {text: towers for text, towers in texts.items() if text}
