@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 
 from legacy.saved.graph import op_types
@@ -9,6 +10,7 @@ from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.variables import VariableUses
 from legacy.saved.runs.accumulation import accumulators, dependent_on_gradients
 from legacy.saved.tower_search.search import find_towers
+from legacy.saved.tower_search.towers import Towers
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name, tensor_name
 from workloads.lifted.plan import TensorType
 
@@ -23,13 +25,12 @@ class Context:
       accumulators: {variable that keeps gradients between runs: assignments that bring gradients there}.
       of_gradients: nodes that depend on gradients.
       random: nodes that draw random numbers.
-      towers: the towers, and the nodes that depend on each.
       data: nodes that depend on data or on random numbers.
       tensors: {tensor's name: [dtype's name, shape]}, for the plan, of the tensors whose signature was recorded.
     """
 
     def __init__(self, graph: Graph, trainable: Iterable[str] = ()) -> None:
-        """Imports the graph and finds its towers.
+        """Imports the graph.
 
         Args:
           graph: the cut graph.
@@ -42,11 +43,15 @@ class Context:
         self.accumulators = accumulators(graph, self.state.rules, trained)
         self.of_gradients = dependent_on_gradients(graph)
         self.random = {name for name in graph.nodes if op_types.is_random(graph.type(name))}
-        weights = {self.state.writes[rule][0] for rule in self.state.rules}
-        self.towers = find_towers(graph, self.imported, self.state.variables, self._update_inputs(), weights)
         placeholders = {name for name in graph.nodes if graph.type(name) == "Placeholder"}
         self.data = graph.descendants(placeholders | self.random, controls=False)
         self.tensors: dict[str, TensorType] = {}
+
+    @functools.cached_property
+    def towers(self) -> Towers:
+        """The towers; they are looked for when they are first asked for, since another graph may be made before."""
+        weights = {self.state.writes[rule][0] for rule in self.state.rules}
+        return find_towers(self.graph, self.imported, self.state.variables, self._update_inputs(), weights)
 
     def signature(self, tensor: TensorId) -> tuple[str, tuple[int | None, ...] | None]:
         """Returns a tensor's dtype name and its shape; the shape is None where the rank is not known."""

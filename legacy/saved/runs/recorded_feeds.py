@@ -232,12 +232,11 @@ def _shape(steps: list[ArrayArchive], name: str) -> Tuple[int, ...]:
 
 def _source(steps: list[ArrayArchive], name: str, others: Collection[str]) -> str:
     """The tensor among some recorded ones whose value of each step is fed in the next; "" if there is none."""
-    fed = [step.array(name) if name in step else None for step in steps]
     for other in others:
-        pairs = [
-            (step.array(other), after) for step, after in zip(steps, fed[1:]) if other in step and after is not None
-        ]
-        if other != name and pairs and all(_equal(value, after) for value, after in pairs):
+        pairs = [(step, after) for step, after in zip(steps, steps[1:]) if other in step and name in after]
+        if other == name or not pairs or any(step.checksum(other) != after.checksum(name) for step, after in pairs):
+            continue
+        if all(_equal(step.array(other), after.array(name)) for step, after in pairs):
             return other[len(PREFIX) :]
     return ""
 

@@ -1,5 +1,6 @@
 """Learning rates that are variables, which the step itself changes behind their use."""
 
+import pytest
 import tensorflow as tf
 
 from legacy.rerun import runnable
@@ -31,16 +32,17 @@ def test_the_rate_is_the_one_that_the_update_takes_and_not_what_it_becomes(tmp_p
     assert_same(setup)
 
 
-def test_rates_that_no_reference_gives_are_fetched_as_they_are(tmp_path):
-    for kind, build in {
-        "resource": lambda: decayed(use_resource=True),
-        "constant": lambda: v1.train.GradientDescentOptimizer(0.5).apply_gradients(
-            [(tf.add_n(towers(lambda tower, x=split_batch(): gradient_of(x[tower]))), weights())]
-        ),
-    }.items():
-        plan = lifted(build, tmp_path / kind).job.workload.plan
-        (phase,) = plan.phases
-        assert runnable.observed_rates(plan, phase) == runnable.learning_rate_tensors(phase), kind
+def constant():
+    x = split_batch()
+    gradient = tf.add_n(towers(lambda tower: gradient_of(x[tower])))
+    return v1.train.GradientDescentOptimizer(0.5).apply_gradients([(gradient, weights())])
+
+
+@pytest.mark.parametrize("build", [constant, lambda: decayed(use_resource=True)])
+def test_rates_that_no_reference_gives_are_fetched_as_they_are(build, tmp_path):
+    plan = lifted(build, tmp_path).job.workload.plan
+    (phase,) = plan.phases
+    assert runnable.observed_rates(plan, phase) == runnable.learning_rate_tensors(phase)
 
 
 def test_a_rate_that_is_changed_before_its_use_has_both_sides_equal(tmp_path):

@@ -11,7 +11,7 @@ import threading
 import tokenize
 import zipfile
 import zlib
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Tuple
 
 import numpy as np
 
@@ -104,6 +104,10 @@ class ArrayArchive:
         if name not in self._infos:
             raise InputError(f"{self._subject}: {name} is missing")
         return array_from_bytes(self.content(name), f"{self._subject}: {name}")
+
+    def checksum(self, name: str) -> Tuple[int, int]:
+        """Returns the checksum and the size that the archive's directory has of an array: equal for equal contents."""
+        return self._infos[name].CRC, self._infos[name].file_size
 
     def content(self, name: str, most_bytes: int | None = None) -> bytearray:
         """Returns the bytes of a member, which must be as many as the archive declares, and not more than `most_bytes`.

@@ -161,5 +161,7 @@ def _decays(whole: WholeGraph, name: str) -> bool:
         else:
             factors.append(factor)
     own = [factor for factor in factors if variable_read(graph, factor) == variable]
+    if len(own) != 1 or len(factors) < 2:
+        return False
     others = graph.ancestors(set(factors) - set(own), controls=False)
-    return len(own) == 1 < len(factors) and not others & (whole.trainable | whole.data)
+    return not others & (whole.trainable | whole.data)
