@@ -88,3 +88,29 @@ def only(rows: Sequence[Row]) -> Row:
     """The one row of a section."""
     (row,) = rows
     return row
+
+
+def parts(name: str, *shape: int, dtype: tf.DType = tf.float32) -> Callable[[int], tf.Tensor]:
+    """The towers' halves of a batch, each made when its tower asks for it."""
+    batch = v1.placeholder(dtype, shape, name)
+    return lambda tower: tf.split(batch, 2)[tower]
+
+
+def squares(x: tf.Tensor) -> tf.Tensor:
+    """The mean of the squares of a layer's results, for x [batch, 3]."""
+    return tf.reduce_mean(tf.square(tf.matmul(x, variable("w", 3, 2))))
+
+
+def of_frames(frames: int, labels: int, total: Callable[[tf.Tensor], tf.Tensor]) -> Sections:
+    """Each tower's loss is that of `labels` clips, of some frames each; `total` makes it of the clips' errors."""
+
+    def build():
+        x, y = parts("frames", frames, 3), parts("labels", labels)
+
+        def loss(tower):
+            each = tf.reduce_mean(tf.reshape(tf.matmul(x(tower), variable("w", 3, 1)), [labels // 2, -1]), 1)
+            return total(tf.abs(each - y(tower)))
+
+        return program(loss)()
+
+    return sections_of(build)

@@ -1,0 +1,157 @@
+"""Lines on inputs and batches that programs of unusual construction made false, and likes of which they are true."""
+
+import tensorflow as tf
+
+from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.facts.whole_facts import whole_facts
+from tests.legacy.saved.facts.tower_pages import (
+    hazards,
+    of_frames,
+    parts,
+    program,
+    sections_of,
+    squares,
+    variable,
+    watched,
+)
+from tests.legacy.saved.graphs import graph_of, saved
+
+v1 = tf.compat.v1
+
+
+def batch_text(page):
+    return next(row["is"] for row in page["towers"] if row["what"] == "batch of one")
+
+
+def test_inputs_of_several_rows_for_an_example_tell_no_number_of_examples():
+    page = of_frames(12, 4, tf.reduce_mean)
+    assert batch_text(page) == "rows: 6 of frames, 2 of labels"
+    assert batch_text(of_frames(8, 8, tf.reduce_mean)) == "4"
+
+
+def test_targets_that_each_tower_splits_by_itself_are_used():
+    """The images are split once, for all towers; the labels in each tower, which takes its own part."""
+
+    def labelled(part_of):
+        def build():
+            halves = tf.split(v1.placeholder(tf.float32, [8, 3], "x"), 2)
+            y = v1.placeholder(tf.float32, [8, 1], "y")
+
+            def loss(tower):
+                label = tf.split(y, 2)[part_of(tower)]
+                return tf.reduce_mean(tf.abs(tf.matmul(halves[tower], variable("w", 3, 1)) - label))
+
+            return program(loss)()
+
+        return hazards(sections_of(build))
+
+    assert "TARGET_UNUSED" not in labelled(lambda tower: tower)
+    assert "TARGET_UNUSED" in labelled(lambda tower: 0)
+
+
+def prepared(prepare, in_tower=lambda x: x):
+    def build():
+        batch = prepare(v1.placeholder(tf.float32, [8, 3], "x"))
+        return program(lambda tower: squares(in_tower(tf.split(batch, 2)[tower])))()
+
+    return [text for text in watched(sections_of(build)) if "a lift leaves them out" in text]
+
+
+def test_what_is_computed_before_the_towers_is_not_at_their_start():
+    (text,) = prepared(lambda x: x / 255.0 + v1.random_uniform([8, 3]))
+    assert "ops outside of the towers compute from x:0 (AddV2, RandomUniform, RealDiv)" in text
+    assert prepared(lambda x: x, lambda x: x / 255.0) == []  # is a part of the towers
+
+
+def test_labels_that_a_tower_splits_twice_are_one_input():
+    def build():
+        x, y = parts("x", 8, 3), v1.placeholder(tf.float32, [8, 2], "y")
+
+        def loss(tower):
+            first, second = (tf.split(y, 2)[tower] for _ in range(2))
+            made = tf.matmul(x(tower), variable("w", 3, 2))
+            return tf.reduce_mean(tf.abs(made - first)) + tf.reduce_mean(tf.square(made - second))
+
+        return program(loss)()
+
+    assert [text for text in watched(sections_of(build)) if "is the same part of the data as y" in text]
+
+
+def test_the_file_name_of_a_saver_is_no_input():
+    graph = graph_of("""
+        x = Placeholder()
+        loss = Sum(x)
+        save/filename = PlaceholderWithDefault()
+        save/Const = PlaceholderWithDefault(save/filename)
+        save/SaveV2 = SaveV2(save/Const)
+        other = PlaceholderWithDefault()
+        read = ReadFile(other)
+    """)
+    assert [row["name"] for row in whole_facts(saved(graph), WholeGraph(saved(graph)))["inputs"]] == ["x", "other"]
+
+
+def test_a_part_of_the_batch_along_the_time_is_no_towers_own_input():
+    """Features with the time first are dealt along their second dimension, and labels along the first."""
+
+    def build():
+        features, y = v1.placeholder(tf.float32, [6, 8, 3], "features"), parts("y", 8)
+
+        def loss(tower):
+            x = tf.split(features, 2, axis=1)[tower]
+            made = tf.reduce_mean(tf.tensordot(x, variable("w", 3, 1), 1), [0, 2])
+            return tf.reduce_mean(tf.abs(made - y(tower)))
+
+        return program(loss)()
+
+    assert {row["kind"] for row in sections_of(build)["inputs"]} == {"batch", "each tower's part"}
+
+
+def test_examples_that_are_dealt_along_the_time_are_counted_there():
+    def counted(axis):
+        def build():
+            features = v1.placeholder(tf.float32, [6, 8, 3], "features")
+
+            def loss(tower):
+                return tf.reduce_mean(tf.abs(tf.tensordot(tf.split(features, 2, axis)[tower], variable("w", 3, 1), 1)))
+
+            def update(pairs):
+                step = v1.get_variable(
+                    "global_step",
+                    dtype=tf.int64,
+                    initializer=tf.zeros([], tf.int64),
+                    trainable=False,
+                    use_resource=False,
+                )
+                rate = 0.1 * 0.9 ** tf.cast(step, tf.float32)
+                v1.train.GradientDescentOptimizer(rate).apply_gradients(pairs, step, name="train")
+
+            return program(loss, update)()
+
+        return [text for text in watched(sections_of(build)) if "the schedule counts updates" in text]
+
+    assert "each of 2 x 4 examples" in counted(1)[0]
+    assert "each of 2 x 3 examples" in counted(0)[0]
+
+
+def test_a_number_of_all_examples_is_no_setting():
+    """A loss over the total weight of all towers' examples, beside one over a number that is fed."""
+
+    def over(total):
+        def build():
+            x, weights = parts("x", 8, 3), v1.placeholder(tf.float32, [8], "weights")
+            divisor = total(weights)
+
+            def loss(tower):
+                each = tf.reduce_mean(tf.square(tf.matmul(x(tower), variable("w", 3, 2))), 1)
+                return tf.reduce_sum(tf.split(weights, 2)[tower] * each) / divisor
+
+            return program(loss, combine=tf.add_n)()
+
+        page = sections_of(build)
+        return {row["name"]: row["kind"] for row in page["inputs"]}, watched(page)
+
+    kinds, texts = over(lambda weights: tf.add(tf.reduce_sum(weights), 1e-6, name="total"))
+    assert kinds["total"] == "of all examples"
+    assert [text for text in texts if text.startswith("total is what ops outside of the towers compute from weights:0")]
+    kinds, texts = over(lambda weights: tf.add(v1.placeholder(tf.float32, [], "fed"), 1e-6))
+    assert "of all examples" not in kinds.values()

@@ -1,0 +1,138 @@
+"""Lines on losses and their terms that unusual programs made false, and likes of these of which they are true."""
+
+import tensorflow as tf
+
+from tests.legacy.saved.facts.tower_pages import (
+    hazards,
+    of_frames,
+    parts,
+    program,
+    sections_of,
+    squares,
+    variable,
+    watched,
+)
+
+v1 = tf.compat.v1
+
+
+def test_a_weight_that_is_a_term_and_in_another_term_belongs_to_the_loss():
+    """exp(-s) l + s, twice, as of two losses with trained deviations: s has no gradient op as a term."""
+
+    def uncertain():
+        x = parts("x", 8, 3)
+
+        def loss(tower):
+            s, t = variable("s"), variable("t")
+            first, second = squares(x(tower)), tf.reduce_mean(tf.abs(tf.matmul(x(tower), variable("v", 3, 1))))
+            return tf.add(tf.exp(-s) * first + s + tf.exp(-t) * second, t, name="total")
+
+        return program(loss)()
+
+    page = sections_of(uncertain)
+    terms = [row["term"] for row in page["losses"]]
+    assert terms[0] == "tower_0/total:0" and {"s", "t"} <= {term.partition("/")[0] for term in terms[1:]}
+    assert "LOSS_WEIGHT_TRAINED" not in hazards(page)
+
+
+def test_a_trained_weight_of_a_term_without_its_own_term_is_still_named():
+    def unbounded():
+        x = parts("x", 8, 3)
+        return program(lambda tower: tf.exp(-variable("s")) * squares(x(tower)))()
+
+    assert "LOSS_WEIGHT_TRAINED" in hazards(sections_of(unbounded))
+
+
+def test_a_sum_over_as_many_examples_as_towers_is_not_divided_twice():
+    assert "LOSS_DIVIDED_TWICE" not in hazards(of_frames(4, 4, lambda each: tf.reduce_sum(each) / 2.0))
+    assert "LOSS_DIVIDED_TWICE" not in hazards(of_frames(12, 4, lambda each: tf.reduce_sum(each) / 2.0))
+    assert "LOSS_DIVIDED_TWICE" in hazards(of_frames(8, 8, lambda each: tf.reduce_sum(each) / 2.0))
+    assert "LOSS_DIVIDED_TWICE" in hazards(of_frames(4, 4, lambda each: tf.reduce_mean(each) / 2.0))
+
+
+def test_a_sum_of_means_that_are_divided_by_the_towers_is_a_mean_where_towers_have_as_many_examples():
+    """As slim's clones of two examples, of which the first has the penalty."""
+
+    def clones(rows):
+        def build():
+            x = parts("x", rows, 3)
+
+            def loss(tower):
+                own = tf.reduce_mean(tf.abs(tf.matmul(x(tower), variable("w", 3, 1)))) / 2.0
+                return own + 0.01 * tf.nn.l2_loss(variable("w", 3, 1)) if tower == 0 else own
+
+            return program(loss, combine=tf.add_n)()
+
+        return watched(sections_of(build))
+
+    for rows in (4, 8):
+        assert [text for text in clones(rows) if "counts 1/2: the sum of gradients is a mean" in text]
+
+
+def test_a_part_that_is_computed_again_is_no_further_loss():
+    """As of `recompute_grad`: the gradient of the part begins with what the loss's gradient gives."""
+
+    @tf.custom_gradient
+    def part(x):
+        result = tf.tanh(x)
+        return result, lambda upstream: tf.gradients(tf.tanh(tf.identity(x)), [x], upstream)[0]
+
+    def build():
+        x = parts("x", 8, 3)
+
+        def loss(tower):
+            with v1.variable_scope("part"):
+                own = tf.matmul(x(tower), variable("w", 3, 2))
+            return tf.reduce_mean(tf.square(part(own)))
+
+        return program(loss)()
+
+    page = sections_of(build)
+    assert [row["is"] for row in page["losses"]] == ["the loss of the first tower", "depends on data"]
+    assert not [text for text in watched(page) if "further losses" in text]
+
+
+def two_losses():
+    x = parts("x", 8, 3)
+
+    def loss(tower):
+        return [squares(x(tower)), tf.reduce_mean(tf.abs(tf.matmul(x(tower), variable("w", 3, 2))))]
+
+    return program(loss)()
+
+
+def test_losses_that_are_differentiated_together_are_further_losses():
+    assert [text for text in watched(sections_of(two_losses)) if "further losses" in text]
+
+
+def test_a_penalty_with_a_weight_in_a_variable_is_named_as_such():
+    def penalty(weight):
+        def build():
+            x = parts("x", 8, 3)
+            return program(lambda tower: squares(x(tower)) + weight() * tf.nn.l2_loss(variable("w", 3, 2)))()
+
+        return [row["is"] for row in sections_of(build)["losses"]]
+
+    held = penalty(lambda: variable("wd", trainable=False, value=0.01))
+    assert held[2:] == ["depends on weights and on wd, and on no input"]
+    assert penalty(lambda: 0.01)[2:] == ["depends on weights only: a regularizer"]
+
+
+def test_a_term_that_is_divided_is_not_the_whole_loss():
+    def divided(also):
+        def build():
+            x, w = parts("x", 8, 3), parts("weights", 8)
+
+            def loss(tower):
+                each = tf.reduce_mean(tf.square(tf.matmul(x(tower), variable("w", 3, 2))), 1)
+                own = tf.reduce_sum(w(tower) * each) / tf.reduce_sum(w(tower))
+                return own + also(x(tower)) if also else own
+
+            return program(loss)()
+
+        return [text for text in watched(sections_of(build)) if "a mean of means" in text]
+
+    (text,) = divided(squares)
+    assert "each tower divides a term of its loss by tower_0/" in text
+    (text,) = divided(None)
+    assert "each tower divides its loss by tower_0/" in text
