@@ -10,6 +10,7 @@ from typing import NamedTuple
 from legacy.saved.analysis import correspondence, phases, roles
 from legacy.saved.analysis.assigned_values import find_assigned_reads, note_on_reads, with_assigned_values
 from legacy.saved.analysis.context import Context
+from legacy.saved.analysis.division.before_inputs import require_untrained_before_inputs
 from legacy.saved.analysis.division.own_sizes import with_own_sizes
 from legacy.saved.analysis.phase_parts import PhaseParts
 from legacy.saved.graph import cone, folding
@@ -146,6 +147,7 @@ def _analyse(
         context = Context(cut.graph, trainable)
         analysed = phases.analyse_phases(context, targets)
     plan = _plan(context, cut, name, analysed)
+    require_untrained_before_inputs(context.graph, plan)
     plan.settings = {**settings, **tried.settings}
     read = set().union(*[phase.members for phase in analysed])
     plan.notes += [*filter(None, [note_on_reads(assigned)]), *tried.notes, *_unused_notes(whole, unused, read)]

@@ -51,13 +51,13 @@ def parameter_count(variables: Sequence[Variable]) -> str:
     """Returns how many numbers the weights hold, and all variables.
 
     >>> parameter_count([Variable("w", [1000, 2], "float32", "weight"), Variable("m", [1000, 2], "float32", "slot")])
-    '2,000 in 1 weight; 4,000 with slots, statistics, averages and counters'
+    '2,000 in 1 weight; 4,000 in all variables that a step uses'
 
     Variables whose shape is open, such as those that hold examples, are counted and not measured.
     """
     known = [variable for variable in variables if variable.shape is not None and None not in variable.shape]
     weights = [variable for variable in known if variable.role == "weight"]
-    total = f"; {_size(known):,} with slots, statistics, averages and counters" if len(known) > len(weights) else ""
+    total = f"; {_size(known):,} in all variables that a step uses" if len(known) > len(weights) else ""
     others = (
         f"; {counted(len(variables) - len(known), 'variable')} of open shape" if len(known) < len(variables) else ""
     )

@@ -26,7 +26,7 @@ def test_an_analysed_graph_has_all_sections(tmp_path):
     assert {row["what"]: row["is"] for row in sections["next"]} == {
         "can be lifted": "yes",
         "replicas": "any number",
-        "parameters": "2 in 1 weight; 5 with slots, statistics, averages and counters",
+        "parameters": "2 in 1 weight; 5 in all variables that a step uses",
         "next command": f"python -m legacy.lift {path} --out=lifted",
         "then": "python -m parity.verify --workload=lifted",
     }
