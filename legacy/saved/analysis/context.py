@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable
 
 from legacy.saved.graph import op_types
@@ -46,12 +45,16 @@ class Context:
         placeholders = {name for name in graph.nodes if graph.type(name) == "Placeholder"}
         self.data = graph.descendants(placeholders | self.random, controls=False)
         self.tensors: dict[str, TensorType] = {}
+        self._towers: Towers | None = None
 
-    @functools.cached_property
+    @property
     def towers(self) -> Towers:
         """The towers; they are looked for when they are first asked for, since another graph may be made before."""
-        weights = {self.state.writes[rule][0] for rule in self.state.rules}
-        return find_towers(self.graph, self.imported, self.state.variables, self._update_inputs(), weights)
+        if self._towers is None:
+            weights = {self.state.writes[rule][0] for rule in self.state.rules}
+            variables = self.state.variables
+            self._towers = find_towers(self.graph, self.imported, variables, self._update_inputs(), weights)
+        return self._towers
 
     def signature(self, tensor: TensorId) -> tuple[str, tuple[int | None, ...] | None]:
         """Returns a tensor's dtype name and its shape; the shape is None where the rank is not known."""

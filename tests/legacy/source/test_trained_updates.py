@@ -359,7 +359,7 @@ PROGRAMS = {
     divided_by_all_weights: "    parts = gather(context, part)",
     matrices_clipped_alone: '    combined["net/bias"] = gradients["net/bias"]\n',
     centers_moved_in_rows: "lambda now: tf.tensor_scatter_nd_sub(now, tf.expand_dims(labels, -1), ",
-    centers_moved_by_fed_labels: "lambda now: tf.tensor_scatter_nd_sub(now, tf.expand_dims(labels, -1), ",
+    centers_moved_by_fed_labels: "tf.tensor_scatter_nd_sub(\n            now, tf.expand_dims(labels, -1), ",
 }
 
 

@@ -26,4 +26,4 @@ def test_an_average_names_its_weight():
 @pytest.mark.parametrize("towers, text", [((), "tower 1, of no data"), ((1,), "tower 1")])
 def test_one_of_several_towers_ops_that_take_no_data_is_named(towers, text):
     """As the vectors of a spectral norm, which each tower computes from the weights."""
-    assert VariableUpdate("u", "", towers, "-", "Assign", 1).row()["changed by"] == text
+    assert VariableUpdate("u", "", towers, "-", "Assign", among=1).row()["changed by"] == text

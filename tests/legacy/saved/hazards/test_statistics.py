@@ -70,7 +70,7 @@ def test_what_is_printed_beside_a_loss_is_not_read_by_it(inputs, count):
     made.cut.graph = graph_of(MEANS + f"loss = Print({inputs})\n")
     made.plan.variables[0] = Variable("s", [], "float32", "statistic")
     made.plan.phases[0].losses = ["loss:0"]
-    assert len(list(statistics.statistics_of_towers(None, made))) == count
+    assert len(list(statistics.statistics_of_towers(WHOLE, made))) == count
 
 
 def test_statistics_that_towers_update_in_turn():

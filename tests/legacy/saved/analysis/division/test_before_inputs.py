@@ -1,10 +1,14 @@
 """Layers that are run once for all towers, whose results the towers split: a lift would take these as data."""
 
+import types
+
 import pytest
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
-from tests.legacy.saved.graphs import saved, traced
+from legacy.saved.analysis.division.before_inputs import require_untrained_before_inputs
+from tests.legacy.saved.graphs import graph_of, saved, traced
+from workloads.lifted.plan import Variable
 from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
@@ -62,3 +66,31 @@ def test_what_is_not_trained_may_prepare_the_data(make_features):
     plan = analysed(make_features, [W])
     assert plan.towers == 2
     assert [variable.name for variable in plan.variables if variable.role == "weight"] == ["w"]
+
+
+LAYER = """
+    x = Placeholder()
+    w = VariableV2()
+    layer = MatMul(x, w)
+    part = Identity(layer)
+    """
+
+
+@pytest.mark.parametrize(
+    ("tensor", "derivative", "refused"),
+    [
+        ("part:0", "gradients/layer_grad/MatMul_1 = MatMul(x, part)", True),
+        ("part:0", "", False),  # nothing differentiates the layer
+        ("x:0", "gradients/layer_grad/MatMul_1 = MatMul(x, part)", False),  # the layer is behind the input
+    ],
+)
+def test_an_input_may_not_be_made_by_a_layer_that_a_gradient_op_differentiates(tensor, derivative, refused):
+    plan = types.SimpleNamespace(
+        inputs=[types.SimpleNamespace(tensors=[tensor])], common=[], variables=[Variable("w", [2], "float32", "weight")]
+    )
+    graph = graph_of(LAYER + derivative + "\n")
+    if refused:
+        with pytest.raises(InputError, match="'w' is trained through 'layer'"):
+            require_untrained_before_inputs(graph, plan)
+    else:
+        require_untrained_before_inputs(graph, plan)
