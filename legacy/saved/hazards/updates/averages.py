@@ -12,7 +12,7 @@ from legacy.saved.graph.conditions import exclude_each_other
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.kept_shares import Kept, kept_share, most_kept
 from legacy.saved.hazards.basics.linear_weights import linear_weights
-from legacy.saved.hazards.basics.variable_reads import variable_read
+from legacy.saved.hazards.basics.variable_reads import variable_read, variables_behind
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted, listed
 
@@ -199,7 +199,7 @@ def averages_whose_count_stays(whole: WholeGraph) -> Iterator[Hazard]:
         if is_average and graph.type(name) in ("Assign", "AssignVariableOp"):
             value = graph.inputs(name)[1].node
             count = _count_of_mean(whole, value) if graph.type(value) in op_types.QUOTIENTS else ""
-            if count and count not in changed and variable in _variables_of(whole, value):
+            if count and count not in changed and variable in variables_behind(graph, value):
                 found[variable] = (name, count)
     for name, count in found.values():
         yield Hazard(
@@ -223,9 +223,3 @@ def _count_of_mean(whole: WholeGraph, quotient: str) -> str:
         if whole.value(one) == 1 and variable and whole.is_scalar(variable):
             return variable
     return ""
-
-
-def _variables_of(whole: WholeGraph, name: str) -> set[str]:
-    return {
-        node for node in whole.graph.ancestors([name], controls=False) if whole.graph.type(node) in op_types.VARIABLES
-    }
