@@ -22,6 +22,9 @@ v1 = tf.compat.v1
 
 #: Ops that half of a loss may be written for: 1/2 (y - p)^2.
 SQUARES = ("Square", "SquaredDifference", "L2Loss", "Pow")
+#: Ops that a loss may be made of its squares by: sums, means and weights of them.
+FROM_SQUARES = {"Sum", "Mean", "Sub", "Neg", "Mul", "RealDiv", "Div", "Pack", "Select", "SelectV2", "Identity", "Cast"}
+FROM_SQUARES |= {*op_types.ADDITIONS, *op_types.JOINS, *op_types.VIEWS}
 #: Relative difference up to which a constant factor on a loss counts as one over the number of towers.
 SCALE_TOLERANCE = 1e-6
 
@@ -88,7 +91,21 @@ def may_be_its_own(
     terms = [tensor.node for name in sums for tensor in graph.inputs(name) if tensor.node in data]
     if len(terms) == towers or (towers == 2 and graph.type(loss) == "Mul"):
         return True
-    return towers == 2 and any(graph.type(name) in SQUARES and name in data for name in graph.ancestors([loss]))
+    return towers == 2 and _is_of_squares(graph, data, loss)
+
+
+def _is_of_squares(graph: Graph, data: Collection[str], loss: str) -> bool:
+    """Returns whether a loss has a term of squares: those inside of the model, as of a variance, are none."""
+    todo, seen = [loss], {loss}
+    while todo:
+        name = todo.pop()
+        if graph.type(name) in SQUARES:
+            return True
+        if graph.type(name) in FROM_SQUARES:
+            before = {tensor.node for tensor in graph.inputs(name) if tensor.node in data} - seen
+            seen |= before
+            todo += before
+    return False
 
 
 def sizes_of_inputs(plan: Plan) -> set[int | None]:

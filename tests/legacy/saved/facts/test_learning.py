@@ -628,6 +628,7 @@ def test_a_sum_over_the_examples_of_a_tower_that_is_divided_by_their_number_is_n
     [
         (lambda data, w: data / 2.0, "sum of losses that are divided by the towers: a mean"),
         (lambda data, w: tf.square(data) / 2.0, "sum of losses with a factor of 0.5"),
+        (lambda data, w: tf.tanh(tf.square(data)) / 2.0, "sum of losses that are divided by the towers: a mean"),
         (lambda data, w: 0.5 * data, "sum of losses with a factor of 0.5"),
     ],
 )
