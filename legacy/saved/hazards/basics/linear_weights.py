@@ -70,7 +70,7 @@ def _stacked(whole: WholeGraph, name: str) -> int:
 def constant_factor(whole: WholeGraph, name: str) -> tuple[str, float] | None:
     """(the other input, the factor) of a product or quotient with a constant; None for any other node."""
     inputs = [before for before, _ in whole.graph.inputs(name)]
-    if len(inputs) != 2:
+    if whole.graph.type(name) not in ("Mul", *op_types.QUOTIENTS) or len(inputs) != 2:
         return None
     first, second = (whole.value(before) for before in inputs)
     if whole.graph.type(name) in op_types.QUOTIENTS:

@@ -33,6 +33,8 @@ from workloads.support.wording import counted, plural
 PENALTIES = re.compile(r"(?i)(l2loss|l2_loss|l1_loss|regularizer|weight_loss|weight_decay|weightdecay)")
 #: Collections that hold terms of the loss.
 LOSS_COLLECTIONS = ("regularization_losses", "losses", "weight_losses")
+#: Largest factor of a sum of squares that is a weight in a loss: another, as the 2 of a norm, may be of a display.
+MOST_WEIGHT = 0.1
 #: Relative difference within which a count is what it should be.
 TOLERANCE = 1e-3
 
@@ -125,7 +127,7 @@ def find_penalties(whole: WholeGraph) -> list[Penalty]:
         variables = tuple(sorted(whole.trainable & before))
         if not variables:
             continue
-        if any(graph.type(user) in ("Sqrt", "Rsqrt") for user in _users(whole, name)):
+        if _has_root(whole, name):
             continue
         kind = tuple(
             sorted(graph.type(n) for n in before - set(variables) if graph.type(n) not in ("Identity", "Const"))
@@ -176,7 +178,7 @@ def _is_meant_for_a_loss(whole: WholeGraph, name: str) -> bool:
     if ({name} | users) & listed:
         return True
     if whole.graph.type(name) == "L2Loss":
-        return _is_added_to_data(whole, name)  # a norm without a scale is only displayed
+        return _is_weighted_or_added(whole, name)  # a norm without a scale is only displayed
     return (
         bool(PENALTIES.search(name))
         or not all(whole.graph.type(user) in op_types.SUMMARIES for user in users)
@@ -184,12 +186,20 @@ def _is_meant_for_a_loss(whole: WholeGraph, name: str) -> bool:
     )
 
 
-def _is_added_to_data(whole: WholeGraph, name: str) -> bool:
-    """Whether a term, by itself, scaled or in a sum of such, is added to what depends on data."""
+def _has_root(whole: WholeGraph, name: str) -> bool:
+    """Whether a root is taken of a value, which makes it a norm to be displayed."""
+    return any(whole.graph.type(user) in ("Sqrt", "Rsqrt") for user in _users(whole, name))
+
+
+def _is_weighted_or_added(whole: WholeGraph, name: str) -> bool:
+    """Whether a term, by itself or in a sum of such, has a small weight, or is added to what depends on data."""
     seen, todo = {name}, [name]
     while todo:
         for user, _, _ in whole.graph.users(todo.pop()):
             if user in whole.data and whole.graph.type(user) in SUMS:
+                return True
+            scaled = constant_factor(whole, user)
+            if scaled is not None and 0 < abs(scaled[1]) <= MOST_WEIGHT and not _has_root(whole, user):
                 return True
             if user not in seen and any(linear_inputs(whole, user)):
                 seen.add(user)

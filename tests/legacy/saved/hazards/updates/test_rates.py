@@ -79,10 +79,11 @@ def test_a_warmup_of_floats_and_staircases_are_not(make_rate):
         (2, 2.0, v1.train.GradientDescentOptimizer, []),
         (3, 1.0, v1.train.GradientDescentOptimizer, []),
         (2, 1.0, v1.train.AdamOptimizer, []),
+        (None, 1.0, v1.train.GradientDescentOptimizer, []),
     ],
 )
 @pytest.mark.parametrize("shared", [True, False])
-def test_a_rate_times_the_towers_beside_a_sum_is_named(times, divisor, optimizer, ids, shared):
+def test_a_rate_times_the_towers_beside_a_sum_is_named_and_a_power_is_not(times, divisor, optimizer, ids, shared):
     def build():
         w = v1.get_variable("w", [4, 1], use_resource=False)
         step = v1.train.get_or_create_global_step()
@@ -90,7 +91,7 @@ def test_a_rate_times_the_towers_beside_a_sum_is_named(times, divisor, optimizer
         for tower in range(2):
             with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
                 losses.append(tf.reduce_mean(tf.square(parts[tower] @ w)))
-        made = optimizer(decayed(step) * times)
+        made = optimizer(decayed(step) * times if times else tf.pow(decayed(step), 2.0))
         if shared:
             made.minimize(tf.add_n(losses) / divisor, step, name="train")
         else:
