@@ -75,4 +75,5 @@ ANALYSIS_CHECKS = (
     accumulators.sums_set_back_too_early,
     rates.rates_scaled_beside_sums,
     opponents.generators_that_train_critics,
+    opponents.critics_that_train_generators,
 )

@@ -1,4 +1,4 @@
-"""Hazard of a generator's train op that trains the critic besides."""
+"""Hazards of a generator's train op that trains the critic besides, and of a critic's that trains the generator."""
 
 from __future__ import annotations
 
@@ -37,6 +37,26 @@ def generators_that_train_critics(whole: WholeGraph, found: Analysis) -> Iterato
                     f"{generator.train_op} trains {counted(len(both), 'variable')} of the critic besides "
                     f"{counted(len(makers), 'variable')} of the generator ({listed(sorted(both), MOST_NAMED)}): it "
                     f"teaches the critic the opposite of what {critic.train_op} does",
+                    "give each minimize or compute_gradients its own var_list; for parity keep both",
+                )
+                return
+
+
+def critics_that_train_generators(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds train ops of a critic that train what makes the examples, which has a train op of its own; one for all."""
+    phases = found.plan.phases
+    for critic in phases:
+        trained = _trained(found, critic)
+        for generator in phases:
+            makers = _trained(found, generator)
+            scores = trained - makers
+            if makers and scores and makers < trained and _scores_real_and_made(whole, critic, generator, scores, makers):
+                yield Hazard(
+                    "GENERATOR_TRAINED_BY_CRITIC",
+                    critic.train_op,
+                    f"{critic.train_op} trains {counted(len(makers), 'variable')} of the generator besides "
+                    f"{counted(len(scores), 'variable')} of the critic ({listed(sorted(makers), MOST_NAMED)}): it "
+                    f"teaches the generator the opposite of what {generator.train_op} does",
                     "give each minimize or compute_gradients its own var_list; for parity keep both",
                 )
                 return

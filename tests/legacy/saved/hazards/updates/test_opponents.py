@@ -1,20 +1,20 @@
-"""Generators' train ops that train the critic as well, beside var_lists and stages of one network."""
+"""Train ops of a generator or critic that train the other as well, beside var_lists and stages of one network."""
 
 import pytest
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.updates.opponents import generators_that_train_critics
+from legacy.saved.hazards.updates.opponents import critics_that_train_generators, generators_that_train_critics
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
 
 
-def found(build):
+def found(build, check=generators_that_train_critics):
     graph = saved(traced(build), trainable_variables=["g", "c"])
     analysis = analyse_graph(graph, "made-for-a-test", ["c_train", "g_train"])
-    return [hazard.id for hazard in generators_that_train_critics(WholeGraph(graph, analysis), analysis)]
+    return [hazard.id for hazard in check(WholeGraph(graph, analysis), analysis)]
 
 
 def variables():
@@ -33,6 +33,23 @@ def test_a_generator_without_a_list_of_variables_is_named(all_variables, count):
         optimizer.minimize(-of_made, var_list=[g, c] if all_variables else [g], name="g_train")
 
     assert found(build) == ["CRITIC_TRAINED_BY_GENERATOR"] * count
+
+
+@pytest.mark.parametrize("all_variables, with_real, count", [(True, True, 1), (False, True, 0), (True, False, 0)])
+def test_a_critic_without_a_list_of_variables_is_named(all_variables, with_real, count):
+    """A network that reads made examples alone may help their maker, as one that tells the codes of a generator."""
+
+    def build():
+        g, c = variables()
+        made = tf.tanh(v1.random_normal([4, 3]) @ g)
+        loss = of_made = tf.reduce_mean(made @ c)
+        if with_real:
+            loss -= tf.reduce_mean(v1.placeholder(tf.float32, [4, 4], "real") @ c)
+        optimizer = v1.train.GradientDescentOptimizer(0.5)
+        optimizer.minimize(loss, var_list=[g, c] if all_variables else [c], name="c_train")
+        optimizer.minimize(-of_made, var_list=[g], name="g_train")
+
+    assert found(build, critics_that_train_generators) == ["GENERATOR_TRAINED_BY_CRITIC"] * count
 
 
 def test_a_head_that_is_trained_alone_and_with_its_layers_is_not():
