@@ -23,6 +23,8 @@ v1 = tf.compat.v1
 STEPS = (0, 100, 1000, 10000, 100000)
 #: Most values of a schedule that are shown; the largest constant that can be one of its boundaries.
 MOST_VALUES, LAST_STEP = 8, 10**7
+#: Ops that read a counter, perhaps behind its change.
+_READS = ("Identity", "ReadVariableOp")
 #: Relative difference within which two values of a schedule are equal.
 SAME_VALUE = 1e-6
 
@@ -101,9 +103,18 @@ def _learning_rate(analysed: AnalysedStep, train_op: str, tensor: str, schedules
     key = (text, *(node.attr["value"].SerializeToString() for node in piece.graph_def.node))
     if is_counted and key not in schedules:
         by_other = f"by {variables[0]}: " if variables and not _counts_steps(analysed, variables[0]) else ""
-        values = _values_by_step(piece, reads)
+        values = _values_by_step(piece, reads, _counted_before(analysed, tensor, variables))
         schedules[key] = values if values == "-" else by_other + values
     return LearningRate(train_op, tensor, text, schedules[key] if is_counted else "-", variables, constants)
+
+
+def _counted_before(analysed: AnalysedStep, tensor: str, variables: Tuple[str, ...]) -> int:
+    """What a step has added to the only counter of a schedule when it computes the rate, as Adam by hand does."""
+    graph, name = analysed.graph, parse_tensor_name(tensor).node
+    before = graph.ancestors([name], controls=False)
+    before |= {node for read in before if graph.type(read) in _READS for node in graph.controls(read)}
+    changes = {effect.node for phase in analysed.phases for effect in phase.effects if effect.writes[0] in variables}
+    return int(analysed.rises_by(variables[0]) or 0) if len(variables) == 1 and before & changes else 0
 
 
 def _counts_steps(analysed: AnalysedStep, variable: str) -> bool:
@@ -163,18 +174,24 @@ def _fed_schedule(analysed: AnalysedStep, tensor: str) -> str | None:
     return text + (f"; constants {', '.join(numbers)}" if numbers else "")
 
 
-def _values_by_step(piece: Piece, reads: list[Feed]) -> str:
-    """A schedule's values at some steps, e.g. "0: 0.1, 1000: 0.01"; "-" unless it is a function of one scalar."""
+def _values_by_step(piece: Piece, reads: list[Feed], counted: int) -> str:
+    """A schedule's values at some steps, e.g. "0: 0.1, 1000: 0.01"; "-" unless it is a function of one scalar.
+
+    Args:
+      piece: computes the schedule.
+      reads: what it reads.
+      counted: what a step adds to the counter before it computes the rate.
+    """
     if len(reads) != 1 or len(piece.feeds) != 1 or reads[0].shape != ():
         return "-"
     with tf.Graph().as_default(), v1.Session() as session:
         (tensor,) = import_graph(piece.graph_def, fetches=piece.fetches, subject="graph file")
         holder = session.graph.get_tensor_by_name(reads[0].placeholder + ":0")
         try:
-            found = _changes(lambda step: float(session.run(tensor, {holder: step})), _steps_to_show(piece))
+            found = _changes(lambda step: float(session.run(tensor, {holder: step + counted})), _steps_to_show(piece))
             if len(found) > MOST_VALUES:
                 steps = _steps_to_show(piece, of_examples=False)
-                found = _changes(lambda step: float(session.run(tensor, {holder: step})), steps)
+                found = _changes(lambda step: float(session.run(tensor, {holder: step + counted})), steps)
         except tf.errors.OpError:
             return "-"
     texts = [f"{step}: {value:.6g}" for step, value in found]

@@ -17,7 +17,7 @@ from workloads.lifted.plan import Effect, Phase, weight_of_label
 
 
 def update_rule_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
-    """The update rules with their constants, and the number of variables of each."""
+    """The update rules with their constants, and the number of variables of each, with that of updates if it differs."""
     groups: dict[tuple[str, str, str], list[str]] = collections.OrderedDict()
     for phase in analysed.phases:
         for effect in phase.effects:
@@ -25,9 +25,15 @@ def update_rule_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
                 key = (phase.train_op, _rule_name(analysed, phase, effect), _constants(analysed, phase, effect))
                 groups.setdefault(key, []).append(effect.writes[0])
     return [
-        {"train op": op, "rule": rule, "constants": constants, "variables": str(len(names))}
+        {"train op": op, "rule": rule, "constants": constants, "variables": _count(names)}
         for (op, rule, constants), names in groups.items()
     ]
+
+
+def _count(names: list[str]) -> str:
+    """The number of variables that updates change; several updates change one where each tower applies its own."""
+    distinct = len(set(names))
+    return str(distinct) if distinct == len(names) else f"{distinct}, by {len(names)} updates"
 
 
 def _rule_name(analysed: AnalysedStep, phase: Phase, effect: Effect) -> str:

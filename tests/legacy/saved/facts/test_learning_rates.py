@@ -1,0 +1,40 @@
+"""Learning rates whose counter a step raises before or after it computes them."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.facts.basics.analysed_step import AnalysedStep
+from legacy.saved.facts.learning_rates import find_learning_rates
+from legacy.saved.facts.update_rules import update_rule_rows
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+@pytest.mark.parametrize("resource", [False, True])
+@pytest.mark.parametrize("before, first", [(True, "0: 0.5, "), (False, "0: inf, ")])
+def test_a_rate_of_a_counter_that_was_raised_before_is_that_of_the_raised_one(before, first, resource):
+    """Adam by hand divides by 1 - b^t, where t is 1 in the first step."""
+
+    def build():
+        w = v1.get_variable("w", [2], use_resource=False)
+        count = v1.get_variable("t", initializer=0.0, trainable=False, use_resource=resource)
+        raised = v1.assign_add(count, 1.0)
+        (gradient,) = tf.gradients(tf.reduce_sum(v1.placeholder(tf.float32, [2], "x") * w), [w])
+        rate = 0.25 / (1.0 - tf.pow(0.5, raised if before else count.read_value()))
+        tf.group(v1.assign_sub(w, rate * gradient), raised, name="train")
+
+    step = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"]))
+    assert [rate.values[: len(first)] for rate in find_learning_rates(step)] == [first]
+
+
+@pytest.mark.parametrize("updates, text", [(1, "1"), (2, "1, by 2 updates")])
+def test_variables_that_several_updates_change_are_counted_once(updates, text):
+    def build():
+        w = v1.get_variable("w", [2], use_resource=False)
+        loss = tf.reduce_sum(v1.placeholder(tf.float32, [2], "x") * w)
+        tf.group(*[v1.train.GradientDescentOptimizer(0.5).minimize(loss) for _ in range(updates)], name="train")
+
+    step = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"]))
+    assert [row["variables"] for row in update_rule_rows(step)] == [text]
