@@ -12,6 +12,7 @@ from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor, linear_weights
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from legacy.saved.hazards.losses.penalties import Penalty, find_penalties
+from legacy.saved.hazards.updates.decays_in_updates import decays_in_updates
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted, listed, plural
 
@@ -24,8 +25,9 @@ _ASSIGNS = ("Assign", "AssignVariableOp", "AssignSub", "AssignSubVariableOp")
 
 
 def decayed_twice(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds weights with a squared penalty in a loss that a step multiplies by a number besides; one hazard for all."""
-    decays = {whole.writes[name]: name for name in whole.writes if name in whole.members and _decays(whole, name)}
+    """Finds weights with a squared penalty in a loss that a step lessens by a part of them besides; one for all."""
+    added = decays_in_updates(whole)
+    decays = added | {whole.writes[name]: name for name in whole.writes if name in whole.members and _decays(whole, name)}
     penalties = [one for one in find_penalties(whole) if one.op in whole.minimized and _SQUARES & set(one.kind)]
     twice = [name for name in decays if any(name in penalty.variables for penalty in penalties)]
     if twice:
@@ -33,8 +35,9 @@ def decayed_twice(whole: WholeGraph) -> Iterator[Hazard]:
         yield Hazard(
             "WEIGHT_DECAYED_TWICE",
             decays[twice[0]],
-            f"{counted(len(twice), 'weight')} ({listed(twice, MOST_NAMED)}) decay by a penalty of the loss and by an "
-            f"assignment besides, such as {twice[0]} by {penalty.op} and {decays[twice[0]]}",
+            f"{counted(len(twice), 'weight')} ({listed(twice, MOST_NAMED)}) decay by a penalty of the loss and by "
+            f"{'a term of the update' if twice[0] in added else 'an assignment'} besides, such as {twice[0]} by "
+            f"{penalty.op} and {decays[twice[0]]}",
             "leave one of them out; for parity keep both",
         )
 
@@ -113,18 +116,17 @@ def _repeated_factor(whole: WholeGraph, target: str, penalty: str, weights: Mapp
 
 
 def decayed_normalizations(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds scales and offsets of normalizations in the squared penalties of a loss; one hazard for all."""
-    penalties = weight_decays(whole)
-    decayed = {name for penalty in penalties for name in penalty.variables}
+    """Finds scales and offsets of normalizations that squared penalties or updates lessen; one hazard for all."""
+    decayed = {name: penalty.op for penalty in reversed(weight_decays(whole)) for name in penalty.variables}
+    decayed = decays_in_updates(whole) | decayed
     found = [name for name in _of_normalizations(whole) if name in decayed]
     if found:
-        penalty = next(penalty for penalty in penalties if found[0] in penalty.variables)
         yield Hazard(
             "NORMALIZATION_DECAYED",
-            penalty.op,
+            decayed[found[0]],
             f"the weight decay contains {counted(len(found), 'scale or offset', 'scales and offsets')} of "
-            f"normalizations ({listed(found, MOST_NAMED)}), such as {penalty.op}, and draws them to 0",
-            "leave scales, offsets and biases out of the penalty; for parity keep it",
+            f"normalizations ({listed(found, MOST_NAMED)}), such as {decayed[found[0]]}, and draws them to 0",
+            "leave scales, offsets and biases out of the decay; for parity keep it",
         )
 
 

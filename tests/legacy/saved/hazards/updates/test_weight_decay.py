@@ -111,3 +111,49 @@ def test_weights_that_one_run_lessens_twice_are_named(times, count):
     whole.members = whole.graph.ancestors(["train"])
     hazards = list(decayed_by_several_ops(whole))
     assert [hazard.id for hazard in hazards] == ["WEIGHT_DECAYED_BY_SEVERAL_OPS"] * count
+
+
+def of_update(check, change, penalty=none, assigned=False, resource=False):
+    """The hazards of a normalized layer whose scale is updated by `change(gradient, g, x)`, or set to g less half."""
+
+    def build():
+        w = v1.get_variable("w", [3, 2], use_resource=False)
+        g = v1.get_variable("g", [2], use_resource=resource)
+        x = v1.placeholder(tf.float32, [4, 3], "x")
+        made = tf.nn.batch_normalization(x @ w, *tf.nn.moments(x @ w, [0]), None, g, 1e-3)
+        gradients = tf.gradients(tf.reduce_mean(tf.square(made)) + penalty(g), [w, g])
+        changed = [gradients[0], change(gradients[1], g, x)]
+        if assigned:
+            tf.group(v1.assign_sub(w, 0.5 * changed[0]), v1.assign(g, g - 0.5 * changed[1]), name="train")
+        else:
+            v1.train.GradientDescentOptimizer(0.5).apply_gradients(zip(changed, [w, g]), name="train")
+
+    return [hazard.id for hazard in check(WholeGraph(saved(traced(build), trainable_variables=["w", "g"])))]
+
+
+def added(gradient, g, x):
+    return gradient + 0.01 * g
+
+
+def counted(gradient, g, x):
+    rate = tf.constant(0.01) * tf.cast(v1.get_variable("step", initializer=0, trainable=False), tf.float32)
+    return tf.add_n([gradient * 0.5, tf.negative(rate * g)])
+
+
+NO_DECAYS = [
+    lambda gradient, g, x: gradient,
+    lambda gradient, g, x: gradient + g * tf.reduce_mean(x),
+    lambda gradient, g, x: gradient * tf.norm(g),
+    lambda gradient, g, x: gradient / (0.01 * g),
+    lambda gradient, g, x: gradient + 0.01 * (g - v1.get_variable("center", [2], trainable=False)),
+]
+
+
+@pytest.mark.parametrize("assigned, resource", [(False, False), (True, False), (False, True)])
+@pytest.mark.parametrize("change, count", [(added, 1), (counted, 1), *[(change, 0) for change in NO_DECAYS]])
+def test_a_multiple_of_a_weight_in_its_update_is_a_decay(change, count, assigned, resource):
+    twice = of_update(decayed_twice, change, l2, assigned, resource)
+    assert twice == ["WEIGHT_DECAYED_TWICE"] * count
+    assert of_update(decayed_twice, change, none, assigned, resource) == []
+    alone = of_update(decayed_normalizations, change, none, assigned, resource)
+    assert alone == ["NORMALIZATION_DECAYED"] * count
