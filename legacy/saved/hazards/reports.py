@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_weights import linear_weights
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted
 
 #: Ops that count right answers, as an accuracy does.
@@ -17,7 +19,8 @@ _COUNTS = ("Equal", "InTopK", "InTopKV2")
 def reports_of_one_tower(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds summaries of one tower's results where no summary shows another tower's; only merged ones are written.
 
-    Beside a summary of all towers, an accuracy of one tower is found, where no other accuracy is shown.
+    Beside a summary of all towers, an accuracy of one tower is found where no other accuracy is shown, and a loss of one
+    tower where those of all show gradients alone, as their norm.
     """
     if whole.count < 2:
         return
@@ -35,10 +38,10 @@ def reports_of_one_tower(whole: WholeGraph) -> Iterator[Hazard]:
             summaries[towers.pop()].append(name)
     if len(summaries) == 1:
         tower, names = next(iter(summaries.items()))
+        which = ""
         if of_all:
-            names = [] if any(_is_accuracy(whole, name) for name in of_all) else names
-            names = [name for name in names if _is_accuracy(whole, name)]
-        which = f": {names[0]}, an accuracy, beside summaries of all towers" if of_all and names else ""
+            kind, names = _alone(whole, names, of_all)
+            which = f": {names[0]}, {kind}, beside summaries of all towers" if names else ""
         if names:
             yield Hazard(
                 "REPORTED_BY_ONE_TOWER",
@@ -46,6 +49,23 @@ def reports_of_one_tower(whole: WholeGraph) -> Iterator[Hazard]:
                 f"{counted(len(names), 'summary shows', 'summaries show')} tower {tower} alone{which}",
                 "strategy.reduce the per-replica values before they are written",
             )
+
+
+def _alone(whole: WholeGraph, names: list[str], of_all: list[str]) -> tuple[str, list[str]]:
+    """The (kind, summaries) of one tower, of accuracies or losses, of which no summary of all towers has the like.
+
+    Args:
+      whole: the graph.
+      names: summaries of one tower.
+      of_all: summaries of all towers.
+    """
+    accuracies = [name for name in names if _is_accuracy(whole, name)]
+    if accuracies and not any(_is_accuracy(whole, name) for name in of_all):
+        return "an accuracy", accuracies
+    if all(any(map(is_gradient_op, whole.graph.ancestors([name], controls=False))) for name in of_all):
+        terms = {term for target in whole.targets for term in linear_weights(whole, target)}
+        return "a loss", [name for name in names if whole.graph.origin(whole.graph.inputs(name)[1]).node in terms]
+    return "", []
 
 
 def _is_accuracy(whole: WholeGraph, name: str) -> bool:

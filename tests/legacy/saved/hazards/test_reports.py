@@ -1,10 +1,14 @@
 """Summaries that show one tower's results alone, and programs whose summaries show all."""
 
 import pytest
+import tensorflow as tf
 
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards import reports
+from tests.legacy.saved.graphs import saved, traced
 from tests.legacy.saved.hazards.two_towers import TOWERS, hazards
 
+v1 = tf.compat.v1
 #: Both towers multiply data.
 DATA = TOWERS.replace("Mul(v, w)", "Mul(v, x)") + "x = IteratorGetNext()\ntag = Const()\n"
 FIRST = "shown = ScalarSummary(tag, tower_0/y)\n"
@@ -52,3 +56,28 @@ def test_an_accuracy_of_one_tower_beside_the_loss_of_all():
 )
 def test_accuracies_of_all_towers(more):
     assert hazards(reports.reports_of_one_tower, DATA + ALL + ACCURACY + more) == []
+
+
+@pytest.mark.parametrize(
+    "shown, of_all, count",
+    [("loss", "norm", 1), ("loss", "mean", 0), ("other", "norm", 0)],
+)
+def test_a_loss_of_one_tower_beside_the_norm_of_all_gradients(shown, of_all, count):
+    """A summary of the loss of all makes up for it, and a result that is no loss may be that of any tower."""
+
+    def build():
+        w, losses, others, gradients = v1.get_variable("w", [4, 1], use_resource=False), [], [], []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), v1.name_scope(f"tower_{tower}"):
+                made = v1.placeholder(tf.float32, [2, 4], "x") @ w
+                others.append(tf.reduce_max(made))
+                losses.append(tf.reduce_mean(tf.square(made)))
+                gradients += tf.gradients(losses[-1], [w])
+        gradient = tf.add_n(gradients) / 2.0
+        v1.summary.scalar("shown", {"loss": losses, "other": others}[shown][1])
+        v1.summary.scalar("all", {"norm": tf.norm(gradient), "mean": tf.add_n(losses) / 2.0}[of_all])
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(gradient, w)], name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
+    texts = [hazard[2] for hazard in reports.reports_of_one_tower(whole)]
+    assert texts == ["1 summary shows tower 1 alone: shown, a loss, beside summaries of all towers"] * count
