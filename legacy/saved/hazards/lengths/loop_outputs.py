@@ -11,6 +11,8 @@ from workloads.lifted.graph import ENTERS, Graph
 
 #: Ops that hand a loop's outputs on, with a row for each time.
 _PASSES = ("Identity", "Transpose", "Reshape", "ReverseV2", "Reverse", "ReverseSequence", "Cast", "StridedSlice")
+#: Ops that combine truth values, and hand them on to the next iteration of a loop.
+_DECISIONS = ("LogicalNot", "LogicalOr", "LogicalAnd", "All", "Identity", "Merge", "NextIteration", "Switch", "Select")
 #: Ops of layers on these rows.
 _LAYERS = ("BiasAdd", "Add", "AddV2", "MatMul", "BatchMatMul", "BatchMatMulV2", "Mul", "Tanh", "Relu", "Sigmoid")
 
@@ -75,6 +77,35 @@ def lengths_of_loop(whole: WholeGraph, gathered: str) -> str:
         if bounds and graph.type(bounds[1].node) in ENTERS and bounds[1].node in whole.data:
             return bounds[1].node
     return ""
+
+
+def lengths_that_end_loop(whole: WholeGraph, gathered: str) -> str:
+    """Returns the lengths up to the longest of which a loop runs, as a decoder of fed words does; "" if there are none.
+
+    A loop of a fixed number of times compares one number, and a decoder that stops at a word compares words.
+    """
+    graph = whole.graph
+    ends = [tensor.node for tensor in graph.inputs(gathered) if graph.type(tensor.node) in ("Exit", "RefExit")]
+    switches = [graph.inputs(end)[0].node for end in ends]
+    condition = [graph.inputs(name)[1].node for name in switches if graph.type(name) in ("Switch", "RefSwitch")]
+    alive = [graph.inputs(name)[0].node for name in condition if graph.type(name) == "LoopCond"]
+    for name in sorted(_decisions(graph, alive)):
+        bound = graph.inputs(name)[1].node if graph.type(name) == "GreaterEqual" else ""
+        if bound and graph.type(bound) in ENTERS and bound in whole.data:
+            return bound
+    return ""
+
+
+def _decisions(graph: Graph, names: Collection[str]) -> set[str]:
+    """Returns some nodes and those that they are decided by, also in the iteration before: truth values alone."""
+    found, todo = set(names), list(names)
+    while todo:
+        name = todo.pop()
+        if graph.type(name) in _DECISIONS:
+            before = {tensor.node for tensor in graph.inputs(name)} - found
+            found |= before
+            todo += before
+    return found
 
 
 def lengths_of_mask(whole: WholeGraph, mask: str) -> str:

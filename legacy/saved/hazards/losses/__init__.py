@@ -32,6 +32,7 @@ GRAPH_CHECKS = (
     logits.softmax_over_examples,
     logits.labels_that_do_not_add_up,
     differences.differences_of_one,
+    differences.differences_undone,
     masks.masked_means,
     penalty_signs.subtracted_penalties,
     penalty_signs.penalties_of_untrained,

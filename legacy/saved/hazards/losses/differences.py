@@ -1,4 +1,4 @@
-"""Hazard of a loss in which a tensor is subtracted from itself, as after a name was copied."""
+"""Hazards of a tensor that a loss subtracts from itself, or subtracts and adds again."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops that subtract their second input from their first.
 _DIFFERENCES = ("Sub", "SquaredDifference")
@@ -29,3 +30,28 @@ def differences_of_one(whole: WholeGraph) -> Iterator[Hazard]:
                 "check which two results were meant; for parity keep it",
             )
             return
+
+
+def differences_undone(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds x + (y - x) of a result x of layers, through which no gradient passes to x; one hazard for all.
+
+    A straight-through estimate has this form, with the difference behind `stop_gradient`.
+    """
+    graph = whole.graph
+    for name in whole.minimized_ops("Add", "AddV2"):
+        sides = graph.inputs(name)[:2]
+        for kept, other in zip(sides, reversed(sides)):
+            difference = graph.origin(other).node
+            if graph.type(difference) != "Sub" or is_gradient_op(name):
+                continue
+            taken, subtracted = (graph.origin(tensor) for tensor in graph.inputs(difference)[:2])
+            layers = graph.ancestors([subtracted.node], controls=False) & whole.trainable
+            if subtracted == graph.origin(kept) and layers and subtracted.node in whole.data:
+                yield Hazard(
+                    "DIFFERENCE_UNDONE",
+                    name,
+                    f"{name} adds {subtracted.node} to {difference}, which subtracts it: the sum is {taken.node}, and "
+                    f"no gradient passes to {subtracted.node}, as it does in a straight-through estimate",
+                    "x + tf.stop_gradient(y - x); for parity keep it",
+                )
+                return

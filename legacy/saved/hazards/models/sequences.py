@@ -8,7 +8,7 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_weights
-from legacy.saved.hazards.lengths.loop_outputs import lengths_of_loop
+from legacy.saved.hazards.lengths.loop_outputs import lengths_of_loop, lengths_that_end_loop
 from workloads.lifted.graph import Graph, TensorId
 
 #: Ops that hand a loop's outputs on, with the times in their places.
@@ -65,18 +65,21 @@ def last_outputs(whole: WholeGraph) -> Iterator[Hazard]:
 def counted_padding(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds terms that are means over all times of what follows from a loop with lengths, without a mask; one for all.
 
-    Labels that are codes of classes may be 0 in the padding, and leave it out so.
+    A loop is given them for its outputs, which are 0 behind them, or for its end, as a decoder. Labels that are codes of classes may be 0 in the padding, and leave it out so.
     """
     terms = [name for target in whole.targets for name in linear_weights(whole, target)]
     for mean in [name for name in terms if whole.graph.type(name) == "Mean"]:
         ends = _sources_by_position(whole, whole.graph.inputs(mean)[0])
-        loops = [end for end in ends if end.node in whole.minimized and lengths_of_loop(whole, end.node)]
-        if loops:
+        loops = [end.node for end in ends if end.node in whole.minimized]
+        padded = next((name for name in loops if lengths_of_loop(whole, name)), "")
+        decoded = next((name for name in loops if lengths_that_end_loop(whole, name)), "")
+        if padded or decoded:
+            where = ", where they are 0," if padded else ""
             yield Hazard(
                 "PADDING_COUNTED",
                 mean,
-                f"{mean} is a mean over all times of what is computed from {loops[0].node}, the outputs of a loop that "
-                "is given each example's length: the padding of shorter examples, where they are 0, counts as much",
+                f"{mean} is a mean over all times of what is computed from {padded or decoded}, the outputs of a loop "
+                f"that is given each example's length: the padding of shorter examples{where} counts as much",
                 "multiply by tf.sequence_mask of the lengths, and divide by its sum; for parity keep the mean",
             )
             return

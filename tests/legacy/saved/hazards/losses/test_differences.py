@@ -1,11 +1,12 @@
-"""A difference of a tensor and itself in a loss, beside clean twins."""
+"""A tensor that is subtracted from itself, or subtracted and added again, beside clean twins."""
 
 import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.losses.differences import differences_of_one
+from legacy.saved.hazards.losses.differences import differences_of_one, differences_undone
 from tests.legacy.saved.graphs import saved, traced
+from tests.legacy.saved.hazards import minimized
 
 v1 = tf.compat.v1
 
@@ -23,3 +24,23 @@ def test_a_difference_of_a_result_and_itself_is_named(other, count):
 
     found = differences_of_one(WholeGraph(saved(traced(build), trainable_variables=["w"])))
     assert [hazard.id for hazard in found] == ["DIFFERENCE_OF_ONE"] * count
+
+
+@pytest.mark.parametrize(
+    "estimate, count",
+    [
+        (lambda z, q: z + (q - z), 1),
+        (lambda z, q: (q - z) + tf.identity(z), 1),
+        (lambda z, q: z + tf.stop_gradient(q - z), 0),
+        (lambda z, q: z + (q - tf.stop_gradient(z)), 0),
+        (lambda z, q: z + 0.5 * (q - z), 0),
+        (lambda z, q: q + (q - z), 0),
+    ],
+)
+def test_a_straight_through_estimate_without_stop_gradient_is_named(estimate, count):
+    def loss():
+        z = minimized.fed("x", 2, 4) @ minimized.variable("w", 4, 3)
+        q = tf.gather(minimized.variable("codes", 5, 3), tf.argmax(z, 1))
+        return tf.reduce_mean(tf.square(estimate(z, q) - 1.0)) + tf.reduce_mean(z)
+
+    assert minimized.found(differences_undone, loss) == ["DIFFERENCE_UNDONE"] * count

@@ -91,3 +91,41 @@ def of_codes(taken):
 )
 def test_means_over_the_padding_of_a_loop_with_lengths_are_named(take, lengths, make_loss, count):
     assert found(take, lengths, counted_padding, make_loss) == ["PADDING_COUNTED"] * count
+
+
+def decoded(ends_at, masks):
+    """The hazards of the mean over the outputs of a loop that runs until `ends_at(time, lengths, state)` for all."""
+
+    def build():
+        w = v1.get_variable("w", [3, 3], use_resource=False)
+        inputs = v1.TensorArray(tf.float32, 6).unstack(v1.placeholder(tf.float32, [6, 2, 3], "x"))
+        lengths = v1.placeholder(tf.int32, [2], "lengths")
+
+        def step(time, state, outputs, finished):
+            state = tf.tanh(tf.matmul(state + inputs.read(time), w))
+            ended = ends_at(time + 1, lengths, state)
+            return time + 1, state, outputs.write(time, state), tf.logical_or(ended, finished)
+
+        first = tf.zeros([2, 3]), v1.TensorArray(tf.float32, 0, dynamic_size=True), tf.equal(lengths, 0)
+        going_on = lambda *held: tf.logical_not(tf.reduce_all(held[-1]))  # noqa: E731
+        outputs = tf.transpose(tf.while_loop(going_on, step, (0, *first))[2].stack(), [1, 0, 2])
+        losses = tf.reduce_sum(tf.square(outputs - 1.0), 2) if masks else tf.square(outputs - 1.0)
+        mask = tf.sequence_mask(lengths, 6, tf.float32)
+        loss = tf.reduce_sum(losses * mask) / tf.reduce_sum(mask) if masks else tf.reduce_mean(losses)
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
+    return [hazard.id for hazard in counted_padding(whole)]
+
+
+@pytest.mark.parametrize(
+    "ends_at, masks, count",
+    [
+        (lambda time, lengths, state: time >= lengths, False, 1),
+        (lambda time, lengths, state: time >= lengths, True, 0),
+        (lambda time, lengths, state: time >= tf.constant([6, 6]), False, 0),
+        (lambda time, lengths, state: tf.reduce_max(state, 1) > 0.9, False, 0),
+    ],
+)
+def test_means_over_the_padding_of_a_loop_that_ends_with_the_longest_are_named(ends_at, masks, count):
+    assert decoded(ends_at, masks) == ["PADDING_COUNTED"] * count
