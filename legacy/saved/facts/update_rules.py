@@ -17,7 +17,7 @@ from workloads.lifted.plan import Effect, Phase, weight_of_label
 
 
 def update_rule_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
-    """The update rules with their constants, and the number of variables of each, with that of updates if it differs."""
+    """The update rules with their constants, and the number of variables of each, or of updates if they are more."""
     groups: dict[tuple[str, str, str], list[str]] = collections.OrderedDict()
     for phase in analysed.phases:
         for effect in phase.effects:

@@ -19,8 +19,8 @@ _COUNTS = ("Equal", "InTopK", "InTopKV2")
 def reports_of_one_tower(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds summaries of one tower's results where no summary shows another tower's; only merged ones are written.
 
-    Beside a summary of all towers, an accuracy of one tower is found where no other accuracy is shown, and a loss of one
-    tower where those of all show gradients alone, as their norm.
+    Beside a summary of all towers, an accuracy of one tower is found where no other accuracy is shown, and a loss of
+    one tower where those of all show gradients alone, as their norm.
     """
     if whole.count < 2:
         return

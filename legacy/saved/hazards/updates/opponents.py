@@ -50,7 +50,12 @@ def critics_that_train_generators(whole: WholeGraph, found: Analysis) -> Iterato
         for generator in phases:
             makers = _trained(found, generator)
             scores = trained - makers
-            if makers and scores and makers < trained and _scores_real_and_made(whole, critic, generator, scores, makers):
+            if (
+                makers
+                and scores
+                and makers < trained
+                and _scores_real_and_made(whole, critic, generator, scores, makers)
+            ):
                 yield Hazard(
                     "GENERATOR_TRAINED_BY_CRITIC",
                     critic.train_op,

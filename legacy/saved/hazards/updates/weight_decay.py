@@ -27,7 +27,8 @@ _ASSIGNS = ("Assign", "AssignVariableOp", "AssignSub", "AssignSubVariableOp")
 def decayed_twice(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds weights with a squared penalty in a loss that a step lessens by a part of them besides; one for all."""
     added = decays_in_updates(whole)
-    decays = added | {whole.writes[name]: name for name in whole.writes if name in whole.members and _decays(whole, name)}
+    assigned = {whole.writes[name]: name for name in whole.writes if name in whole.members and _decays(whole, name)}
+    decays = {**added, **assigned}
     penalties = [one for one in find_penalties(whole) if one.op in whole.minimized and _SQUARES & set(one.kind)]
     twice = [name for name in decays if any(name in penalty.variables for penalty in penalties)]
     if twice:
@@ -36,7 +37,7 @@ def decayed_twice(whole: WholeGraph) -> Iterator[Hazard]:
             "WEIGHT_DECAYED_TWICE",
             decays[twice[0]],
             f"{counted(len(twice), 'weight')} ({listed(twice, MOST_NAMED)}) decay by a penalty of the loss and by "
-            f"{'a term of the update' if twice[0] in added else 'an assignment'} besides, such as {twice[0]} by "
+            f"{'an assignment' if twice[0] in assigned else 'a term of the update'} besides, such as {twice[0]} by "
             f"{penalty.op} and {decays[twice[0]]}",
             "leave one of them out; for parity keep both",
         )
@@ -118,7 +119,7 @@ def _repeated_factor(whole: WholeGraph, target: str, penalty: str, weights: Mapp
 def decayed_normalizations(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds scales and offsets of normalizations that squared penalties or updates lessen; one hazard for all."""
     decayed = {name: penalty.op for penalty in reversed(weight_decays(whole)) for name in penalty.variables}
-    decayed = decays_in_updates(whole) | decayed
+    decayed = {**decays_in_updates(whole), **decayed}
     found = [name for name in _of_normalizations(whole) if name in decayed]
     if found:
         yield Hazard(
