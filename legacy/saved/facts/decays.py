@@ -15,8 +15,9 @@ from workloads.lifted.plan import Effect, Phase, effects_by_variable
 from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
-#: Steps at which a decay that grows with the step is evaluated.
-EARLY, LATE = 0, 10**9
+#: Steps at which a decay that grows with the step is evaluated: the later ones in turn, until one gives a decay, since
+#: a schedule that multiplies an int32 counter by a batch size overflows at the first.
+EARLY, LATE = 0, (10**9, 10**8, 10**7, 10**6)
 #: Differences up to this are rounding.
 TOLERANCE = 1e-5
 
@@ -94,7 +95,9 @@ def _variable(feed: Feed) -> str:
 
 def _decay_text(effect: Effect, piece: Piece, raised: Sequence[float]) -> str:
     try:
-        early, late = (_decay(effect, piece, [step + by for by in raised]) for step in (EARLY, LATE))
+        early = _decay(effect, piece, [EARLY + by for by in raised])
+        later = (None if early is None else _decay(effect, piece, [step + by for by in raised]) for step in LATE)
+        late = next((decay for decay in later if decay is not None), None)
     except (tf.errors.OpError, ValueError, TypeError, InputError):
         return "-"
     if early is None or late is None:

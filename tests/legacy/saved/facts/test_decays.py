@@ -34,6 +34,12 @@ def decays(make_update, producer=None):
     return {row["variable"]: row["decay"] for row in facts["statistics"] + facts["moving averages"]}
 
 
+def by_schedule(moving, mean, examples):
+    """Moves a statistic by a decay that grows with the number of examples that the program has seen."""
+    decay = tf.minimum(0.96875, 1.0 - v1.train.exponential_decay(0.5, examples, 80, 0.5, staircase=True))
+    return v1.assign(moving, moving * decay + mean * (1 - decay))
+
+
 @pytest.mark.parametrize(
     "make_update, name, text",
     [
@@ -53,6 +59,11 @@ def decays(make_update, producer=None):
             lambda w, step, m, x: v1.train.ExponentialMovingAverage(0.75, step).apply([w]),
             "w/ExponentialMovingAverage",
             "0.1 at step 0, later 0.75",
+        ),
+        (  # the count of examples overflows at late steps
+            lambda w, step, m, x: by_schedule(m, x, tf.cast(step, tf.int32) * 8),
+            "moving",
+            "0.5 at step 0, later 0.96875",
         ),
     ],
 )
