@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Dict, NamedTuple
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.basics.linear_weights import linear_weights
-from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read
+from legacy.saved.hazards.basics.linear_weights import linear_inputs, linear_weights
+from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read, variables_behind
 
 _ASSIGNS, _SUBTRACTS, _ADDS = (
     ("Assign", "AssignVariableOp"),
@@ -44,6 +44,43 @@ def kept_share(whole: WholeGraph, name: str) -> Kept:
     own = sum(weight for node, weight in weights.items() if _is_value(whole, node, variable))
     share = own if kind in _ASSIGNS else 1 - own if kind in _SUBTRACTS else 1 + own
     return Kept(share, weights)
+
+
+def keeps_a_share(whole: WholeGraph, name: str) -> bool:
+    """Returns whether a variable keeps a share of its value, which may change from step to step, as by a schedule.
+
+    Args:
+      whole: the graph.
+      name: an op of `whole.writes`.
+
+    Returns:
+      Whether what is assigned has a term that is the old value times numbers that follow from no data and no weight.
+    """
+    if kept_share(whole, name).share:
+        return True
+    if whole.graph.type(name) not in _ASSIGNS:
+        return False
+    todo, seen = [whole.graph.inputs(name)[1].node], set()
+    while todo:
+        node = todo.pop()
+        if _is_value(whole, node, whole.writes[name]):
+            return True
+        if node not in seen:
+            seen.add(node)
+            todo += [before for before, _ in linear_inputs(whole, node)] or _factors(whole, node)
+    return False
+
+
+def _factors(whole: WholeGraph, name: str) -> list[str]:
+    """The factors of a product of which one follows from no data and no weight, as a decay by a schedule."""
+    factors = [tensor.node for tensor in whole.graph.inputs(name)] if whole.graph.type(name) == "Mul" else []
+    return factors if any(_is_set_by_steps(whole, factor) for factor in factors) else []
+
+
+def _is_set_by_steps(whole: WholeGraph, name: str) -> bool:
+    """Whether a node is computed from constants and from variables of one number, such as a step counter, alone."""
+    behind = variables_behind(whole.graph, name)
+    return name not in whole.data and all(map(whole.is_scalar, behind)) and not behind & whole.trainable
 
 
 def most_kept(whole: WholeGraph, name: str) -> float:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.kept_shares import kept_share
+from legacy.saved.hazards.basics.kept_shares import keeps_a_share
 from workloads.lifted.graph import device_of
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted, listed
@@ -83,7 +83,7 @@ def shared_states(whole: WholeGraph) -> dict[str, list[str]]:
     for name, variable in whole.writes.items():
         is_state = variable not in whole.trainable and not whole.is_scalar(variable)
         sets_it = name in whole.members and whole.graph.type(name) in ("Assign", "AssignVariableOp")
-        if is_state and sets_it and name in whole.data and not kept_share(whole, name).share:
+        if is_state and sets_it and name in whole.data and not keeps_a_share(whole, name):
             sets[variable].append(name)
     return {
         variable: names

@@ -41,11 +41,12 @@ def test_a_state_that_goes_from_tower_to_tower_is_named(carries, one_loss, count
 
 @pytest.mark.parametrize(
     "shared, share, count",
-    [(True, 0.0, 1), (False, 0.0, 0), (True, 0.5, 0)],
+    [(True, 0.0, 1), (False, 0.0, 0), (True, 0.5, 0), (True, "by the step", 0), (True, "by the examples", 1)],
 )
 def test_a_state_that_all_towers_set_is_named(shared, share, count):
     def build():
         w = v1.get_variable("w", [4, 4], use_resource=False)
+        step = v1.get_variable("step", [], use_resource=False, trainable=False)
         gradients, sets = [], []
         for tower, x in enumerate(tf.split(v1.placeholder(tf.float32, [8, 4], "x"), 2)):
             with tf.device(f"/gpu:{tower}"), v1.variable_scope("", reuse=shared and tower > 0):
@@ -54,7 +55,8 @@ def test_a_state_that_all_towers_set_is_named(shared, share, count):
                 with v1.name_scope(f"tower_{tower}"):
                     y = tf.tanh(x @ w + state)
                     gradients.append(tf.gradients(tf.reduce_mean(tf.square(y)), [w])[0])
-                    sets.append(v1.assign(state, share * state + (1.0 - share) * y if share else y))
+                    kept = {"by the step": step / (step + 9.0), "by the examples": tf.sigmoid(y)}.get(share, share)
+                    sets.append(v1.assign(state, y if kept is share and not share else kept * state + (1.0 - kept) * y))
         update = v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / 2.0, w)])
         tf.group(update, *sets, name="train")
 
