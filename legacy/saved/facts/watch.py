@@ -199,7 +199,7 @@ def _rises_by_one(analysed: AnalysedStep, phase: Phase, variable: str) -> bool:
 
 
 def _of_schedules(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate]) -> Iterator[str]:
-    """Yields a sentence for a schedule that counts updates and has no constant of the number of towers."""
+    """Yields a sentence for a schedule that counts updates and has no constant of the towers or their examples."""
     towers, batch = analysed.plan.towers, examples_of_tower(analysed)
     if phase.combine and all(combine.kind == "kept as written" for combine in phase.combine):
         return  # towers that update alone: an update is not of all their examples
@@ -210,8 +210,9 @@ def _of_schedules(analysed: AnalysedStep, phase: Phase, rates: Sequence[Learning
         read = [v.name for v in analysed.plan.variables if v.name in rate.reads and analysed.is_counter(v.name)]
         counters = [name for name in read if _rises_by_one(analysed, phase, name)]
         counters = [name for name in counters if not only_corrects_bias(analysed.context, rate.tensor, name)]
-        counts_towers = {towers, towers * (batch or 1)} & set(rate.constants)
-        if counters and rate.train_op == phase.train_op and not counts_towers and counters[0] not in reported:
+        # A schedule with the number of one tower's examples counts examples, and has a hazard of its own.
+        counts_otherwise = {towers, towers * (batch or 1), batch} & set(rate.constants)
+        if counters and rate.train_op == phase.train_op and not counts_otherwise and counters[0] not in reported:
             reported.add(counters[0])
             examples = f"{towers} x {batch}" if batch else f"{towers} batches of"
             yield (

@@ -231,6 +231,7 @@ def test_weights_that_are_set_besides_their_update(names, text):
         ((0.5, 1000.0), "train", 2, 1),
         ((0.5, 2.0), "train", 2, 0),  # divides by the towers
         ((0.5, 16.0), "train", 2, 0),  # by the examples of all towers
+        ((0.5, 8.0), "train", 2, 0),  # by the examples of one tower, which is a hazard
         ((0.5, 1000.0), "other", 2, 0),
         ((0.5, 1000.0), "train", 1, 0),
     ],
