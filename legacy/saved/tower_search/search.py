@@ -15,6 +15,7 @@ from collections.abc import Collection, Sequence
 
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.branches import are_branches
+from legacy.saved.tower_search.different_parts import different_parts
 from legacy.saved.tower_search.labellings import SMALLEST_TOWER, Labelling, Source, labellings
 from legacy.saved.tower_search.settings import is_scalar_setting
 from legacy.saved.tower_search.tower_flow import TowerFlow
@@ -58,6 +59,8 @@ def find_towers(
     tried: set[frozenset[tuple[str, int]]] = set()
     for labelling in labellings(graph):
         labelled = frozenset(labelling.labels.items())
+        if doubt and labelling.source is Source.SUFFIXES:
+            break  # of what stands on several devices by its author's will, numbers of names tell nothing
         in_numbers = {number for name, number in labelling.labels.items() if name in in_models}
         if labelled in tried or len(in_numbers) < len(set(labelling.labels.values())):
             continue
@@ -66,10 +69,12 @@ def find_towers(
         score = float(_score(candidate, update_inputs, model))
         score /= SUFFIX_MARGIN if labelling.source is Source.SUFFIXES else 1.0
         is_refuted = score <= best_score or _is_leaky(graph, candidate) or _crosses_more(graph, candidate, best)
-        if not is_refuted and not are_branches(graph, candidate, weights):
+        by_devices = labelling.source is Source.DEVICES
+        parts = "" if is_refuted and not by_devices else different_parts(graph, candidate, weights)
+        if not is_refuted and not parts and not are_branches(graph, candidate, weights):
             best, best_score = candidate, score
-        elif labelling.source is Source.DEVICES:
-            doubt = doubt or _doubt(graph, candidate)
+        elif by_devices:
+            doubt = doubt or _doubt(graph, candidate, parts)
     one = best or flow.towers(Labelling(Source.NOTHING, "there is one", {name: 0 for name in graph.nodes}))
     return one if best else dataclasses.replace(one, doubt=doubt)
 
@@ -82,16 +87,23 @@ def _crosses_more(graph: Graph, towers: Towers, best: Towers | None) -> bool:
     return best is not None and next(towers.leaks(graph), None) is not None and next(best.leaks(graph), None) is None
 
 
-def _doubt(graph: Graph, towers: Towers) -> str:
-    """Returns a sentence on devices that look like towers, but of which one takes much of what another computes."""
+def _doubt(graph: Graph, towers: Towers, parts: str) -> str:
+    """Returns a sentence on devices that look like towers, but take each other's results or have parts of a model.
+
+    Args:
+      graph: the subgraph that a step runs.
+      towers: the candidate, which was refused.
+      parts: why the devices have different parts of one program; "" if they may be copies.
+    """
     backward = {tower for name, tower in towers.labels.items() if gradient_names.is_gradient_op(name)}
     leak = next(towers.leaks(graph), None)
-    if leak is None or len(backward) < towers.count:
+    if len(backward) < towers.count or leak is None and not parts:
         return ""
-    return (
-        f"the {towers.count} devices with backward passes are taken together as one tower, since what tower "
-        f"{leak.tower} computes is made from what tower {leak.other} computes: {leak.user} takes {leak.tensor.name}"
-    )
+    why = f"they have different parts of the program: {parts}"
+    if leak is not None:
+        why = f"what tower {leak.tower} computes is made from what tower {leak.other} computes: "
+        why += f"{leak.user} takes {leak.tensor.name}"
+    return f"the {towers.count} devices with backward passes are taken together as one tower, since {why}"
 
 
 def _is_leaky(graph: Graph, towers: Towers) -> bool:

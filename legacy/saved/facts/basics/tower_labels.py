@@ -7,7 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.graph import op_types
+from legacy.saved.graph.assignments import variable_of
+from legacy.saved.tower_search.batch_slices import DATA
+from legacy.saved.tower_search.different_parts import different_parts
 from legacy.saved.tower_search.labellings import SMALLEST_TOWER, Source, labellings
+from legacy.saved.tower_search.towers import Towers
 from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -67,9 +71,23 @@ def suggested_labels(graph: Graph, members: set[str] | None) -> tuple[str, dict[
         if len(training) > 1 or not _are_towers(graph, labels):
             continue
         worth = len(labels) * (1.0 if source is Source.DEVICES else NAMES_BEFORE_DEVICES)
-        if worth > most:
+        if worth > most and not _have_different_parts(graph, found_by, labels):
             best, most = (found_by, labels), worth
     return best
+
+
+def _have_different_parts(graph: Graph, found_by: str, labels: dict[str, int]) -> bool:
+    """Whether labels are of different parts of one program, such as a generator and a critic; see `different_parts`."""
+    kinds = {name: graph.type(name) for name in graph.nodes}
+    sources = [name for name, kind in kinds.items() if op_types.is_source(kind) or op_types.is_random(kind)]
+    data = graph.descendants(sources, controls=False) or set(labels)
+    own = {name: DATA | 2 << labels[name] if name in labels else DATA for name in data}
+    masks = {
+        name: mask | own.get(name, 0) for name, mask in graph.flow(graph.order(kinds), own, controls=False).items()
+    }
+    weights = {variable_of(graph, name) or "" for name, kind in kinds.items() if op_types.is_apply(kind)}
+    towers = Towers(len(set(labels.values())), found_by, masks, labels, set())
+    return bool(different_parts(graph, towers, weights))
 
 
 def _are_towers(graph: Graph, labels: dict[str, int]) -> bool:

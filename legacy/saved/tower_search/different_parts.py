@@ -1,0 +1,160 @@
+"""Recognises devices that have different parts of one program, such as a generator and a critic, and no copies of it.
+
+Towers are copies: what they train has equal shapes, also where a mistake gives each one variables of its own.
+"""
+
+from __future__ import annotations
+
+import collections
+import itertools
+from collections.abc import Collection, Iterator
+from typing import Dict, Optional, Set, Tuple
+
+from legacy.saved.graph import op_types
+from legacy.saved.graph.assignments import written_variables
+from legacy.saved.tower_search.batch_slices import DATA
+from legacy.saved.tower_search.towers import Towers
+from workloads.lifted.graph import Graph
+from workloads.lifted.tensors import gradient_names
+
+#: Ops that make a penalty of a variable, which is no layer, where no data have met it.
+_PENALTIES = ("L2Loss", "Sum", "Mean")
+#: The dimensions of a variable; None of an unknown rank.
+Shape = Optional[Tuple[int, ...]]
+#: (tower, or None outside of the towers, node that computes with a variable and data).
+Reader = Tuple[Optional[int], str]
+#: {variable: the first nodes that compute with it}.
+Readers = Dict[str, Set[Reader]]
+#: Shapes of the variables that a layer's data have met, as texts.
+Layers = Tuple[str, ...]
+
+
+def different_parts(graph: Graph, towers: Towers, weights: Collection[str]) -> str:
+    """Returns why candidates for towers are different parts of one program.
+
+    Args:
+      graph: the subgraph that a step runs.
+      towers: the candidate.
+      weights: names of the variables that are trained.
+
+    Returns:
+      A clause such as "device 0 alone uses a, and device 1 b, of another shape"; "" if they may be copies.
+    """
+    if not weights:
+        return ""
+    variables = [name for name in graph.nodes if graph.type(name) in op_types.VARIABLES]
+    every = {name: _readers(graph, towers, name) for name in variables}
+    if len({tower for found in every.values() for tower, _ in found} - {None}) < towers.count:
+        return "not each of them computes with variables"
+    readers = {name: found for name, found in every.items() if name in weights}
+    users = {name: {tower for tower, _ in found if tower is not None} for name, found in readers.items()}
+    own: list[list[str]] = [[] for _ in range(towers.count)]
+    for weight, found in users.items():
+        if len(found) == 1:
+            own[next(iter(found))].append(weight)
+    text = _unlike(graph, own, "alone uses")
+    if not text and any(len(found) > 1 for found in users.values()) and _compute_differently(graph, towers):
+        text = _unlike(graph, _trained_alone(graph, towers, weights), "alone trains")
+    return text or _in_another_place(graph, towers, readers)
+
+
+def _readers(graph: Graph, towers: Towers, weight: str) -> Set[Reader]:
+    """Finds (tower or None, node) of the first nodes that compute with a variable and data in a forward pass."""
+    found, seen, todo = set(), {weight}, [weight]
+    while todo:
+        for user, _, _ in graph.users(todo.pop()):
+            if user in seen or gradient_names.is_gradient_op(user) or op_types.is_apply(graph.type(user)):
+                continue
+            seen.add(user)
+            if not towers.masks.get(user, 0):
+                todo += [user] if graph.type(user) not in _PENALTIES else []
+            elif not towers.is_shared(user):
+                found.add((towers.tower_of(user), user))
+            else:
+                found.add((towers.labels.get(user), user))
+    return found
+
+
+def _unlike(graph: Graph, own: list[list[str]], verb: str) -> str:
+    """Says which variables two towers have that the other one has no variables of equal shapes for; "" for none.
+
+    Args:
+      graph: the subgraph that a step runs.
+      own: the variables of each tower.
+      verb: what the towers do with them.
+    """
+    if not any(own):
+        return ""
+    shapes = [collections.Counter(_shape(graph, name) for name in names) for names in own]
+    for one, other in itertools.combinations(range(len(own)), 2):
+        more = [next(_of_shapes(graph, own[a], shapes[a] - shapes[b]), "") for a, b in ((one, other), (other, one))]
+        if all(more):
+            return f"device {one} {verb} {more[0]}, and device {other} {more[1]}, of another shape"
+    return ""
+
+
+def _of_shapes(graph: Graph, names: Collection[str], shapes: Collection[Shape]) -> Iterator[str]:
+    return (name for name in names if _shape(graph, name) in shapes)
+
+
+def _shape(graph: Graph, variable: str) -> Shape:
+    shape = graph.nodes[variable].attr["shape"].shape
+    return None if shape.unknown_rank else tuple(dimension.size for dimension in shape.dim)
+
+
+def _compute_differently(graph: Graph, towers: Towers) -> bool:
+    """Returns whether two towers' forward passes have other ops, or another number of them."""
+    kinds: list[collections.Counter[str]] = [collections.Counter() for _ in range(towers.count)]
+    for name in towers.masks:
+        tower = towers.tower_of(name)
+        if tower is not None and not gradient_names.is_gradient_op(name):
+            kinds[tower][graph.type(name)] += 1
+    return any(other != kinds[0] for other in kinds[1:])
+
+
+def _trained_alone(graph: Graph, towers: Towers, weights: Collection[str]) -> list[list[str]]:
+    """The variables that each tower trains; none of any tower if several towers train one."""
+    alone: list[list[str]] = [[] for _ in range(towers.count)]
+    for name, variable in written_variables(graph).items():
+        mask = towers.masks.get(name, 0) >> 1
+        if variable in weights and mask:
+            if towers.is_shared(name):
+                return []
+            alone[mask.bit_length() - 1].append(variable)
+    return alone
+
+
+def _in_another_place(graph: Graph, towers: Towers, readers: Readers) -> str:
+    """Says which variable two towers give other data, behind other layers: as a critic for examples and for made ones.
+
+    Args:
+      graph: the subgraph that a step runs.
+      towers: the candidate.
+      readers: {variable: the first nodes that compute with it}.
+    """
+    bits: dict[str, int] = collections.defaultdict(int)
+    for number, found in enumerate(readers.values()):
+        for _, node in found:
+            bits[node] |= 1 << number
+    sources = _sources(graph, towers)
+    for number, name in enumerate(sources):
+        bits[name] |= 1 << (len(readers) + number)
+    arriving = graph.flow(graph.order(graph.nodes), bits, controls=False)
+    shapes = [_shape(graph, name) for name in readers]
+    for name, found in readers.items():
+        behind: dict[int, set[Layers]] = collections.defaultdict(set)
+        data: dict[int, int] = collections.defaultdict(int)
+        for tower, node in ((tower, node) for tower, node in found if tower is not None):
+            mask = arriving.get(node, 0)
+            behind[tower].add(tuple(sorted(str(shape) for k, shape in enumerate(shapes) if mask >> k & 1)))
+            data[tower] |= mask >> len(readers)
+        for one, other in itertools.combinations(sorted(behind), 2):
+            if behind[one].isdisjoint(behind[other]) and data[one] and data[other] and not data[one] & data[other]:
+                return f"device {one} gives the layer with {name} other data than device {other}, behind other layers"
+    return ""
+
+
+def _sources(graph: Graph, towers: Towers) -> list[str]:
+    """The nodes that bring in data."""
+    data = {name for name, mask in towers.masks.items() if mask & DATA}
+    return [n for n in graph.nodes if n in data and not any(before.node in data for before in graph.inputs(n))]
