@@ -109,7 +109,7 @@ def _learning_rate(analysed: AnalysedStep, train_op: str, tensor: str, schedules
 
 
 def _counted_before(analysed: AnalysedStep, tensor: str, variables: Tuple[str, ...]) -> int:
-    """What a step has added to the only counter of a schedule when it computes the rate, as Adam by hand does."""
+    """Number that a step has added to the only counter of a schedule when it computes the rate, as in Adam by hand."""
     graph, name = analysed.graph, parse_tensor_name(tensor).node
     before = graph.ancestors([name], controls=False)
     before |= {node for read in before if graph.type(read) in _READS for node in graph.controls(read)}

@@ -23,6 +23,7 @@ from legacy.saved.hazards import (
     metrics,
     models,
     normalization,
+    penalties,
     placement,
     reinforcement,
     reports,
@@ -34,7 +35,7 @@ from legacy.saved.hazards import (
     untrained,
     updates,
 )
-from legacy.saved.hazards.losses.penalties import regularization
+from legacy.saved.hazards.penalties.counts import regularization
 
 #: Checks of the graph alone, in the order of the page: of towers and updates first, then those of each folder.
 GRAPH_CHECKS = (
@@ -76,6 +77,7 @@ GRAPH_CHECKS = (
     *models.GRAPH_CHECKS,
     *lengths.GRAPH_CHECKS,
     *losses.GRAPH_CHECKS,
+    *penalties.GRAPH_CHECKS,
     *signs.GRAPH_CHECKS,
     *asymmetries.GRAPH_CHECKS,
     *reinforcement.GRAPH_CHECKS,

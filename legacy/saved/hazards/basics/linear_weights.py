@@ -93,3 +93,14 @@ def linear_part(whole: WholeGraph, name: str) -> tuple[str, float, float] | None
             if number is not None:
                 return inputs[1 - position], 1.0, number
     return None
+
+
+def data_weight(whole: WholeGraph, weights: dict[str, float]) -> float:
+    """Returns the largest weight, in what a tower differentiates, of a term that depends on data.
+
+    Args:
+      whole: the graph.
+      weights: {node: weight} of what is differentiated; see `linear_weights`.
+    """
+    ends = [name for name in weights if name in whole.data and not list(linear_inputs(whole, name))]
+    return max((abs(weights[name]) for name in ends), default=1.0)

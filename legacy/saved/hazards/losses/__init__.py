@@ -1,7 +1,7 @@
-"""Hazards of losses: their terms and penalties, what makes logits, and what towers have in common in them.
+"""Hazards of losses: their terms, what makes logits, and what towers have in common in them.
 
-Here: checks that read the graph of a loss. Not here: those of gradients, updates, inputs and statistics, one folder up.
-Start with `terms.py`, then `penalties.py`."""
+Here: checks that read the graph of a loss. Not here: those of penalties, gradients, updates, inputs and
+statistics, one folder up. Start with `terms.py`."""
 
 from legacy.saved.hazards.losses import (
     broadcasts,
@@ -13,13 +13,11 @@ from legacy.saved.hazards.losses import (
     logits,
     masks,
     overlaps,
-    penalty_signs,
     scales,
     soft_labels,
     terms,
     tower_losses,
     unbounded,
-    zero_penalties,
 )
 
 #: Checks of the graph alone, in the order of the page.
@@ -27,15 +25,12 @@ GRAPH_CHECKS = (
     terms.repeated_terms,
     tower_losses.terms_of_other_towers,
     terms.logarithms_of_probabilities,
-    zero_penalties.zero_regularization,
     logits.activated_logits,
     logits.softmax_over_examples,
     logits.labels_that_do_not_add_up,
     differences.differences_of_one,
     differences.differences_undone,
     masks.masked_means,
-    penalty_signs.subtracted_penalties,
-    penalty_signs.penalties_of_untrained,
     likelihoods.minimized_likelihoods,
     soft_labels.differentiated_labels,
     overlaps.minimized_overlaps,

@@ -13,8 +13,8 @@ from legacy.saved.facts.basics.clipping import CLIPPING_OPS
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.linear_weights import constant_factor, linear_inputs, linear_weights
-from legacy.saved.hazards.losses.penalties import data_weight, find_penalties
+from legacy.saved.hazards.basics.linear_weights import constant_factor, data_weight, linear_inputs, linear_weights
+from legacy.saved.hazards.penalties.terms import find_penalties
 from legacy.saved.runs.accumulation import dependent_on_gradients
 from workloads.lifted.graph import TensorId, parse_tensor_name
 from workloads.lifted.plan import Combine, Effect, Phase

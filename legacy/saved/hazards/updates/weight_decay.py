@@ -11,7 +11,7 @@ from legacy.saved.graph.conditions import exclude_each_other
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor, linear_weights
 from legacy.saved.hazards.basics.variable_reads import variable_read
-from legacy.saved.hazards.losses.penalties import Penalty, find_penalties
+from legacy.saved.hazards.penalties.terms import Penalty, find_penalties
 from legacy.saved.hazards.updates.decays_in_updates import decays_in_updates
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted, listed, plural

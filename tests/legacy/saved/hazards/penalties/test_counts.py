@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.losses.penalties import _combining_factor, regularization
+from legacy.saved.hazards.penalties.counts import _combining_factor, regularization
 from tests.legacy.saved.graphs import graph_of, saved, traced
 from workloads.lifted.plan import Combine
 
@@ -201,38 +201,3 @@ def test_a_term_is_counted_where_other_runs_add_the_gradients_up(terms, counts):
     analysis = analyse_graph(graph, "small", ["add", "train"])
     hazards = [hazard.description for hazard in regularization(WholeGraph(graph, analysis), analysis)]
     assert [text.partition("each tower's loss: ")[2].partition(";")[0] for text in hazards] == counts
-
-
-@pytest.mark.parametrize("last_only, count", [(True, 1), (False, 0)])
-def test_penalties_that_a_loop_drops_are_lost_beside_the_one_that_is_kept(last_only, count):
-    def build():
-        u, w = (v1.get_variable(name, [3, 3], use_resource=False) for name in "uw")
-        x = v1.placeholder(tf.float32, [8, 3], "x")
-        terms = [tf.multiply(tf.nn.l2_loss(variable), 0.5, name="weight_loss") for variable in (u, w)]
-        loss = tf.reduce_mean(tf.square(x @ u @ w)) + (terms[-1] if last_only else tf.add_n(terms))
-        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
-
-    whole = WholeGraph(saved(traced(build), trainable_variables=["u", "w"]))
-    found = [hazard for hazard in regularization(whole) if hazard.id == "REGULARIZATION_LOST"]
-    assert [hazard.op for hazard in found] == ["weight_loss"] * count
-
-
-@pytest.mark.parametrize(
-    "used, count",
-    [
-        (lambda squares: 1e-4 * squares, 1),
-        (lambda squares: v1.summary.scalar("decay", squares * 1e-4), 1),
-        (lambda squares: v1.summary.scalar("norm", tf.sqrt(2.0 * squares)), 0),
-        (lambda squares: v1.summary.scalar("rms", tf.sqrt(0.05 * squares)), 0),
-        (lambda squares: v1.summary.scalar("squares", 2.0 * squares), 0),
-    ],
-)
-def test_a_weighted_sum_of_squares_is_lost_and_a_norm_is_displayed(used, count):
-    def build():
-        u, w = (v1.get_variable(name, [3, 3], use_resource=False) for name in "uw")
-        loss = tf.reduce_mean(tf.square(v1.placeholder(tf.float32, [8, 3], "x") @ u @ w))
-        used(tf.add_n([tf.nn.l2_loss(u), tf.nn.l2_loss(w)]))
-        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
-
-    whole = WholeGraph(saved(traced(build), trainable_variables=["u", "w"]))
-    assert [hazard.id for hazard in regularization(whole)] == ["REGULARIZATION_LOST"] * count

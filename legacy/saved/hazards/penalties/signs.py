@@ -9,7 +9,7 @@ from legacy.saved.hazards.basics.directions import minimized_targets
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_weights
 from legacy.saved.hazards.basics.variable_reads import variables_behind
-from legacy.saved.hazards.losses.penalties import find_penalties
+from legacy.saved.hazards.penalties.terms import find_penalties
 from workloads.support.wording import counted, listed
 
 #: Of variables, so many are named.

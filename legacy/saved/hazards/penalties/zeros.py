@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import is_zero_term
-from legacy.saved.hazards.losses.penalties import find_penalties
+from legacy.saved.hazards.penalties.terms import find_penalties
 from workloads.support.wording import counted
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.losses.zero_penalties import zero_regularization
+from legacy.saved.hazards.penalties.zeros import zero_regularization
 from tests.legacy.saved.graphs import graph_of, saved
 
 TERMS = """

@@ -7,50 +7,21 @@ way in which gradients are combined, that gives how often the whole update conta
 from __future__ import annotations
 
 import collections
-import functools
-import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.hazards.basics.copies import copies_of_one_model
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.linear_weights import (
-    COPIES,
-    SUMS,
-    constant_factor,
-    is_zero_term,
-    linear_inputs,
-    linear_weights,
-)
+from legacy.saved.hazards.basics.linear_weights import data_weight, is_zero_term, linear_weights
+from legacy.saved.hazards.penalties.lost import lost_penalties
+from legacy.saved.hazards.penalties.terms import Penalty, find_penalties
 from workloads.lifted.plan import Combine, is_indices_label, weight_of_label
-from workloads.lifted.tensors.gradient_names import GRADIENTS, in_gradient_graphs, is_gradient_op
 from workloads.support.wording import counted, plural
 
-PENALTIES = re.compile(r"(?i)(l2loss|l2_loss|l1_loss|regularizer|weight_loss|weight_decay|weightdecay)")
-#: Collections that hold terms of the loss.
-LOSS_COLLECTIONS = ("regularization_losses", "losses", "weight_losses")
-#: Largest factor of a sum of squares that is a weight in a loss: another, as the 2 of a norm, may be of a display.
-MOST_WEIGHT = 0.1
 #: Relative difference within which a count is what it should be.
 TOLERANCE = 1e-3
-
-
-class Penalty(NamedTuple):
-    """A regularization term.
-
-    Attributes:
-      op: its last node of its own.
-      variables: trainable variables that it is computed from.
-      kind: the op types that it is made of, to tell an L1 term from an L2 term of the same variable.
-    """
-
-    op: str
-    variables: tuple[str, ...]
-    kind: tuple[str, ...]
 
 
 def regularization(whole: WholeGraph, found: Analysis | None = None) -> Iterator[Hazard]:
@@ -67,11 +38,9 @@ def regularization(whole: WholeGraph, found: Analysis | None = None) -> Iterator
     towers = _towers_of_targets(whole, list(weights))
     reached = whole.graph.ancestors(list(weights), controls=False)
     groups = _corresponding(whole, penalties)
-    lost = [entries for entries in groups if not any(entry.op in reached for entry in entries)]
-    lost = [entries for entries in lost if any(_is_meant_for_a_loss(whole, entry.op) for entry in entries)]
-    others = any(penalty.op in reached for penalty in penalties)
-    lost = [entries for entries in lost if all(_is_dropped(whole, entry) for entry in entries)] if others else lost
+    lost = lost_penalties(whole, groups, reached)
     if lost:
+        others = any(penalty.op in reached for penalty in penalties)
         count = sum(len(entries) for entries in lost)
         yield Hazard(
             "REGULARIZATION_LOST",
@@ -81,16 +50,6 @@ def regularization(whole: WholeGraph, found: Analysis | None = None) -> Iterator
             "leave them out for parity, or add them and say so",
         )
     yield from _miscounted(whole, found, groups, list(zip(towers, weights.values())))
-
-
-def _is_dropped(whole: WholeGraph, penalty: Penalty) -> bool:
-    """Whether a term with a scale, of variables that are trained, ends in nothing that an op of the graph takes."""
-    graph = whole.graph
-    trained = {whole.variable_of(apply) for apply in whole.applies}
-    behind = graph.descendants([penalty.op], controls=False)
-    is_scaled = graph.type(penalty.op) == "Mul" and bool(PENALTIES.search(penalty.op))
-    adds = all(any(linear_inputs(whole, name)) for name in behind)
-    return is_scaled and adds and trained.issuperset(penalty.variables) and not behind & whole.minimized
 
 
 def _corresponding(whole: WholeGraph, penalties: list[Penalty]) -> list[list[Penalty]]:
@@ -107,104 +66,6 @@ def _corresponding(whole: WholeGraph, penalties: list[Penalty]) -> list[list[Pen
             numbers[copy] += 1
         groups.setdefault(key, []).append(penalty)
     return list(groups.values())
-
-
-@functools.lru_cache(maxsize=2)
-def find_penalties(whole: WholeGraph) -> list[Penalty]:
-    """Returns the regularization terms of a graph: functions of trainable variables alone that end in a penalty's op.
-
-    A global norm of gradients is made of the same ops, but of gradients; so is a norm of weights, by which they are
-    clipped, but it ends in a root.
-    """
-    graph = whole.graph
-    candidates = {name for name in graph.nodes if _has_penalty_op(whole, name)}
-    computed = whole.data | graph.descendants(in_gradient_graphs(graph.nodes) | set(whole.writes), controls=False)
-    found = []
-    for name in [name for name in graph.nodes if name in candidates]:
-        if name in computed or any(user in candidates for user in _users(whole, name)):
-            continue
-        before = graph.ancestors([name], controls=False)
-        variables = tuple(sorted(whole.trainable & before))
-        if not variables:
-            continue
-        if _has_root(whole, name):
-            continue
-        kind = tuple(
-            sorted(graph.type(n) for n in before - set(variables) if graph.type(n) not in ("Identity", "Const"))
-        )
-        found.append(Penalty(name, variables, kind))
-    return found
-
-
-def _has_penalty_op(whole: WholeGraph, name: str) -> bool:
-    """Whether a node computes or scales a penalty, by its op type or its name."""
-    kind = whole.graph.type(name)
-    if is_gradient_op(name) or GRADIENTS.search(name):
-        return False
-    if kind == "L2Loss":
-        return True
-    if kind == "Mul" and whole.graph.inputs(name):
-        inputs = [before for before, _ in whole.graph.inputs(name)]
-        if any(whole.graph.type(before) == "L2Loss" for before in inputs):
-            return any(whole.value(before) is not None for before in inputs)
-    # A regularizer of Keras is a product in the name scope "Regularizer".
-    own = name.split("/")[-2 if re.match(r"mul(_\d+)?$", name.split("/")[-1]) else -1 :]
-    return kind in ("Mul", "Sum") and bool(PENALTIES.search("/".join(own)))
-
-
-def _users(whole: WholeGraph, name: str) -> set[str]:
-    """The nodes that use a value, seen through copies and products with constants."""
-    found: set[str] = set()
-    todo = [name]
-    while todo:
-        for user, _, _ in whole.graph.users(todo.pop()):
-            if user not in found:
-                found.add(user)
-                scaled = (
-                    whole.graph.type(user) in ("Mul", *op_types.QUOTIENTS) and constant_factor(whole, user) is not None
-                )
-                if whole.graph.type(user) in COPIES or (scaled and not _has_penalty_op(whole, user)):
-                    todo.append(user)
-    return found
-
-
-def _is_meant_for_a_loss(whole: WholeGraph, name: str) -> bool:
-    """Whether a term that no gradient contains was made for a loss.
-
-    It is in a collection of losses, has a scale, or is added to what depends on data, as in a total that is displayed.
-    """
-    listed = {text.partition(":")[0] for key in LOSS_COLLECTIONS for text in whole.collections.get(key, [])}
-    users = _users(whole, name)
-    if ({name} | users) & listed:
-        return True
-    if whole.graph.type(name) == "L2Loss":
-        return _is_weighted_or_added(whole, name)  # a norm without a scale is only displayed
-    return (
-        bool(PENALTIES.search(name))
-        or not all(whole.graph.type(user) in op_types.SUMMARIES for user in users)
-        or not users
-    )
-
-
-def _has_root(whole: WholeGraph, name: str) -> bool:
-    """Whether a root is taken of a value, which makes it a norm to be displayed."""
-    return any(whole.graph.type(user) in ("Sqrt", "Rsqrt") for user in _users(whole, name))
-
-
-def _is_weighted_or_added(whole: WholeGraph, name: str) -> bool:
-    """Whether a term, by itself or in a sum of such, has a small weight, or is added to what depends on data."""
-    seen, todo = {name}, [name]
-    while todo:
-        for user, _, _ in whole.graph.users(todo.pop()):
-            if user in whole.data and whole.graph.type(user) in SUMS:
-                return True
-            scaled = constant_factor(whole, user)
-            if scaled is not None and 0 < abs(scaled[1]) <= MOST_WEIGHT and not _has_root(whole, user):
-                return True
-            if user not in seen and any(linear_inputs(whole, user)):
-                seen.add(user)
-                todo.append(user)
-    return False
 
 
 def _targets(whole: WholeGraph, found: Analysis | None) -> list[str]:
@@ -334,14 +195,3 @@ def _is_of(entry: Combine, variable: str) -> bool:
     """Whether a combined gradient is that of a variable, also on its way into a slot, as rows have it."""
     label = weight_of_label(entry.weight)
     return label == variable or label.startswith(variable + "/")
-
-
-def data_weight(whole: WholeGraph, weights: dict[str, float]) -> float:
-    """Returns the largest weight, in what a tower differentiates, of a term that depends on data.
-
-    Args:
-      whole: the graph.
-      weights: {node: weight} of what is differentiated; see `linear_weights`.
-    """
-    ends = [name for name in weights if name in whole.data and not list(linear_inputs(whole, name))]
-    return max((abs(weights[name]) for name in ends), default=1.0)

@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.losses.penalty_signs import penalties_of_untrained, subtracted_penalties
+from legacy.saved.hazards.penalties.signs import penalties_of_untrained, subtracted_penalties
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1

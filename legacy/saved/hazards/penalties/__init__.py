@@ -1,0 +1,13 @@
+"""Hazards of regularization: penalties that are lost, that count more or less than once, or have a wrong sign.
+
+Here: checks of terms that are made of weights alone. Not here: terms of data (`losses`), decay in an update
+(`updates`). Start with `terms.py`, then `counts.py`."""
+
+from legacy.saved.hazards.penalties import signs, zeros
+
+#: Checks of the graph alone, in the order of the page; `counts.regularization` uses an analysis where there is one.
+GRAPH_CHECKS = (
+    zeros.zero_regularization,
+    signs.subtracted_penalties,
+    signs.penalties_of_untrained,
+)
