@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis.context import Context
+from legacy.saved.analysis.loss_terms import constant_factor, term_weights
+from tests.legacy.saved.graphs import graph_of, traced
+
+v1 = tf.compat.v1
+
+
+def weights_of(joined):
+    """Weights of the towers' terms {op: weight} in a loss that `joined` makes of both towers' losses."""
+
+    def build():
+        w = v1.get_variable("w", [2, 1], use_resource=False)
+        halves, losses = tf.split(v1.placeholder(tf.float32, [8, 2], "x"), 2), []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                losses.append(tf.reduce_mean(halves[tower] @ w, name="loss"))
+        loss = tf.identity(joined(losses, w), name="total")
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train", colocate_gradients_with_ops=True)
+
+    context = Context(traced(build))
+    return {tensor.node: weight for tensor, weight in term_weights(context.graph, context.towers, "total").items()}
+
+
+@pytest.mark.parametrize(
+    "joined, weights",
+    [
+        (lambda losses, w: tf.add_n(losses), (1.0, 1.0)),
+        (lambda losses, w: tf.add_n(losses) / 2.0, (0.5, 0.5)),
+        (lambda losses, w: tf.reduce_mean(tf.stack(losses)), (0.5, 0.5)),
+        (lambda losses, w: losses[0] + losses[1] + tf.nn.l2_loss(w), (1.0, 1.0)),
+    ],
+)
+def test_the_weights_of_a_sum_of_towers_losses(joined, weights):
+    assert weights_of(joined) == {"tower_0/loss": weights[0], "tower_1/loss": weights[1]}
+
+
+def test_a_product_of_losses_has_no_constant_weights():
+    assert weights_of(lambda losses, w: losses[0] * losses[1] + losses[0]) == {}
+
+
+def test_the_constant_of_a_product_of_a_quotient_and_of_a_mean():
+    graph = graph_of(
+        """
+        x = Placeholder()
+        four = Const()
+        product = Mul(x, four)
+        quotient = RealDiv(x, four)
+        reciprocal = RealDiv(four, x)
+        pack = Pack(x, product)
+        mean = Mean(pack, four)
+        sum = AddV2(x, four)
+        """,
+        four={"value": np.array(4, np.float32)},
+    )
+    factors = {name: constant_factor(graph, name) for name in ("product", "quotient", "reciprocal", "mean", "sum")}
+    assert factors == {"product": 4.0, "quotient": 0.25, "reciprocal": None, "mean": 0.5, "sum": None}
