@@ -109,7 +109,7 @@ def _learning_rate(analysed: AnalysedStep, train_op: str, tensor: str, schedules
 
 
 def _counted_before(analysed: AnalysedStep, tensor: str, variables: Tuple[str, ...]) -> int:
-    """Number that a step has added to the only counter of a schedule when it computes the rate, as in Adam by hand."""
+    """Returns the number that a step adds to the only counter of a schedule before it computes the rate; 0 if none."""
     graph, name = analysed.graph, parse_tensor_name(tensor).node
     before = graph.ancestors([name], controls=False)
     before |= {node for read in before if graph.type(read) in _READS for node in graph.controls(read)}

@@ -95,7 +95,7 @@ def averages_that_never_move(whole: WholeGraph) -> Iterator[Hazard]:
                 for node, weight in kept.weights.items()
                 if variable_read(whole.graph, node) not in ("", variable)
             ]
-            is_of_itself = not others and whole.graph.type(whole.graph.inputs(name)[1].node) in op_types.ADDITIONS
+            is_of_itself = not others and _is_sum_without_constants(whole, whole.graph.inputs(name)[1].node)
             is_of_itself = is_of_itself and len(kept.weights) > 1 and name not in whole.data
             if abs(kept.share - 1) < TOLERANCE and (is_of_itself or others) and not any(others):
                 fixed.setdefault(variable, name)
@@ -109,6 +109,12 @@ def averages_that_never_move(whole: WholeGraph) -> Iterator[Hazard]:
             "a decay below 1, such as 0.999; for parity keep it",
         )
         return
+
+
+def _is_sum_without_constants(whole: WholeGraph, name: str) -> bool:
+    """Whether a node is a sum of terms of which none is a constant, which would move a variable."""
+    is_sum = whole.graph.type(name) in op_types.ADDITIONS
+    return is_sum and all(whole.value(tensor.node) is None for tensor in whole.graph.inputs(name))
 
 
 def averages_that_move_away(whole: WholeGraph) -> Iterator[Hazard]:

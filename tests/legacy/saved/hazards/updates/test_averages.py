@@ -192,6 +192,7 @@ def test_an_average_that_moves_away_is_named(move, count):
         (lambda kept, y, h: v1.assign(kept, 0.75 * kept + 0.25 * kept), 1),
         (lambda kept, y, h: v1.assign(kept, 0.75 * kept), 0),
         (lambda kept, y, h: v1.assign(kept, tf.identity(kept)), 0),
+        (lambda kept, y, h: v1.assign(kept, kept + 2.0), 0),
     ],
 )
 def test_an_average_of_itself_is_named(move, count):
