@@ -76,4 +76,5 @@ ANALYSIS_CHECKS = (
     rates.rates_scaled_beside_sums,
     opponents.generators_that_train_critics,
     opponents.critics_that_train_generators,
+    opponents.actors_that_train_critics,
 )

@@ -1,4 +1,4 @@
-"""Hazards of a generator's train op that trains the critic besides, and of a critic's that trains the generator."""
+"""Hazards of train ops that train the other side besides: of generator, actor and critic."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_signs import linear_signs
 from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Phase
@@ -65,6 +66,39 @@ def critics_that_train_generators(whole: WholeGraph, found: Analysis) -> Iterato
                     "give each minimize or compute_gradients its own var_list; for parity keep both",
                 )
                 return
+
+
+def actors_that_train_critics(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds train ops of an actor that raise a critic's values by the critic's weights besides; one hazard for all.
+
+    The critic has a train op of its own, for which the actor makes nothing. The actor's loss is a mean of values; one
+    with labels may well train the layers that follow.
+    """
+    phases = found.plan.phases
+    for critic in phases:
+        own = _trained(found, critic)
+        for actor in phases:
+            trained = _trained(found, actor)
+            makers = trained - own
+            if not own or not makers or not own <= trained or not _is_mean_of_values(whole, actor, own):
+                continue
+            if not whole.graph.ancestors(_products(whole, critic, own), controls=False) & makers:
+                yield Hazard(
+                    "CRITIC_TRAINED_BY_ACTOR",
+                    actor.train_op,
+                    f"{actor.train_op} trains {counted(len(own), 'variable')} of the critic besides "
+                    f"{counted(len(makers), 'variable')} of the actor ({listed(sorted(own), MOST_NAMED)}): it changes "
+                    "the values themselves, and not only the actions, without regard to rewards",
+                    "give the actor's minimize or compute_gradients its own var_list; for parity keep both",
+                )
+                return
+
+
+def _is_mean_of_values(whole: WholeGraph, phase: Phase, weights: Collection[str]) -> bool:
+    """Whether a train op's loss is a linear function of products with some weights, and of nothing else of data."""
+    name = parse_tensor_name(phase.losses[0]).node if phase.losses else ""
+    linear = linear_signs(whole, name) if name in whole.graph.nodes else {}
+    return bool(set(linear) & _products(whole, phase, weights))
 
 
 def _trained(found: Analysis, phase: Phase) -> set[str]:

@@ -5,7 +5,11 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.updates.opponents import critics_that_train_generators, generators_that_train_critics
+from legacy.saved.hazards.updates.opponents import (
+    actors_that_train_critics,
+    critics_that_train_generators,
+    generators_that_train_critics,
+)
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -61,3 +65,21 @@ def test_a_head_that_is_trained_alone_and_with_its_layers_is_not():
         optimizer.minimize(loss, var_list=[g, c], name="g_train")
 
     assert found(build) == []
+
+
+@pytest.mark.parametrize("all_variables, labelled, count", [(True, False, 1), (False, False, 0), (True, True, 0)])
+def test_an_actor_without_a_list_of_variables_is_named(all_variables, labelled, count):
+    """Layers before a head that was trained alone are trained with it, by a loss with labels."""
+
+    def build():
+        g, c = variables()
+        values = lambda actions: tf.squeeze(actions @ c, 1)  # noqa: E731
+        returns = v1.placeholder(tf.float32, [4], "returns")
+        loss = tf.reduce_mean(tf.square(values(v1.placeholder(tf.float32, [4, 4], "actions")) - returns))
+        chosen = values(tf.tanh(v1.placeholder(tf.float32, [4, 3], "states") @ g))
+        actors = tf.reduce_mean(tf.square(chosen - returns)) if labelled else -tf.reduce_mean(chosen)
+        optimizer = v1.train.GradientDescentOptimizer(0.5)
+        optimizer.minimize(loss, var_list=[c], name="c_train")
+        optimizer.minimize(actors, var_list=[g, c] if all_variables else [g], name="g_train")
+
+    assert found(build, actors_that_train_critics) == ["CRITIC_TRAINED_BY_ACTOR"] * count
