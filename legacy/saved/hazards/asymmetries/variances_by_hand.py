@@ -60,7 +60,11 @@ def _moments(whole: WholeGraph, name: str) -> str:
 
 
 def _averaged(whole: WholeGraph, name: str) -> TensorId | None:
+    """The x of a mean of x, also of a sum times the reciprocal of a count, as `tf.nn.moments` of 0.12 computes it."""
     graph = whole.graph
+    if graph.type(name) == "Mul":
+        kinds = {graph.type(tensor.node): tensor.node for tensor in graph.inputs(name)}
+        return graph.origin(graph.inputs(kinds["Sum"])[0]) if set(kinds) == {"Sum", "Reciprocal"} else None
     return graph.origin(graph.inputs(name)[0]) if graph.type(name) == "Mean" else None
 
 

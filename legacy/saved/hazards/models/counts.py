@@ -1,4 +1,4 @@
-"""Hazard of a loss that is divided by a number of objects that can be 0."""
+"""Hazards of quotients by what can be 0: a number of objects, and a deviation."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.squares import squared
+from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _QUOTIENTS = ("RealDiv", "Div")
@@ -38,3 +40,48 @@ def counts_that_may_be_zero(whole: WholeGraph) -> Iterator[Hazard]:
                 "tf.maximum(count, 1); for parity keep it",
             )
             return
+
+
+def deviations_that_may_be_zero(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds (x - mean) / root of x's variance, to which nothing is added; one hazard for all."""
+    graph = whole.graph
+    for name in whole.minimized_ops(*_QUOTIENTS):
+        root = _past_copies(whole, graph.inputs(name)[1])
+        varying = _varying(whole, graph.inputs(root.node)[0]) if graph.type(root.node) == "Sqrt" else None
+        if varying is None or is_gradient_op(name) or varying.node not in whole.data:
+            continue
+        if varying in _centered(whole, graph.inputs(name)[0]):
+            yield Hazard(
+                "DEVIATION_MAY_BE_ZERO",
+                name,
+                f"{name} divides {varying.node} less its mean by its deviation {root.node}, to which nothing is added: "
+                "where all values are equal, it is 0 / 0, which is NaN",
+                "add a small number to the variance or to the deviation; for parity keep it",
+            )
+            return
+
+
+def _varying(whole: WholeGraph, tensor: TensorId) -> TensorId | None:
+    """The x of a mean of (x - m)^2, as of `tf.nn.moments`; None of any other tensor."""
+    graph, mean = whole.graph, _past_copies(whole, tensor).node
+    squares = _past_copies(whole, graph.inputs(mean)[0]).node if graph.type(mean) == "Mean" else ""
+    if not squares:
+        return None
+    base = squared(whole, squares)
+    difference = squares if graph.type(squares) == "SquaredDifference" else base.node if base is not None else ""
+    is_difference = bool(difference) and graph.type(difference) in ("Sub", "SquaredDifference")
+    return _past_copies(whole, graph.inputs(difference)[0]) if is_difference else None
+
+
+def _centered(whole: WholeGraph, tensor: TensorId) -> list[TensorId]:
+    """The x of x - m that a tensor is, perhaps times a scale."""
+    graph, tensor = whole.graph, _past_copies(whole, tensor)
+    if graph.type(tensor.node) == "Mul":
+        return [found for factor in graph.inputs(tensor.node) for found in _centered(whole, factor)]
+    return [_past_copies(whole, graph.inputs(tensor.node)[0])] if graph.type(tensor.node) == "Sub" else []
+
+
+def _past_copies(whole: WholeGraph, tensor: TensorId) -> TensorId:
+    while whole.graph.type(tensor.node) in ("Identity", "Reshape", "Squeeze", "ExpandDims", "StopGradient"):
+        tensor = whole.graph.inputs(tensor.node)[0]
+    return tensor

@@ -30,3 +30,15 @@ def test_a_variance_that_is_a_sum_is_named(variance, count):
 def test_a_deviation_to_which_nothing_is_added_is_named(epsilon, trained, count):
     loss = normalizing(lambda squares, mean: squares - mean, epsilon, trained)
     assert found(variances_by_hand.deviations_without_epsilon, loss) == ["ROOT_OF_ZERO"] * count
+
+
+@pytest.mark.parametrize("epsilon, count", [(0, 1), (1e-3, 0)])
+def test_the_moments_of_0_12_are_sums_times_the_reciprocal_of_a_count(epsilon, count):
+    def loss():
+        h = fed("x", 8, 4) @ variable("w", 4, 3)
+        share = tf.math.reciprocal(tf.cast(tf.shape(h)[0], tf.float32))
+        mean, squares = tf.reduce_sum(h, 0) * share, tf.reduce_sum(tf.square(h), 0) * share
+        normal = (h - mean) / tf.sqrt(squares - tf.square(mean) + epsilon if epsilon else squares - tf.square(mean))
+        return tf.reduce_mean(tf.square(normal @ variable("u", 3, 1) - 1.0))
+
+    assert found(variances_by_hand.deviations_without_epsilon, loss) == ["ROOT_OF_ZERO"] * count
