@@ -16,6 +16,7 @@ GRAPH_CHECKS = (
     counted_padding.averaged_padding,
     counted_padding.states_behind_padding,
     other_lengths.masked_by_other_lengths,
+    other_lengths.all_times_of_ctc,
     lookahead.masks_off_by_one,
 )
 

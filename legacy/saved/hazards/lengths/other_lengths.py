@@ -1,10 +1,11 @@
-"""Hazard of a loss that is masked by the lengths of other sequences than those that it predicts."""
+"""Hazards of losses by other lengths than those of the sequences: of other ones, or of all times."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
@@ -55,3 +56,21 @@ def _masks(whole: WholeGraph, entropy: str) -> Iterator[tuple[str, str]]:
             elif graph.type(user) in ("Reshape", "Identity", "Squeeze") and user not in seen:
                 seen.add(user)
                 todo.append(user)
+
+
+def all_times_of_ctc(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds CTC losses over all times of a loop with lengths, which are given constants for lengths; one for all."""
+    graph = whole.graph
+    for name in whole.minimized_ops("CTCLoss", "CTCLossV2"):
+        loops = outputs_behind_layers(whole, graph.inputs(name)[0].node)
+        lengths = next(filter(None, (lengths_of_loop(whole, loop) for loop in loops)), "")
+        given = graph.ancestors([graph.inputs(name)[3].node], controls=False)
+        if lengths and not any(op_types.is_source(graph.type(node)) for node in given):
+            yield Hazard(
+                "LENGTHS_NOT_OF_LOSS",
+                name,
+                f"{name} takes all times of every example, by {graph.inputs(name)[3].node}, while the loop before it "
+                f"stops at the lengths {named_lengths(whole, lengths)}: it explains the padding, too",
+                "give the loss the same lengths; for parity keep it",
+            )
+            return

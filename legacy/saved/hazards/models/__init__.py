@@ -41,10 +41,12 @@ GRAPH_CHECKS = (
     domains.roots_of_negative_numbers,
     domains.angles_at_one,
     counts.counts_that_may_be_zero,
+    counts.deviations_that_may_be_zero,
     states_of_towers.states_of_all_towers,
     cosines.cosines_for_logits,
     cosines.weights_normalized_along_classes,
     cosines.minimized_cosines,
+    cosines.compared_with_themselves,
 )
 
 #: Checks that need an analysis.
@@ -56,5 +58,6 @@ ANALYSIS_CHECKS = (
     norms.norms_over_examples,
     sums_over_examples.likelihoods_over_examples,
     attention.scores_scaled_up,
+    attention.shares_along_queries,
     states_of_towers.states_of_other_towers,
 )

@@ -9,10 +9,11 @@ import numpy as np
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
-from legacy.saved.hazards.basics.constants import constant_array
+from legacy.saved.hazards.basics.constants import constant_array, order_of_axes
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor
 from workloads.lifted.graph import Graph
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops that hand a mask on, perhaps in another shape.
 _PASSES = ("Cast", "Identity", "ExpandDims", "Reshape", "Tile", "StridedSlice", "Squeeze", "Transpose", "StopGradient")
@@ -146,6 +147,35 @@ def _softmaxes(whole: WholeGraph) -> list[str]:
 
 def _past(graph: Graph, name: str) -> str:
     while graph.type(name) in ("Identity", "Reshape"):
+        name = graph.inputs(name)[0].node
+    return name
+
+
+def shares_along_queries(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds shares of attention that add up to 1 along the queries, while the product sums along the keys."""
+    graph, imported = whole.graph, found.context.imported
+    for product in whole.minimized_ops("BatchMatMul", "BatchMatMulV2"):
+        if is_gradient_op(product) or graph.nodes[product].attr["adj_x"].b:
+            continue
+        turned = _past_copies(graph, graph.inputs(product)[0].node)
+        order = order_of_axes(graph, imported, graph.inputs(turned)[1]) if graph.type(turned) == "Transpose" else None
+        softmax = _past_copies(graph, graph.inputs(turned)[0].node) if order else ""
+        if not order or graph.type(softmax) != "Softmax" or order[-2:] != [len(order) - 1, len(order) - 2]:
+            continue
+        before = graph.ancestors([graph.inputs(softmax)[0].node], controls=False)
+        if any(graph.type(name) in op_types.MATRIX_PRODUCTS and name in whole.data for name in before):
+            yield Hazard(
+                "SOFTMAX_OVER_QUERIES",
+                softmax,
+                f"{softmax} runs along the queries, and {product} sums along the keys: the shares of one query do not "
+                "add up to 1",
+                "take the softmax along the last axis, that of the keys; for parity keep it",
+            )
+            return
+
+
+def _past_copies(graph: Graph, name: str) -> str:
+    while graph.type(name) in ("Identity", "Reshape") and graph.inputs(name):
         name = graph.inputs(name)[0].node
     return name
 

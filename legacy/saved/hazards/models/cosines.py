@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
 from legacy.saved.hazards.basics.directions import minimized_targets
 from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
+from legacy.saved.hazards.basics.linear_weights import constant_factor
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from workloads.lifted.graph import TensorId
 
@@ -129,3 +131,26 @@ def _is_of_given_vectors(whole: WholeGraph, product: str) -> bool:
     trained = [bool(graph.ancestors([tensor.node], controls=False) & whole.trainable) for tensor in inputs]
     is_of_both = sorted(trained) == [False, True] and all(tensor.node in whole.data for tensor in inputs)
     return is_of_both and all(_normalized(whole, tensor) is not None for tensor in inputs)
+
+
+def compared_with_themselves(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds softmax cross entropies of all similarities in a batch, those of examples to themselves included; one."""
+    graph = whole.graph
+    for entropy in cross_entropies(whole):
+        name = entropy.logits.node
+        scaled = constant_factor(whole, name) if graph.type(name) in ("Mul", *op_types.QUOTIENTS) else None
+        while graph.type(name) in _COPIES or scaled is not None:
+            name = graph.inputs(name)[0].node if scaled is None else scaled[0]
+            scaled = constant_factor(whole, name) if graph.type(name) in ("Mul", *op_types.QUOTIENTS) else None
+        if entropy.is_sigmoid or graph.type(name) != "MatMul" or not graph.nodes[name].attr["transpose_b"].b:
+            continue
+        first, second = (graph.origin(tensor) for tensor in graph.inputs(name)[:2])
+        if first == second and first.node in whole.data and gradient_flow(whole).passes(name):
+            yield Hazard(
+                "COMPARED_WITH_THEMSELVES",
+                entropy.op,
+                f"{entropy.op} takes all products of {first.node} with itself for logits: each example's largest one "
+                "is that with itself, which is among the negatives",
+                "subtract a large number on the diagonal; for parity keep it",
+            )
+            return

@@ -63,7 +63,7 @@ def last_outputs(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def counted_padding(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds terms that are means over all times of what follows from a loop with lengths, without a mask; one for all.
+    """Finds terms that are means over all times of what follows from a loop with lengths, unmasked; one for all.
 
     A loop is given them for its outputs, which are 0 behind them, or for its end, as a decoder. Labels that are codes
     of classes may be 0 in the padding, and leave it out so.

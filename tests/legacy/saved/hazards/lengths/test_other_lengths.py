@@ -1,11 +1,11 @@
-"""Losses of a decoder that are masked by the lengths of the encoder, beside those of its own."""
+"""Losses of a decoder masked by the lengths of the encoder, and of CTC over all times, beside those of their own."""
 
 import pytest
 import tensorflow as tf
 
-from legacy.saved.hazards.lengths.other_lengths import masked_by_other_lengths
+from legacy.saved.hazards.lengths.other_lengths import all_times_of_ctc, masked_by_other_lengths
 from tests.legacy.saved.hazards.lengths.loops import TIMES, loop
-from tests.legacy.saved.hazards.minimized import fed, found
+from tests.legacy.saved.hazards.minimized import fed, found, variable
 
 v1 = tf.compat.v1
 
@@ -31,3 +31,16 @@ def test_a_mask_of_other_lengths_is_named(mask, decoder, count):
         return tf.reduce_sum(losses * weights) / tf.reduce_sum(weights)
 
     assert found(masked_by_other_lengths, total) == ["LENGTHS_OF_ANOTHER"] * count
+
+
+@pytest.mark.parametrize("lengths, fed_to_loss, count", [(True, False, 1), (True, True, 0), (False, False, 0)])
+def test_a_ctc_loss_of_all_times_behind_a_loop_with_lengths_is_named(lengths, fed_to_loss, count):
+    def total():
+        ends = fed("lengths", 2, dtype=tf.int32)
+        outputs, _ = loop("listener", ends if lengths else None, batch_major=False)
+        logits = tf.reshape(tf.reshape(outputs, [-1, 3]) @ variable("w", 3, 4), [TIMES, 2, 4])
+        labels = v1.sparse_placeholder(tf.int32, name="labels")
+        times = ends if fed_to_loss else tf.fill([2], TIMES)
+        return tf.reduce_mean(v1.nn.ctc_loss(labels, logits, times))
+
+    assert found(all_times_of_ctc, total) == ["LENGTHS_NOT_OF_LOSS"] * count

@@ -4,7 +4,12 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.models.cosines import cosines_for_logits, minimized_cosines, weights_normalized_along_classes
+from legacy.saved.hazards.models.cosines import (
+    compared_with_themselves,
+    cosines_for_logits,
+    minimized_cosines,
+    weights_normalized_along_classes,
+)
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -78,3 +83,22 @@ def to_given_vectors(loss):
 )
 def test_a_cosine_that_is_minimized_is_named(loss, count):
     assert to_given_vectors(loss) == ["COSINE_MINIMIZED"] * count
+
+
+def products(e, other=None):
+    return tf.matmul(e, e if other is None else other, transpose_b=True)
+
+
+@pytest.mark.parametrize(
+    "logits, count",
+    [
+        (lambda e, c: products(tf.nn.l2_normalize(e, 1)) / 0.1, 1),
+        (lambda e, c: products(e) * 5.0, 1),
+        (lambda e, c: products(e) / 0.1 - 1e9 * tf.eye(8), 0),
+        (lambda e, c: tf.linalg.set_diag(products(e), tf.fill([8], -1e9)), 0),
+        (lambda e, c: products(e, tf.tanh(e)), 0),  # pairs of two views
+        (lambda e, c: e @ c, 0),
+    ],
+)
+def test_examples_that_are_compared_with_themselves_are_named(logits, count):
+    assert found(compared_with_themselves, logits) == ["COMPARED_WITH_THEMSELVES"] * count
