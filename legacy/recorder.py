@@ -42,6 +42,7 @@ SOURCES = ("QueueDequeue", "IteratorGetNext", "ReaderRead", "PyFunc", "Unstage",
 RANDOM = ("Random", "TruncatedNormal", "ParameterizedTruncatedNormal", "Multinomial", "CandidateSampler")
 MOST_BYTES = 16 << 20
 ASSIGNMENTS = ("Assign", "Scatter", "ResourceScatter")
+ADDITIONS = ("Add", "AddVariableOp", "NdAdd")
 VARIABLES = ("Variable", "VariableV2", "VarHandleOp")
 COPIES = ("Identity", "RefIdentity", "ReadVariableOp")
 GRADIENTS = re.compile(r"(^|/)gradients(_\d+)?/")  # the name scope that tf.gradients opens
@@ -358,7 +359,8 @@ def _kept_gradients(graph):
             if user not in dependent:
                 dependent.add(user)
                 todo.append(user)
-    assigned = set(_variable_of(op) for op in dependent if op.type.startswith(ASSIGNMENTS))
+    writes = [op for op in dependent if op.type.startswith(ASSIGNMENTS)]
+    assigned = set(_variable_of(op) for op in writes)
     applies = [op for op in graph.get_operations() if "Apply" in op.type]
     todo = [tensor.op for op in applies for tensor in op.inputs if not _is_reference(tensor)]
     read = set(todo)
@@ -367,7 +369,10 @@ def _kept_gradients(graph):
             if before not in read and before not in dependent:
                 read.add(before)
                 todo.append(before)
-    return assigned & read
+    # A run that applies a sum may add its own gradients to it first: what is added to elsewhere counts there, too.
+    added = set(_variable_of(op) for op in writes if op.type.endswith(ADDITIONS))
+    beside = [tensor.op for op in applies for tensor in op.inputs if not _is_reference(tensor)]
+    return assigned & read | added.intersection(_ancestors(beside, True))
 
 
 def _changes_weights_alone(graph, cone):
@@ -444,7 +449,7 @@ def _ancestors(ops, value_of=None):
 
     Args:
       ops: operations.
-      value_of: the operation of a variable whose value they compute: by data alone, and from its own value on.
+      value_of: the operation of a variable whose value they compute, or True: by data alone.
 
     Returns:
       The operations.

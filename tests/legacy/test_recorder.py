@@ -190,9 +190,11 @@ train = """,
 )
 
 
-def test_runs_that_add_up_gradients_for_another_and_set_them_back_are_steps(tmp_path):
+@pytest.mark.parametrize("applied", ["kept / 2.0", "0.5 * (kept + grads[0] + grads[1])"])
+def test_runs_that_add_up_gradients_for_another_and_set_them_back_are_steps(applied, tmp_path):
+    """The run that applies the sum may add its own gradients first."""
     script = tmp_path / "program.py"
-    script.write_text(ADDED_UP)
+    script.write_text(ADDED_UP.replace("kept / 2.0", applied))
     run = run_script(sys.executable, script, tmp_path / "run", tmp_path)
     assert run.returncode == 0, run.stderr
     steps = json.loads((tmp_path / "run" / "recording.json").read_text())["steps"]
