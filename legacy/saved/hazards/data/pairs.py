@@ -11,6 +11,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.data.iterators import seeds_of_shuffles
+from workloads.lifted.graph import TensorId
 
 #: Queues that hand out their elements in random order.
 _SHUFFLING_QUEUES = ("RandomShuffleQueue", "RandomShuffleQueueV2")
@@ -55,7 +56,10 @@ def _taken_twice(whole: WholeGraph, before: Collection[str]) -> tuple[str, str] 
 
 
 def _two_queues(whole: WholeGraph, before: Collection[str]) -> tuple[str, str] | None:
-    """Two queues that shuffle, each for itself, what one op before them takes."""
+    """Two queues that shuffle, each for itself, different parts of what one op before them takes.
+
+    Queues that take the same parts, as those of two towers do, give batches of whole examples.
+    """
     graph = whole.graph
     queues: list[tuple[str, set[str]]] = []
     for name in graph.nodes:
@@ -64,7 +68,7 @@ def _two_queues(whole: WholeGraph, before: Collection[str]) -> tuple[str, str] |
             if graph.type(queue) in _SHUFFLING_QUEUES and queue not in [other for other, _ in queues]:
                 queues.append((queue, _taken_for(whole, queue)))
     for (one, first), (other, second) in zip(queues, queues[1:]):
-        if first & second:
+        if first & second and _parts(whole, one).isdisjoint(_parts(whole, other)):
             return other, f"{one} and {other} shuffle, each for itself, what {sorted(first & second)[0]} takes"
     return None
 
@@ -125,9 +129,19 @@ def _shuffles_behind(whole: WholeGraph, queue: str) -> tuple[str, ...]:
 
 def _before_fillers(whole: WholeGraph, queue: str) -> set[str]:
     """The nodes that compute what is put into a queue."""
+    return whole.graph.ancestors(_fillers(whole, queue), controls=False)
+
+
+def _fillers(whole: WholeGraph, queue: str) -> list[str]:
+    """The ops that put elements into a queue."""
     fillers = [name for name in whole.graph.descendants([queue]) if whole.graph.type(name).startswith("QueueEnqueue")]
-    fillers = [name for name in fillers if whole.graph.origin(whole.graph.inputs(name)[0]).node == queue]
-    return whole.graph.ancestors(fillers, controls=False)
+    return [name for name in fillers if whole.graph.origin(whole.graph.inputs(name)[0]).node == queue]
+
+
+def _parts(whole: WholeGraph, queue: str) -> set[TensorId]:
+    """The tensors that are put into a queue."""
+    inputs = [tensor for name in _fillers(whole, queue) for tensor in whole.graph.inputs(name)[1:]]
+    return {whole.graph.origin(tensor) for tensor in inputs}
 
 
 def _taken_for(whole: WholeGraph, queue: str) -> set[str]:

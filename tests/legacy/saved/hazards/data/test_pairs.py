@@ -73,6 +73,18 @@ def queues(shuffles_itself):
     return batches
 
 
+def batches_of_two_queues():
+    """Each tower's queue takes whole examples; the second batch's reference is the first one."""
+    parts = v1.FIFOQueue(40, [tf.float32, tf.float32], [[4], [1]], name="examples").dequeue(name="example")
+    batches = []
+    for name in ("batches", "other_batches"):
+        queue = v1.RandomShuffleQueue(40, 8, [tf.float32, tf.float32], [[4], [1]], name=name)
+        queue.enqueue(parts)
+        batches.append(queue.dequeue_many(8))
+    (reference, _), (x, y) = batches
+    return x - tf.reduce_mean(reference, 0), y
+
+
 def flipped(apart):
     x, y = v1.placeholder(tf.float32, [8, 4], "x"), v1.placeholder(tf.int32, [8, 1], "y")
     decisions = [v1.random_uniform([]) < 0.5 for _ in range(2)]
@@ -98,7 +110,16 @@ def test_parts_of_different_examples_are_named(inputs, text):
 
 
 @pytest.mark.parametrize(
-    "inputs", [placeholders, shuffled_together, mixed, two_batches, lambda: queues(False), lambda: flipped(False)]
+    "inputs",
+    [
+        placeholders,
+        shuffled_together,
+        mixed,
+        two_batches,
+        batches_of_two_queues,
+        lambda: queues(False),
+        lambda: flipped(False),
+    ],
 )
 def test_parts_of_the_same_examples_are_not(inputs):
     assert found(inputs) == []
