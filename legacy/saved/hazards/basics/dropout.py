@@ -26,6 +26,27 @@ def kept_share(whole: WholeGraph, name: str) -> tuple[TensorId, bool] | None:
     return None
 
 
+def dropped_from(whole: WholeGraph, name: str) -> list[str]:
+    """Returns the nodes from a value to what dropout leaves of it: [the value, its scaling if it has one, the result].
+
+    Args:
+      whole: the graph.
+      name: of the result.
+
+    Returns:
+      The nodes; none for a node that is no result of dropout.
+    """
+    graph = whole.graph
+    inputs = [tensor.node for tensor in graph.inputs(name)] if graph.type(name) == "Mul" else []
+    for decision, value in zip(inputs, reversed(inputs)):
+        while graph.type(decision) == "Cast":
+            decision = graph.inputs(decision)[0].node
+        if kept_share(whole, decision) is not None:
+            scaled = graph.inputs(value) if graph.type(value) in ("RealDiv", "Div", "Mul") else []
+            return [scaled[0].node, value, name] if scaled else [value, name]
+    return []
+
+
 def _without_complement(whole: WholeGraph, share: TensorId, is_rate: bool) -> tuple[TensorId, bool]:
     """A share and whether it is a rate; of 1 - x, this of x."""
     inputs = whole.graph.inputs(share.node)

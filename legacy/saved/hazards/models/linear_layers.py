@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.dropout import dropped_from
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -14,7 +15,7 @@ _PASSES = ("Add", "AddV2", "BiasAdd", "Identity")
 
 
 def layers_without_activation(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
-    """Finds dense layers whose input is a dense layer's result as it is; one hazard for all.
+    """Finds dense layers whose input is a dense layer's result as it is, or what dropout leaves of it; one for all.
 
     A layer that is narrower than what it takes and what follows is a bottleneck, as the code of an autoencoder, and
     no mistake: the product of both has a lower rank than one layer.
@@ -23,13 +24,14 @@ def layers_without_activation(whole: WholeGraph, found: Analysis) -> Iterator[Ha
     variables = found.context.state.variables
     for name in [name for name in whole.minimized_ops("MatMul") if not is_gradient_op(name)]:
         second = _weight(whole, name)
-        before = _layer_before(whole, graph.inputs(name)[0].node)
+        before, between = _layer_before(whole, graph.inputs(name)[0].node)
         first = _weight(whole, before) if before else ""
         shapes = [variables[weight].shape or [] for weight in (first, second) if weight in variables]
         if first == second or [len(shape) for shape in shapes] != [2, 2]:
             continue
         (inputs, width), (_, outputs) = shapes
-        if width >= min(inputs, outputs) and _only_use(whole, before, name) and _always_follows(whole, second, first):
+        is_alone = _only_use(whole, before, [*between, name]) and _always_follows(whole, second, first)
+        if width >= min(inputs, outputs) and is_alone:
             yield Hazard(
                 "LAYERS_WITHOUT_ACTIVATION",
                 name,
@@ -43,7 +45,7 @@ def layers_without_activation(whole: WholeGraph, found: Analysis) -> Iterator[Ha
 def _always_follows(whole: WholeGraph, second: str, first: str) -> bool:
     """Whether a weight multiplies what another one gives and nothing else; a critic takes examples, too."""
     products = [name for name in whole.minimized_ops("MatMul") if not is_gradient_op(name)]
-    before = [_layer_before(whole, whole.graph.inputs(n)[0].node) for n in products if _weight(whole, n) == second]
+    before = [_layer_before(whole, whole.graph.inputs(n)[0].node)[0] for n in products if _weight(whole, n) == second]
     return all(name and _weight(whole, name) == first for name in before)
 
 
@@ -55,25 +57,30 @@ def _weight(whole: WholeGraph, name: str) -> str:
     return weight if is_plain and weight in whole.trainable else ""
 
 
-def _layer_before(whole: WholeGraph, name: str) -> str:
-    """The product that a node hands on, with a bias; "" for any other node."""
-    graph = whole.graph
-    while graph.type(name) in _PASSES:
+def _layer_before(whole: WholeGraph, name: str) -> tuple[str, list[str]]:
+    """The product that a node hands on, with a bias or a dropout, and the nodes of that; ("", ...) for others."""
+    graph, between = whole.graph, []
+    while graph.type(name) in (*_PASSES, "Mul"):
         inputs = [tensor.node for tensor in graph.inputs(name)]
-        if len(inputs) > 1 and not variable_read(graph, inputs[1]):
-            return ""  # a sum of two results, as of a residual block
-        name = inputs[0]
-    return name if graph.type(name) == "MatMul" and not is_gradient_op(name) else ""
+        dropout = dropped_from(whole, name)
+        if graph.type(name) == "Mul" and not dropout:
+            return "", []
+        if graph.type(name) != "Mul" and len(inputs) > 1 and not variable_read(graph, inputs[1]):
+            return "", []  # a sum of two results, as of a residual block
+        between += dropout[1:] or [name]
+        name = dropout[0] if dropout else inputs[0]
+    is_layer = graph.type(name) == "MatMul" and not is_gradient_op(name)
+    return (name, between) if is_layer else ("", [])
 
 
-def _only_use(whole: WholeGraph, before: str, name: str) -> bool:
-    """Whether no other op of the forward pass takes what a layer gives, such as a loss of its own."""
+def _only_use(whole: WholeGraph, before: str, path: Sequence[str]) -> bool:
+    """Whether no op of the forward pass beside the path to another layer takes what a layer gives, as a loss does."""
     todo = [before]
     while todo:
         for user in {use.node for use in whole.graph.users(todo.pop())}:
-            if is_gradient_op(user) or user == name or whole.graph.type(user) in ("Shape", "ZerosLike"):
+            if is_gradient_op(user) or user == path[-1] or whole.graph.type(user) in ("Shape", "ZerosLike"):
                 continue
-            if whole.graph.type(user) not in _PASSES:
+            if whole.graph.type(user) not in _PASSES and user not in path:
                 return False
             todo.append(user)
     return True

@@ -30,8 +30,19 @@ def found(width=8, activation=plain, also=lambda hidden: 0.0, outputs=2):
     return [hazard.id for hazard in layers_without_activation(WholeGraph(graph, analysis), analysis)]
 
 
-def test_two_layers_that_are_one_are_named():
-    assert found() == ["LAYERS_WITHOUT_ACTIVATION"]
+def floor_dropout(x):
+    """Dropout as TensorFlow wrote it until 1.12."""
+    return tf.divide(x, 0.5) * tf.floor(v1.random_uniform([4, 8]) + 0.5)
+
+
+def compared_dropout(x):
+    """Dropout as TensorFlow 1.15 wrote it."""
+    return x * 2.0 * tf.cast(v1.random_uniform([4, 8]) >= 0.5, tf.float32)
+
+
+@pytest.mark.parametrize("between", [plain, floor_dropout, compared_dropout])
+def test_two_layers_that_are_one_are_named(between):
+    assert found(activation=between) == ["LAYERS_WITHOUT_ACTIVATION"]
 
 
 @pytest.mark.parametrize(
@@ -39,6 +50,8 @@ def test_two_layers_that_are_one_are_named():
     [
         {"activation": tf.nn.relu},
         {"activation": lambda h: h + tf.tanh(h)},
+        {"activation": lambda h: floor_dropout(tf.nn.relu(h))},
+        {"activation": lambda h: h * tf.sigmoid(h)},
         {"width": 1},  # a bottleneck
         {"width": 3, "outputs": 6},  # the code of an autoencoder
         {"also": lambda hidden: tf.reduce_mean(tf.square(hidden))},
