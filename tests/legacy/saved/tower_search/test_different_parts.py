@@ -5,8 +5,11 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.tower_search.different_parts import different_parts
+from legacy.saved.tower_search.search import find_towers
 from tests.legacy.saved.facts.tower_pages import variable
-from tests.legacy.saved.graphs import saved, traced
+from tests.legacy.saved.graphs import saved, traced, two_towers
 
 v1 = tf.compat.v1
 
@@ -171,3 +174,9 @@ def test_one_model_for_examples_and_for_made_ones_is_no_towers():
 )
 def test_towers_with_mistakes_are_towers(build):
     assert number_of_towers(build) == (2, 2, [])
+
+
+def test_towers_whose_weights_are_not_known_may_be_copies():
+    graph = traced(two_towers)
+    towers = find_towers(graph, ImportedGraph(graph), ["w"], graph.inputs("train")[1:])
+    assert different_parts(graph, towers, []) == different_parts(graph, towers, ["w"]) == ""
