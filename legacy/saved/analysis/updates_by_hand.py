@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 ASSIGNS = ("Assign", "AssignVariableOp")
 SUBTRACTS = ("AssignSub", "AssignSubVariableOp")
+_READS = ("Identity", "ReadVariableOp")
 
 
 def addend(context: Context, effect: Effect) -> float | None:
@@ -37,7 +38,9 @@ def addend(context: Context, effect: Effect) -> float | None:
 
 
 def learning_rate(context: Context, effect: Effect) -> str | None:
-    """Returns the scalar that multiplies an update: lr in `assign(v, v - lr * m / sqrt(s))` or `v + (m - lr * g)`.
+    """Returns the scalar that multiplies an update: lr in `assign(w, w - lr * m / sqrt(s))` or `w + (m - lr * g)`.
+
+    The difference may be what the step sets another variable to, such as a velocity.
 
     A scalar that is computed from gradients, as of clipping by their norm, is none, and what it multiplies is searched.
 
@@ -57,6 +60,8 @@ def learning_rate(context: Context, effect: Effect) -> str | None:
     elif effect.op in ASSIGNS:
         kind, terms = context.graph.type(step.node), context.graph.inputs(step.node)
         is_added = kind in ("Add", "AddV2")
+        if is_added and _is_value(context, terms[1], effect.writes[0]):
+            terms = terms[::-1]
         if not (is_added or kind == "Sub") or not _is_value(context, terms[0], effect.writes[0]):
             return None
         step = terms[1]
@@ -64,14 +69,31 @@ def learning_rate(context: Context, effect: Effect) -> str | None:
         return None
     if not is_added:
         return _rate_of_step(context, step)
-    terms = context.graph.inputs(step.node) if context.graph.type(step.node) == "Sub" else []
-    is_velocity = [term.node in context.of_gradients for term in terms] == [False, True]
-    return _rate_of_step(context, terms[1]) if is_velocity else None
+    step = _assigned(context, step)
+    kind, terms = context.graph.type(step.node), context.graph.inputs(step.node)
+    if kind == "Sub" and terms[1].node in context.of_gradients:
+        return _rate_of_step(context, terms[1])
+    negative = [term for term in terms if context.graph.type(term.node) == "Neg"]
+    return _rate_of_step(context, negative[0]) if kind in op_types.ADDITIONS and len(negative) == 1 else None
+
+
+def _assigned(context: Context, tensor: TensorId) -> TensorId:
+    """Returns what the step sets another variable to, of a tensor that is its value, such as a velocity's."""
+    name, graph = tensor.node, context.graph
+    if graph.type(name) not in ASSIGNS:
+        variable = context.state.aliases.get(graph.inputs(name)[0] if graph.type(name) in _READS else tensor)
+        writes = context.state.writes
+        writers = [w for w, written in writes.items() if variable in written and w in context.of_gradients]
+        if len(writers) != 1 or graph.type(writers[0]) not in ASSIGNS:
+            return tensor
+        name = writers[0]
+    return graph.inputs(name)[1]
 
 
 def _rate_of_step(context: Context, step: TensorId) -> str | None:
     """Returns the scalar factor of what an update subtracts, behind the sum with a momentum that it may be in."""
     while True:
+        step = _assigned(context, step)
         kind, inputs = context.graph.type(step.node), context.graph.inputs(step.node)
         scalars = [factor for factor in inputs if context.imported.shape(*factor) == ()] if kind == "Mul" else []
         rates = [rate for rate in (_rate_in_factor(context, factor) for factor in scalars) if rate is not None]
@@ -81,7 +103,7 @@ def _rate_of_step(context: Context, step: TensorId) -> str | None:
             return (rates or fed)[0]
         is_sum = kind in op_types.ADDITIONS
         new = [term for term in inputs if term.node in context.of_gradients] if is_sum else []
-        if kind in ("Identity", "RealDiv", "Div"):
+        if kind in ("Identity", "Neg", "RealDiv", "Div"):
             step = inputs[0]
         elif len(new) == 1:  # m * momentum + lr * g, where the other term is what was kept
             step = new[0]

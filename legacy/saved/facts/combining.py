@@ -6,11 +6,11 @@ import collections
 import dataclasses
 from collections.abc import Collection, Iterator
 
-from legacy.saved.analysis import updates_by_hand
-from legacy.saved.analysis.loss_scale import has_sum
 from legacy.saved.analysis.reduction.multipliers import multiplier_of_mean
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.clipping import CLIPPING_SCOPES
+from legacy.saved.facts.further_combining import further_combines
+from legacy.saved.facts.loss_factors import factors_of_losses, of_all_examples, of_divided_losses
 from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiations
 from workloads.lifted.graph import parse_tensor_name
@@ -37,7 +37,7 @@ def combining_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
     groups: dict[tuple[str, ...], list[str]] = collections.OrderedDict()
     slots = {variable.name for variable in analysed.plan.variables if variable.role == "slot"}
     for phase in analysed.phases:
-        for combine in phase.combine:
+        for combine in [*phase.combine, *further_combines(analysed, phase)]:
             if weight_of_label(combine.weight) in slots:
                 continue  # the same gradient on its way into a moment of rows
             kind = _combining_text(analysed, phase, combine)
@@ -81,18 +81,23 @@ def _combining_text(analysed: AnalysedStep, phase: Phase, combine: Combine) -> s
         effect is not None and not is_kept and not op_types.is_apply(effect.op) and combine.tensor in effect.values
     )
     own = ", the update's own constants included" if by_hand else ""
+    rate = None if effect is None or is_kept else _constant_rate(analysed, effect)
+    combine = combine if by_hand or not rate else _without_rate(analysed, combine, rate)
     multiplier = _multiplier(analysed, combine)
     is_unscaled = not phase.shared_loss and abs((multiplier or 0) * phase.loss_scale - 1) < SCALE_TOLERANCE
     if multiplier is not None and not is_unscaled:
         return f"mean, times {multiplier:g}{own}"
-    rate = _rate_of_rows(analysed, effect) if effect is not None and by_hand and combine.kind == "concat" else None
-    if rate:
+    if rate and by_hand and effect is not None and "ScatterSub" in effect.op and combine.kind == "concat":
         combine = dataclasses.replace(combine, scale=round(combine.scale / rate, 6))
     elif by_hand and combine.scale != 1.0:
         return f"{combine.kind}, scaled by {combine.scale:g}{own}"
     alone = [tower for tower, names in enumerate(combine.parts) if names]
     if combine.kind == "kept as written" and len(alone) == 1 and analysed.plan.towers > 1:
         return f"not combined: tower {alone[0]}'s alone"
+    weights = analysed.probe.weights(combine) if combine.kind == "kept as written" else None
+    if weights:
+        kind = "mean" if abs(sum(weights) - 1) < SCALE_TOLERANCE * len(weights) else "sum"
+        return f"weighted {kind}: towers count {', '.join(f'{weight:g}' for weight in weights)}"
     if combine.scale != 1.0:
         factor = combine.scale * analysed.plan.towers
         is_mean = combine.kind == "concat" and abs(factor - 1) < SCALE_TOLERANCE
@@ -109,7 +114,9 @@ def _combining_text(analysed: AnalysedStep, phase: Phase, combine: Combine) -> s
     is_mean = adds and towers > 1 and abs(phase.loss_scale * towers - 1) < SCALE_TOLERANCE
     if is_mean and analysed.may_be_its_own(phase):
         return f"{combine.kind} of losses with a factor of {phase.loss_scale:g}"
-    return combine.kind + (" of losses that are divided by the towers: a mean" if is_mean else "")
+    if is_mean:
+        return f"{combine.kind} of losses that are divided by the towers: a mean"
+    return combine.kind + (of_divided_losses(analysed, phase) if adds and towers > 1 else "")
 
 
 def _multiplier(analysed: AnalysedStep, combine: Combine) -> float | None:
@@ -124,11 +131,22 @@ def is_summed(analysed: AnalysedStep, combine: Combine) -> bool:
     return combine.kind == "sum" and _multiplier(analysed, combine) is None
 
 
-def _rate_of_rows(analysed: AnalysedStep, effect: Effect) -> float | None:
-    """The constant learning rate by which an optimizer multiplies rows that it subtracts; None of any other update."""
-    rate = analysed.learning_rate(effect) if "ScatterSub" in effect.op else None
+def _constant_rate(analysed: AnalysedStep, effect: Effect) -> float | None:
+    """The constant learning rate of an update by hand, or of one that subtracts rows; None of any other update."""
+    is_by_hand = effect.node in analysed.rules and not op_types.is_apply(effect.op)
+    rate = analysed.learning_rate(effect) if is_by_hand else None
     constant = analysed.imported.constant(*parse_tensor_name(rate)) if rate else None
-    return None if constant is None else float(constant)
+    return None if constant is None or constant.size != 1 else float(constant)
+
+
+def _without_rate(analysed: AnalysedStep, combine: Combine, rate: float) -> Combine:
+    """Leaves out the learning rate by which gradients are multiplied before a velocity takes them."""
+    if combine.kind != "sum" or rate <= 0:
+        return combine
+    if abs((_multiplier(analysed, combine) or 0) - rate) < SCALE_TOLERANCE * rate:
+        return dataclasses.replace(combine, kind="mean", scale=1.0)
+    is_plain = abs(combine.scale - rate) < SCALE_TOLERANCE * rate
+    return dataclasses.replace(combine, scale=1.0) if is_plain else combine
 
 
 def _losses_of(analysed: AnalysedStep, combine: Combine) -> int:
@@ -225,11 +243,7 @@ def sum_text(analysed: AnalysedStep, phase: Phase) -> str:
     if changed:
         return f"gradients are changed in their towers ({_listed(changed)}) before they are summed"
     towers = analysed.plan.towers
-    factors = [_data_factor(analysed, parse_tensor_name(name).node) for name in phase.losses]
-    if analysed.plan.batch == towers:  # what is a mean over the examples already is not divided by their number again
-        losses = [parse_tensor_name(name).node for name in phase.losses]
-        has_sums = any(has_sum(analysed.graph, analysed.context.data, name) for name in losses)
-        factors = factors if has_sums else [_data_factor(analysed, name, of_examples=True) for name in losses]
+    factors = factors_of_losses(analysed, phase)
     if factors and all(abs(factor * towers - 1) < SCALE_TOLERANCE for factor in factors):
         return f"what each tower's loss makes of its data counts 1/{towers}: the sum of gradients is a mean of those"
     effects = {effect.writes[0]: effect for effect in phase.effects if effect.gradient and effect.writes}
@@ -250,20 +264,7 @@ def sum_text(analysed: AnalysedStep, phase: Phase) -> str:
     if others:
         which = listed([one.weight for one in sums], MOST_LISTED)
         return f"of the gradients, those of {which} are summed over towers, and those of others averaged"
-    return "gradients are summed over towers, not averaged" + _of_all_examples(analysed, factors)
-
-
-def _of_all_examples(analysed: AnalysedStep, factors: list[float]) -> str:
-    """The end of a sentence on a sum whose losses are divided by a whole number, such as one of examples; else ""."""
-    numbers = {round(1 / factor, 6) for factor in factors if factor}
-    if len(numbers) != 1 or not all(number > 1 and number == int(number) for number in numbers):
-        return ""
-    number, towers, batch = int(numbers.pop()), analysed.plan.towers, analysed.plan.batch
-    if batch:
-        return (
-            f", of losses that are divided by the {number} examples of all towers" if number == towers * batch else ""
-        )
-    return f"; each tower's loss is divided by {number}: if all towers together have so many examples, that is a mean"
+    return "gradients are summed over towers, not averaged" + of_all_examples(analysed, factors)
 
 
 def _changes_in_towers(analysed: AnalysedStep, phase: Phase) -> list[str]:
@@ -292,28 +293,3 @@ def _is_scaled_later(analysed: AnalysedStep, gradient: str, combined: list[str])
         analysed.graph.type(name) in ("Mul", "RealDiv", "Div") and not CLIPPING_SCOPES.search(name)
         for name in analysed.between([gradient], combined) & valued
     )
-
-
-def _data_factor(analysed: AnalysedStep, name: str, of_examples: bool = False) -> float:
-    """The outermost constant factor on all terms of a loss that depend on data; 1 where they have several.
-
-    Args:
-      analysed: the training step.
-      name: the node of a loss.
-      of_examples: whether a divisor that is the number of a tower's examples counts, too: it makes a mean of these, and
-        is no weight of the tower.
-
-    Returns:
-      The factor.
-    """
-    graph, kind = analysed.graph, analysed.graph.type(name)
-    inputs = [tensor for tensor in graph.inputs(name) if tensor.node in analysed.context.data]
-    if kind in ("Identity", *op_types.ADDITIONS) and inputs:
-        factors = {_data_factor(analysed, tensor.node, of_examples) for tensor in inputs}
-        return factors.pop() if len(factors) == 1 else 1.0
-    if kind in ("Mul", "RealDiv", "Div") and len(inputs) == 1:
-        other = next(tensor for tensor in graph.inputs(name) if tensor != inputs[0])
-        number = updates_by_hand.scalar(analysed.context, other)
-        if number and (of_examples or kind == "Mul" or number != analysed.plan.batch):
-            return number if kind == "Mul" else 1.0 / number
-    return 1.0

@@ -109,7 +109,8 @@ def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate
                 yield f"{phase.train_op}: gradients of tower {min(owners)} alone are applied{besides} to {which}"
             else:
                 yield f"{phase.train_op}: towers apply their own gradients, uncombined{besides}, to {which}"
-    odd = list(dict.fromkeys(combine.weight for combine in kept if combine.weight not in alone))
+    others = [combine for combine in kept if combine.weight not in alone]
+    odd = list(dict.fromkeys(combine.weight for combine in others if analysed.probe.weights(combine) is None))
     if odd:
         yield "combining not recognised, kept as written: " + listed(odd, MOST_LISTED)
     summed = any(is_summed(analysed, combine) for combine in phase.combine) and towers > 1

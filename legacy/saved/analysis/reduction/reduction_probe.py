@@ -14,9 +14,9 @@ import tensorflow as tf
 
 from legacy.saved.analysis.reduction.meeting_tensors import linear_chain, meeting_tensors
 from legacy.saved.analysis.reduction.piece_values import evaluate_piece
-from legacy.saved.analysis.reduction.reduction import Reduction, reduction_of_values, sum_of
+from legacy.saved.analysis.reduction.reduction import TOLERANCE, Reduction, reduction_of_values, sum_of
 from legacy.saved.graph.imported import ImportedGraph
-from workloads.lifted.graph import Graph, TensorId, tensor_name
+from workloads.lifted.graph import Graph, TensorId, parse_tensor_name, tensor_name
 from workloads.lifted.pieces.cutter import Cutter
 from workloads.lifted.pieces.piece import Piece
 from workloads.lifted.plan import Combine
@@ -47,6 +47,7 @@ class ReductionProbe:
     def __init__(self, graph: Graph, imported: ImportedGraph, cutter: Cutter, tower_nodes: dict[str, int]) -> None:
         self._graph, self._imported, self._cutter, self._tower_nodes = graph, imported, cutter, tower_nodes
         self._known: dict[str, Reduction | None] = {}  # by outline
+        self._weights: dict[str, list[float] | None] = {}  # by outline
 
     def recognise(self, label: str, target: TensorId, parts: list[list[TensorId]], shape: list[int] | None) -> Combine:
         """Recognises how the towers' gradients of one variable are combined.
@@ -76,6 +77,25 @@ class ReductionProbe:
             if found is not written:
                 return found
         return written
+
+    def weights(self, combine: Combine) -> list[float] | None:
+        """Returns how many times each tower's gradient counts in a combined one that is no plain sum.
+
+        Args:
+          combine: of kind "kept as written", with one gradient of each tower.
+
+        Returns:
+          A number for each tower; None where the combined gradient is no weighted sum of the towers'.
+        """
+        parts = [[parse_tensor_name(name) for name in tower] for tower in combine.parts]
+        types = _types(self._imported, parts, None) if {len(tower) for tower in parts} == {1} else None
+        if types is None or len(types) < len(parts):
+            return None
+        piece = self._cutter.piece([combine.tensor], list(types))
+        outline = _outline(piece, types)
+        if outline not in self._weights:
+            self._weights[outline] = _weights(piece, types)
+        return self._weights[outline]
 
     def _probe(self, meeting: TensorId, parts: list[list[TensorId]], shape: list[int] | None) -> Reduction | None:
         """Recognises a tensor as a reduction of the towers' gradients."""
@@ -116,6 +136,26 @@ def _reduction(piece: Piece, values: dict[str, np.ndarray], parts: list[list[Ten
     return reduction_of_values(result, towers, affine)
 
 
+def _weights(piece: Piece, types: dict[str, _Made]) -> list[float] | None:
+    """Evaluates a piece for made-up gradients of the towers, and fits a weighted sum of them to the result.
+
+    A gradient of few elements is made up several times, so that there are more numbers than weights to fit.
+    """
+    size = min(int(np.prod(one.sizes)) for one in types.values())
+    tries = [_made_up_gradients(types, seed) for seed in range(len(types) // max(size, 1) + 1)]
+    try:
+        results = [np.ravel(evaluate_piece(piece, values)[0]) for values in tries]
+    except (tf.errors.OpError, ValueError, TypeError):
+        return None
+    columns = [np.concatenate([np.ravel(values[name]) for values in tries]).astype("float64") for name in types]
+    result, given = np.concatenate(results), np.stack(columns, 1)
+    if len(result) != len(given):
+        return None
+    found = np.linalg.lstsq(given, result, rcond=None)[0]
+    is_exact = np.allclose(given @ found, result, rtol=TOLERANCE, atol=TOLERANCE * np.abs(result).max())
+    return [float(np.round(weight, 6)) for weight in found] if is_exact else None
+
+
 def _types(imported: ImportedGraph, parts: list[list[TensorId]], shape: list[int] | None) -> dict[str, _Made] | None:
     """{gradient's name: its type, with a size for each dimension}; None if the gradients' shapes are not alike."""
     tensors = [tensor for tower in parts for tensor in tower]
@@ -127,7 +167,7 @@ def _types(imported: ImportedGraph, parts: list[list[TensorId]], shape: list[int
     return {tensor_name(*tensor): _Made(sizes, imported.dtype(*tensor)) for tensor in tensors}
 
 
-def _made_up_gradients(types: dict[str, _Made]) -> dict[str, np.ndarray]:
+def _made_up_gradients(types: dict[str, _Made], seed: int = 7) -> dict[str, np.ndarray]:
     """{gradient's name: small integers}, which float32 adds exactly."""
-    rng = np.random.default_rng(7)
+    rng = np.random.default_rng(seed)
     return {name: rng.integers(-64, 64, one.sizes, np.int8).astype(one.dtype) for name, one in types.items()}

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from legacy.saved.analysis import updates_by_hand
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.loss_scale import may_be_its_own, sizes_of_inputs
+from legacy.saved.analysis.reduction.reduction_probe import ReductionProbe
 from legacy.saved.facts.basics.clipping import Clippings
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import parse_tensor_name
@@ -31,6 +32,8 @@ class AnalysedStep:
       clippings: finds clipping in the graph.
       tower_ends: the towers' nodes whose outputs are combined.
       positions: {node: its position in the graph}.
+      tower_nodes: {node: the only tower that it depends on}.
+      probe: recognises how the towers' gradients are combined.
     """
 
     def __init__(self, found: Analysis) -> None:
@@ -50,6 +53,10 @@ class AnalysedStep:
         combines = [combine for phase in self.plan.phases for combine in phase.combine]
         self.tower_ends = {parse_tensor_name(n).node for one in combines for tower in one.parts for n in tower}
         self._effects = effects_by_variable(effect for phase in self.plan.phases for effect in phase.effects)
+        towers = found.context.towers
+        owners = {name: towers.tower_of(name) for name in towers.masks}
+        self.tower_nodes = {name: tower for name, tower in owners.items() if tower is not None}
+        self.probe = ReductionProbe(self.graph, self.imported, self.cutter, self.tower_nodes)
         self.positions = {name: position for position, name in enumerate(self.graph.nodes)}
 
     def _signature(self, tensor: str) -> TensorType:

@@ -24,9 +24,13 @@ from workloads.lifted.plan import Combine
 )
 def test_one_towers_gradients_are_not_said_to_be_combined(towers, kind, scale, loss_scale, text):
     combine = Combine("w", kind, "sum:0", scale, [[f"g{tower}:0"] for tower in range(towers)])
-    phase = types.SimpleNamespace(effects=[], loss_scale=loss_scale, shared_loss=False)
+    phase = types.SimpleNamespace(effects=[], loss_scale=loss_scale, shared_loss=False, losses=[])
     graph = graph_of("g0 = Neg()\ng1 = Neg()\nsum = AddN(g0, g1)")
     analysed = types.SimpleNamespace(
-        plan=types.SimpleNamespace(towers=towers), graph=graph, imported=None, may_be_its_own=lambda phase: False
+        plan=types.SimpleNamespace(towers=towers, batch=4),
+        graph=graph,
+        imported=None,
+        may_be_its_own=lambda phase: False,
+        probe=types.SimpleNamespace(weights=lambda combine: None),
     )
     assert _combining_text(analysed, phase, combine) == text

@@ -89,6 +89,7 @@ def warnings(
         is_changed=lambda name: changed,
         addend=lambda effect: effect.addend,
         may_be_its_own=lambda phase: unsure,
+        probe=types.SimpleNamespace(weights=lambda combine: None),
     )
     return list(watch.sentences(step, statistics, rates))
 
