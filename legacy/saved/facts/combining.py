@@ -82,7 +82,7 @@ def _combining_text(analysed: AnalysedStep, phase: Phase, combine: Combine) -> s
     )
     own = ", the update's own constants included" if by_hand else ""
     rate = None if effect is None or is_kept else _constant_rate(analysed, effect)
-    combine = combine if by_hand or not rate else _without_rate(analysed, combine, rate)
+    combine = _without_rate(analysed, combine, rate) if rate else combine
     multiplier = _multiplier(analysed, combine)
     is_unscaled = not phase.shared_loss and abs((multiplier or 0) * phase.loss_scale - 1) < SCALE_TOLERANCE
     if multiplier is not None and not is_unscaled:
@@ -140,7 +140,7 @@ def _constant_rate(analysed: AnalysedStep, effect: Effect) -> float | None:
 
 
 def _without_rate(analysed: AnalysedStep, combine: Combine, rate: float) -> Combine:
-    """Leaves out the learning rate by which gradients are multiplied before a velocity takes them."""
+    """Leaves out the learning rate by which gradients are multiplied before a weight or a velocity takes them."""
     if combine.kind != "sum" or rate <= 0:
         return combine
     if abs((_multiplier(analysed, combine) or 0) - rate) < SCALE_TOLERANCE * rate:

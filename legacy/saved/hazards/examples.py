@@ -9,6 +9,7 @@ import numpy as np
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.loss_scale import SQUARES
+from legacy.saved.analysis.reduction.multipliers import multiplier_of_mean
 from legacy.saved.facts.basics.whole_graph import WholeGraph, ancestors_of_tensors, scalar_constant
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.elements import source_of_elements
@@ -17,7 +18,7 @@ from legacy.saved.hazards.basics.linear_weights import linear_inputs, linear_wei
 from legacy.saved.tower_search.inputs import is_only_measured, is_trained_on, split_dimension
 from legacy.saved.tower_search.tables import is_table
 from workloads.lifted.graph import Graph, parse_tensor_name
-from workloads.lifted.plan import Input
+from workloads.lifted.plan import Combine, Input
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Relative difference within which a divisor is an integer: it is stored as a float32, or as its reciprocal.
@@ -27,7 +28,7 @@ INTEGER_TOLERANCE = 1e-4
 def batch_constants(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     """Finds sums over examples in the loss that are divided by a constant other than a tower's number of examples."""
     plan, graph = found.plan, found.cut.graph
-    summed = {combine.kind for phase in plan.phases for combine in phase.combine} <= {"sum", "concat"}
+    summed = not any(_is_mean(found, combine) for phase in plan.phases for combine in phase.combine)
     for loss in [loss for phase in plan.phases for loss in phase.losses[:1]]:
         for name in ancestors_of_tensors(graph, [loss]):
             divisor, total = _divisor_of_sum(whole, graph, name) or (0, "")
@@ -50,6 +51,13 @@ def batch_constants(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             text += ", unless that is twice its own, for half of the squares" if is_half else ""
             advice = "tf.nn.compute_average_loss with the global batch, and reduce with SUM"
             yield Hazard("BATCH_SIZE_CONSTANT", name, text, advice)
+
+
+def _is_mean(found: Analysis, combine: Combine) -> bool:
+    """Whether gradients are averaged over towers, also where a constant, such as a learning rate, multiplies them."""
+    if combine.kind == "sum":
+        return multiplier_of_mean(found.cut.graph, found.context.imported, combine, found.plan.towers) is not None
+    return combine.kind != "concat"
 
 
 def _divided_further(whole: WholeGraph, graph: Graph, name: str) -> int:
@@ -194,7 +202,10 @@ def _dealt_by(found: Analysis, entry: Input) -> str:
 
 
 def _holds_examples(found: Analysis, entry: Input) -> bool:
-    """Whether an input has a row for each example: as many as the batch of a tower or of all, or any number."""
+    """Whether an input has a row for each example: as many as the batch of a tower or of all, or any number.
+
+    So has one with a batch for each tower, of which equal towers take the same one.
+    """
     tensor = parse_tensor_name(entry.tensors[0])
     graph = found.cut.graph
     if is_only_measured(graph, tensor) or is_table(graph, found.context.imported, tensor):
@@ -203,8 +214,11 @@ def _holds_examples(found: Analysis, entry: Input) -> bool:
     own = [other for other in found.plan.inputs if other.kind == "batch"]
     if not own:
         return entry.kind == "same batch" or bool(entry.sparse)
-    batch = found.plan.batch
-    return rows == batch if batch is None else rows in (batch, batch * found.plan.towers)
+    batch, towers = found.plan.batch, found.plan.towers
+    if batch is None:
+        return rows is None
+    of_each = not found.plan.differences and list(entry.shape or [])[:2] == [towers, batch]
+    return rows in (batch, batch * towers) or of_each
 
 
 def no_input(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:

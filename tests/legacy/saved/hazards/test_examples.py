@@ -26,7 +26,9 @@ LABELS, TABLE = entry("labels", "batch", "y:0", "y:1"), entry("table", "same", "
 
 def analysis(*inputs, towers=2, use="Tanh", noise=()):
     graph = graph_of(f"x = Placeholder()\nused = {use}(x)")
-    plan = types.SimpleNamespace(towers=towers, batch=4, inputs=list(inputs), noise=list(noise), phases=[])
+    plan = types.SimpleNamespace(
+        towers=towers, batch=4, inputs=list(inputs), noise=list(noise), phases=[], differences=[]
+    )
     context = types.SimpleNamespace(imported=None)
     return types.SimpleNamespace(plan=plan, cut=types.SimpleNamespace(graph=graph), context=context)
 
@@ -147,20 +149,63 @@ def of_terms(x, w):
     return 5.0 * tf.reduce_sum(tf.square(x * w)) + tf.reduce_sum(x * w)
 
 
-@pytest.mark.parametrize("total", [of_words, of_terms])
-def test_a_sum_that_is_divided_by_all_towers_examples(total):
+def by_hand(gradients, w):
+    """Descent by an assignment that multiplies the mean by a constant rate."""
+    return v1.assign_sub(w, 0.05 * (tf.add_n(gradients) / 2.0), name="train")
+
+
+def by_optimizer(gradients, w):
+    return v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / 2.0, w)], name="train")
+
+
+@pytest.mark.parametrize("total, update", [(of_words, by_optimizer), (of_terms, by_optimizer), (of_words, by_hand)])
+def test_a_sum_that_is_divided_by_all_towers_examples(total, update):
     def build():
         w = v1.get_variable("w", initializer=[1.0, 2.0, 3.0], use_resource=False)
         gradients = []
         for tower, x in enumerate(tf.split(v1.placeholder(tf.float32, [8, 5, 3], "x"), 2)):
             with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
                 gradients += tf.gradients(total(x, w) / 8.0, [w])
-        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / 2.0, w)], name="train")
+        update(gradients, w)
 
     graph = saved(traced(build), trainable_variables=["w"])
     found = analyse_graph(graph, "small")
     (hazard,) = examples.batch_constants(WholeGraph(graph, found), found)
     assert hazard.description.startswith("a sum over a tower's 4 examples is divided by all towers' 8")
+
+
+def test_sums_of_examples_that_an_update_by_hand_adds_up_are_divided_by_all_towers_examples():
+    """Near miss: the same loss, whose gradients are added up and multiplied by a rate."""
+
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0, 3.0], use_resource=False)
+        gradients = []
+        for tower, x in enumerate(tf.split(v1.placeholder(tf.float32, [8, 5, 3], "x"), 2)):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                gradients += tf.gradients(of_words(x, w) / 8.0, [w])
+        v1.assign_sub(w, 0.05 * tf.add_n(gradients), name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    found = analyse_graph(graph, "small")
+    assert list(examples.batch_constants(WholeGraph(graph, found), found)) == []
+
+
+@pytest.mark.parametrize("number, count", [(lambda tower: tower, 0), (lambda tower: 0, 1)])
+def test_a_batch_for_each_tower_of_which_all_take_the_first_is_named(number, count):
+    def build():
+        w = v1.get_variable("w", [4, 1], use_resource=False)
+        x, y = v1.placeholder(tf.float32, [2, 8, 4], "x"), v1.placeholder(tf.float32, [2, 8, 1], "y")
+        gradients = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                loss = tf.reduce_mean(tf.square(x[tower] @ w - y[number(tower)]))
+                gradients.append(tf.gradients(loss, [w])[0])
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / 2.0, w)], name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    found = analyse_graph(graph, "made-for-a-test", ["train"])
+    hazards = [hazard.description for hazard in examples.same_batch(WholeGraph(graph, found), found)]
+    assert hazards == ["y: all 2 towers get the same rows; x: each tower gets its own"] * count
 
 
 @pytest.mark.parametrize("axis, count", [(0, 0), (1, 1)])
