@@ -1,0 +1,1 @@
+"""Tower programs whose traits are drawn at random, each with the page that its traits demand."""

@@ -1,0 +1,158 @@
+"""Learning rates, optimizers and moving averages of random programs, each beside what a page must say of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+v1 = tf.compat.v1
+
+
+class Rate(NamedTuple):
+    """A learning rate.
+
+    Attributes:
+      build: makes it, given the step counter.
+      at: its value at a step; None where the program sets it from outside.
+    """
+
+    build: Callable[[Any], Any]
+    at: Callable[[int], float] | None
+
+
+def _variable(name: str, value: float) -> tf.Variable:
+    initializer = v1.constant_initializer(value)
+    return v1.get_variable(name, [], initializer=initializer, trainable=False, use_resource=False)
+
+
+def _float(step: Any) -> tf.Tensor:
+    return tf.cast(step, tf.float32)
+
+
+def _warmed_up(step: Any) -> tf.Tensor:
+    decayed = v1.train.exponential_decay(0.1, step, 500, 0.7)
+    return tf.minimum(_float(step) / 200.0, 1.0) * decayed
+
+
+RATES = {
+    "constant": Rate(lambda step: 0.05, lambda step: 0.05),
+    "exponential": Rate(lambda step: v1.train.exponential_decay(0.1, step, 300, 0.8), lambda s: 0.1 * 0.8 ** (s / 300)),
+    "staircase": Rate(
+        lambda step: v1.train.exponential_decay(0.1, step, 300, 0.8, staircase=True), lambda s: 0.1 * 0.8 ** (s // 300)
+    ),
+    "pieces": Rate(
+        lambda step: v1.train.piecewise_constant(step, [400, 900], [0.1, 0.01, 0.001]),
+        lambda s: 0.1 if s <= 400 else 0.01 if s <= 900 else 0.001,
+    ),
+    "polynomial": Rate(
+        lambda step: v1.train.polynomial_decay(0.1, step, 2000, 0.001, power=2.0),
+        lambda s: 0.099 * (1 - min(s, 2000) / 2000) ** 2 + 0.001,
+    ),
+    "inverse time": Rate(
+        lambda step: v1.train.inverse_time_decay(0.1, step, 100, 0.5), lambda s: 0.1 / (1 + 0.5 * s / 100)
+    ),
+    "cosine": Rate(
+        lambda step: v1.train.cosine_decay(0.1, step, 1500, alpha=0.01),
+        lambda s: 0.1 * (0.99 * 0.5 * (1 + math.cos(math.pi * min(s, 1500) / 1500)) + 0.01),
+    ),
+    "warm-up": Rate(_warmed_up, lambda s: min(s / 200, 1.0) * 0.1 * 0.7 ** (s / 500)),
+    "square root": Rate(
+        lambda step: 0.5 * tf.minimum(tf.math.rsqrt(_float(step) + 1.0), (_float(step) + 1.0) * 4000.0**-1.5),
+        lambda s: 0.5 * min((s + 1) ** -0.5, (s + 1) * 4000**-1.5),
+    ),
+    "fed": Rate(lambda step: v1.placeholder(tf.float32, [], "learning_rate"), None),
+    "variable": Rate(lambda step: _variable("learning_rate", 0.02), None),
+}
+
+
+class Optimizer(NamedTuple):
+    """An update rule.
+
+    Attributes:
+      apply: makes the update of (gradient, variable) pairs with a learning rate.
+      rule: how the page calls it.
+      constants: those that the page shows, the learning rate aside.
+    """
+
+    apply: Callable[[Sequence[Any], Any], Any]
+    rule: str
+    constants: tuple[str, ...]
+
+
+def _library(make: Callable[[Any], Any], rule: str, *constants: str) -> Optimizer:
+    return Optimizer(lambda pairs, rate: make(rate).apply_gradients(pairs), rule, constants)
+
+
+def _slot(variable: tf.Variable, name: str) -> tf.Variable:
+    name = variable.op.name + "/" + name
+    zeros = v1.zeros_initializer()
+    return v1.get_variable(name, variable.shape, initializer=zeros, trainable=False, use_resource=False)
+
+
+def _dense(gradient: Any) -> tf.Tensor:
+    return tf.convert_to_tensor(gradient)
+
+
+def _descend_by_hand(pairs: Sequence[Any], rate: Any) -> Any:
+    return tf.group(*[v1.assign_sub(variable, rate * _dense(gradient)) for gradient, variable in pairs])
+
+
+def _velocities_by_hand(pairs: Sequence[Any], rate: Any) -> Any:
+    updates = []
+    for gradient, variable in pairs:
+        velocity = v1.assign(_slot(variable, "velocity"), 0.9 * _slot_value(variable) - rate * _dense(gradient))
+        updates.append(v1.assign_add(variable, velocity))
+    return tf.group(*updates)
+
+
+def _slot_value(variable: tf.Variable) -> tf.Variable:
+    with v1.variable_scope(v1.get_variable_scope(), reuse=True):
+        return v1.get_variable(variable.op.name + "/velocity", use_resource=False)
+
+
+def _moments_by_hand(pairs: Sequence[Any], rate: Any) -> Any:
+    updates = []
+    for gradient, variable in pairs:
+        gradient, m, v = _dense(gradient), _slot(variable, "m"), _slot(variable, "v")
+        new_m = 0.9 * m + 0.1 * gradient
+        new_v = 0.999 * v + 0.001 * tf.square(gradient)
+        updates += [
+            m.assign(new_m),
+            v.assign(new_v),
+            variable.assign(variable - rate * new_m / (tf.sqrt(new_v) + 1e-6)),
+        ]
+    return tf.group(*updates)
+
+
+OPTIMIZERS = {
+    "descent": _library(v1.train.GradientDescentOptimizer, "GradientDescent"),
+    "momentum": _library(lambda rate: v1.train.MomentumOptimizer(rate, 0.9), "Momentum", "momentum=0.9"),
+    "nesterov": _library(
+        lambda rate: v1.train.MomentumOptimizer(rate, 0.8, use_nesterov=True), "Momentum", "momentum=0.8", "nesterov"
+    ),
+    "Adam": _library(
+        lambda rate: v1.train.AdamOptimizer(rate, 0.5, 0.99, 1e-4), "Adam", "beta1=0.5", "beta2=0.99", "epsilon=0.0001"
+    ),
+    "RMSProp": _library(
+        lambda rate: v1.train.RMSPropOptimizer(rate, 0.95, 0.5, 1e-3),
+        "RMSProp",
+        "rho=0.95",
+        "momentum=0.5",
+        "epsilon=0.001",
+    ),
+    "Adagrad": _library(lambda rate: v1.train.AdagradOptimizer(rate, 0.2), "Adagrad"),
+    "Adadelta": _library(
+        lambda rate: v1.train.AdadeltaOptimizer(rate, 0.9, 1e-6), "Adadelta", "rho=0.9", "epsilon=1e-06"
+    ),
+    "Ftrl": _library(lambda rate: v1.train.FtrlOptimizer(rate), "Ftrl"),
+    "descent by hand": Optimizer(_descend_by_hand, "written by hand (AssignSub)", ()),
+    "velocity by hand": Optimizer(_velocities_by_hand, "written by hand (AssignAdd)", ("0.9",)),
+    "moments by hand": Optimizer(
+        _moments_by_hand, "written by hand (Assign)", ("0.9", "0.1", "0.999", "0.001", "1e-06")
+    ),
+}
+#: Those that the library wrote.
+BY_HAND = ("descent by hand", "velocity by hand", "moments by hand")
