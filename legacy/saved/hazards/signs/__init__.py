@@ -4,6 +4,7 @@ May import the basics of hazards and facts; the search of hazards imports this f
 """
 
 from legacy.saved.hazards.signs import (
+    equal_targets,
     heads,
     opposed_labels,
 )
@@ -12,4 +13,5 @@ from legacy.saved.hazards.signs import (
 GRAPH_CHECKS = (
     heads.results_pushed_one_way,
     opposed_labels.distances_pushed_one_way,
+    equal_targets.equal_targets,
 )

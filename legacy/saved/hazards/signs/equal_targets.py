@@ -1,0 +1,88 @@
+"""Hazard of a critic that is taught the same number for real examples and for made ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.constants import constant_array
+from legacy.saved.hazards.basics.cross_entropies import cross_entropies
+from legacy.saved.hazards.basics.directions import trained_by
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_signs import linear_signs
+from legacy.saved.hazards.basics.linear_weights import COPIES, constant_factor
+from legacy.saved.hazards.basics.squares import squared
+from legacy.saved.hazards.basics.variable_reads import variable_read
+
+_LAYERS = ("MatMul", "Conv2D")
+_SUMS = ("BiasAdd", "Add", "AddV2")
+#: {op that gives one number for each element: the number}.
+_FILLED = {"OnesLike": 1.0, "ZerosLike": 0.0}
+
+
+def equal_targets(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds losses that draw a layer's results to one number, of made examples as of others; one hazard for all.
+
+    Made are those that depend on weights which another loss trains, as those of a generator.
+    """
+    trained = trained_by(whole)
+    if len({frozenset(names) for names in trained.values()}) < 2:
+        return
+    entropies = {entropy.op: entropy for entropy in cross_entropies(whole) if entropy.is_sigmoid}
+    for target, own in trained.items():
+        makers = {name for names in trained.values() if not names & own for name in names}
+        scores: dict[tuple[str, float], dict[bool, str]] = {}
+        for name in linear_signs(whole, target):
+            entropy = entropies.get(name)
+            drawn = _squared_distance(whole, name)
+            if entropy is not None:
+                drawn = entropy.logits.node, _filled(whole, entropy.labels.node)
+            weight, product = _layer(whole, drawn[0]) if drawn is not None else ("", "")
+            if drawn is not None and drawn[1] is not None and weight in own:
+                is_made = bool(whole.graph.ancestors([product], controls=False) & makers)
+                scores.setdefault((weight, drawn[1]), {})[is_made] = product
+        for (weight, number), products in scores.items():
+            if len(products) == 2:
+                yield Hazard(
+                    "CRITIC_TARGETS_EQUAL",
+                    products[True],
+                    f"{target} draws {products[True]}, of made examples, to {number:g}, and {products[False]}, of "
+                    f"others, too: the critic with {weight} learns one number, and not to tell them apart",
+                    "give made examples another target, such as 0; for parity keep it",
+                )
+                return
+
+
+def _squared_distance(whole: WholeGraph, name: str) -> tuple[str, float | None] | None:
+    """(x, c) of a node that is (x - c)^2, or x^2; None of any other."""
+    base = squared(whole, name)
+    difference = name if whole.graph.type(name) == "SquaredDifference" else base.node if base is not None else ""
+    if not difference:
+        return None
+    inputs = [tensor.node for tensor in whole.graph.inputs(difference)]
+    if whole.graph.type(difference) not in ("Sub", "SquaredDifference"):
+        return difference, 0.0
+    return inputs[0], _filled(whole, inputs[1])
+
+
+def _filled(whole: WholeGraph, name: str) -> float | None:
+    """The number that all elements of a node are; None if they differ, or are not known."""
+    kind = whole.graph.type(name)
+    if kind in _FILLED:
+        return _FILLED[kind]
+    if kind == "Fill":
+        return whole.value(whole.graph.inputs(name)[1].node)
+    scaled = constant_factor(whole, name) if kind == "Mul" else None
+    if scaled is not None:
+        inner = _filled(whole, scaled[0])
+        return None if inner is None else inner * scaled[1]
+    numbers = constant_array(whole.graph, name)
+    return float(numbers.flat[0]) if numbers is not None and numbers.size and numbers.min() == numbers.max() else None
+
+
+def _layer(whole: WholeGraph, name: str) -> tuple[str, str]:
+    """(weight, product) of the layer without an activation whose results a node is; ("", "") of any other."""
+    graph = whole.graph
+    while graph.type(name) in (*COPIES, *_SUMS):
+        name = graph.inputs(name)[0].node
+    return (variable_read(graph, graph.inputs(name)[1].node), name) if graph.type(name) in _LAYERS else ("", "")

@@ -1,0 +1,42 @@
+"""Critics with the same target for real and made examples, beside those with two."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.hazards.signs.equal_targets import equal_targets
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def squares(scores, target):
+    return tf.reduce_mean((scores - target) ** 2) if target else tf.reduce_mean(tf.square(scores))
+
+
+def entropies(scores, target):
+    labels = tf.ones_like(scores) * target if target else tf.zeros_like(scores)
+    return tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=scores))
+
+
+def found(loss, of_real, of_made, makes=True):
+    def build():
+        g, c = (v1.get_variable(name, shape, use_resource=False) for name, shape in (("g", [3, 4]), ("c", [4, 1])))
+        noise = v1.random_normal([4, 3])
+        made = tf.tanh(noise @ g) if makes else v1.placeholder(tf.float32, [4, 4], "other")
+        score = lambda x: x @ c + 0.5  # noqa: E731
+        critic = loss(score(v1.placeholder(tf.float32, [4, 4], "real")), of_real) + loss(score(made), of_made)
+        optimizer = v1.train.GradientDescentOptimizer(0.5)
+        optimizer.minimize(critic, var_list=[c], name="c_train")
+        optimizer.minimize(loss(score(tf.tanh(noise @ g)), 1.0), var_list=[g], name="g_train")
+
+    return [hazard.id for hazard in equal_targets(WholeGraph(saved(traced(build), trainable_variables=["g", "c"])))]
+
+
+@pytest.mark.parametrize("loss", [squares, entropies])
+@pytest.mark.parametrize(
+    "of_real, of_made, makes, count",
+    [(1.0, 1.0, True, 1), (0.0, 0.0, True, 1), (1.0, 0.0, True, 0), (0.75, 0.0, True, 0), (1.0, 1.0, False, 0)],
+)
+def test_one_target_for_real_and_made_examples_is_named(loss, of_real, of_made, makes, count):
+    assert found(loss, of_real, of_made, makes) == ["CRITIC_TARGETS_EQUAL"] * count
