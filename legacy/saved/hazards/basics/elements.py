@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
+from legacy.saved.hazards.basics.constants import constant_array
 from workloads.lifted.graph import Graph, TensorId
 
 #: Ops that hand the elements of their first input on.
 _PASSES = ("Cast", "ExpandDims", "Identity", "Reshape", "Squeeze", "StopGradient", "Transpose")
+_PARTS = ("StridedSlice", "Slice", "Split", "SplitV", "Unpack")
 
 
 def source_of_elements(graph: Graph, tensor: TensorId) -> TensorId:
@@ -13,3 +17,19 @@ def source_of_elements(graph: Graph, tensor: TensorId) -> TensorId:
     while graph.type(tensor.node) in _PASSES and graph.inputs(tensor.node):
         tensor = graph.inputs(tensor.node)[0]
     return tensor
+
+
+def key_of_elements(graph: Graph, tensor: TensorId) -> Hashable:
+    """Returns a key of elements, which is equal for two slices of one tensor that take the same part of it."""
+    tensor = source_of_elements(graph, tensor)
+    kind = graph.type(tensor.node)
+    if kind not in _PARTS:
+        return tensor
+    place = 1 if kind == "Split" else 0
+    others = [source for position, source in enumerate(graph.inputs(tensor.node)) if position != place]
+    numbers = [constant_array(graph, source.node) for source in others]
+    if any(number is None for number in numbers):
+        return tensor
+    taken = tuple(tuple(number.ravel().tolist()) for number in numbers if number is not None)
+    masks = tuple(graph.nodes[tensor.node].attr[f"{name}_mask"].i for name in ("begin", "end", "shrink_axis"))
+    return kind, tensor.output, taken, masks, key_of_elements(graph, graph.inputs(tensor.node)[place])

@@ -6,9 +6,8 @@ from collections.abc import Hashable, Iterator
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
-from legacy.saved.hazards.basics.elements import source_of_elements
+from legacy.saved.hazards.basics.elements import key_of_elements, source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.graph import Graph, TensorId
 
@@ -21,7 +20,6 @@ _KEPT = {
     **dict.fromkeys(("Select", "SelectV2"), (1, 2)),
     "Split": (1,),
 }
-_PARTS = ("StridedSlice", "Slice", "Split", "SplitV", "Unpack")
 _JOINS = ("Concat", "ConcatV2")
 #: Ops whose results have the rows of their first input.
 _BY_ROW = ("Add", "AddV2", "BiasAdd", "Identity", "MatMul", "Relu", "Sigmoid", "Tanh")
@@ -41,7 +39,7 @@ def targets_are_inputs(whole: WholeGraph) -> Iterator[Hazard]:
         if entropy.is_sigmoid or labels.node not in whole.data or _draws_noise(whole, entropy.logits.node):
             continue
         for lookup, words in _words_read(whole, entropy.logits):
-            if _elements(graph, words) == _elements(graph, labels):
+            if key_of_elements(graph, words) == key_of_elements(graph, labels):
                 yield Hazard(
                     "TARGETS_ARE_INPUTS",
                     entropy.op,
@@ -106,22 +104,6 @@ def _users_of_array(graph: Graph, array: str, kind: str) -> list[str]:
     return [name for name in dict.fromkeys(found) if graph.type(name).startswith(kind)]
 
 
-def _elements(graph: Graph, tensor: TensorId) -> Hashable:
-    """Returns a key of elements, which is equal for two slices of one tensor that take the same part of it."""
-    tensor = source_of_elements(graph, tensor)
-    kind = graph.type(tensor.node)
-    if kind not in _PARTS:
-        return tensor
-    place = 1 if kind == "Split" else 0
-    others = [source for position, source in enumerate(graph.inputs(tensor.node)) if position != place]
-    numbers = [constant_array(graph, source.node) for source in others]
-    if any(number is None for number in numbers):
-        return tensor
-    taken = tuple(tuple(number.ravel().tolist()) for number in numbers if number is not None)
-    masks = tuple(graph.nodes[tensor.node].attr[f"{name}_mask"].i for name in ("begin", "end", "shrink_axis"))
-    return kind, tensor.output, taken, masks, _elements(graph, graph.inputs(tensor.node)[place])
-
-
 def rows_in_another_order(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     """Finds cross entropies of rows that are joined time by time, and of labels that are flattened by example."""
     for entropy in cross_entropies(whole):
@@ -173,7 +155,7 @@ def _times_read(whole: WholeGraph, name: str) -> set[Hashable]:
     for node in graph.ancestors([name], controls=False):
         kind = graph.type(node)
         if kind == "StridedSlice" and graph.nodes[node].attr["shrink_axis_mask"].i == 2 and node in whole.data:
-            taken.add(_elements(graph, TensorId(node, 0)))
+            taken.add(key_of_elements(graph, TensorId(node, 0)))
         for tensor in graph.inputs(node):
             of = tensor.node
             if graph.type(of) == "Unpack" and graph.nodes[of].attr["axis"].i == 1 and of in whole.data:

@@ -18,6 +18,7 @@ GRAPH_CHECKS = (
     other_lengths.masked_by_other_lengths,
     other_lengths.all_times_of_ctc,
     lookahead.masks_off_by_one,
+    lookahead.targets_read_by_attention,
 )
 
 #: Checks that need an analysis.

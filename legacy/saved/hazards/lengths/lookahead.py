@@ -9,11 +9,18 @@ import numpy as np
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.constants import constant_array
+from legacy.saved.hazards.basics.cross_entropies import cross_entropies
+from legacy.saved.hazards.basics.elements import key_of_elements, source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
+from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Masks that keep more than these diagonals are no slip of one, but a window.
 MOST_DIAGONALS = 2
+_LOOKUPS = ("Gather", "GatherV2", "ResourceGather")
+#: Ops whose results have the places of all their inputs, and of their first one.
+_BY_ELEMENT = ("Add", "AddV2", "Sub", "Mul")
+_BY_PLACE = ("BiasAdd", "Identity", "MatMul", "RealDiv", "Reshape", "Relu", "Tanh")
 
 
 def masks_off_by_one(whole: WholeGraph) -> Iterator[Hazard]:
@@ -49,6 +56,40 @@ def moments_of_times(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
                 "a layer is normalized along its last axis; for parity keep the axis",
             )
             return
+
+
+def targets_read_by_attention(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds models with a causal mask that read the word that they predict, at its own place; one hazard for all."""
+    graph = whole.graph
+    if not any(ahead == 0 for ahead in _causal_masks(whole).values()):
+        return
+    for entropy in cross_entropies(whole):
+        labels = source_of_elements(graph, entropy.labels)
+        if graph.type(labels.node) == "OneHot":
+            labels = source_of_elements(graph, graph.inputs(labels.node)[0])
+        for lookup in _lookups_in_place(graph, entropy.logits.node) if labels.node in whole.data else ():
+            if key_of_elements(graph, graph.inputs(lookup)[1]) == key_of_elements(graph, labels):
+                yield Hazard(
+                    "TARGETS_ARE_INPUTS",
+                    entropy.op,
+                    f"{entropy.op} predicts {labels.node}, of which {lookup} reads each word at its own place: the "
+                    "causal mask hides later words, and not the one that is predicted",
+                    "let the model read the words shifted by one; for parity keep it",
+                )
+                return
+
+
+def _lookups_in_place(graph: Graph, name: str) -> Iterator[str]:
+    """Yields lookups that a node depends on place by place, past layers, residual sums and normalizations."""
+    todo, seen = [name], {name}
+    while todo:
+        name = todo.pop()
+        kind, inputs = graph.type(name), [tensor.node for tensor in graph.inputs(name)]
+        if kind in _LOOKUPS:
+            yield name
+        before = inputs if kind in _BY_ELEMENT else inputs[:1] if kind in _BY_PLACE else []
+        todo += [node for node in before if node not in seen]
+        seen.update(before)
 
 
 def _causal_masks(whole: WholeGraph) -> dict[str, int]:

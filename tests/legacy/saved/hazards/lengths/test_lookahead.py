@@ -48,3 +48,31 @@ def test_a_causal_mask_that_is_off_by_one_is_named(mask, count):
 @pytest.mark.parametrize("axis, mask, count", [(1, band(-1, 0), 1), (-1, band(-1, 0), 0), (1, band(-1, -1), 0)])
 def test_moments_along_the_times_are_named_beside_a_causal_mask(axis, mask, count):
     assert found_by_analysis(lookahead.moments_of_times, decoder(mask, axis)) == ["WORDS_READ_AHEAD"] * count
+
+
+@pytest.mark.parametrize(
+    "read, predicted, causal, count",
+    [
+        (lambda ids: ids, lambda ids: ids, True, 1),
+        (lambda ids: ids[:, :-1], lambda ids: ids[:, :-1], True, 1),
+        (lambda ids: ids[:, :-1], lambda ids: ids[:, 1:], True, 0),
+        (lambda ids: ids, lambda ids: fed("y", 2, 7, dtype=tf.int32), True, 0),
+        (lambda ids: tf.pad(ids, [[0, 0], [1, 0]])[:, :-1], lambda ids: ids, True, 0),
+        (lambda ids: ids, lambda ids: ids, False, 0),  # an autoencoder
+    ],
+)
+def test_a_model_with_a_causal_mask_that_reads_what_it_predicts_is_named(read, predicted, causal, count):
+    def total():
+        ids = fed("ids", 2, 7, dtype=tf.int32)
+        table, words = variable("words", 9, 4), read(ids)
+        kept = tf.linalg.band_part(tf.ones([words.shape[1]] * 2), -1, 0 if causal else -1)
+        x = tf.gather(table, words) + variable("places", words.shape[1], 4)
+        mean, variance = v1.nn.moments(x, [-1], keep_dims=True)
+        normal = (x - mean) * tf.math.rsqrt(variance + 1e-6)
+        scores = tf.matmul(normal, normal, transpose_b=True) * kept - 1e9 * (1.0 - kept)
+        x += tf.matmul(tf.nn.softmax(scores), normal)
+        logits = tf.matmul(tf.reshape(x, [-1, 4]), table, transpose_b=True)
+        labels = tf.reshape(predicted(ids), [-1])
+        return tf.reduce_mean(v1.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
+
+    assert found(lookahead.targets_read_by_attention, total) == ["TARGETS_ARE_INPUTS"] * count
