@@ -39,6 +39,7 @@ class WholeGraph:
       reach: nodes that an update rule depends on, also by way of variables or queues that hold gradients between runs.
       targets: forward nodes whose derivatives update rules take: what is minimized.
       minimized: nodes that these are computed from, themselves included.
+      computed: those of `minimized` that the step runs, without branches that a setting such as is_training rules out.
     """
 
     def __init__(self, saved: SavedGraph, found: Analysis | None = None) -> None:
@@ -69,6 +70,7 @@ class WholeGraph:
         self.reach = self._reach()
         self.targets = differentiated(self.graph, self.reach)
         self.minimized = self.graph.ancestors(self.targets, controls=False)
+        self.computed = self._computed(found) if found else self.minimized
         self._minimized_in_order = [name for name in self.graph.nodes if name in self.minimized]
         self._values: dict[str, float | None] = {}
 
@@ -134,6 +136,10 @@ class WholeGraph:
         # A train op that was joined with others of its run stands in the analysed graph only.
         joined = found.whole.ancestors([name for name in targets if name not in self.graph.nodes])
         return self.graph.ancestors([name for name in {*targets, *joined} if name in self.graph.nodes])
+
+    def _computed(self, found: Analysis) -> set[str]:
+        kept = [name for name in self.targets if name in found.whole.nodes]
+        return found.whole.ancestors(kept, controls=False) & self.minimized if kept else self.minimized
 
     def _ancestors_of_losses(self, found: Analysis) -> set[str]:
         names = {parse_tensor_name(loss).node for phase in found.plan.phases for loss in phase.losses}

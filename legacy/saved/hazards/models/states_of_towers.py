@@ -91,12 +91,12 @@ def shared_states(whole: WholeGraph) -> dict[str, list[str]]:
         if len(set().union(*map(whole.data_towers, names))) > 1
         and all(len(whole.data_towers(name)) > 0 for name in names)
         and len(names) == whole.count
-        and variable in whole.minimized
+        and variable in whole.computed
         and len(_readers(whole, variable)) > 1
     }
 
 
 def _readers(whole: WholeGraph, variable: str) -> set[int]:
     """The towers that compute with the value of a variable, and depend on data where they do."""
-    behind = whole.graph.descendants([variable], controls=False) & whole.minimized
+    behind = whole.graph.descendants([variable], controls=False) & whole.computed
     return whole.towers_of(name for name in behind if not is_gradient_op(name))

@@ -39,6 +39,28 @@ def test_a_state_that_goes_from_tower_to_tower_is_named(carries, one_loss, count
     assert found(carries, one_loss) == ["STATE_OF_ANOTHER_TOWER"] * count
 
 
+@pytest.mark.parametrize("evaluates", [True, False])
+def test_a_statistic_that_the_branch_of_evaluation_alone_reads_is_no_state(evaluates):
+    def build():
+        w = v1.get_variable("w", [4, 4], use_resource=False)
+        state = v1.get_variable("state", [4, 4], trainable=False, use_resource=False)
+        training, gradients, sets = v1.placeholder(tf.bool, [], "is_training"), [], []
+        for tower, x in enumerate(tf.split(v1.placeholder(tf.float32, [8, 4], "x"), 2)):
+            with tf.device(f"/gpu:{tower}"), v1.name_scope(f"tower_{tower}"):
+                y = x @ w
+                branches = [lambda y=y: tf.tanh(y), lambda y=y: tf.tanh(y + state)]
+                y = v1.cond(training, *(branches if evaluates else reversed(branches)))
+                gradients.append(tf.gradients(tf.reduce_mean(tf.square(y)), [w])[0])
+                sets.append(v1.assign(state, y))
+        update = v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / 2.0, w)])
+        tf.group(update, *sets, name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    found = analyse_graph(graph, "small", ["train"])
+    hazards = list(states_of_all_towers(WholeGraph(graph, found)))
+    assert [hazard.id for hazard in hazards] == ([] if evaluates else ["STATE_OF_ALL_TOWERS"])
+
+
 @pytest.mark.parametrize(
     "shared, share, count",
     [(True, 0.0, 1), (False, 0.0, 0), (True, 0.5, 0), (True, "by the step", 0), (True, "by the examples", 1)],
