@@ -1,8 +1,7 @@
-"""Hazards of learning-rate schedules: counters that count towers, schedules without a reader or without progress."""
+"""Hazards of what learning-rate schedules count: towers, one tower's examples, or steps that are not saved."""
 
 from __future__ import annotations
 
-import collections
 import re
 from collections.abc import Iterator, Sequence
 
@@ -19,7 +18,6 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 #: Ops that compare the step with the end of a phase.
 COMPARISONS = {"Less", "LessEqual", "Greater", "GreaterEqual"}
 _WHOLE_NUMBERS = {dtype.as_datatype_enum for dtype in (tf.int32, tf.int64)}
-SCHEDULES = re.compile(r"(?i)(exponential|piecewise|polynomial|cosine|natural_?exp|inverse_?time)_?\w*(decay|constant)")
 
 
 def miscounted_steps(whole: WholeGraph) -> Iterator[Hazard]:
@@ -40,7 +38,17 @@ def _counters(whole: WholeGraph) -> set[str]:
     """Scalars, of any name, that train ops raise by one, and that an update depends on, as by a schedule."""
     written = {variable for name, variable in whole.writes.items() if name in whole.members}
     scalars = {name for name in written - whole.trainable if name in whole.reach and whole.is_scalar(name)}
-    return {name for name in scalars if all(_adds_one(whole, write) for write in _writes(whole, name))}
+    counters = {name for name in scalars if all(_adds_one(whole, write) for write in _writes(whole, name))}
+    return {name for name in counters if not _counts_for_a_statistic(whole, name)}
+
+
+def _counts_for_a_statistic(whole: WholeGraph, counter: str) -> bool:
+    """Whether a counter serves one statistic of examples alone, as where a moving average corrects its zero start."""
+    after = whole.graph.descendants([counter], controls=False)
+    moves = [name for name in whole.writes if name in after and whole.writes[name] != counter]
+    moved = {whole.writes[name] for name in moves}
+    is_statistic = all(name in whole.data for name in moves) and not moved & whole.trainable
+    return len(moved) == 1 and is_statistic and after.isdisjoint(whole.applies)
 
 
 def _writes(whole: WholeGraph, variable: str) -> list[str]:
@@ -117,7 +125,7 @@ def _tower_of_add(whole: WholeGraph, add: str) -> int | None:
 
 def _scaled_steps(whole: WholeGraph, step: str, steps: set[str]) -> Iterator[Hazard]:
     """Finds products and quotients of a step counter and the number of towers that an update depends on."""
-    graph, of_rates = whole.graph, _of_rates(whole)
+    graph, of_rates = whole.graph, nodes_of_rates(whole)
     rises = len([add for add in _adds(graph, step) if add in whole.members])
     for name in graph.descendants([step], controls=False):
         if whole.count < 2 or graph.type(name) not in ("Mul", "RealDiv", "FloorDiv", "Div") or name not in of_rates:
@@ -143,7 +151,7 @@ def steps_of_one_towers_examples(whole: WholeGraph, found: Analysis) -> Iterator
     )
     if plan.towers < 2 or not plan.batch or plan.batch in (1, plan.towers) or not dealt:
         return
-    of_rates, counters = _of_rates(whole), _counters(whole)
+    of_rates, counters = nodes_of_rates(whole), _counters(whole)
     for name in [name for name in graph.nodes if name in of_rates and graph.type(name) == "Mul"]:
         numbers = [whole.value(producer) for producer, _ in graph.inputs(name)]
         if plan.batch in numbers and _has_step_input(graph, name, counters) and not _counts_examples(whole, name):
@@ -165,7 +173,7 @@ def steps_that_are_not_saved(whole: WholeGraph) -> Iterator[Hazard]:
     updated = {whole.variable_of(apply) for apply in whole.applies} & whole.trainable
     if not saved & updated:
         return
-    for step in sorted((_counters(whole) & _of_rates(whole)) - saved):
+    for step in sorted((_counters(whole) & nodes_of_rates(whole)) - saved):
         yield Hazard(
             "STEP_NOT_SAVED",
             step,
@@ -176,8 +184,8 @@ def steps_that_are_not_saved(whole: WholeGraph) -> Iterator[Hazard]:
         return
 
 
-def _of_rates(whole: WholeGraph) -> set[str]:
-    """The nodes that learning rates are computed from; of an update by hand, all that it depends on."""
+def nodes_of_rates(whole: WholeGraph) -> set[str]:
+    """Returns the nodes that learning rates are computed from; of an update by hand, all that it depends on."""
     rates = [applied_rate(whole, apply) for apply in whole.applies]
     if None in rates:
         return whole.reach
@@ -213,73 +221,3 @@ def _has_step_input(graph: Graph, name: str, steps: set[str]) -> bool:
         if producer in steps:
             return True
     return False
-
-
-def frozen_learning_rate(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds schedules that no update depends on, and schedules of a step that nothing advances."""
-    schedules = _schedules(whole)
-    used = [scope for scope, names in schedules.items() if whole.reach & set(names)]
-    if whole.applies and not used:
-        for scope, names in schedules.items():
-            yield Hazard(
-                "LEARNING_RATE_FROZEN",
-                names[-1],
-                f"the schedule {scope} is computed and no update depends on it",
-                "hand the optimizer the schedule; for parity with the old program keep the constant it used",
-            )
-    yield from _frozen_by_hand(whole, {name for names in schedules.values() for name in names})
-    for scope in used:
-        variables = _variables_behind(whole, schedules[scope])
-        if not variables or any(variable in whole.writes.values() for variable in variables):
-            continue
-        fed = whole.graph.ancestors(set(schedules[scope]) & whole.reach, controls=False)
-        if not any(whole.graph.type(name).startswith("Placeholder") for name in fed):
-            yield Hazard(
-                "LEARNING_RATE_FROZEN",
-                variables[0],
-                f"the schedule {scope} depends on {variables[0]}, which nothing advances",
-                "give apply_gradients the global_step; in tf.distribute count the steps in a variable",
-            )
-
-
-def _frozen_by_hand(whole: WholeGraph, named: set[str]) -> Iterator[Hazard]:
-    """Finds the first learning rate, but for named schedules, that is computed from a step which nothing advances."""
-    graph = whole.graph
-    for name in graph.nodes:
-        is_step = graph.type(name) in op_types.VARIABLES and graph.nodes[name].attr["dtype"].type in _WHOLE_NUMBERS
-        if not is_step or not whole.is_scalar(name) or name in set(whole.writes.values()) | whole.trainable:
-            continue
-        after = graph.descendants([name], controls=False)
-        for apply in [apply for apply in whole.applies if apply in after]:
-            rates = [t.node for t in graph.inputs(apply)[1:] if t.node in after and t.node not in whole.data]
-            if rates and not graph.ancestors(rates, controls=False) & (whole.trainable | named):
-                yield Hazard(
-                    "LEARNING_RATE_FROZEN",
-                    name,
-                    f"the learning rate {rates[0]} depends on {name}, which nothing advances",
-                    "give apply_gradients the global_step; in tf.distribute count the steps in a variable",
-                )
-                return
-
-
-def _schedules(whole: WholeGraph) -> dict[str, list[str]]:
-    """{name scope of a schedule: its nodes}, of those that depend on a variable and not on data or weights."""
-    schedules: dict[str, list[str]] = collections.OrderedDict()
-    for name in whole.graph.nodes:
-        match = SCHEDULES.search(name)
-        if match and not is_gradient_op(name):
-            schedules.setdefault(name[: match.end()], []).append(name)
-    return {scope: names for scope, names in schedules.items() if _is_schedule(whole, names)}
-
-
-def _is_schedule(whole: WholeGraph, names: list[str]) -> bool:
-    """Whether some nodes compute a function of a variable that is no weight: a decay of weights has such a name too."""
-    before = whole.graph.ancestors(names, controls=False)
-    variables = {name for name in before if whole.graph.type(name) in op_types.VARIABLES}
-    return bool(variables) and not variables & whole.trainable and not before & whole.data
-
-
-def _variables_behind(whole: WholeGraph, names: list[str]) -> list[str]:
-    """The variables that some nodes of the way to an update depend on, sorted."""
-    needed = whole.graph.ancestors(set(names) & whole.reach, controls=False)
-    return sorted(name for name in needed if whole.graph.type(name) in op_types.VARIABLES)

@@ -6,8 +6,8 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.hazards.frozen_rates import frozen_learning_rate
 from legacy.saved.hazards.schedules import (
-    frozen_learning_rate,
     miscounted_steps,
     steps_of_one_towers_examples,
     steps_that_are_not_saved,
@@ -118,6 +118,24 @@ def test_a_schedule_that_no_update_depends_on():
     assert hazards(frozen_learning_rate, text.replace("ApplyGradientDescent", "Nothing")) == [], "nothing trains"
 
 
+#: The schedule of a penalty beside one that would be the learning rate.
+OF_A_PENALTY = TEXT.replace("tower_0/y = Neg(w)", "tower_0/y = Mul(w, PolynomialDecay/Pow)").replace(
+    "tower_0/y =", "PolynomialDecay/Pow = Pow(one, scaled)\n    tower_0/y ="
+)
+
+
+def test_a_schedule_that_nothing_takes_beside_one_of_a_penalty():
+    """The other schedule is no learning rate, and the optimizer has a constant."""
+    assert hazards(frozen_learning_rate, OF_A_PENALTY) == []
+    text = OF_A_PENALTY.replace("(w, ExponentialDecay/Pow, sum)", "(w, one, sum)")
+    (found,) = hazards(frozen_learning_rate, text + "lr = ScalarSummary(one, ExponentialDecay/Pow)\n")
+    assert found[2] == "the schedule ExponentialDecay is computed and no update depends on it"
+    taken = text + "decision = Less(ExponentialDecay/Pow, two)\n"
+    assert hazards(frozen_learning_rate, taken) == [], "it may be one of exploration"
+    other = OF_A_PENALTY.replace("(w, ExponentialDecay/Pow, sum)", "(w, PolynomialDecay/Pow, sum)")
+    assert hazards(frozen_learning_rate, other) == [], "the optimizer has a schedule"
+
+
 @pytest.mark.parametrize(
     "assignment, is_frozen", [("advance", False), ("global_step/Assign", True), ("save/Assign", True)]
 )
@@ -151,6 +169,33 @@ def test_a_counter_of_another_name_that_each_tower_raises():
     assert found == [("STEP_COUNTS_TOWERS", "tower_0/count", "updates is incremented by each of the 2 towers")]
     seen = text.replace("(updates, one)", "(updates, two)") + "tower_1/count = AssignAdd(updates, two)\n"
     assert hazards_by_hand(miscounted_steps, seen) == [], "examples, perhaps, and no steps"
+
+
+#: Each tower moves a statistic that is divided by 1 - decay^n, as `assign_moving_average` does, and counts n.
+DEBIASED = (
+    TEXT.replace("tower_0/y = Neg(w)", "tower_0/y = Sub(w, moving)")
+    + """
+    moving = VariableV2()
+    seen = VariableV2()
+    x = Placeholder()
+    tower_0/count = AssignAdd(seen, one)
+    tower_0/power = Pow(two, seen)
+    tower_0/moved = RealDiv(x, tower_0/power)
+    tower_0/move = Assign(moving, tower_0/moved)
+    tower_1/count = AssignAdd(seen, one)
+    tower_1/power = Pow(two, seen)
+    tower_1/moved = RealDiv(x, tower_1/power)
+    tower_1/move = Assign(moving, tower_1/moved)
+    all = NoOp(^train, ^tower_0/count, ^tower_1/count, ^tower_0/move, ^tower_1/move)
+    """
+)
+
+
+def test_a_counter_by_which_one_statistic_corrects_its_start_is_no_step():
+    assert hazards(miscounted_steps, DEBIASED) == []
+    of_a_rate = DEBIASED.replace("step = Cast(global_step)", "step = Cast(seen)")
+    found = hazards(miscounted_steps, of_a_rate)
+    assert found == [("STEP_COUNTS_TOWERS", "tower_0/count", "seen is incremented by each of the 2 towers")]
 
 
 def test_a_learning_rate_by_hand_of_a_step_that_nothing_advances():

@@ -1,0 +1,107 @@
+"""Hazards of learning-rate schedules without a reader or without progress."""
+
+from __future__ import annotations
+
+import collections
+import re
+from collections.abc import Iterator, Sequence
+
+import tensorflow as tf
+
+from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.schedules import nodes_of_rates
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+_WHOLE_NUMBERS = {dtype.as_datatype_enum for dtype in (tf.int32, tf.int64)}
+SCHEDULES = re.compile(
+    r"(?i)(exponential|piecewise|polynomial|cosine|natural_?exp|inverse_?time)_?\w*(decay|constant)(_\d+(?=/|$))?"
+)
+
+
+def frozen_learning_rate(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds schedules that no update depends on, and schedules of a step that nothing advances."""
+    schedules = _schedules(whole)
+    used = [scope for scope, names in schedules.items() if whole.reach & set(names)]
+    unused = {scope: names for scope, names in schedules.items() if scope not in used}
+    if used:  # by something else than an optimizer, such as a penalty
+        is_scheduled = bool(nodes_of_rates(whole) & set().union(*schedules.values()))
+        unused = {} if is_scheduled else {s: names for s, names in unused.items() if _is_only_shown(whole, names)}
+    if whole.applies:
+        for scope, names in unused.items():
+            yield Hazard(
+                "LEARNING_RATE_FROZEN",
+                names[-1],
+                f"the schedule {scope} is computed and no update depends on it",
+                "hand the optimizer the schedule; for parity with the old program keep the constant it used",
+            )
+    yield from _frozen_by_hand(whole, {name for names in schedules.values() for name in names})
+    for scope in used:
+        variables = _variables_behind(whole, schedules[scope])
+        if not variables or any(variable in whole.writes.values() for variable in variables):
+            continue
+        fed = whole.graph.ancestors(set(schedules[scope]) & whole.reach, controls=False)
+        if not any(whole.graph.type(name).startswith("Placeholder") for name in fed):
+            yield Hazard(
+                "LEARNING_RATE_FROZEN",
+                variables[0],
+                f"the schedule {scope} depends on {variables[0]}, which nothing advances",
+                "give apply_gradients the global_step; in tf.distribute count the steps in a variable",
+            )
+
+
+def _is_only_shown(whole: WholeGraph, names: Sequence[str]) -> bool:
+    """Whether no op takes what a schedule gives but summaries."""
+    todo, seen = list(names), set(names)
+    while todo:
+        for user in {use.node for use in whole.graph.users(todo.pop())} - seen:
+            if whole.graph.type(user) in ("Identity", "Reshape"):
+                seen.add(user)
+                todo.append(user)
+            elif "Summary" not in whole.graph.type(user):
+                return False
+    return True
+
+
+def _frozen_by_hand(whole: WholeGraph, named: set[str]) -> Iterator[Hazard]:
+    """Finds the first learning rate, but for named schedules, that is computed from a step which nothing advances."""
+    graph = whole.graph
+    for name in graph.nodes:
+        is_step = graph.type(name) in op_types.VARIABLES and graph.nodes[name].attr["dtype"].type in _WHOLE_NUMBERS
+        if not is_step or not whole.is_scalar(name) or name in set(whole.writes.values()) | whole.trainable:
+            continue
+        after = graph.descendants([name], controls=False)
+        for apply in [apply for apply in whole.applies if apply in after]:
+            rates = [t.node for t in graph.inputs(apply)[1:] if t.node in after and t.node not in whole.data]
+            if rates and not graph.ancestors(rates, controls=False) & (whole.trainable | named):
+                yield Hazard(
+                    "LEARNING_RATE_FROZEN",
+                    name,
+                    f"the learning rate {rates[0]} depends on {name}, which nothing advances",
+                    "give apply_gradients the global_step; in tf.distribute count the steps in a variable",
+                )
+                return
+
+
+def _schedules(whole: WholeGraph) -> dict[str, list[str]]:
+    """{name scope of a schedule: its nodes}, of those that depend on a variable and not on data or weights."""
+    schedules: dict[str, list[str]] = collections.OrderedDict()
+    for name in whole.graph.nodes:
+        match = SCHEDULES.search(name)
+        if match and not is_gradient_op(name):
+            schedules.setdefault(name[: match.end()], []).append(name)
+    return {scope: names for scope, names in schedules.items() if _is_schedule(whole, names)}
+
+
+def _is_schedule(whole: WholeGraph, names: list[str]) -> bool:
+    """Whether some nodes compute a function of a variable that is no weight: a decay of weights has such a name too."""
+    before = whole.graph.ancestors(names, controls=False)
+    variables = {name for name in before if whole.graph.type(name) in op_types.VARIABLES}
+    return bool(variables) and not variables & whole.trainable and not before & whole.data
+
+
+def _variables_behind(whole: WholeGraph, names: list[str]) -> list[str]:
+    """The variables that some nodes of the way to an update depend on, sorted."""
+    needed = whole.graph.ancestors(set(names) & whole.reach, controls=False)
+    return sorted(name for name in needed if whole.graph.type(name) in op_types.VARIABLES)
