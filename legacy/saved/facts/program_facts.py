@@ -17,13 +17,13 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.effects import RATES
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.rows import Row, Sections
-from legacy.saved.facts.combining import combining_rows
+from legacy.saved.facts.combining.rows import combining_rows
+from legacy.saved.facts.combining.unequal_weights import unequal_weight_sentences
 from legacy.saved.facts.decays import Decays, not_constant
 from legacy.saved.facts.inputs.input_rows import input_rows
 from legacy.saved.facts.inputs.tower_batch import batch_of_tower
 from legacy.saved.facts.learning_rates import LearningRate, find_learning_rates
 from legacy.saved.facts.losses import loss_rows
-from legacy.saved.facts.unequal_weights import unequal_weight_sentences
 from legacy.saved.facts.update_rules import held_constants, update_rule_rows
 from legacy.saved.facts.update_sources import UpdateSources
 from legacy.saved.facts.variable_updates import VariableUpdate

@@ -8,12 +8,13 @@ from collections.abc import Iterator, Sequence
 from legacy.saved.analysis.updates_by_hand import only_corrects_bias
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.clipping import CLIPPING_SCOPES
-from legacy.saved.facts.combining import is_summed, sum_text
+from legacy.saved.facts.combining.sums import sum_text
+from legacy.saved.facts.combining.unequal_means import unequal_mean_sentences
+from legacy.saved.facts.combining.words import is_summed
 from legacy.saved.facts.decoupled_decay import decay_sentences, factor_of_weight
 from legacy.saved.facts.inputs.preparations import preparation_sentences, repeated_inputs
 from legacy.saved.facts.inputs.tower_batch import examples_of_tower
 from legacy.saved.facts.learning_rates import LearningRate
-from legacy.saved.facts.unequal_means import unequal_mean_sentences
 from legacy.saved.facts.variable_updates import VariableUpdate
 from legacy.saved.tower_search.inputs import is_only_measured, is_trained_on
 from workloads.lifted.graph import parse_tensor_name

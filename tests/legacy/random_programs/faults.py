@@ -24,6 +24,8 @@ class Fault(NamedTuple):
 
 
 _COMBINED = ("stack", "add_n", "python sum")
+_LIBRARY = ("descent", "momentum", "nesterov", "Adam", "RMSProp", "Adagrad", "Adadelta", "Ftrl")
+_SCOPES = ("tower_%d", "gpu%d", "clone_%d/model")
 _SCHEDULED = ("exponential", "staircase", "pieces", "polynomial", "cosine", "warm-up")
 FAULTS = {
     "same batch": Fault(("SAME_BATCH",)),
@@ -58,10 +60,14 @@ FAULTS = {
     "backward on one device": Fault(("BACKWARD_ON_ONE_DEVICE",), {"combine": ("one loss",)}),
     "rows overlap": Fault(("ROWS_OVERLAP",), {"inputs": ("slices",)}),
     "rows left out": Fault(("ROWS_LEFT_OUT",), {"inputs": ("slices",)}, ("BATCH_SIZE_CONSTANT",)),
-    "tower on the CPU": Fault(("TOWER_ON_CPU",)),
-    "one device": Fault(("TOWERS_SHARE_DEVICE",), {"scope": ("tower_%d", "gpu%d", "clone_%d/model")}),
-    "another count": Fault(("GRADIENTS_DIVIDED_BY_ANOTHER_COUNT",), {"combine": ("add_n", "python sum")}),
-    "global batch": Fault(("BATCH_SIZE_CONSTANT",), {"combine": _COMBINED, "loss": ("sum / batch",)}),
+    "tower on the CPU": Fault(("TOWER_ON_CPU",), {"scope": _SCOPES}),
+    "one device": Fault(("TOWERS_SHARE_DEVICE",), {"scope": _SCOPES}),
+    "another count": Fault(
+        ("GRADIENTS_DIVIDED_BY_ANOTHER_COUNT",), {"combine": ("add_n", "python sum"), "optimizer": _LIBRARY}
+    ),
+    "global batch": Fault(
+        ("BATCH_SIZE_CONSTANT",), {"combine": _COMBINED, "loss": ("sum / batch",), "besides": ("nothing", "auxiliary")}
+    ),
     "towers update alone": Fault(
         ("TOWERS_UPDATE_ALONE",), {"combine": _COMBINED, "clip": ("no",), "optimizer": ("descent", "momentum", "Adam")}
     ),

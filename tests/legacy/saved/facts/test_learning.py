@@ -8,7 +8,8 @@ import tensorflow as tf
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts import losses
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
-from legacy.saved.facts.combining import combining_rows, sum_text
+from legacy.saved.facts.combining.rows import combining_rows
+from legacy.saved.facts.combining.sums import sum_text
 from legacy.saved.facts.learning_rates import find_learning_rates
 from legacy.saved.facts.losses import loss_rows
 from legacy.saved.facts.update_rules import update_rule_rows

@@ -7,7 +7,8 @@ from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.analysis.reduction.multipliers import multiplier_of_mean
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.facts.combining import combining_rows, sum_text
+from legacy.saved.facts.combining.rows import combining_rows
+from legacy.saved.facts.combining.sums import sum_text
 from legacy.saved.hazards.losses.tower_losses import sums_divided_by_another_count
 from legacy.saved.hazards.training import mixed_combining
 from tests.legacy.saved.graphs import saved, traced

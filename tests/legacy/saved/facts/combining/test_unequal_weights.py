@@ -4,7 +4,7 @@ import types
 
 import pytest
 
-from legacy.saved.facts.unequal_weights import unequal_weight_sentences
+from legacy.saved.facts.combining.unequal_weights import unequal_weight_sentences
 from tests.legacy.saved.graphs import graph_of
 from workloads.lifted.plan import Effect, Variable
 

@@ -4,7 +4,7 @@ import types
 
 import pytest
 
-from legacy.saved.facts.combining import _combining_text
+from legacy.saved.facts.combining.words import combination_text
 from tests.legacy.saved.graphs import graph_of
 from workloads.lifted.plan import Combine
 
@@ -33,4 +33,4 @@ def test_one_towers_gradients_are_not_said_to_be_combined(towers, kind, scale, l
         may_be_its_own=lambda phase: False,
         probe=types.SimpleNamespace(weights=lambda combine: None),
     )
-    assert _combining_text(analysed, phase, combine) == text
+    assert combination_text(analysed, phase, combine) == text

@@ -5,8 +5,8 @@ import types
 import pytest
 import tensorflow as tf
 
-from legacy.saved.facts.further_combining import further_combines
-from legacy.saved.facts.loss_factors import of_all_examples
+from legacy.saved.facts.combining.further import further_combines
+from legacy.saved.facts.combining.loss_factors import of_all_examples
 from tests.legacy.saved.facts.tower_pages import descend, mean, only, parts, program, sections_of, squares, variable
 
 v1 = tf.compat.v1

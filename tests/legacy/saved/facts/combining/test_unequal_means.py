@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
-from legacy.saved.facts.unequal_means import unequal_mean_sentences
+from legacy.saved.facts.combining.unequal_means import unequal_mean_sentences
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1

@@ -1,0 +1,70 @@
+"""Rows of the ways in which a training step combines and clips the towers' gradients."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Iterator
+
+from legacy.saved.facts.basics.analysed_step import AnalysedStep
+from legacy.saved.facts.combining.clipped import clipping_text
+from legacy.saved.facts.combining.further import further_combines
+from legacy.saved.facts.combining.words import combination_text
+from legacy.saved.graph import op_types
+from workloads.lifted.plan import Combine, Phase, is_indices_label, weight_of_label
+
+#: Most op types of a combination that are listed.
+MOST_OPS = 6
+#: Ops that compute nothing.
+NO_WORK = {"Const", "Identity", "Placeholder", *op_types.VARIABLES}
+
+
+def combining_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
+    """Returns the ways in which gradients are combined and clipped, with the variables of each."""
+    groups: dict[tuple[str, ...], list[str]] = collections.OrderedDict()
+    slots = {variable.name for variable in analysed.plan.variables if variable.role == "slot"}
+    for phase in analysed.phases:
+        for combine in [*phase.combine, *further_combines(analysed, phase)]:
+            if weight_of_label(combine.weight) in slots:
+                continue  # the same gradient on its way into a moment of rows
+            kind = combination_text(analysed, phase, combine)
+            key = (phase.train_op, kind, _combining_ops(analysed, combine), clipping_text(analysed, phase, combine))
+            groups.setdefault(key, []).append(combine.weight)
+        for weight, columns in _of_accumulated(analysed, phase):
+            groups.setdefault(columns, []).append(weight)
+    return [
+        {
+            "train op": train_op,
+            "gradients": str(len([name for name in names if not is_indices_label(name)]) or len(names)),
+            "are": kind,
+            "by": ops,
+            "clipped": clipping,
+            "of": ", ".join(names),
+        }
+        for (train_op, kind, ops, clipping), names in groups.items()
+    ]
+
+
+def _of_accumulated(analysed: AnalysedStep, phase: Phase) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yields (weight, columns of its row) of the updates that take gradients which other runs have added up."""
+    combined = {weight_of_label(combine.weight) for combine in phase.combine}
+    for effect in phase.effects:
+        if effect.node not in analysed.rules or effect.writes[0] in combined or not effect.values:
+            continue
+        nodes = analysed.between([effect.gradient or effect.values[0]], sorted(analysed.accumulators))
+        if not any(before.node in analysed.accumulators for name in nodes for before in analysed.graph.inputs(name)):
+            continue
+        clipping = analysed.clippings.text(nodes)
+        kinds = sorted({analysed.graph.type(name) for name in nodes} - NO_WORK)
+        key = (phase.train_op, "as added up in other runs", listed_types(kinds), clipping or "no")
+        yield effect.writes[0], key
+
+
+def _combining_ops(analysed: AnalysedStep, combine: Combine) -> str:
+    starts = [name for tower in combine.parts for name in tower]
+    kinds = {analysed.graph.type(name) for name in analysed.between([combine.tensor], starts)}
+    return listed_types(sorted(kinds - NO_WORK))
+
+
+def listed_types(kinds: list[str]) -> str:
+    """Returns some op types as a text, of which the first few stand for many."""
+    return ", ".join(kinds[:MOST_OPS] + (["..."] if len(kinds) > MOST_OPS else [])) or "-"

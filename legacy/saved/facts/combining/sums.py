@@ -1,0 +1,77 @@
+"""Sentences on gradients that are summed over towers."""
+
+from __future__ import annotations
+
+from legacy.saved.facts.basics.analysed_step import AnalysedStep
+from legacy.saved.facts.basics.clipping import CLIPPING_SCOPES
+from legacy.saved.facts.combining.loss_factors import factors_of_losses, of_all_examples
+from legacy.saved.facts.combining.rows import NO_WORK, listed_types
+from legacy.saved.facts.combining.words import OWN_CONSTANTS, SCALE_TOLERANCE, is_summed, mean_of_parts
+from legacy.saved.graph import op_types
+from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.plan import Phase
+from workloads.lifted.tensors.gradient_names import GRADIENTS, is_gradient_op
+from workloads.support.wording import listed
+
+#: Most variables that a sentence lists.
+MOST_LISTED = 6
+#: Ops that make rows of a table a dense gradient, which changes no number of it.
+MADE_DENSE = {"UnsortedSegmentSum", "StridedSlice", "Cast"}
+
+
+def sum_text(analysed: AnalysedStep, phase: Phase) -> str:
+    """Returns a sentence on a sum of the towers' gradients: a mean where their losses are divided, or scaled later."""
+    changed = _changes_in_towers(analysed, phase)
+    if changed:
+        return f"gradients are changed in their towers ({listed_types(changed)}) before they are summed"
+    towers = analysed.plan.towers
+    factors = factors_of_losses(analysed, phase)
+    if factors and all(abs(factor * towers - 1) < SCALE_TOLERANCE for factor in factors):
+        return f"what each tower's loss makes of its data counts 1/{towers}: the sum of gradients is a mean of those"
+    effects = {effect.writes[0]: effect for effect in phase.effects if effect.gradient and effect.writes}
+    sums = [one for one in phase.combine if is_summed(analysed, one)]
+    summed = [one for one in sums if one.weight in effects]
+    if summed and all(mean_of_parts(one) for one in summed):
+        return f"gradients are combined to {mean_of_parts(summed[0])}"
+    scales = {one.scale for one in summed}
+    if factors and summed and all(abs(s * f * towers - 1) < SCALE_TOLERANCE for s in scales for f in factors):
+        return f"gradients are combined to their mean, without the losses' factor of {factors[0]:g}"
+    if summed and 1.0 not in scales and not any(op_types.is_apply(effects[one.weight].op) for one in summed):
+        return f"gradients are summed over towers, times {scales.pop():g}{OWN_CONSTANTS}"
+    combined = [one.tensor for one in phase.combine]  # a global norm is made of all of them
+    scaled = [one for one in summed if _is_scaled_later(analysed, effects[one.weight].gradient or "", combined)]
+    if summed and len(scaled) == len(summed):
+        return "gradients are summed over towers, and the sums multiplied by numbers that the graph computes"
+    others = {one.weight for one in phase.combine if one.kind == "mean" or one not in sums and one.kind == "sum"}
+    if others:
+        which = listed([one.weight for one in sums], MOST_LISTED)
+        return f"of the gradients, those of {which} are summed over towers, and those of others averaged"
+    return "gradients are summed over towers, not averaged" + of_all_examples(analysed, factors)
+
+
+def _changes_in_towers(analysed: AnalysedStep, phase: Phase) -> list[str]:
+    """Types of the ops that towers compute with their gradients before these are summed, other than clipping."""
+    graph, found = analysed.graph, set()
+    for combine in [one for one in phase.combine if is_summed(analysed, one)]:
+        todo = [parse_tensor_name(name).node for tower in combine.parts for name in tower]
+        while todo:
+            name = todo.pop()
+            if GRADIENTS.search(name) or is_gradient_op(name) or name not in analysed.context.of_gradients:
+                continue
+            if CLIPPING_SCOPES.search(name):
+                return []  # it has a column of its own
+            found.add(graph.type(name))
+            todo += [tensor.node for tensor in graph.inputs(name)]
+    dense = MADE_DENSE if "UnsortedSegmentSum" in found else set()
+    return sorted(found - NO_WORK - {"Reshape", "ExpandDims"} - dense)
+
+
+def _is_scaled_later(analysed: AnalysedStep, gradient: str, combined: list[str]) -> bool:
+    """Whether combined gradients are multiplied or divided before the update takes one, other than to clip it."""
+    graph = analysed.graph
+    shapes = [name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS]  # as of noise that is added
+    valued = graph.descendants([parse_tensor_name(name).node for name in combined], controls=False, stop=shapes)
+    return any(
+        analysed.graph.type(name) in ("Mul", "RealDiv", "Div") and not CLIPPING_SCOPES.search(name)
+        for name in analysed.between([gradient], combined) & valued
+    )

@@ -1,0 +1,135 @@
+"""The kind of a combination in words: mean, sum or concatenation, with the meaning of its scale where it is known."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Tuple
+
+from legacy.saved.analysis.reduction.multipliers import multiplier_of_mean
+from legacy.saved.facts.basics.analysed_step import AnalysedStep
+from legacy.saved.facts.combining.loss_factors import of_divided_losses
+from legacy.saved.graph import op_types
+from legacy.saved.graph.differentiation import differentiations
+from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.plan import Combine, Effect, Phase
+
+#: Relative difference within which a scale is one over the number of towers.
+SCALE_TOLERANCE = 1e-6
+#: The end of a text whose scale may contain other constants than those of the combining.
+OWN_CONSTANTS = ", the update's own constants included"
+
+
+def combination_text(analysed: AnalysedStep, phase: Phase, combine: Combine) -> str:
+    """Returns the kind of a combination with its scale, and the meaning of the scale where it is known.
+
+    Args:
+      analysed: the training step.
+      phase: the train op's run.
+      combine: how it combines the gradients of one variable.
+
+    Returns:
+      Such as "mean", or "sum, scaled by 0.1".
+    """
+    combine, own = _without_rate(analysed, phase, combine)
+    multiplier, kept = _multiplier(analysed, combine), combine.kind == "kept as written"
+    is_unscaled = not phase.shared_loss and abs((multiplier or 0) * phase.loss_scale - 1) < SCALE_TOLERANCE
+    if multiplier is not None and not is_unscaled:
+        return f"mean, times {multiplier:g}{own}"
+    if own and combine.scale != 1.0:
+        return f"{combine.kind}, scaled by {combine.scale:g}{own}"
+    if kept:
+        return _of_one_tower(analysed, combine) or _weighted(analysed, combine) or combine.kind
+    if combine.scale != 1.0:
+        return _scaled(analysed, phase, combine)
+    if analysed.plan.towers == 1:
+        losses = _losses_of(analysed, combine)
+        of_losses = f", the gradients of {losses} losses" if losses > 1 else ""
+        return f"one tower alone{of_losses}; in a port of several replicas: {combine.kind}"
+    return combine.kind + _of_losses(analysed, phase, combine)
+
+
+def _of_one_tower(analysed: AnalysedStep, combine: Combine) -> str:
+    alone = [tower for tower, names in enumerate(combine.parts) if names]
+    return f"not combined: tower {alone[0]}'s alone" if len(alone) == 1 < analysed.plan.towers else ""
+
+
+def _weighted(analysed: AnalysedStep, combine: Combine) -> str:
+    weights = analysed.probe.weights(combine)
+    if not weights:
+        return ""
+    kind = "mean" if abs(sum(weights) - 1) < SCALE_TOLERANCE * len(weights) else "sum"
+    return f"weighted {kind}: towers count {', '.join(f'{weight:g}' for weight in weights)}"
+
+
+def _scaled(analysed: AnalysedStep, phase: Phase, combine: Combine) -> str:
+    factor = combine.scale * analysed.plan.towers
+    is_mean = combine.kind == "concat" and abs(factor - 1) < SCALE_TOLERANCE
+    unscaled = not phase.shared_loss and abs(factor * phase.loss_scale - 1) < SCALE_TOLERANCE
+    without = f"a mean, without the losses' factor of {phase.loss_scale:g}"
+    meaning = mean_of_parts(combine) or ("a mean" if is_mean else without if unscaled else "")
+    return f"{combine.kind}, scaled by {combine.scale:g}" + (f": {meaning}" if meaning else "")
+
+
+def _of_losses(analysed: AnalysedStep, phase: Phase, combine: Combine) -> str:
+    """The words for the factor of the losses in a sum over towers; rows are added up behind the concatenation."""
+    if combine.kind not in ("sum", "concat"):
+        return ""
+    if abs(phase.loss_scale * analysed.plan.towers - 1) >= SCALE_TOLERANCE:
+        return of_divided_losses(analysed, phase)
+    if analysed.may_be_its_own(phase):
+        return f" of losses with a factor of {phase.loss_scale:g}"
+    return " of losses that are divided by the towers: a mean"
+
+
+def _multiplier(analysed: AnalysedStep, combine: Combine) -> float | None:
+    """The constant by which a mean of gradients is multiplied; None of any other combination."""
+    if combine.kind != "sum":
+        return None
+    return multiplier_of_mean(analysed.graph, analysed.imported, combine, analysed.plan.towers)
+
+
+def is_summed(analysed: AnalysedStep, combine: Combine) -> bool:
+    """Returns whether gradients are summed over towers, and not averaged first."""
+    return combine.kind == "sum" and _multiplier(analysed, combine) is None
+
+
+def _without_rate(analysed: AnalysedStep, phase: Phase, combine: Combine) -> Tuple[Combine, str]:
+    """Leaves out the constant learning rate by which gradients are multiplied before a weight or velocity takes them.
+
+    Returns:
+      The combination, and the end of its text: an update by hand may have other constants in its scale.
+    """
+    effect = next((effect for effect in phase.effects if combine.weight in effect.writes[:1]), None)
+    if effect is None or effect.writes[0] in analysed.accumulators:
+        return combine, ""
+    rate = _constant_rate(analysed, effect)
+    if rate and combine.kind == "concat" and "ScatterSub" in effect.op and combine.tensor in effect.values:
+        return dataclasses.replace(combine, scale=round(combine.scale / rate, 6)), ""
+    if rate and rate > 0 and combine.kind == "sum":
+        if abs((_multiplier(analysed, combine) or 0) - rate) < SCALE_TOLERANCE * rate:
+            return dataclasses.replace(combine, kind="mean", scale=1.0), ""
+        if abs(combine.scale - rate) < SCALE_TOLERANCE * rate:
+            return dataclasses.replace(combine, scale=1.0), ""
+    by_hand = not op_types.is_apply(effect.op) and combine.tensor in effect.values
+    return combine, OWN_CONSTANTS if by_hand else ""
+
+
+def _constant_rate(analysed: AnalysedStep, effect: Effect) -> float | None:
+    """The constant learning rate of an update by hand, or of one that subtracts rows; None of any other update."""
+    is_by_hand = effect.node in analysed.rules and not op_types.is_apply(effect.op)
+    rate = analysed.learning_rate(effect) if is_by_hand else None
+    constant = analysed.imported.constant(*parse_tensor_name(rate)) if rate else None
+    return None if constant is None or constant.size != 1 else float(constant)
+
+
+def _losses_of(analysed: AnalysedStep, combine: Combine) -> int:
+    """The number of losses whose gradients, each from a gradient graph of its own, are in a combined gradient."""
+    before = analysed.graph.ancestors([parse_tensor_name(combine.tensor).node], controls=False)
+    return sum(len(targets) for targets in differentiations(analysed.graph, before).values())
+
+
+def mean_of_parts(combine: Combine) -> str:
+    """Returns the words for a sum that is a mean of several gradients of each tower; "" for any other."""
+    count = sum(map(len, combine.parts))
+    is_mean = combine.kind == "sum" and count > len(combine.parts) and abs(combine.scale * count - 1) < SCALE_TOLERANCE
+    return f"a mean of {count} gradients, {count / len(combine.parts):g} of each tower" if is_mean else ""
