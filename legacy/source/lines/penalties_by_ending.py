@@ -14,6 +14,7 @@ from legacy.source.basics.expressions import (
     children,
     leaves,
     replace,
+    values_used,
 )
 from legacy.source.basics.rendering import expression_text, literal_text
 from legacy.source.lines.early_reads import asked_for, early_reads, with_early_lines
@@ -111,7 +112,10 @@ class _Terms(NamedTuple):
 
 
 def _terms_of_weights(listing: Expression) -> Optional[_Terms]:
-    """Returns the last terms of a list that ask for a weight each and are alike otherwise; None if they are few."""
+    """Returns the last terms of a list that ask for a weight each and are alike otherwise; None if they are few.
+
+    Terms that a value of the model multiplies, such as a schedule of the weight decay, stay as they are.
+    """
     if not isinstance(listing, Listing):
         return None
     asks = [[part.arguments[0].value for part in calls(item) if part.function == GET] for item in listing.items]
@@ -126,6 +130,8 @@ def _terms_of_weights(listing: Expression) -> Optional[_Terms]:
     place = contents[0].index(weights[0])
     differing = {n for own in contents for n, content in enumerate(own) if repr(content) != repr(contents[0][n])}
     if differing - {place} or any(own[place] != weight for own, weight in zip(contents, weights)):
+        return None
+    if any(values_used(item) for item in listing.items[first:]):  # a text has no place for a value of the model
         return None
     contents[0][place] = Name("name")
     term = with_holes(listing.items[first], contents[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from legacy.source.basics.expressions import Infix, Listing, Literal, Name, Value, Variable, call
+from legacy.source.basics.expressions import Expression, Infix, Listing, Literal, Name, Value, Variable, call
 from legacy.source.basics.rendering import expression_text
 from legacy.source.lines.penalties_by_ending import MANY, penalties_by_ending
 from legacy.source.lines.statements import Statement
@@ -16,9 +16,10 @@ def asks(name: object) -> Statement:
     return Statement((f"{name}:0",), Variable(name, (2, 2)))
 
 
-def loss(names: list[str], factors: list[float] | None = None) -> Statement:
+def loss(names: list[str], factors: list[float] | None = None, decay: Expression | None = None) -> Statement:
     terms = [call("tf.nn.l2_loss", call("scope.get", name)) for name in names]
-    scaled = [Infix("*", Literal(factor), term) for factor, term in zip(factors or [0.5] * len(names), terms)]
+    numbers = [Literal(factor) for factor in factors or [0.5] * len(names)]
+    scaled = [Infix("*", decay or number, term) for number, term in zip(numbers, terms)]
     return Statement((), call("sum", Listing(tuple(scaled))))
 
 
@@ -59,6 +60,7 @@ def test_a_weight_whose_penalty_comes_before_those_of_earlier_layers_is_asked_fo
         [*map(asks, NAMES), loss(NAMES[::-1])],  # a sum in another order has other bits
         [*map(asks, NAMES), loss(NAMES, [float(n) for n in range(MANY)])],  # factors differ
         [*map(asks, NAMES[1:]), loss(NAMES[1:])],  # few enough to be named
+        [*map(asks, NAMES), loss(NAMES, decay=Value("decay:0"))],  # a decay that the model computes, as by a schedule
         [*map(asks, NAMES), asks(Name("of_tower")), loss(NAMES)],  # a name that is not known here
         [*map(asks, NAMES), Statement((), call("sum", Listing(tuple(Value(f"{name}:0") for name in NAMES))))],
     ],
