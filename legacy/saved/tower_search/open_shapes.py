@@ -11,6 +11,8 @@ from workloads.lifted.graph import Graph, TensorId
 Shape = Tuple[Optional[int], ...]
 #: {op type: rank of its first input}.
 _RANKS = {"Conv2D": 4, "DepthwiseConv2dNative": 4, "MaxPool": 4, "AvgPool": 4, "Conv3D": 5, "MaxPool3D": 5, "MatMul": 2}
+#: {op type: rank of its second input}, as of labels.
+_SECOND_RANKS = {"SparseSoftmaxCrossEntropyWithLogits": 1, "InTopK": 1, "InTopKV2": 1}
 #: Op types whose second input is a filter [..., channels, units].
 _FILTERED = ("Conv2D", "DepthwiseConv2dNative", "Conv3D")
 #: Masks of a StridedSlice with which its result has not one dimension for each range.
@@ -70,6 +72,8 @@ def _shape_that_is_taken(graph: Graph, imported: ImportedGraph, tensor: TensorId
     """Returns the shape that the ops demand which take a tensor as it is: its rank, and the channels of a filter."""
     for user, position, output in graph.users(tensor.node):
         kind = graph.type(user)
+        if output == tensor.output and position == 1 and kind in _SECOND_RANKS:
+            return (None,) * _SECOND_RANKS[kind]
         if output != tensor.output or position or kind not in _RANKS:
             continue
         shape: list[int | None] = [None] * _RANKS[kind]

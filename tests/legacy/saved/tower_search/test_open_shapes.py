@@ -21,6 +21,8 @@ def build():
     tf.identity(x[0:2, ..., None], name="other")
     tf.identity(x[3], name="number")
     tf.raw_ops.MatMul(a=v1.placeholder(tf.float32, name="matrix"), b=tf.zeros([3, 3]))
+    labels = v1.placeholder(tf.int32, name="labels")  # of `shape=(None)`, which is no tuple
+    tf.nn.sparse_softmax_cross_entropy_with_logits(labels, v1.placeholder(tf.float32, [None, 3], "logits"))
     v1.placeholder(tf.float32, [2, None], name="open")
     tf.nn.conv2d(v1.placeholder(tf.float32, name="nchw"), tf.zeros([1, 1, 7, 8]), 1, "SAME", data_format="NCHW")
 
@@ -42,6 +44,7 @@ def before(name):
         (before("Conv2D_1"), (None, 7, None, None)),
         (before("column"), (None,)),
         (TensorId("matrix", 0), (None, None)),
+        (TensorId("labels", 0), (None,)),
         (TensorId("open", 0), (2, None)),
         (before("rows"), None),  # any number of dimensions may follow
         (before("other"), None),
