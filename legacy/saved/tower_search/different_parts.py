@@ -44,8 +44,8 @@ def different_parts(graph: Graph, towers: Towers, weights: Collection[str]) -> s
         return ""
     variables = [name for name in graph.nodes if graph.type(name) in op_types.VARIABLES]
     every = {name: _readers(graph, towers, name) for name in variables}
-    if len({tower for found in every.values() for tower, _ in found} - {None}) < towers.count:
-        return "not each of them computes with variables"
+    if not {tower for found in every.values() for tower, _ in found} - {None}:
+        return "none of them computes with variables"
     readers = {name: found for name, found in every.items() if name in weights}
     users = {name: {tower for tower, _ in found if tower is not None} for name, found in readers.items()}
     own: list[list[str]] = [[] for _ in range(towers.count)]

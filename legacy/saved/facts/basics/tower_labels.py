@@ -80,11 +80,12 @@ def _have_different_parts(graph: Graph, found_by: str, labels: dict[str, int]) -
     """Whether labels are of different parts of one program, such as a generator and a critic; see `different_parts`."""
     kinds = {name: graph.type(name) for name in graph.nodes}
     sources = [name for name, kind in kinds.items() if op_types.is_source(kind) or op_types.is_random(kind)]
-    data = graph.descendants(sources, controls=False) or set(labels)
+    data = graph.descendants(sources, controls=False)
+    if {labels[name] for name in data if name in labels} != set(labels.values()):
+        data |= set(labels)  # the data of some label are constants, or kept in variables
     own = {name: DATA | 2 << labels[name] if name in labels else DATA for name in data}
-    masks = {
-        name: mask | own.get(name, 0) for name, mask in graph.flow(graph.order(kinds), own, controls=False).items()
-    }
+    flow = graph.flow(graph.order(kinds), own, controls=False)
+    masks = {name: mask | own.get(name, 0) for name, mask in flow.items()}
     weights = {variable_of(graph, name) or "" for name, kind in kinds.items() if op_types.is_apply(kind)}
     towers = Towers(len(set(labels.values())), found_by, masks, labels, set())
     return bool(different_parts(graph, towers, weights))
