@@ -9,7 +9,6 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_weights
-from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted
 
 #: Ops that count right answers, as an accuracy does.
@@ -19,8 +18,7 @@ _COUNTS = ("Equal", "InTopK", "InTopKV2")
 def reports_of_one_tower(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds summaries of one tower's results where no summary shows another tower's; only merged ones are written.
 
-    Beside a summary of all towers, an accuracy of one tower is found where no other accuracy is shown, and a loss of
-    one tower where those of all show gradients alone, as their norm.
+    Beside a summary of all towers, an accuracy or loss of one tower is found, where no other one is shown.
     """
     if whole.count < 2:
         return
@@ -59,12 +57,10 @@ def _alone(whole: WholeGraph, names: list[str], of_all: list[str]) -> tuple[str,
       names: summaries of one tower.
       of_all: summaries of all towers.
     """
-    accuracies = [name for name in names if _is_accuracy(whole, name)]
-    if accuracies and not any(_is_accuracy(whole, name) for name in of_all):
-        return "an accuracy", accuracies
-    if all(any(map(is_gradient_op, whole.graph.ancestors([name], controls=False))) for name in of_all):
-        terms = {term for target in whole.targets for term in linear_weights(whole, target)}
-        return "a loss", [name for name in names if whole.graph.origin(whole.graph.inputs(name)[1]).node in terms]
+    for kind, is_kind in (("an accuracy", _is_accuracy), ("a loss", _is_loss)):
+        found = [name for name in names if is_kind(whole, name)]
+        if found and not any(is_kind(whole, name) for name in of_all):
+            return kind, found
     return "", []
 
 
@@ -72,3 +68,10 @@ def _is_accuracy(whole: WholeGraph, name: str) -> bool:
     """Whether a summary counts, behind what is minimized, in how many examples a prediction is equal to a label."""
     before = whole.graph.ancestors([name], controls=False) - whole.minimized
     return any(whole.graph.type(node) in _COUNTS and node in whole.data for node in before)
+
+
+def _is_loss(whole: WholeGraph, name: str) -> bool:
+    """Whether a summary shows what is minimized, a term of it, or a linear function of it, as a mean of towers."""
+    value = whole.graph.origin(whole.graph.inputs(name)[1]).node
+    shown, terms = linear_weights(whole, value), {t for target in whole.targets for t in linear_weights(whole, target)}
+    return value in terms or not shown.keys().isdisjoint(whole.targets)

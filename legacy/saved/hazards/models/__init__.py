@@ -42,6 +42,7 @@ GRAPH_CHECKS = (
     domains.angles_at_one,
     counts.counts_that_may_be_zero,
     counts.deviations_that_may_be_zero,
+    norms.roots_without_epsilon,
     states_of_towers.states_of_all_towers,
     cosines.cosines_for_logits,
     cosines.weights_normalized_along_classes,

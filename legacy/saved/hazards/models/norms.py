@@ -1,4 +1,4 @@
-"""Hazard of features that are normalized along the examples, in the place of each example's own."""
+"""Hazards of normalization by hand: along the examples, in the place of each example's own, or by what can be 0."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ import numpy as np
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.squares import squared
+from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _SQUARES = ("Square", "Mul")
+_COPIES = ("Identity", "Reshape", "ExpandDims", "Squeeze", "BroadcastTo", "Tile", "StopGradient")
 
 
 def norms_over_examples(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
@@ -43,3 +47,64 @@ def norms_over_examples(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
                 "normalize along the features, axis -1; for parity keep it",
             )
             return
+
+
+def roots_without_epsilon(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds layers divided by the root of their own squares' mean or sum, to which nothing is added; one for all."""
+    graph = whole.graph
+    for name in whole.minimized_ops("Mul", *op_types.QUOTIENTS):
+        inputs = [graph.origin(tensor) for tensor in graph.inputs(name)]
+        is_product = graph.type(name) == "Mul"
+        if is_gradient_op(name) or graph.type(name) == "DivNoNan":
+            continue
+        for place in (0, 1) if is_product else (1,):
+            squares = _under_root(whole, inputs[place], "Rsqrt" if is_product else "Sqrt")
+            if squares is None:
+                continue
+            moved = _squared_layer(whole, squares)
+            divided = graph.ancestors([inputs[1 - place].node], controls=False)
+            is_layer = bool(graph.ancestors(moved, controls=False) & whole.trainable) and moved <= whole.data
+            if moved & divided and is_layer:
+                yield Hazard(
+                    "NORMALIZED_WITHOUT_EPSILON",
+                    name,
+                    f"{name} divides a layer by the root of {squares.node}, its own squares, to which nothing is "
+                    "added: where all of them are 0, as behind a rectifier, result and gradient are NaN",
+                    "add a small number under the root; for parity keep it",
+                )
+                return
+
+
+def _under_root(whole: WholeGraph, tensor: TensorId, kind: str) -> TensorId | None:
+    """The tensor of which a divisor, or a factor, is the root; None where it is none, or something keeps it from 0."""
+    graph = whole.graph
+    tensor = _behind_copies(graph, tensor)
+    if graph.type(tensor.node) == "Pow":
+        power = whole.value(graph.inputs(tensor.node)[1].node)
+        is_root = power == (0.5 if kind == "Sqrt" else -0.5)
+    else:
+        is_root = graph.type(tensor.node) == kind
+    return _behind_copies(graph, graph.inputs(tensor.node)[0]) if is_root else None
+
+
+def _squared_layer(whole: WholeGraph, total: TensorId) -> set[str]:
+    """The nodes whose squares, or squared differences, a tensor is the mean or sum of; none of any other tensor."""
+    graph, kind = whole.graph, whole.graph.type(total.node)
+    if kind == "Sub":  # the mean of squares less the square of the mean
+        return _squared_layer(whole, _behind_copies(graph, graph.inputs(total.node)[0]))
+    if kind not in ("Mean", "Sum"):
+        return set()
+    inner = graph.origin(graph.inputs(total.node)[0]).node
+    if graph.type(inner) == "SquaredDifference":
+        return {graph.origin(tensor).node for tensor in graph.inputs(inner)[:1]}
+    root = squared(whole, inner)
+    if root is None:
+        return set()
+    differs = graph.type(root.node) == "Sub"  # a layer less its mean
+    return {graph.origin(graph.inputs(root.node)[0]).node if differs else root.node}
+
+
+def _behind_copies(graph: Graph, tensor: TensorId) -> TensorId:
+    while graph.type(tensor.node) in _COPIES and graph.inputs(tensor.node):
+        tensor = graph.inputs(tensor.node)[0]
+    return tensor

@@ -5,6 +5,8 @@ import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards import reports
+from tests.legacy.saved.facts.tower_pages import hazards as names_of
+from tests.legacy.saved.facts.tower_pages import parts, program, sections_of, squares
 from tests.legacy.saved.graphs import saved, traced
 from tests.legacy.saved.hazards.two_towers import TOWERS, hazards
 
@@ -81,3 +83,39 @@ def test_a_loss_of_one_tower_beside_the_norm_of_all_gradients(shown, of_all, cou
     whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
     texts = [hazard[2] for hazard in reports.reports_of_one_tower(whole)]
     assert texts == ["1 summary shows tower 1 alone: shown, a loss, beside summaries of all towers"] * count
+
+
+def of_losses(show):
+    """The hazards of a program that shows what `show` makes of the towers' losses and errors."""
+
+    def build():
+        x, losses, errors = parts("x", 4, 3), [], []
+
+        def loss(tower):
+            losses.append(squares(x(tower)))
+            errors.append(tf.reduce_max(x(tower)))
+            return losses[-1]
+
+        program(loss)()
+        for name, value in show(losses, errors).items():
+            v1.summary.scalar(name, value)
+
+    return [name for name in names_of(sections_of(build)) if name == "REPORTED_BY_ONE_TOWER"]
+
+
+@pytest.mark.parametrize("tower", [0, 1])
+def test_a_loss_of_one_tower_beside_means_of_all(tower):
+    assert of_losses(lambda losses, errors: {"loss": losses[tower], "error": tf.add_n(errors) / 2.0})
+
+
+@pytest.mark.parametrize(
+    "show",
+    [
+        lambda losses, errors: {"loss": tf.add_n(losses) / 2.0, "error": tf.add_n(errors) / 2.0},
+        lambda losses, errors: {"loss": tf.add_n(losses), "first": losses[0], "error": tf.add_n(errors)},
+        lambda losses, errors: {"loss": losses[0], "loss_1": losses[1], "error": tf.add_n(errors)},
+        lambda losses, errors: {"loss": tf.add_n(losses), "error": errors[0]},
+    ],
+)
+def test_losses_of_all_towers(show):
+    assert of_losses(show) == []

@@ -6,7 +6,8 @@ import tensorflow as tf
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.models.counts import counts_that_may_be_zero, deviations_that_may_be_zero
 from tests.legacy.saved.graphs import saved, traced
-from tests.legacy.saved.hazards import minimized
+from tests.legacy.saved.hazards.minimized import fed, variable
+from tests.legacy.saved.hazards.minimized import found as found_by_check
 
 v1 = tf.compat.v1
 
@@ -58,12 +59,82 @@ def deviation(x):
         (lambda x: (x - tf.reduce_mean(x, 0)) / tf.sqrt(tf.nn.moments(x, [0])[1] + 1e-8), 0),
         (lambda x: (x - tf.reduce_mean(x, 0)) / tf.maximum(deviation(x), 0.1), 0),
         (lambda x: x / tf.sqrt(tf.reduce_mean(x**2, 0)), 0),  # no difference from a mean
-        (lambda x: (x - 0.5) / deviation(minimized.fed("other", 8, 3)), 0),
+        (lambda x: (x - 0.5) / deviation(fed("other", 8, 3)), 0),
     ],
 )
 def test_a_deviation_to_which_nothing_is_added_is_named(normalize, count):
     def loss():
-        normal = normalize(minimized.fed("x", 8, 3))
-        return tf.reduce_mean(tf.square(normal @ minimized.variable("w", 3, 2)))
+        normal = normalize(fed("x", 8, 3))
+        return tf.reduce_mean(tf.square(normal @ variable("w", 3, 2)))
 
-    assert minimized.found(deviations_that_may_be_zero, loss) == ["DEVIATION_MAY_BE_ZERO"] * count
+    assert found_by_check(deviations_that_may_be_zero, loss) == ["DEVIATION_MAY_BE_ZERO"] * count
+
+
+def of_examples(divide, dtype=tf.float32):
+    """A classifier without images, each of whose examples has a number besides its label."""
+
+    def loss():
+        x, number = fed("x", 4, 3), fed("number", 4, dtype=dtype)
+        losses = tf.reduce_sum(tf.square(tf.matmul(x, variable("w", 3, 2))), 1)
+        return divide(losses, number)
+
+    return found_by_check(counts_that_may_be_zero, loss)
+
+
+def masked(losses, mask):
+    mask = tf.cast(mask, tf.float32)
+    return tf.reduce_sum(losses * mask) / tf.reduce_sum(mask)
+
+
+@pytest.mark.parametrize(
+    "divide, dtype",
+    [
+        (masked, tf.float32),
+        (masked, tf.bool),
+        (lambda losses, number: masked(losses, number > 0), tf.int32),
+        (
+            lambda losses, number: tf.cond(
+                fed("late", dtype=tf.bool), lambda: masked(losses, number), lambda: tf.reduce_mean(losses)
+            ),
+            tf.float32,
+        ),
+        (
+            lambda losses, number: masked(losses, tf.equal(number, 1)) * 1.0,
+            tf.int32,
+        ),
+    ],
+)
+def test_a_number_of_chosen_examples_is_named(divide, dtype):
+    assert of_examples(divide, dtype) == ["COUNT_MAY_BE_ZERO"]
+
+
+@pytest.mark.parametrize(
+    "divide, dtype",
+    [
+        (lambda losses, mask: tf.reduce_sum(losses * mask) / tf.maximum(tf.reduce_sum(mask), 1.0), tf.float32),
+        (lambda losses, mask: tf.reduce_sum(losses * mask) / (tf.reduce_sum(mask) + 1e-8), tf.float32),
+        (lambda losses, mask: tf.math.divide_no_nan(tf.reduce_sum(losses * mask), tf.reduce_sum(mask)), tf.float32),
+        (
+            lambda losses, mask: tf.cond(
+                tf.reduce_sum(mask) > 0.0, lambda: masked(losses, mask), lambda: 0.0 * tf.reduce_sum(losses)
+            ),
+            tf.float32,
+        ),
+        (
+            lambda losses, mask: tf.where(tf.reduce_sum(mask) > 0.0, masked(losses, mask), tf.reduce_mean(losses)),
+            tf.float32,
+        ),
+        (lambda losses, lengths: tf.reduce_sum(losses) / tf.cast(tf.reduce_sum(lengths), tf.float32), tf.int32),
+    ],
+)
+def test_a_number_of_examples_that_is_not_zero_or_kept_from_it_is_not(divide, dtype):
+    assert of_examples(divide, dtype) == []
+
+
+def test_a_mask_of_words_is_not():
+    def loss():
+        x, mask = fed("x", 4, 5, 3), fed("mask", 4, 5)
+        losses = tf.reduce_sum(tf.square(tf.matmul(tf.reshape(x, [20, 3]), variable("w", 3, 2))), 1)
+        return masked(losses, tf.reshape(mask, [20]))
+
+    assert found_by_check(counts_that_may_be_zero, loss) == []

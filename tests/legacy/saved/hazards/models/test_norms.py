@@ -5,8 +5,10 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.models.norms import norms_over_examples
+from legacy.saved.hazards.models.norms import norms_over_examples, roots_without_epsilon
 from tests.legacy.saved.graphs import saved, traced
+from tests.legacy.saved.hazards.minimized import fed, variable
+from tests.legacy.saved.hazards.minimized import found as found_in_loss
 
 v1 = tf.compat.v1
 
@@ -50,3 +52,72 @@ def test_of_as_many_features_as_examples_the_first_dimension_is_the_examples_unl
 )
 def test_norms_of_features_and_weights_are_not(features):
     assert found(features) == []
+
+
+def normalized(divide, weights=lambda w: w):
+    """Hazards of a rectified layer that `divide` normalizes by itself."""
+
+    def loss():
+        layer = tf.nn.relu(tf.matmul(fed("x", 4, 3), weights(variable("w", 3, 5))))
+        return tf.reduce_mean(tf.square(divide(layer) - 1.0))
+
+    return found_in_loss(roots_without_epsilon, loss)
+
+
+def centered(layer, axis=1):
+    """(The layer less its mean, its variance) by hand."""
+    moved = layer - tf.reduce_mean(layer, axis, keepdims=True)
+    return moved, tf.reduce_mean(tf.square(moved), axis, keepdims=True)
+
+
+def by_moments(layer, divide):
+    mean, variance = tf.nn.moments(layer, [0])
+    return divide(layer - mean, variance)
+
+
+def by_difference(layer):
+    mean = tf.reduce_mean(layer, 1, keepdims=True)
+    return (layer - mean) / tf.sqrt(tf.reduce_mean(layer**2, 1, keepdims=True) - mean**2)
+
+
+def length(layer):
+    return tf.norm(layer, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize(
+    "divide",
+    [
+        lambda layer: layer / length(layer),
+        lambda layer: layer * tf.math.rsqrt(tf.reduce_sum(layer * layer, 1, keepdims=True)),
+        lambda layer: (lambda moved, variance: moved / tf.sqrt(variance))(*centered(layer)),
+        lambda layer: (lambda moved, variance: moved / variance**0.5)(*centered(layer, 0)),
+        lambda layer: by_moments(layer, lambda moved, variance: moved / tf.sqrt(variance)),
+        lambda layer: by_moments(layer, lambda moved, variance: moved * tf.math.rsqrt(variance)),
+        by_difference,
+    ],
+)
+def test_a_layer_divided_by_the_root_of_its_squares_is_named(divide):
+    assert normalized(divide) == ["NORMALIZED_WITHOUT_EPSILON"]
+
+
+@pytest.mark.parametrize(
+    "divide",
+    [
+        lambda layer: layer / (length(layer) + 1e-6),
+        lambda layer: layer / length(layer + 1e-6),
+        lambda layer: layer / tf.maximum(length(layer), 1e-6),
+        lambda layer: tf.nn.l2_normalize(layer, 1),
+        lambda layer: tf.math.divide_no_nan(layer, length(layer)),
+        lambda layer: by_moments(layer, lambda moved, variance: moved / tf.sqrt(variance + 1e-5)),
+        lambda layer: by_moments(layer, lambda moved, variance: moved / tf.sqrt(tf.maximum(variance, 1e-5))),
+        lambda layer: layer / tf.sqrt(tf.reduce_sum(tf.square(variable("scale", 5)))),
+        lambda layer: layer / tf.sqrt(5.0),
+        lambda layer: length(layer),
+    ],
+)
+def test_what_is_kept_from_zero_or_no_layers_own_root_is_not(divide):
+    assert normalized(divide) == []
+
+
+def test_normalized_weights_are_not():
+    assert normalized(lambda layer: layer, lambda w: w / tf.norm(w, axis=0)) == []
