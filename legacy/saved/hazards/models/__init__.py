@@ -30,6 +30,7 @@ GRAPH_CHECKS = (
     frozen_dropout.dropout_of_frozen_layers,
     noise.gumbel_noise,
     peepholes.exchanged_peepholes,
+    peepholes.second_derivatives_of_elu,
     sequences.last_outputs,
     sequences.counted_padding,
     padding.padding_read_first,

@@ -1,4 +1,4 @@
-"""Hazard of LSTM cells whose gradient takes the peepholes of two gates for each other."""
+"""Hazards of gradients that old TensorFlow computes wrongly: of LSTM cells with peepholes, and of elu derived twice."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph.peepholes import exchanges_peepholes
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.tensors.gradient_names import forward_name
-from workloads.support.wording import counted
+from workloads.support.wording import counted, plural
 
 
 def exchanged_peepholes(whole: WholeGraph) -> Iterator[Hazard]:
@@ -24,4 +24,20 @@ def exchanged_peepholes(whole: WholeGraph) -> Iterator[Hazard]:
             f"the gradient of {counted(len(found), 'LSTM cell')} takes the peepholes of the forget gate and of the "
             "output gate for each other, a fault of LSTMBlockCell in TensorFlow 1.4, and is not the loss's derivative",
             "the derivative; for parity keep the old gradient, as lift and source do",
+        )
+
+
+def second_derivatives_of_elu(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds second derivatives of `tf.nn.elu` that are taken at the first derivative; one hazard for all."""
+    graph = whole.graph
+    derivatives = [name for name in graph.nodes if graph.type(name) == "EluGrad" and name in whole.reach]
+    found = [name for name in derivatives if graph.type(graph.origin(graph.inputs(name)[1]).node) == "EluGrad"]
+    if found:
+        yield Hazard(
+            "ELU_DERIVED_WRONGLY",
+            found[0],
+            f"{counted(len(found), 'second derivative')} of tf.nn.elu, as of a gradient penalty, "
+            f"{plural(len(found), 'is', 'are')} taken at the first derivative, such as {found[0]}, a fault of "
+            "TensorFlow up to 1.4, and not at what elu gives: this is not the loss's derivative",
+            "the derivative; for parity keep the old gradient, as a lift does",
         )

@@ -1,13 +1,15 @@
-"""Gradients of LSTM cells with the peepholes of two gates exchanged, and with those of the cell."""
+"""Gradients of LSTM cells and second derivatives of elu, as old TensorFlow computed them, and right ones."""
 
 import pytest
 import tensorflow as tf
+from tensorflow.python.ops import gen_nn_ops
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph.peepholes import exchanges_peepholes
-from legacy.saved.hazards.models.peepholes import exchanged_peepholes
+from legacy.saved.hazards.models.peepholes import exchanged_peepholes, second_derivatives_of_elu
 from tests.legacy.saved.graphs import saved, traced
+from tests.legacy.saved.hazards import minimized
 from tests.legacy.source.test_block_cells import with_peepholes
 
 v1 = tf.compat.v1
@@ -25,3 +27,21 @@ def test_a_gradient_with_exchanged_peepholes_is_named(gradient, count):
 def test_other_ops_have_no_peepholes():
     graph = traced(lambda: tf.tanh(v1.placeholder(tf.float32, [2], "x"), name="y"))
     assert not exchanges_peepholes(graph, "y", "x")
+
+
+@tf.RegisterGradient("EluGradOf14")
+def _of_elu_grad(op, grad):
+    """TensorFlow up to 1.4 takes the derivative of EluGrad at its own result."""
+    return gen_nn_ops.elu_grad(grad, op.outputs[0]), tf.zeros_like(op.inputs[1])
+
+
+@pytest.mark.parametrize("activation, is_old, count", [("elu", True, 1), ("elu", False, 0), ("tanh", False, 0)])
+def test_a_second_derivative_of_elu_at_the_first_one_is_named(activation, is_old, count):
+    def loss():
+        x = minimized.fed("x", 4, 3)
+        made = getattr(tf.nn, activation)(x @ minimized.variable("w", 3, 2))
+        with tf.compat.v1.get_default_graph().gradient_override_map({"EluGrad": "EluGradOf14"} if is_old else {}):
+            (slope,) = tf.gradients(tf.reduce_sum(tf.square(made)), [x])
+        return tf.reduce_mean(tf.square(slope))
+
+    assert minimized.found(second_derivatives_of_elu, loss) == ["ELU_DERIVED_WRONGLY"] * count
