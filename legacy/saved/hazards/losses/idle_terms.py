@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+import tensorflow as tf
+
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
@@ -13,6 +15,7 @@ from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
 from legacy.saved.hazards.basics.linear_weights import constant_factor
 from legacy.saved.hazards.basics.squares import squared
+from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted, listed
 
@@ -51,11 +54,14 @@ def terms_of_weight_zero(whole: WholeGraph) -> Iterator[Hazard]:
 def terms_without_gradient(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds terms of a loss whose trained weights are all behind ops without a gradient; one hazard for all."""
     graph = whole.graph
-    stops = {name for name in graph.nodes if graph.type(name) in _STOPS}
+    stops = {name for name in graph.nodes if graph.type(name) in _STOPS or _makes_whole_numbers(graph, name)}
     sizes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS} if stops else set()
     for target in whole.targets if stops else []:
-        for name in linear_signs(whole, target):
-            if graph.type(name) not in ("Mean", "Sum") or is_gradient_op(name):
+        terms = linear_signs(whole, target)
+        for name in terms:
+            if graph.type(name) not in ("Mean", "Sum", "StopGradient") or is_gradient_op(name):
+                continue
+            if graph.type(name) == "StopGradient" and _exchanges_a_value(whole, name, target):
                 continue
             if not _is_trained_by(whole, name, sizes):
                 continue
@@ -71,6 +77,27 @@ def terms_without_gradient(whole: WholeGraph) -> Iterator[Hazard]:
                     "that of the target alone; for parity keep it",
                 )
                 return
+
+
+def _makes_whole_numbers(graph: Graph, name: str) -> bool:
+    """Whether a node rounds numbers by a cast to whole ones, which has no gradient."""
+    node = graph.nodes[name]
+    if node.op != "Cast":
+        return False
+    given, made = (tf.as_dtype(node.attr[key].type) if node.attr[key].type else None for key in ("SrcT", "DstT"))
+    return given is not None and made is not None and given.is_floating and (made.is_integer or made.is_bool)
+
+
+def _exchanges_a_value(whole: WholeGraph, stop: str, target: str) -> bool:
+    """Whether `x + stop_gradient(y - x)` gives a loss another value than what is differentiated."""
+    graph = whole.graph
+    inner = graph.origin(graph.inputs(stop)[0]).node
+    if graph.type(inner) != "Sub":
+        return False
+    taken = graph.origin(graph.inputs(inner)[1]).node
+    kept = graph.ancestors([target], {stop}, controls=False)
+    same = (graph.type(taken), graph.inputs(taken)[:1])
+    return any((graph.type(name), graph.inputs(name)[:1]) == same for name in kept)
 
 
 def terms_of_constants(whole: WholeGraph) -> Iterator[Hazard]:

@@ -44,6 +44,7 @@ GRAPH_CHECKS = (
     counts.counts_that_may_be_zero,
     counts.deviations_that_may_be_zero,
     norms.roots_without_epsilon,
+    norms.norms_of_all_outputs,
     states_of_towers.states_of_all_towers,
     cosines.cosines_for_logits,
     cosines.weights_normalized_along_classes,

@@ -9,8 +9,10 @@ import numpy as np
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.squares import squared
+from legacy.saved.hazards.basics.variable_reads import variable_read
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -108,3 +110,62 @@ def _behind_copies(graph: Graph, tensor: TensorId) -> TensorId:
     while graph.type(tensor.node) in _COPIES and graph.inputs(tensor.node):
         tensor = graph.inputs(tensor.node)[0]
     return tensor
+
+
+def norms_of_all_outputs(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds weight normalization by one norm of all of a weight, beside a scale of each output; one hazard for all."""
+    graph = whole.graph
+    for name in whole.minimized_ops("Sqrt", "Rsqrt"):
+        total = _behind_copies(graph, graph.inputs(name)[0]).node
+        if graph.type(total) == "Maximum":
+            total = graph.origin(graph.inputs(total)[0]).node
+        inner = graph.origin(graph.inputs(total)[0]).node if graph.type(total) == "Sum" else ""
+        root = squared(whole, inner) if inner else None
+        weight = variable_read(graph, root.node) if root is not None else ""
+        if weight not in whole.trainable:
+            continue
+        shape, axes = _sizes(whole, weight), graph.inputs(total)[1].node
+        numbers = constant_array(graph, axes)
+        is_whole = graph.type(axes) == "Range" or numbers is not None and numbers.size == len(shape)
+        if len(shape) < 2 or not is_whole:
+            continue
+        scale = _scale_of_outputs(whole, name, shape[-1])
+        if scale:
+            yield Hazard(
+                "NORM_OF_ALL_OUTPUTS",
+                name,
+                f"{weight} is divided by {name}, the norm of all of it, and multiplied by {scale}, a number for each "
+                f"of its {shape[-1]} outputs: weight normalization divides each output's weights by their own norm",
+                "sum over all axes but the last; for parity keep the one norm",
+            )
+            return
+
+
+def _scale_of_outputs(whole: WholeGraph, norm: str, outputs: int) -> str:
+    """The trained vector of `outputs` numbers that multiplies what is divided by a norm; "" if there is none."""
+    graph, todo, seen = whole.graph, [norm], {norm}
+    while todo:
+        for use in graph.users(todo.pop()):
+            kind = graph.type(use.node)
+            if use.node in seen or kind not in ("Mul", *op_types.QUOTIENTS, *_COPIES) or is_gradient_op(use.node):
+                continue
+            seen.add(use.node)
+            todo.append(use.node)
+            names = [variable_read(graph, node) for node in _factors(graph, use.node)]
+            found = [name for name in names if name in whole.trainable and _sizes(whole, name) == [outputs]]
+            if found:
+                return found[0]
+    return ""
+
+
+def _factors(graph: Graph, name: str) -> list[str]:
+    """The nodes that a product or a quotient is made of, those of inner products included."""
+    kind = graph.type(name)
+    if kind not in ("Mul", *op_types.QUOTIENTS):
+        return [name]
+    inputs = [_behind_copies(graph, tensor).node for tensor in graph.inputs(name)]
+    return [factor for node in inputs for factor in _factors(graph, node)]
+
+
+def _sizes(whole: WholeGraph, variable: str) -> list[int]:
+    return [dimension.size for dimension in whole.graph.nodes[variable].attr["shape"].shape.dim]

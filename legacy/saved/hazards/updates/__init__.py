@@ -68,6 +68,7 @@ GRAPH_CHECKS = (
 
 #: Checks that need an analysis.
 ANALYSIS_CHECKS = (
+    momenta.unordered_corrections,
     gradients.gradients_without_data,
     gradients.rows_of_one_tower,
     twice.updated_twice,

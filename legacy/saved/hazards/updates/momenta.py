@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 from collections.abc import Iterator
 
+from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.directions import applied_gradient
@@ -84,3 +85,37 @@ def _kept(whole: WholeGraph, name: str) -> float:
         return 0.0
     kept = kept_share(whole, name)
     return kept.share if any(map(is_gradient_op, kept.weights)) else 0.0
+
+
+def unordered_corrections(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds updates by hand that correct by 1 - b^t while the same run counts t, in no order; one hazard for all."""
+    graph = found.cut.graph
+    for phase in found.plan.phases:
+        by_hand = {effect.node for effect in phase.effects if effect.writes[0] in whole.trainable}
+        by_hand = {name for name in by_hand if not op_types.is_apply(graph.type(name))}
+        for race in phase.races if by_hand else []:
+            update = race.second if race.reader == race.first else race.first
+            if race.reader is None or race.variable in whole.trainable or not whole.is_scalar(race.variable):
+                continue
+            behind = graph.descendants([race.reader], controls=False)
+            corrects = any(_is_correction(whole, name, race.variable) for name in behind if graph.type(name) == "Sub")
+            if corrects and behind & by_hand and update not in behind:
+                yield Hazard(
+                    "CORRECTION_RACE",
+                    race.reader,
+                    f"an update by hand corrects by 1 - b^t, of {race.variable}, which the same run changes in no "
+                    f"order: {race.reader} may read it before or after {update}; a count of 0 makes it divide by 0",
+                    "take what the assignment returns, or read under tf.control_dependencies; the lift fixes one order",
+                )
+                return
+
+
+def _is_correction(whole: WholeGraph, name: str, variable: str) -> bool:
+    """Whether a node is 1 - b^t of a number b, or 1 less a variable that holds such a power."""
+    graph = whole.graph
+    if name not in graph.nodes or len(graph.inputs(name)) < 2 or whole.value(graph.inputs(name)[0].node) != 1:
+        return False
+    power = graph.origin(graph.inputs(name)[1]).node
+    if graph.type(power) == "Pow":
+        return whole.value(graph.inputs(power)[0].node) is not None
+    return variable_read(graph, power) == variable

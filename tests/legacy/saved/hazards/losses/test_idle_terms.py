@@ -57,6 +57,12 @@ def test_a_term_times_zero_is_named(weight, count):
         (lambda one, other: error(tf.cast(one > 0.0, tf.float32) * other, 1.0), 0),  # a mask
         (lambda one, other: error(tf.stop_gradient(one), other), 0),
         (lambda one, other: error(one, other), 0),
+        (lambda one, other: tf.stop_gradient(tf.reduce_mean(one)), 1),
+        (lambda one, other: tf.reduce_mean(tf.cast(tf.cast(one, tf.int32), tf.float32)), 1),
+        (
+            lambda one, other: (lambda kept: kept + tf.stop_gradient(tf.reduce_mean(one) - kept))(tf.reduce_sum(other)),
+            0,
+        ),
     ],
 )
 def test_a_term_behind_stop_gradient_is_named(term, count):

@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.models.norms import norms_over_examples, roots_without_epsilon
+from legacy.saved.hazards.models.norms import norms_of_all_outputs, norms_over_examples, roots_without_epsilon
 from tests.legacy.saved.graphs import saved, traced
 from tests.legacy.saved.hazards.minimized import fed, variable
 from tests.legacy.saved.hazards.minimized import found as found_in_loss
@@ -121,3 +121,23 @@ def test_what_is_kept_from_zero_or_no_layers_own_root_is_not(divide):
 
 def test_normalized_weights_are_not():
     assert normalized(lambda layer: layer, lambda w: w / tf.norm(w, axis=0)) == []
+
+
+@pytest.mark.parametrize(
+    "normalize, is_named",
+    [
+        (lambda v, g: g * tf.nn.l2_normalize(v, [0, 1]), True),
+        (lambda v, g: g * v / tf.norm(v), True),
+        (lambda v, g: v * (g / tf.sqrt(tf.reduce_sum(tf.square(v)))), True),
+        (lambda v, g: g * tf.nn.l2_normalize(v, [0]), False),
+        (lambda v, g: g * v / tf.norm(v, axis=0), False),
+        (lambda v, g: tf.reduce_sum(g) * v / tf.norm(v), False),
+        (lambda v, g: v / tf.norm(v) + 0.0 * g, False),
+    ],
+)
+def test_one_norm_of_a_weight_with_a_scale_of_each_output(normalize, is_named):
+    def loss():
+        weights = normalize(variable("v", 3, 5), variable("g", 5))
+        return tf.reduce_mean(tf.square(tf.matmul(fed("x", 4, 3), weights) - 1.0))
+
+    assert found_in_loss(norms_of_all_outputs, loss) == ["NORM_OF_ALL_OUTPUTS"] * is_named

@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.updates.momenta import momenta_of_towers, momentum_twice
+from legacy.saved.hazards.updates.momenta import momenta_of_towers, momentum_twice, unordered_corrections
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -85,3 +85,56 @@ def test_a_moving_average_of_each_towers_gradients_is_named(move):
 @pytest.mark.parametrize("move, is_joined", [(averaged, True), (summed, False)])
 def test_one_of_all_towers_gradients_and_sums_of_each_are_not(move, is_joined):
     assert of_towers(move, is_joined) == []
+
+
+def corrected(correct):
+    """Hazards of an update by hand that multiplies by what `correct` makes of its count; it may change it, too."""
+
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        count = v1.get_variable("count", initializer=1.0, trainable=False, use_resource=False)
+        x = v1.placeholder(tf.float32, [8, 4], "x")
+        gradient = tf.gradients(tf.reduce_mean(tf.square(x @ w)), [w])[0]
+        factor, late = correct(count)
+        update = v1.assign_sub(w, 0.1 * factor * gradient)
+        with tf.control_dependencies([update]):
+            after = [late()] if late else []
+        tf.group(update, *after, *v1.get_collection("beside"), name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    analysis = analyse_graph(graph, "made-for-a-test", ["train"])
+    return [hazard.id for hazard in unordered_corrections(WholeGraph(graph, analysis), analysis)]
+
+
+def beside(change):
+    v1.add_to_collection("beside", change)
+
+
+def behind(count):
+    with tf.control_dependencies([v1.assign_add(count, 1.0)]):
+        return 1.0 / (1.0 - 0.9 ** tf.identity(count)), None
+
+
+@pytest.mark.parametrize(
+    "correct",
+    [
+        lambda count: (1.0 / (1.0 - 0.9**count), beside(v1.assign_add(count, 1.0))),
+        lambda count: (1.0 / (1.0 - tf.pow(0.9, count + 1.0)), beside(v1.assign_add(count, 1.0))),
+        lambda count: (1.0 / (1.0 - count), beside(v1.assign(count, 0.9 * count))),
+    ],
+)
+def test_a_correction_by_a_count_that_the_run_changes_in_no_order_is_named(correct):
+    assert corrected(correct) == ["CORRECTION_RACE"]
+
+
+@pytest.mark.parametrize(
+    "correct",
+    [
+        lambda count: (1.0 / (1.0 - 0.9 ** v1.assign_add(count, 1.0)), None),
+        lambda count: (1.0 / (1.0 - 0.9**count), lambda: v1.assign_add(count, 1.0)),
+        behind,
+        lambda count: (1.0 / tf.sqrt(count), beside(v1.assign_add(count, 1.0))),  # a schedule
+    ],
+)
+def test_corrections_in_an_order_and_schedules_are_not(correct):
+    assert corrected(correct) == []
