@@ -79,4 +79,8 @@ def _source(analysed: AnalysedStep, origins: Mapping[str, tuple[str, str]], name
     if name in origins:
         tensor, kind = origins[name]
         return f"{kind} {tensor}"
+    before = analysed.graph.ancestors([name], controls=False)
+    drawn = sorted(before & analysed.context.random)
+    if drawn and not before & set(analysed.plan.sources):
+        return f"{analysed.graph.type(name)} of {drawn[0]}, drawn in the graph"
     return f"{analysed.graph.type(name)} of {origin}"

@@ -155,3 +155,12 @@ def test_a_number_of_all_examples_is_no_setting():
     assert [text for text in texts if text.startswith("total is what ops outside of the towers compute from weights:0")]
     kinds, texts = over(lambda weights: tf.add(v1.placeholder(tf.float32, [], "fed"), 1e-6))
     assert "of all examples" not in kinds.values()
+
+
+def test_noise_that_is_drawn_before_the_towers_names_the_op_that_draws_it():
+    def build():
+        x, noise = parts("x", 4, 3), tf.split(v1.random_normal([4, 3], name="noise"), 2)
+        program(lambda tower: squares(x(tower) + noise[tower]))()
+
+    rows = {row["enters by"] for row in sections_of(build)["inputs"]}
+    assert rows == {"Split of x:0", "Split of noise/RandomStandardNormal, drawn in the graph"}
