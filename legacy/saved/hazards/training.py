@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 import numpy as np
 
 from legacy.saved.analysis.analyse import Analysis
-from legacy.saved.analysis.reduction.multipliers import multiplier_of_mean
+from legacy.saved.analysis.reduction.multipliers import factor_behind_rows, multiplier_of_mean
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.copies import kept_by_another_copy, masters_of_copies
@@ -264,6 +264,8 @@ def _scale_of_sum(found: Analysis, phase: Phase, entry: Combine) -> float:
         return 1.0 / found.plan.towers  # a mean, which a constant of the layer's multiplies
     scale = 1.0 / found.plan.towers if entry.kind == "mean" else entry.scale
     effect = next((effect for effect in phase.effects if entry.weight in effect.writes[:1]), None)
+    if effect is not None and effect.gradient and entry.kind == "concat":
+        scale *= factor_behind_rows(found.cut.graph, found.context.imported, entry, effect.gradient)
     if effect is None or op_types.is_apply(effect.op) or entry.tensor not in effect.values:
         return scale
     if "Scatter" not in effect.op:

@@ -43,6 +43,35 @@ def multiplier_of_mean(graph: Graph, imported: ImportedGraph, combine: Combine, 
     return combine.scale * towers if has_mean and is_whole else None
 
 
+def factor_behind_rows(graph: Graph, imported: ImportedGraph, combine: Combine, gradient: str) -> float:
+    """Returns the constant by which joined rows are multiplied behind the op that adds up equal ones.
+
+    Args:
+      graph: the cut graph.
+      imported: the same graph in TensorFlow.
+      combine: of kind "concat".
+      gradient: the tensor that the update takes.
+
+    Returns:
+      The constant; 1 where there is none, or what is done to the rows is something else.
+    """
+    name, end, factor = parse_tensor_name(gradient).node, parse_tensor_name(combine.tensor).node, 1.0
+    while name != end:
+        kind, inputs = graph.type(name), graph.inputs(name)
+        numbers = [_number(imported, tensor) for tensor in inputs] if kind in ("Mul", "RealDiv", "Div") else []
+        if kind in (*_COPIES, "UnsortedSegmentSum"):
+            name = inputs[0].node
+        elif len(numbers) == 2 and numbers[1] and numbers[0] is None:
+            factor *= numbers[1] if kind == "Mul" else 1.0 / numbers[1]
+            name = inputs[0].node
+        elif len(numbers) == 2 and kind == "Mul" and numbers[0]:
+            factor *= numbers[0]
+            name = inputs[1].node
+        else:
+            return 1.0
+    return factor
+
+
 def _factors(graph: Graph, imported: ImportedGraph, combine: Combine, towers: int) -> list[float]:
     """The factors on the sum of the towers' gradients, the last one first."""
     parts = {parse_tensor_name(name).node for tower in combine.parts for name in tower}

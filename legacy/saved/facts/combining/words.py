@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Tuple
 
-from legacy.saved.analysis.reduction.multipliers import multiplier_of_mean
+from legacy.saved.analysis.reduction.multipliers import factor_behind_rows, multiplier_of_mean
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.combining.loss_factors import of_divided_losses
 from legacy.saved.graph import op_types
@@ -102,15 +102,19 @@ def _without_rate(analysed: AnalysedStep, phase: Phase, combine: Combine) -> Tup
     effect = next((effect for effect in phase.effects if combine.weight in effect.writes[:1]), None)
     if effect is None or effect.writes[0] in analysed.accumulators:
         return combine, ""
-    rate = _constant_rate(analysed, effect)
-    if rate and combine.kind == "concat" and "ScatterSub" in effect.op and combine.tensor in effect.values:
+    rate, by_hand = _constant_rate(analysed, effect), not op_types.is_apply(effect.op)
+    by_hand = by_hand and combine.tensor in effect.values
+    if combine.kind == "concat" and effect.gradient and not by_hand:
+        behind = factor_behind_rows(analysed.graph, analysed.imported, combine, effect.gradient)
+        behind /= rate if rate and behind != 1.0 else 1.0  # rows are multiplied by the rate before they are subtracted
+        return dataclasses.replace(combine, scale=round(combine.scale * behind, 6)), ""
+    if rate and combine.kind == "concat" and "ScatterSub" in effect.op and by_hand:
         return dataclasses.replace(combine, scale=round(combine.scale / rate, 6)), ""
     if rate and rate > 0 and combine.kind == "sum":
         if abs((_multiplier(analysed, combine) or 0) - rate) < SCALE_TOLERANCE * rate:
             return dataclasses.replace(combine, kind="mean", scale=1.0), ""
         if abs(combine.scale - rate) < SCALE_TOLERANCE * rate:
             return dataclasses.replace(combine, scale=1.0), ""
-    by_hand = not op_types.is_apply(effect.op) and combine.tensor in effect.values
     return combine, OWN_CONSTANTS if by_hand else ""
 
 

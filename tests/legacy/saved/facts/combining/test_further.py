@@ -191,3 +191,21 @@ def test_a_divisor_that_is_the_number_of_all_examples(factors, batch, text):
 def test_a_step_without_updates_has_no_further_combining():
     phase = types.SimpleNamespace(combine=[], effects=[])
     assert list(further_combines(types.SimpleNamespace(), phase)) == []
+
+
+@pytest.mark.parametrize("optimizer", [v1.train.GradientDescentOptimizer, v1.train.AdagradOptimizer])
+@pytest.mark.parametrize("divisor, text", [(2.0, "concat, scaled by 0.5: a mean"), (1.0, "concat")])
+def test_rows_that_are_divided_behind_the_sum_of_equal_ones(optimizer, divisor, text):
+    def build():
+        ids, slices = parts("ids", 8, dtype=tf.int32), []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                table = variable("table", 5, 3)
+                loss = tf.reduce_mean(tf.square(tf.nn.embedding_lookup(table, ids(tower))))
+                slices.append(tf.gradients(loss, [table])[0])
+        rows, places = tf.unique(tf.concat([one.indices for one in slices], 0))
+        total = tf.math.unsorted_segment_sum(tf.concat([one.values for one in slices], 0), places, tf.size(rows))
+        optimizer(0.1).apply_gradients([(tf.IndexedSlices(total / divisor, rows, [5, 3]), table)], name="train")
+
+    rows = sections_of(build)["combining"]
+    assert [row["are"] for row in rows if "table" in row["of"].split(", ")] == [text]
