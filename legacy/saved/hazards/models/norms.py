@@ -17,6 +17,7 @@ from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _SQUARES = ("Square", "Mul")
+_RECTIFIERS = ("Relu", "Relu6")
 _COPIES = ("Identity", "Reshape", "ExpandDims", "Squeeze", "BroadcastTo", "Tile", "StopGradient")
 
 
@@ -52,7 +53,7 @@ def norms_over_examples(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
 
 
 def roots_without_epsilon(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds layers divided by the root of their own squares' mean or sum, to which nothing is added; one for all."""
+    """Finds layers divided by their deviation or, behind a rectifier, norm, to which nothing is added; one for all."""
     graph = whole.graph
     for name in whole.minimized_ops("Mul", *op_types.QUOTIENTS):
         inputs = [graph.origin(tensor) for tensor in graph.inputs(name)]
@@ -71,7 +72,7 @@ def roots_without_epsilon(whole: WholeGraph) -> Iterator[Hazard]:
                     "NORMALIZED_WITHOUT_EPSILON",
                     name,
                     f"{name} divides a layer by the root of {squares.node}, its own squares, to which nothing is "
-                    "added: where all of them are 0, as behind a rectifier, result and gradient are NaN",
+                    "added: where they are 0, as of an example that a rectifier sets to 0, the gradient is NaN",
                     "add a small number under the root; for parity keep it",
                 )
                 return
@@ -89,11 +90,19 @@ def _under_root(whole: WholeGraph, tensor: TensorId, kind: str) -> TensorId | No
     return _behind_copies(graph, graph.inputs(tensor.node)[0]) if is_root else None
 
 
-def _squared_layer(whole: WholeGraph, total: TensorId) -> set[str]:
-    """The nodes whose squares, or squared differences, a tensor is the mean or sum of; none of any other tensor."""
+def _squared_layer(whole: WholeGraph, total: TensorId, varies: bool = False) -> set[str]:
+    """The nodes whose variance a tensor is, or the sum of whose squares; none of any other tensor.
+
+    Equal elements make a variance 0; a sum of squares is 0 behind a rectifier, and hardly elsewhere.
+
+    Args:
+      whole: the graph.
+      total: the tensor.
+      varies: whether the square of a mean is subtracted from it.
+    """
     graph, kind = whole.graph, whole.graph.type(total.node)
     if kind == "Sub":  # the mean of squares less the square of the mean
-        return _squared_layer(whole, _behind_copies(graph, graph.inputs(total.node)[0]))
+        return _squared_layer(whole, _behind_copies(graph, graph.inputs(total.node)[0]), varies=True)
     if kind not in ("Mean", "Sum"):
         return set()
     inner = graph.origin(graph.inputs(total.node)[0]).node
@@ -102,8 +111,10 @@ def _squared_layer(whole: WholeGraph, total: TensorId) -> set[str]:
     root = squared(whole, inner)
     if root is None:
         return set()
-    differs = graph.type(root.node) == "Sub"  # a layer less its mean
-    return {graph.origin(graph.inputs(root.node)[0]).node if differs else root.node}
+    if graph.type(root.node) == "Sub":  # a layer less its mean
+        return {graph.origin(graph.inputs(root.node)[0]).node}
+    is_rectified = graph.type(_behind_copies(graph, root).node) in _RECTIFIERS
+    return {root.node} if varies or is_rectified else set()
 
 
 def _behind_copies(graph: Graph, tensor: TensorId) -> TensorId:

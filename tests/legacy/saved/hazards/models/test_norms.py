@@ -100,6 +100,11 @@ def test_a_layer_divided_by_the_root_of_its_squares_is_named(divide):
     assert normalized(divide) == ["NORMALIZED_WITHOUT_EPSILON"]
 
 
+def test_the_norm_of_what_no_rectifier_sets_to_zero_is_not():
+    """As that of an embedding whose cosines are compared."""
+    assert normalized(lambda layer: (lambda x: x / length(x))(tf.matmul(layer, variable("v", 5, 5)))) == []
+
+
 @pytest.mark.parametrize(
     "divide",
     [
