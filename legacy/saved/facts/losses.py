@@ -15,8 +15,8 @@ _LINEAR = {"Mean", "Sum", "Sub", "Neg", "Pack", "Unpack", "Cast", "StridedSlice"
 _LINEAR |= {*op_types.ADDITIONS, *op_types.JOINS, *op_types.VIEWS}
 #: Most variables that a description of a term names.
 MOST_LISTED = 6
-#: What a term of weights alone is.
-REGULARIZER = "depends on weights only: a regularizer"
+#: What a term of weights alone is, and one that is a multiple of a weight, as of a trained log-variance.
+REGULARIZER, MULTIPLE = "depends on weights only: a regularizer", "depends on weights only: a multiple of them"
 
 
 def loss_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
@@ -152,7 +152,22 @@ def _term_text(analysed: AnalysedStep, term: str) -> str:
         return "depends on weights, and on no input: no loss of this step has any"
     if before & trained and data and not any(map(analysed.is_changed, data)):
         return f"depends on weights and on {listed(sorted(data), MOST_LISTED)}, and on no input"
-    return REGULARIZER if before & trained and not data else "depends on no input"
+    if not before & trained or data:
+        return "depends on no input"
+    return MULTIPLE if _is_multiple(analysed, before) else REGULARIZER
+
+
+def _is_multiple(analysed: AnalysedStep, nodes: set[str]) -> bool:
+    """Whether what some nodes compute is a linear function of weights, which is no penalty."""
+    graph, imported = analysed.graph, analysed.imported
+    for name in nodes:
+        kind, inputs = graph.type(name), graph.inputs(name)
+        if kind in ("Mul", "RealDiv", "Div"):
+            if all(imported.constant(*tensor) is None for tensor in inputs[int(kind != "Mul") :]):
+                return False
+        elif kind not in (*_LINEAR, *op_types.VARIABLES, "ReadVariableOp", "Const"):
+            return False
+    return True
 
 
 def _input_tensors(analysed: AnalysedStep) -> list[str]:

@@ -24,6 +24,7 @@ from legacy.saved.facts.inputs.input_rows import input_rows
 from legacy.saved.facts.inputs.tower_batch import batch_of_tower
 from legacy.saved.facts.learning_rates import LearningRate, find_learning_rates
 from legacy.saved.facts.losses import loss_rows
+from legacy.saved.facts.step_counters import counter_role, counter_rows
 from legacy.saved.facts.update_rules import held_constants, update_rule_rows
 from legacy.saved.facts.update_sources import UpdateSources
 from legacy.saved.facts.variable_updates import VariableUpdate
@@ -121,7 +122,7 @@ class _ProgramFacts:
                 *self._accumulated(),
                 ("carried state", [u.row() for u in [*self._updates("state"), *carried]] + fed_rows(self._fed)),
                 ("moving averages", [update.row() for update in self._updates("average")]),
-                ("step counters", self._counters()),
+                ("step counters", counter_rows(self._analysed)),
                 ("devices", device_rows(self._graph)),
                 ("watch", [{"what": text} for text in self._watch(statistics, rates, combining)]),
             ]
@@ -210,7 +211,7 @@ class _ProgramFacts:
 
     def _role(self, variable: Variable) -> str:
         if variable.name in self._changed and variable.role == "statistic" and self._analysed.is_counter(variable.name):
-            return "step counter"
+            return counter_role(self._analysed, variable.name)
         if variable.name in self._analysed.accumulators:
             return "sum of gradients"
         if variable.role == "statistic" and variable.name not in self._changed:
@@ -230,17 +231,6 @@ class _ProgramFacts:
             if name in self._analysed.accumulators
         ]
         return [("accumulated gradients", rows)] if rows else []
-
-    def _counters(self) -> list[Row]:
-        """A row for each update of a step counter."""
-        rows = []
-        for phase in self._analysed.phases:
-            for effect in phase.effects:
-                if effect.writes and self._analysed.is_counter(effect.writes[0]) and effect.values:
-                    by = self._analysed.addend(effect)
-                    text = "-" if by is None else f"{by:g}"
-                    rows.append({"variable": effect.writes[0], "rises by": text, "by op": effect.node})
-        return rows
 
     def _towers_of_ops(self) -> dict[str, set[int]]:
         """{variable: towers whose ops change it}."""

@@ -118,6 +118,20 @@ def test_a_penalty_with_a_weight_in_a_variable_is_named_as_such():
     assert penalty(lambda: 0.01)[2:] == ["depends on weights only: a regularizer"]
 
 
+def test_a_multiple_of_a_weight_is_no_regularizer():
+    """As half of a trained log-variance, beside the square of one."""
+
+    def term(of_weight):
+        def build():
+            x = parts("x", 8, 3)
+            return program(lambda tower: tf.exp(-variable("s")) * squares(x(tower)) + of_weight(variable("s")))()
+
+        return [row["is"] for row in sections_of(build)["losses"]][2]
+
+    assert term(lambda s: 0.5 * s) == "depends on weights only: a multiple of them"
+    assert term(lambda s: 0.5 * s * s) == term(tf.abs) == "depends on weights only: a regularizer"
+
+
 def test_a_term_that_is_divided_is_not_the_whole_loss():
     def divided(also):
         def build():
