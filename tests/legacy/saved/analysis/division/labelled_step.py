@@ -36,7 +36,9 @@ def labelled_step(
         writes=writes,
         rules=set(rules),
     )
-    imported = types.SimpleNamespace(constant=lambda name, output: 2.0 if name in constants else None)
+    imported = types.SimpleNamespace(
+        constant=lambda name, output: 2.0 if name in constants else None, shape=lambda name, output=0: None
+    )
     masks = dict({name: DATA for name in data}, **{name: DATA | 2 << tower for name, tower in towers.items()})
     order = Order(list(writes), versions or {}, [], [])
     labelled = Towers(2, "labels by hand", masks, dict(towers), set())
