@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Dict, NamedTuple, Tuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from legacy.saved.facts.basics.rows import Row
 from legacy.saved.facts.basics.whole_graph import scalar_constant
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import copied_variable
-from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.graph import Graph, TensorId, parse_tensor_name
 from workloads.lifted.graph.importing import import_graph
 from workloads.lifted.pieces.piece import Feed, Piece
 
@@ -61,7 +61,8 @@ def find_learning_rates(analysed: AnalysedStep) -> list[LearningRate]:
     found: dict[tuple[str, ...], LearningRate] = collections.OrderedDict()
     schedules: _Schedules = {}
     for phase in analysed.plan.phases:
-        for tensor in dict.fromkeys(filter(None, map(analysed.learning_rate, phase.effects))):
+        tensors = filter(None, map(analysed.learning_rate, phase.effects))
+        for tensor in dict.fromkeys(_without_correction(analysed, tensor) for tensor in tensors):
             rate = _learning_rate(analysed, phase.train_op, tensor, schedules)
             fed = tensor if parse_tensor_name(tensor).node in analysed.plan.sources else ""  # each is fed by itself
             found.setdefault((rate.train_op, rate.text, rate.values, fed), rate)
@@ -71,6 +72,28 @@ def find_learning_rates(analysed: AnalysedStep) -> list[LearningRate]:
                 text = "not known: the update is written by hand"
                 found.setdefault((phase.train_op, text), LearningRate(phase.train_op, "-", text, "-"))
     return list(found.values())
+
+
+def _without_correction(analysed: AnalysedStep, tensor: str) -> str:
+    """The rate of an Adam of rows, lr in lr * sqrt(1 - beta2_power) / (1 - beta1_power); any other as it is."""
+    powers = {variable.name for variable in analysed.plan.variables if variable.role == "slot" and not variable.of}
+    graph, factor = analysed.graph, parse_tensor_name(tensor)
+    while graph.type(factor.node) in ("Mul", "RealDiv"):
+        first, second = graph.inputs(factor.node)
+        if _is_correction(graph, second, powers):
+            factor = first
+        elif graph.type(factor.node) == "Mul" and _is_correction(graph, first, powers):
+            factor = second
+        else:
+            break
+    return factor.name
+
+
+def _is_correction(graph: Graph, tensor: TensorId, powers: Collection[str]) -> bool:
+    """Whether a factor is computed from powers of decays and constants alone."""
+    nodes = graph.ancestors([tensor.node], controls=False)
+    variables = {name for name in nodes if graph.type(name) in op_types.VARIABLES}
+    return bool(variables) and variables.issubset(powers)
 
 
 def _learning_rate(analysed: AnalysedStep, train_op: str, tensor: str, schedules: _Schedules) -> LearningRate:

@@ -69,7 +69,7 @@ def _combining(traits: Traits, sections: Sections) -> Iterator[str]:
 
 
 def _clipping(traits: Traits, sections: Sections) -> Iterator[str]:
-    texts = {row["clipped"] for row in sections["combining"]}
+    texts = {row["clipped"] for row in sections["combining"] if not row["of"].endswith(" (indices)")}
     kind = traits.clip.replace(" after", "").replace(" in towers", "")
     if kind == "no" or (traits.combine == "one loss" and "in towers" in traits.clip):
         wanted = r"no$"
@@ -191,5 +191,6 @@ def _consequences(traits: Traits) -> dict[str, bool]:
     return {
         "STATISTICS_RACE": traits.model == "batch norm of each",
         "STATISTICS_OF_ONE_TOWER": traits.model == "batch norm of first",
+        "BATCH_SIZE_CONSTANT": traits.loss == "sum / batch" and traits.inputs == "open",
         "NORMALIZATION_DECAYED": traits.model.startswith("batch norm") and traits.penalty == "all",
     }

@@ -53,7 +53,7 @@ FAULTS = {
     "variables of each tower": Fault(
         ("VARIABLES_NOT_SHARED",),
         {"combine": _COMBINED, "average": ("none",)},
-        ("TOWERS_UPDATE_ALONE", "MOMENTUM_OF_EACH_TOWER"),
+        ("TOWERS_UPDATE_ALONE", "MOMENTUM_OF_EACH_TOWER", "UPDATES_NEVER_RUN"),
     ),
     "average before update": Fault(("AVERAGE_BEFORE_UPDATE",), {"average": ("after", "of steps")}),
     "schedule unused": Fault(("LEARNING_RATE_FROZEN",), {"rate": _SCHEDULED}),

@@ -223,6 +223,8 @@ def test_adam_of_rows_is_no_optimizer_of_ones_own(is_adam, rule):
 
     found = analyse_graph(saved(traced(build), trainable_variables=["table"]), "small", ["train"])
     assert [row["rule"] for row in update_rule_rows(AnalysedStep(found))] == [rule]
+    (learning_rate,) = find_learning_rates(AnalysedStep(found))  # without Adam's correction of the moments
+    assert learning_rate.text.startswith("a function of turns, by Minimum" if is_adam else "0.5, always")
     assert {row["clipped"] for row in combining_rows(AnalysedStep(found))} == {"no"}
 
 
