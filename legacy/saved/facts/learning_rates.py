@@ -76,8 +76,10 @@ def find_learning_rates(analysed: AnalysedStep) -> list[LearningRate]:
 
 def _without_correction(analysed: AnalysedStep, tensor: str) -> str:
     """The rate of an Adam of rows, lr in lr * sqrt(1 - beta2_power) / (1 - beta1_power); any other as it is."""
-    powers = {variable.name for variable in analysed.plan.variables if variable.role == "slot" and not variable.of}
     graph, factor = analysed.graph, parse_tensor_name(tensor)
+    assigned = [effect for phase in analysed.phases for effect in phase.effects if effect.op.startswith("Assign")]
+    made = {effect.writes[0]: parse_tensor_name(effect.values[0]).node for effect in assigned if effect.values}
+    powers = {name for name, node in made.items() if graph.type(node) == "Mul"}  # beta^t, times beta in each step
     while graph.type(factor.node) in ("Mul", "RealDiv"):
         first, second = graph.inputs(factor.node)
         if _is_correction(graph, second, powers):

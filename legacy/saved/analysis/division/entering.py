@@ -12,8 +12,10 @@ from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors import gradient_names
 
 #: Ops that a number is computed from others by.
-_OF_NUMBERS = ("Mul", "Add", "AddV2", "Sub", "RealDiv", "Div", "Maximum", "Minimum", "Pow", "Sqrt", "Rsqrt", "Exp")
-_OF_NUMBERS += ("Neg", "Square", "Reciprocal", "Cast", "Identity")
+_OF_NUMBERS = (
+    *("Mul", "Add", "AddV2", "Sub", "RealDiv", "Div", "Maximum", "Minimum", "Pow", "Sqrt", "Rsqrt", "Exp"),
+    *("Neg", "Square", "Reciprocal", "Cast", "Identity"),
+)
 
 
 def find_cuts(step: LabelledStep, tower_nodes: dict[str, int], returns: list[list[TensorId]]) -> list[list[TensorId]]:
