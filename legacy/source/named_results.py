@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, List, Sequence, Tuple
+from typing import TYPE_CHECKING, Dict, List, Sequence, Tuple
 
 import numpy as np
 
@@ -10,6 +10,8 @@ from legacy.saved.graph import op_types
 from legacy.source.step.towers import parts_of_tower
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from legacy.source.made_up_tower import Tower
     from legacy.source.step.statistics import Proposal
     from workloads.program import Arrays
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 #: Name of the loss among the results of a tower.
 LOSS = "loss"
 _SUBTRACTS = ("AssignSub", "AssignSubVariableOp")
+#: A bias all of whose gradient is smaller than this share of the largest entry of any gradient may have what rounding
+#: leaves of zero: a sum of some hundred addends of that size rounds by as much.
+_ZERO_BUT_FOR_ROUNDING = 1e-5
 
 
 def old_named(tower: Tower, weights: Sequence[str], results: Sequence[np.ndarray], state: Arrays) -> Arrays:
@@ -88,6 +93,37 @@ def _changed(proposal: Proposal, before: np.ndarray, change: np.ndarray, rows: n
     function = {"Sub": np.subtract.at, "Add": np.add.at}.get(proposal.op[-3:], np.ndarray.__setitem__)
     function(after, rows, change)
     return after
+
+
+def differences(
+    expected: Mapping[str, np.ndarray], found: Mapping[str, np.ndarray], gradients: Iterable[str]
+) -> Dict[str, float]:
+    """Measures how far the results of two programs differ.
+
+    Args:
+      expected: {name: result} of one program.
+      found: those of the other.
+      gradients: the names of those that are gradients.
+
+    Returns:
+      {name: largest difference, relative to the largest entry} of the results whose bits differ. Gradients of vectors
+      that are zero but for rounding in both, as of a bias in front of a normalization by the batch, differ by 0.0.
+    """
+    names = [name for name in gradients if name in expected]
+    limit = _ZERO_BUT_FOR_ROUNDING * max((_size(expected[name]) for name in names), default=0.0)
+    result = {}
+    for name in expected:
+        if not np.array_equal(expected[name], found[name], equal_nan=True):
+            both = (_size(expected[name]), _size(found[name]))
+            vectors = np.ndim(expected[name]) == 1 and np.shape(expected[name]) == np.shape(found[name])
+            rounding = vectors and name in names and min(both) > 0.0 and max(both) <= limit
+            result[name] = 0.0 if rounding else relative_difference(expected[name], found[name])
+    return result
+
+
+def _size(array: np.ndarray) -> float:
+    """The largest entry, without its sign; 0.0 of an array without entries."""
+    return float(np.abs(array).max(initial=0.0))
 
 
 def relative_difference(one: np.ndarray, two: np.ndarray) -> float:

@@ -12,7 +12,7 @@ import tensorflow as tf
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.source.given_scope import GivenFrame, GivenScope
 from legacy.source.made_up_tower import ROWS, Tower, proof_states, tower_data, value_of
-from legacy.source.named_results import LOSS, new_named, old_named, relative_difference
+from legacy.source.named_results import LOSS, differences, new_named, old_named
 from legacy.source.old_tower import FACTOR, old_results
 from legacy.source.step.derivatives import SUM_OF_ROWS, weight_gradients
 from legacy.source.step.learning import find_counters
@@ -124,9 +124,8 @@ def compare_tower(
         found = new_named(tower, list(wanted), new, changes, scale)
         if np.shape(found[LOSS]) == () and np.size(expected[LOSS]) == 1:  # the one value of a workload's loss
             expected[LOSS] = np.reshape(expected[LOSS], ())
-        for name in expected:
-            if not np.array_equal(expected[name], found[name], equal_nan=True):
-                differing[name] = max(differing.get(name, 0.0), relative_difference(expected[name], found[name]))
+        for name, difference in differences(expected, found, wanted).items():
+            differing[name] = max(differing.get(name, 0.0), difference)
     largest = max(differing.values(), default=0.0)
     return Comparison(list(differing), largest, made.in_any_order, made.asked, made.rows_in_loops)
 

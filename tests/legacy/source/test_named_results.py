@@ -5,7 +5,7 @@ import types
 import numpy as np
 import pytest
 
-from legacy.source.named_results import LOSS, new_named, old_named, relative_difference
+from legacy.source.named_results import LOSS, differences, new_named, old_named, relative_difference
 from legacy.source.step.statistics import Proposal
 
 
@@ -30,3 +30,20 @@ def test_gradients_are_scaled_and_second_changes_are_numbered():
 def test_differences_are_relative_to_the_largest_entry():
     assert relative_difference(np.array([8.0, 1.0]), np.array([8.0, 2.0])) == 0.125
     assert relative_difference(np.zeros(2), np.zeros(3)) == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "difference"),
+    [
+        ([1e-6], [-1e-6], 0.0),  # both are what rounding leaves of zero, as of a bias in front of a normalization
+        ([1e-6], [0.0], 1.0),
+        ([1e-6], [1e-3], 999.0),
+        ([1e-3], [-1e-3], 2.0),
+        ([[1e-6]], [[-1e-6]], 2.0),
+    ],
+)
+def test_gradients_of_biases_that_are_zero_but_for_rounding_are_alike(one, two, difference):
+    expected = {"w": np.float32([4.0]), "b": np.float32(one), "mean": np.float32(one)}
+    found = {"w": np.float32([4.0]), "b": np.float32(two), "mean": np.float32(two)}
+    measured = differences(expected, found, ["w", "b"])
+    assert measured["b"] == pytest.approx(difference, rel=1e-5) and measured["mean"] > 0.0 and "w" not in measured
