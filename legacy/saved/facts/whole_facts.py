@@ -98,7 +98,10 @@ def _optimizers(whole: WholeGraph) -> list[dict[str, Any]]:
         kind = whole.graph.type(name)
         rule = op_types.rule_name(kind) if op_types.is_apply(kind) else f"written by hand ({kind})"
         values = [whole.value(before) for before, _ in whole.graph.inputs(name)]
-        groups[rule, ", ".join(f"{value:g}" for value in values if value is not None) or "-"] += 1
+        texts = [f"{value:g}" for value in values if value is not None]
+        attributes = whole.graph.nodes[name].attr
+        texts += ["nesterov"] if "use_nesterov" in attributes and attributes["use_nesterov"].b else []
+        groups[rule, ", ".join(texts) or "-"] += 1
     return [
         {"rule": rule, "constants": constants, "variables": str(count), "clipped": clipped}
         for (rule, constants), count in groups.items()

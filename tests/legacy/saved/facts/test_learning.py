@@ -8,11 +8,13 @@ import tensorflow as tf
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts import losses
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.facts.combining.rows import combining_rows
 from legacy.saved.facts.combining.sums import sum_text
 from legacy.saved.facts.learning_rates import find_learning_rates
 from legacy.saved.facts.losses import loss_rows
 from legacy.saved.facts.update_rules import update_rule_rows
+from legacy.saved.facts.whole_facts import whole_facts
 from tests.legacy.saved.graphs import saved, traced
 from tests.legacy.saved.programs import saved_two_towers
 
@@ -177,6 +179,18 @@ def test_update_rules_with_their_constants(nesterov, ending):
     (row,) = update_rule_rows(analysed(nesterov=nesterov))
     assert (row["rule"], row["variables"]) == ("Momentum", "1")
     assert row["constants"] == "lr=0.5, " + ending
+
+
+@pytest.mark.parametrize("nesterov, constants", [(False, "0.5, 0.75"), (True, "0.5, 0.75, nesterov")])
+def test_update_rules_with_their_constants_without_an_analysis(nesterov, constants):
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        loss = tf.reduce_sum(v1.placeholder(tf.float32, [2], "x") * w)
+        v1.train.MomentumOptimizer(0.5, 0.75, use_nesterov=nesterov).minimize(loss, name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    (row,) = whole_facts(graph, WholeGraph(graph))["optimizers"]
+    assert (row["rule"], row["constants"]) == ("Momentum", constants)
 
 
 def test_a_constant_that_a_variable_holds_is_named():
