@@ -42,7 +42,6 @@ GRAPH_CHECKS = (
     domains.roots_of_negative_numbers,
     domains.angles_at_one,
     counts.counts_that_may_be_zero,
-    counts.deviations_that_may_be_zero,
     norms.roots_without_epsilon,
     norms.norms_of_all_outputs,
     states_of_towers.states_of_all_towers,

@@ -1,4 +1,4 @@
-"""Hazards of quotients by what can be 0: a number of objects, and a deviation."""
+"""Hazard of losses that are divided by a number of objects, or of chosen examples, that can be 0."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from collections.abc import Collection, Iterator
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.graph import op_types
 from legacy.saved.graph.conditions import predicates_of
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.squares import squared
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -51,53 +49,6 @@ def counts_that_may_be_zero(whole: WholeGraph) -> Iterator[Hazard]:
                 "tf.maximum(count, 1); for parity keep it",
             )
             return
-
-
-def deviations_that_may_be_zero(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds (x - mean) / root of x's variance, to which nothing is added, of data, as advantages; one for all."""
-    graph = whole.graph
-    for name in whole.minimized_ops(*op_types.QUOTIENTS):
-        root = _past_copies(whole, graph.inputs(name)[1])
-        varying = _varying(whole, graph.inputs(root.node)[0]) if graph.type(root.node) == "Sqrt" else None
-        if varying is None or is_gradient_op(name) or varying.node not in whole.data:
-            continue
-        if graph.ancestors([varying.node], controls=False) & whole.trainable:
-            continue  # a layer: `norms.roots_without_epsilon`
-        if varying in _centered(whole, graph.inputs(name)[0]):
-            yield Hazard(
-                "DEVIATION_MAY_BE_ZERO",
-                name,
-                f"{name} divides {varying.node} less its mean by its deviation {root.node}, to which nothing is added: "
-                "where all values are equal, it is 0 / 0, which is NaN",
-                "add a small number to the variance or to the deviation; for parity keep it",
-            )
-            return
-
-
-def _varying(whole: WholeGraph, tensor: TensorId) -> TensorId | None:
-    """The x of a mean of (x - m)^2, as of `tf.nn.moments`; None of any other tensor."""
-    graph, mean = whole.graph, _past_copies(whole, tensor).node
-    squares = _past_copies(whole, graph.inputs(mean)[0]).node if graph.type(mean) == "Mean" else ""
-    if not squares:
-        return None
-    base = squared(whole, squares)
-    difference = squares if graph.type(squares) == "SquaredDifference" else base.node if base is not None else ""
-    is_difference = bool(difference) and graph.type(difference) in ("Sub", "SquaredDifference")
-    return _past_copies(whole, graph.inputs(difference)[0]) if is_difference else None
-
-
-def _centered(whole: WholeGraph, tensor: TensorId) -> list[TensorId]:
-    """The x of x - m that a tensor is, perhaps times a scale."""
-    graph, tensor = whole.graph, _past_copies(whole, tensor)
-    if graph.type(tensor.node) == "Mul":
-        return [found for factor in graph.inputs(tensor.node) for found in _centered(whole, factor)]
-    return [_past_copies(whole, graph.inputs(tensor.node)[0])] if graph.type(tensor.node) == "Sub" else []
-
-
-def _past_copies(whole: WholeGraph, tensor: TensorId) -> TensorId:
-    while whole.graph.type(tensor.node) in ("Identity", "Reshape", "Squeeze", "ExpandDims", "StopGradient"):
-        tensor = whole.graph.inputs(tensor.node)[0]
-    return tensor
 
 
 def _number_of(graph: Graph, chosen: str) -> str:

@@ -53,8 +53,11 @@ def norms_over_examples(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
 
 
 def roots_without_epsilon(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds layers divided by their deviation or, behind a rectifier, norm, to which nothing is added; one for all."""
-    graph = whole.graph
+    """Finds what is divided by its deviation or, behind a rectifier, norm, to which nothing is added: layers, and data.
+
+    One hazard for all layers, and one for all data, such as advantages.
+    """
+    graph, found = whole.graph, set()
     for name in whole.minimized_ops("Mul", *op_types.QUOTIENTS):
         inputs = [graph.origin(tensor) for tensor in graph.inputs(name)]
         is_product = graph.type(name) == "Mul"
@@ -66,16 +69,22 @@ def roots_without_epsilon(whole: WholeGraph) -> Iterator[Hazard]:
                 continue
             moved = _squared_layer(whole, squares)
             divided = graph.ancestors([inputs[1 - place].node], controls=False)
-            is_layer = bool(graph.ancestors(moved, controls=False) & whole.trainable) and moved <= whole.data
-            if moved & divided and is_layer:
-                yield Hazard(
-                    "NORMALIZED_WITHOUT_EPSILON",
-                    name,
-                    f"{name} divides a layer by the root of {squares.node}, its own squares, to which nothing is "
-                    "added: where they are 0, as of an example that a rectifier sets to 0, the gradient is NaN",
-                    "add a small number under the root; for parity keep it",
-                )
-                return
+            is_layer = bool(graph.ancestors(moved, controls=False) & whole.trainable)
+            if moved & divided and moved <= whole.data and is_layer not in found:
+                found.add(is_layer)
+                yield _without_epsilon(name, squares.node, is_layer)
+
+
+def _without_epsilon(name: str, squares: str, is_layer: bool) -> Hazard:
+    advice = "add a small number under the root; for parity keep it"
+    if is_layer:
+        text = (
+            f"{name} divides a layer by the root of {squares}, its own squares, to which nothing is added: where they "
+        )
+        text += "are 0, as of an example that a rectifier sets to 0, the gradient is NaN"
+        return Hazard("NORMALIZED_WITHOUT_EPSILON", name, text, advice)
+    text = f"{name} divides data by the root of their variance {squares}, to which nothing is added: where all of them "
+    return Hazard("DEVIATION_MAY_BE_ZERO", name, text + "are equal, it is 0 / 0, which is NaN", advice)
 
 
 def _under_root(whole: WholeGraph, tensor: TensorId, kind: str) -> TensorId | None:

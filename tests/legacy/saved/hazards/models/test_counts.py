@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.models.counts import counts_that_may_be_zero, deviations_that_may_be_zero
+from legacy.saved.hazards.models.counts import counts_that_may_be_zero
 from tests.legacy.saved.graphs import saved, traced
 from tests.legacy.saved.hazards.minimized import fed, variable
 from tests.legacy.saved.hazards.minimized import found as found_by_check
@@ -43,31 +43,6 @@ def test_a_number_of_objects_without_a_bound_is_named():
 )
 def test_what_is_bounded_or_hardly_zero_is_not(case):
     assert found(**case) == []
-
-
-def deviation(x):
-    return tf.sqrt(tf.nn.moments(x, [0])[1])
-
-
-@pytest.mark.parametrize(
-    "normalize, count",
-    [
-        (lambda x: (x - tf.reduce_mean(x, 0)) / deviation(x), 1),
-        (lambda x: 2.0 * (x - tf.reduce_mean(x, 0)) / deviation(x), 1),
-        (lambda x: (x - tf.reduce_mean(x, 0)) / tf.sqrt(tf.reduce_mean((x - tf.reduce_mean(x, 0)) ** 2, 0)), 1),
-        (lambda x: (x - tf.reduce_mean(x, 0)) / (deviation(x) + 1e-8), 0),
-        (lambda x: (x - tf.reduce_mean(x, 0)) / tf.sqrt(tf.nn.moments(x, [0])[1] + 1e-8), 0),
-        (lambda x: (x - tf.reduce_mean(x, 0)) / tf.maximum(deviation(x), 0.1), 0),
-        (lambda x: x / tf.sqrt(tf.reduce_mean(x**2, 0)), 0),  # no difference from a mean
-        (lambda x: (x - 0.5) / deviation(fed("other", 8, 3)), 0),
-    ],
-)
-def test_a_deviation_to_which_nothing_is_added_is_named(normalize, count):
-    def loss():
-        normal = normalize(fed("x", 8, 3))
-        return tf.reduce_mean(tf.square(normal @ variable("w", 3, 2)))
-
-    assert found_by_check(deviations_that_may_be_zero, loss) == ["DEVIATION_MAY_BE_ZERO"] * count
 
 
 def of_examples(divide, dtype=tf.float32):

@@ -146,3 +146,28 @@ def test_one_norm_of_a_weight_with_a_scale_of_each_output(normalize, is_named):
         return tf.reduce_mean(tf.square(tf.matmul(fed("x", 4, 3), weights) - 1.0))
 
     assert found_in_loss(norms_of_all_outputs, loss) == ["NORM_OF_ALL_OUTPUTS"] * is_named
+
+
+def deviation(x):
+    return tf.sqrt(tf.nn.moments(x, [0])[1])
+
+
+@pytest.mark.parametrize(
+    "normalize, count",
+    [
+        (lambda x: (x - tf.reduce_mean(x, 0)) / deviation(x), 1),
+        (lambda x: 2.0 * (x - tf.reduce_mean(x, 0)) / deviation(x), 1),
+        (lambda x: (x - tf.reduce_mean(x, 0)) / tf.sqrt(tf.reduce_mean((x - tf.reduce_mean(x, 0)) ** 2, 0)), 1),
+        (lambda x: (x - tf.reduce_mean(x, 0)) / (deviation(x) + 1e-8), 0),
+        (lambda x: (x - tf.reduce_mean(x, 0)) / tf.sqrt(tf.nn.moments(x, [0])[1] + 1e-8), 0),
+        (lambda x: (x - tf.reduce_mean(x, 0)) / tf.maximum(deviation(x), 0.1), 0),
+        (lambda x: x / tf.sqrt(tf.reduce_mean(x**2, 0)), 0),  # no difference from a mean
+        (lambda x: (x - 0.5) / deviation(fed("other", 8, 3)), 0),
+    ],
+)
+def test_a_deviation_to_which_nothing_is_added_is_named(normalize, count):
+    def loss():
+        normal = normalize(fed("x", 8, 3))
+        return tf.reduce_mean(tf.square(normal @ variable("w", 3, 2)))
+
+    assert found_in_loss(roots_without_epsilon, loss) == ["DEVIATION_MAY_BE_ZERO"] * count
