@@ -19,6 +19,8 @@ _COPIES = ("Identity", "Reshape", "ExpandDims", "Transpose", "StridedSlice", "Sq
 #: Ops whose derivative is infinite at 0, and comparisons that a where makes to keep 0 out.
 _INFINITE = ("Log", "Sqrt", "Rsqrt", "Reciprocal", "Inv")
 _COMPARISONS = ("Greater", "NotEqual")
+#: Ops that give the diagonal of a matrix.
+_DIAGONALS = ("DiagPart", "MatrixDiagPart", "MatrixDiagPartV2", "MatrixDiagPartV3")
 _TESTS = ("IsNan", "IsInf", "IsFinite")
 
 
@@ -57,11 +59,16 @@ def _is_of_own_distances(whole: WholeGraph, name: str) -> bool:
             name = inputs[0]
     terms = _terms(whole, name)
     products = [term for term in terms if graph.type(term) in op_types.MATRIX_PRODUCTS]
-    squares = [term for term in terms if graph.type(term) == "Sum"]
+    squares = [term for term in terms if graph.type(term) == "Sum" or _is_diagonal_of(graph, term, products)]
     if len(products) != 1 or len(products) + len(squares) != len(terms) or len(squares) != 2:
         return False
     first, second = (_origin(graph, tensor.node) for tensor in graph.inputs(products[0])[:2])
     return first == second and first in whole.data
+
+
+def _is_diagonal_of(graph: Graph, name: str, products: list[str]) -> bool:
+    """Whether a node is the diagonal of one of the products: of a a', that is |a|^2."""
+    return graph.type(name) in _DIAGONALS and _origin(graph, graph.inputs(name)[0].node) in products
 
 
 def _is_of_pairs(whole: WholeGraph, name: str) -> bool:

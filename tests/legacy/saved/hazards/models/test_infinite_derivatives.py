@@ -28,7 +28,21 @@ def squares(a, b):
     return tf.reduce_sum(tf.square(a), 1)[:, tf.newaxis] - 2.0 * product + tf.reduce_sum(tf.square(b), 1)[tf.newaxis, :]
 
 
-@pytest.mark.parametrize("loss", [lambda e: tf.sqrt(squares(e, e)), lambda e: tf.sqrt(tf.maximum(squares(e, e), 0.0))])
+def squares_by_diagonal(a, others=None):
+    """Squared distances of examples, whose own squares are the diagonal of the products."""
+    product = tf.matmul(a, a, transpose_b=True)
+    own = tf.linalg.tensor_diag_part(product if others is None else tf.matmul(others, others, transpose_b=True))
+    return own[tf.newaxis, :] - 2.0 * product + own[:, tf.newaxis]
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        lambda e: tf.sqrt(squares(e, e)),
+        lambda e: tf.sqrt(tf.maximum(squares(e, e), 0.0)),
+        lambda e: tf.sqrt(tf.maximum(squares_by_diagonal(e), 0.0)),
+    ],
+)
 def test_the_root_of_distances_to_themselves_is_named(loss):
     assert found(roots_of_zero, loss) == ["ROOT_OF_ZERO"]
 
@@ -39,6 +53,8 @@ def test_the_root_of_distances_to_themselves_is_named(loss):
         lambda e: tf.sqrt(tf.maximum(squares(e, e), 1e-12)),
         lambda e: tf.sqrt(squares(e, e) + 1e-12),
         lambda e: tf.sqrt(squares(e[:4], e[4:])),
+        lambda e: tf.sqrt(squares_by_diagonal(e) + 1e-16 * tf.cast(tf.equal(squares_by_diagonal(e), 0.0), tf.float32)),
+        lambda e: tf.sqrt(squares_by_diagonal(e, others=e + 1.0)),  # the diagonal of another product
         lambda e: squares(e, e) + 0.0 * tf.stop_gradient(tf.sqrt(squares(e, e))),
     ],
 )
