@@ -10,7 +10,7 @@ from google.protobuf import message, text_format
 from tensorflow.core.framework import variable_pb2
 
 from legacy.saved.graph import op_types
-from legacy.saved.graph.nccl import add_up_accumulated, add_up_all_reduced
+from legacy.saved.graph.nccl import add_up_accumulated, add_up_all_reduced, add_up_in_temporary_variables
 from workloads.lifted.graph import Graph
 from workloads.lifted.graph.graph_check import require_sound_graph
 from workloads.support.errors import InputError
@@ -77,6 +77,7 @@ def read_graph_file(path: str) -> SavedGraph:
         raise InputError(f"graph file: {path!r} holds no graph; expected a MetaGraph, a GraphDef or an events file")
     add_up_all_reduced(meta.graph_def)
     add_up_accumulated(meta.graph_def)
+    add_up_in_temporary_variables(meta.graph_def)
     graph = require_sound_graph(meta.graph_def, f"graph file: {path!r}")
     _forget_computed_shapes(meta.graph_def)
     version = meta.meta_info_def.tensorflow_version

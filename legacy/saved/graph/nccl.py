@@ -1,4 +1,4 @@
-"""Sums by other ops than `AddN`: NCCL's all-reduce, and `tf.accumulate_n`.
+"""Sums by other ops than `AddN`: NCCL's all-reduce, and `tf.accumulate_n` by one op or in a temporary variable.
 
 NCCL has one op on each device, and no edge between them; the ops of one sum have one name in common.
 """
@@ -45,3 +45,82 @@ def add_up_accumulated(graph_def: GraphDef) -> None:
         if node.op == "AccumulateNV2":
             node.op = "AddN"
             del node.attr["shape"]
+
+
+def add_up_in_temporary_variables(graph_def: GraphDef) -> None:
+    """Makes each sum in a temporary variable an `AddN` of what is added to it, and removes the variable's ops.
+
+    So `tf.accumulate_n` computed before TensorFlow 1.5, and gradients by `EXPERIMENTAL_ACCUMULATE_N`: a variable is set
+    to zeros and added to in any order; the op that destroys it gives the sum.
+    """
+    nodes = {node.name: node for node in graph_def.node}
+    users: dict[str, list[NodeDef]] = collections.defaultdict(list)
+    for node in graph_def.node:
+        for name in node.input:
+            users[_node(name)].append(node)
+    removed: set[str] = set()
+    for node in graph_def.node:
+        sum_of = _accumulated(node, nodes, users) if node.op == "DestroyTemporaryVariable" else None
+        if sum_of is None:
+            continue
+        updates, own = sum_of
+        controls = [name for name in node.input if name.startswith("^") and _node(name) not in own]
+        del node.input[:]
+        node.input.extend([update.input[1] for update in updates] + controls)
+        node.op = "AddN"
+        node.attr["N"].i = len(updates)
+        del node.attr["var_name"]
+        removed |= own
+    _remove(graph_def, removed)
+
+
+def _accumulated(
+    end: NodeDef, nodes: dict[str, NodeDef], users: dict[str, list[NodeDef]]
+) -> tuple[list[NodeDef], set[str]] | None:
+    """The ops that add to a temporary variable, and the names of all its ops; None where other ops use or change it.
+
+    Args:
+      end: the op that destroys the variable.
+      nodes: the graph's nodes by name.
+      users: the nodes that take a node's results, by its name.
+    """
+    start = nodes[_node(end.input[0])]
+    if start.op != "Assign" or nodes[_node(start.input[0])].op != "TemporaryVariable":
+        return None
+    zeros = nodes[_node(start.input[1])]
+    updates = [user for user in users[start.name] if user is not end]
+    waited_for = {_node(name) for name in end.input if name.startswith("^")}
+    is_sum = zeros.op == "ZerosLike" and all(
+        update.op == "AssignAdd" and update.name in waited_for and _node(update.input[0]) == start.name
+        for update in updates
+    )
+    if not updates or not is_sum or any(user is not end for update in updates for user in users[update.name]):
+        return None
+    own = {start.name, _node(start.input[0])} | {update.name for update in updates}
+    # The zeros are made for the variable, like whichever term arrives first.
+    for node in (zeros, nodes[_node(zeros.input[0])]):
+        if node.op in ("ZerosLike", "Merge") and all(user.name in own for user in users[node.name]):
+            own.add(node.name)
+    return updates, own
+
+
+def _remove(graph_def: GraphDef, names: set[str]) -> None:
+    """Removes nodes from a graph, and the wish of other nodes to be on their device."""
+    if not names:
+        return
+    places = {f"loc:@{name}".encode() for name in names}
+    kept = [node for node in graph_def.node if node.name not in names]
+    for node in kept:
+        if "_class" in node.attr and places.intersection(node.attr["_class"].list.s):
+            wishes = [wish for wish in node.attr["_class"].list.s if wish not in places]
+            del node.attr["_class"]
+            if wishes:
+                node.attr["_class"].list.s.extend(wishes)
+    rest = type(graph_def)(node=kept)
+    del graph_def.node[:]
+    graph_def.node.extend(rest.node)
+
+
+def _node(name: str) -> str:
+    """The node that an input such as `^a` or `a:1` names."""
+    return name.lstrip("^").partition(":")[0]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from legacy.saved.graph.nccl import add_up_accumulated, add_up_all_reduced
+from legacy.saved.graph.nccl import add_up_accumulated, add_up_all_reduced, add_up_in_temporary_variables
 from tests.legacy.saved.graphs import graph_of
 
 TEXT = """
@@ -37,3 +37,42 @@ def test_an_accumulated_sum_is_an_addition(op, expected):
     add_up_accumulated(graph_def)
     assert (graph_def.node[2].op, "shape" in graph_def.node[2].attr) == (expected, expected == "Pack")
     assert list(graph_def.node[2].input) == ["a", "b", "^a"] and graph_def.node[2].attr["N"].i == 2
+
+
+ACCUMULATED = """
+    a = Placeholder()
+    b = Placeholder()
+    variable = TemporaryVariable()
+    first = Merge(a, b)
+    zeros = ZerosLike(first)
+    start = Assign(variable, zeros)
+    add_a = AssignAdd(start, a)
+    add_b = AssignAdd(start, b)
+    sum = DestroyTemporaryVariable(start, ^add_a, ^add_b)
+    used = Identity(sum)
+"""
+
+
+def test_a_sum_in_a_temporary_variable_is_an_addition():
+    graph_def = graph_of(ACCUMULATED, sum={"var_name": "v"}).graph_def
+    graph_def.node[-1].attr["_class"].list.s.extend([b"loc:@variable", b"loc:@a"])
+    add_up_in_temporary_variables(graph_def)
+    assert [(node.name, node.op) for node in graph_def.node[2:]] == [("sum", "AddN"), ("used", "Identity")]
+    assert list(graph_def.node[2].input) == ["a", "b"] and graph_def.node[2].attr["N"].i == 2
+    assert "var_name" not in graph_def.node[2].attr and list(graph_def.node[3].attr["_class"].list.s) == [b"loc:@a"]
+
+
+@pytest.mark.parametrize(
+    "line, other",
+    [
+        ("zeros = ZerosLike(first)", "zeros = OnesLike(first)"),
+        ("add_b = AssignAdd(start, b)", "add_b = AssignSub(start, b)"),
+        ("used = Identity(sum)", "used = Identity(start)"),
+        ("^add_a, ^add_b", "^add_a"),  # the sum may be read before b is added
+    ],
+)
+def test_a_temporary_variable_that_holds_no_sum_stays(line, other):
+    graph_def = graph_of(ACCUMULATED.replace(line, other)).graph_def
+    add_up_in_temporary_variables(graph_def)
+    assert [node.name for node in graph_def.node if node.op == "DestroyTemporaryVariable"] == ["sum"]
+    assert len(graph_def.node) == 10
