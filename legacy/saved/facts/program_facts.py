@@ -31,6 +31,7 @@ from legacy.saved.facts.variable_updates import VariableUpdate
 from legacy.saved.facts.watch import sentences
 from legacy.saved.facts.whole_facts import device_rows
 from legacy.saved.graph.assignments import written_variables
+from legacy.saved.graph.folding import scalar_number
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.runs import train_ops
 from legacy.saved.runs.carried_state import carrying_node
@@ -142,7 +143,7 @@ class _ProgramFacts:
         others = [
             name for name in runs if name not in own and not self._reads_what_they_update(name, runs[name] - updates)
         ]
-        settings = ", ".join(f"{name}={value}" for name, value in self._plan.settings.items())
+        settings = ", ".join(f"{name}={value}" for name, value in self._settings().items())
         nodes = f"{len(self._whole.nodes)} in all, {len(self._graph.nodes)} in a training step"
         return [
             {"what": "graph", "is": self._saved.path},
@@ -152,6 +153,16 @@ class _ProgramFacts:
             {"what": "other ops that train", "is": listed(others, MOST_LISTED) or "none"},
             {"what": "settings fixed", "is": settings or "none"},
         ]
+
+    def _settings(self) -> dict[str, object]:
+        """Returns the values of settings, and of numbers that are constants unless a program feeds them."""
+        values: dict[str, object] = dict(self._plan.settings)
+        for node in self._graph.nodes.values():
+            given = self._graph.inputs(node.name)[0].node if node.op == "PlaceholderWithDefault" else ""
+            number = scalar_number(self._graph, given) if given else None
+            if number is not None:
+                values.setdefault(node.name, f"{number:g}" if isinstance(number, float) else number)
+        return values
 
     def _ops_of_run(self, name: str) -> list[str]:
         """Returns the program's own ops of a train op: several, where the analysis joined what one run fetches."""

@@ -187,6 +187,19 @@ def test_a_placeholder_that_chooses_an_optimizer_is_not_true_for_its_name():
     assert settings_of(by_phase("is_training", False)) == "is_training=True"
 
 
+def test_a_number_that_is_a_constant_unless_it_is_fed_is_a_fixed_setting():
+    def settings(default):
+        def build():
+            x = parts("x", 8, 3)
+            given = v1.placeholder_with_default(default(), [], "share")
+            return program(lambda tower: squares(x(tower)) * given, descend)()
+
+        return settings_of(sections_of(build))
+
+    assert settings(lambda: tf.constant(0.05)) == "share=0.05"
+    assert settings(lambda: v1.placeholder(tf.float32, [], "fed")) == "none"
+
+
 def test_gradients_that_are_multiplied_by_a_rate_behind_their_mean():
     """As of a rate that a program multiplies by itself, beside gradient descent with a rate of 1."""
 
