@@ -6,19 +6,26 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.graph import op_types
-from workloads.lifted.graph import TensorId, parse_tensor_name
+from workloads.lifted.graph import Graph, TensorId, parse_tensor_name
 from workloads.lifted.plan import Phase
 
 #: Relative difference within which a scale is one over the number of towers.
 TOLERANCE = 1e-5
 _COPIES = ("Identity", "Cast", *op_types.VIEWS)
+_GATHERS = ("Gather", "GatherV2", "GatherNd")
+#: Ops that compute the error of each row, and leave the rows as they are.
+_ROW_BY_ROW = (
+    *("SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits", "Square", "Abs", "SquaredDifference"),
+    *("Sub", "Mul", "Neg", *op_types.ADDITIONS),
+)
 
 
 def unequal_mean_sentences(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
     """Yields a sentence where each tower divides its loss by a number of its own data, and gradients are averaged.
 
-    The mean of the towers' means is then another number than the mean over the whole batch. A number that weights are
-    in is none of data, such as a term of an overlap; nor is one that no tower computes.
+    So does a mean over rows that are chosen by the data, such as pixels with a label, but for one chosen of each
+    example. The mean of the towers' means is then another number than the mean over the whole batch. A number that
+    weights are in is none of data, such as a term of an overlap; nor is one that no tower computes.
 
     Args:
       analysed: the training step.
@@ -30,22 +37,44 @@ def unequal_mean_sentences(analysed: AnalysedStep, phase: Phase) -> Iterator[str
     sizes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS}
     weights = {variable.name for variable in analysed.plan.variables if variable.role == "weight"}
     for quotient in _quotients(analysed, parse_tensor_name(phase.losses[0]).node) if phase.losses else []:
-        divisor = graph.origin(graph.inputs(quotient)[1]).node
-        before = graph.ancestors([divisor], stop=sizes, controls=False) - sizes
+        is_mean = graph.type(quotient) == "Mean"
+        divisor = _choice(graph, quotient) if is_mean else graph.origin(graph.inputs(quotient)[1]).node
+        before = graph.ancestors([divisor], stop=sizes, controls=False) - sizes if divisor else set()
         sources = sorted(name for name in before & analysed.context.data if op_types.is_source(graph.type(name)))
+        if any(graph.type(name) == "OneHot" for name in before if is_mean):
+            continue
         if sources and not before & weights and analysed.context.towers.tower_of(divisor) is not None:
             is_whole = graph.origin(TensorId(parse_tensor_name(phase.losses[0]).node, 0)).node == quotient
             of_loss = "its loss" if is_whole else "a term of its loss"
+            means = f"{of_loss} is the mean over the rows that {divisor} chooses by its part of {sources[0]}"
+            divides = f"divides {of_loss} by {divisor}, a number that its part of {sources[0]} gives, such as of words"
             yield (
-                f"{phase.train_op}: each tower divides {of_loss} by {divisor}, a number that its part of {sources[0]} "
-                "gives, such as of words, and gradients are averaged: a mean of means, which changes with the number "
-                "of towers"
+                f"{phase.train_op}: {f'in each tower, {means}' if is_mean else f'each tower {divides}'}, and gradients "
+                "are averaged: a mean of means, which changes with the number of towers"
             )
             return
 
 
+def _choice(graph: Graph, mean: str) -> str:
+    """The `Where` that chooses the rows which a mean is taken over; "" if all rows count."""
+    todo = [graph.inputs(mean)[0].node]
+    while todo:
+        name = todo.pop()
+        kind, inputs = graph.type(name), [tensor.node for tensor in graph.inputs(name)]
+        if kind in _GATHERS:
+            chosen = inputs[1]
+            while graph.type(chosen) in _COPIES:
+                chosen = graph.inputs(chosen)[0].node
+            return chosen if graph.type(chosen) == "Where" else ""
+        if kind in _ROW_BY_ROW:
+            todo += inputs
+        elif kind in _COPIES:
+            todo += inputs[:1]
+    return ""
+
+
 def _quotients(analysed: AnalysedStep, loss: str) -> Iterator[str]:
-    """Yields the scalar quotients among the terms of a loss and their factors."""
+    """Yields the scalar quotients and means among the terms of a loss and their factors."""
     graph, todo, seen = analysed.graph, [loss], set()
     while todo:
         name = todo.pop()
@@ -56,6 +85,8 @@ def _quotients(analysed: AnalysedStep, loss: str) -> Iterator[str]:
         if kind in op_types.QUOTIENTS:
             yield name
             todo.append(inputs[0])
+        elif kind == "Mean":
+            yield name
         elif kind in ("Select", "SelectV2"):  # of 0 or the quotient, as `tf.losses` of 1.4 chooses
             todo += inputs[1:]
         elif kind in (*op_types.ADDITIONS, "Sub", "Mul"):

@@ -45,6 +45,25 @@ def test_losses_divided_by_a_number_of_each_towers_words_are_named(make_loss):
     assert counted(make_loss, combine=1.0) == 0
 
 
+def chosen(values, mask):
+    """The rows whose mask is above 0, as `tf.boolean_mask` takes them."""
+    return tf.gather(values, tf.squeeze(v1.where(mask[:, 0] > 0.0), 1))
+
+
+def one_of_each(mask):
+    """A mask of one number of each example, such as the action that was taken."""
+    return tf.one_hot(tf.cast(mask[:, 0], tf.int32), 3) > 0.0
+
+
+def test_means_over_rows_that_each_towers_data_choose_are_named():
+    assert counted(lambda errors, mask, words: tf.reduce_mean(chosen(errors, mask))) == 1
+    assert counted(lambda errors, mask, words: tf.reduce_mean(tf.abs(tf.boolean_mask(errors, mask > 0.0)))) == 1
+    assert counted(lambda errors, mask, words: tf.reduce_mean(chosen(errors, errors))) == 0  # by results
+    assert counted(lambda errors, mask, words: tf.reduce_mean(tf.gather(errors, [0, 2]))) == 0
+    assert counted(lambda errors, mask, words: tf.reduce_mean(tf.boolean_mask(errors, one_of_each(mask)))) == 0
+    assert counted(lambda errors, mask, words: tf.reduce_sum(chosen(errors, mask)) / 12.0) == 0
+
+
 @pytest.mark.parametrize(
     "make_loss",
     [
