@@ -10,7 +10,7 @@ from google.protobuf import message, text_format
 from tensorflow.core.framework import variable_pb2
 
 from legacy.saved.graph import op_types
-from legacy.saved.graph.nccl import add_up_accumulated, add_up_all_reduced, add_up_in_temporary_variables
+from legacy.saved.graph.additions import add_up_accumulated, add_up_all_reduced, add_up_in_temporary_variables
 from workloads.lifted.graph import Graph
 from workloads.lifted.graph.graph_check import require_sound_graph
 from workloads.support.errors import InputError

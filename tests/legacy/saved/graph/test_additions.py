@@ -2,7 +2,7 @@
 
 import pytest
 
-from legacy.saved.graph.nccl import add_up_accumulated, add_up_all_reduced, add_up_in_temporary_variables
+from legacy.saved.graph.additions import add_up_accumulated, add_up_all_reduced, add_up_in_temporary_variables
 from tests.legacy.saved.graphs import graph_of
 
 TEXT = """
@@ -76,3 +76,28 @@ def test_a_temporary_variable_that_holds_no_sum_stays(line, other):
     add_up_in_temporary_variables(graph_def)
     assert [node.name for node in graph_def.node if node.op == "DestroyTemporaryVariable"] == ["sum"]
     assert len(graph_def.node) == 10
+
+
+@pytest.mark.parametrize(
+    "line, other",
+    [
+        ("DestroyTemporaryVariable(start, ^add_a, ^add_b)", "DestroyTemporaryVariable()"),
+        ("DestroyTemporaryVariable(start", "DestroyTemporaryVariable(lost"),
+        ("AssignAdd(start, b)", "AssignAdd(start)"),
+        ("zeros = ZerosLike(first)", "zeros = ZerosLike(lost)"),
+        ("Assign(variable, zeros)", "Assign(variable)"),
+    ],
+)
+def test_a_damaged_sum_is_left_to_the_check_of_the_graph(line, other):
+    assert line in ACCUMULATED
+    graph_def = graph_of(ACCUMULATED.replace(line, other)).graph_def
+    add_up_in_temporary_variables(graph_def)
+    assert "sum" in [node.name for node in graph_def.node]
+
+
+def test_an_all_reduce_without_an_input_stays():
+    graph_def = graph_of(
+        "sum = NcclAllReduce()", sum={"reduction": "sum", "shared_name": "s", "num_devices": 1}
+    ).graph_def
+    add_up_all_reduced(graph_def)
+    assert graph_def.node[0].op == "NcclAllReduce"

@@ -23,8 +23,8 @@ def add_up_all_reduced(graph_def: GraphDef) -> None:
         if node.op == "NcclAllReduce" and node.attr["reduction"].s == b"sum":
             groups[node.attr["shared_name"].s].append(node)
     for group in groups.values():
-        inputs = [next(name for name in node.input if not name.startswith("^")) for node in group]
-        if len(group) != group[0].attr["num_devices"].i:
+        inputs = [name for node in group for name in node.input[:1] if not name.startswith("^")]
+        if not len(inputs) == len(group) == group[0].attr["num_devices"].i:
             continue
         for node in group:
             controls = [name for name in node.input if name.startswith("^")]
@@ -32,7 +32,7 @@ def add_up_all_reduced(graph_def: GraphDef) -> None:
             node.input.extend(inputs + controls)
             node.op = "AddN"
             for attribute in ("reduction", "num_devices", "shared_name"):
-                del node.attr[attribute]
+                node.attr.pop(attribute, None)
             node.attr["N"].i = len(inputs)
 
 
@@ -44,7 +44,7 @@ def add_up_accumulated(graph_def: GraphDef) -> None:
     for node in graph_def.node:
         if node.op == "AccumulateNV2":
             node.op = "AddN"
-            del node.attr["shape"]
+            node.attr.pop("shape", None)
 
 
 def add_up_in_temporary_variables(graph_def: GraphDef) -> None:
@@ -69,7 +69,7 @@ def add_up_in_temporary_variables(graph_def: GraphDef) -> None:
         node.input.extend([update.input[1] for update in updates] + controls)
         node.op = "AddN"
         node.attr["N"].i = len(updates)
-        del node.attr["var_name"]
+        node.attr.pop("var_name", None)
         removed |= own
     _remove(graph_def, removed)
 
@@ -84,24 +84,33 @@ def _accumulated(
       nodes: the graph's nodes by name.
       users: the nodes that take a node's results, by its name.
     """
-    start = nodes[_node(end.input[0])]
-    if start.op != "Assign" or nodes[_node(start.input[0])].op != "TemporaryVariable":
+    start = _before(end, 0, nodes)
+    variable, zeros = _before(start, 0, nodes), _before(start, 1, nodes)
+    if start.op != "Assign" or variable.op != "TemporaryVariable":
         return None
-    zeros = nodes[_node(start.input[1])]
     updates = [user for user in users[start.name] if user is not end]
     waited_for = {_node(name) for name in end.input if name.startswith("^")}
     is_sum = zeros.op == "ZerosLike" and all(
-        update.op == "AssignAdd" and update.name in waited_for and _node(update.input[0]) == start.name
+        update.op == "AssignAdd"
+        and update.name in waited_for
+        and len(update.input) > 1
+        and _node(update.input[0]) == start.name
         for update in updates
     )
     if not updates or not is_sum or any(user is not end for update in updates for user in users[update.name]):
         return None
-    own = {start.name, _node(start.input[0])} | {update.name for update in updates}
+    own = {start.name, variable.name} | {update.name for update in updates}
     # The zeros are made for the variable, like whichever term arrives first.
-    for node in (zeros, nodes[_node(zeros.input[0])]):
+    for node in (zeros, _before(zeros, 0, nodes)):
         if node.op in ("ZerosLike", "Merge") and all(user.name in own for user in users[node.name]):
             own.add(node.name)
     return updates, own
+
+
+def _before(node: NodeDef, place: int, nodes: dict[str, NodeDef]) -> NodeDef:
+    """The node that an input is a result of; one without a name if a damaged graph lacks the input or the node."""
+    name = _node(node.input[place]) if place < len(node.input) else ""
+    return nodes[name] if name in nodes else type(node)()
 
 
 def _remove(graph_def: GraphDef, names: set[str]) -> None:
