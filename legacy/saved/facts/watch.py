@@ -177,7 +177,7 @@ def _of_factors(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
     if factors:
         gradients = counted(len(factors), "combined gradient is", "combined gradients are")
         numbers = list(dict.fromkeys(factors.values()))
-        which = numbers[0] if len(numbers) == 1 else f"numbers that the graph computes, such as {numbers[0]},"
+        which = numbers[0] if len(numbers) == 1 else f"several numbers, such as {numbers[0]},"
         yield (
             f"{phase.train_op}: {gradients} multiplied or divided by {which} before the update takes "
             f"{plural(len(factors), 'it', 'them')}: {listed(list(factors), MOST_LISTED)}"
@@ -185,13 +185,17 @@ def _of_factors(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
 
 
 def _factor_of_gradient(analysed: AnalysedStep, name: str) -> str:
-    """The scalar, no constant, by which a node multiplies or divides what is made of gradients; "" of any other."""
+    """The scalar by which a node multiplies or divides what is made of gradients; "" of any other, and of a 1."""
     graph, imported = analysed.graph, analysed.imported
-    if graph.type(name) not in ("Mul", "RealDiv", "Div"):
+    if graph.type(name) not in ("Mul", "RealDiv", "Div") or imported.shape(name) == ():  # as a bound over a norm
         return ""
     others = [tensor for tensor in graph.inputs(name) if tensor.node not in analysed.context.of_gradients]
-    numbers = [tensor for tensor in others if imported.shape(*tensor) == () and imported.constant(*tensor) is None]
-    return numbers[0].name if len(others) == len(numbers) == 1 else ""
+    if len(others) != 1 or imported.shape(*others[0]) != ():
+        return ""
+    constant = imported.constant(*others[0])
+    if constant is None:
+        return others[0].name
+    return "" if float(constant) == 1 else f"{float(constant):g}"
 
 
 def _rises_by_one(analysed: AnalysedStep, phase: Phase, variable: str) -> bool:

@@ -211,6 +211,10 @@ def test_gradients_that_are_multiplied_by_a_rate_behind_their_mean():
     assert text == "train: 1 combined gradient is multiplied or divided by rate/read:0 before the update takes it: w"
     assert of_factors(lambda gradient: 0.5 * gradient) == []  # the mean, times 0.5
     assert of_factors(lambda gradient: tf.clip_by_norm(gradient, 1.0)) == []
+    (text,) = of_factors(lambda gradient: tf.clip_by_norm(gradient, 1.0) / 128.0)  # a loss scale behind the clipping
+    assert text == "train: 1 combined gradient is multiplied or divided by 128 before the update takes it: w"
+    assert of_factors(lambda gradient: tf.clip_by_norm(gradient, 1.0) * 1.0) == []
+    assert of_factors(lambda gradient: gradient * (4.0 / tf.maximum(tf.norm(gradient), 4.0))) == []
 
 
 def test_a_bound_of_a_rate_behind_moments_clips_no_gradient():
