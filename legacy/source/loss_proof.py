@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple
 
 import tensorflow as tf
 
+from legacy.saved.graph.wrong_derivatives import is_wrong_derivative_of_elu
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.made_up_tower import Tower
 from legacy.source.named_results import LOSS
@@ -35,6 +36,8 @@ MOST_DIFFERENCE = 1e-3
 _ROWS_IN_LOOPS = (
     "; TensorFlow 2 adds up the rows that a loop looks up in each iteration, and 1.x those of all at the end"
 )
+#: What such gradients contain where TensorFlow up to 1.4 derived elu twice.
+_WRONG_ELU = "; TensorFlow up to 1.4 derived tf.nn.elu twice by a wrong formula, which no source has"
 
 
 class Proof(NamedTuple):
@@ -111,7 +114,8 @@ def prove_losses(
     which, data = listed(list(differing), MOST_LISTED), "the program's own data" if examples else "made-up numbers"
     if max(differing.values(), default=0.0) > MOST_DIFFERENCE:
         if not losses_differ:
-            raise Unwritten(f"loss: gradients of the old graph contain what the towers' losses do not: {which}")
+            reason = f"loss: gradients of the old graph contain what the towers' losses do not: {which}"
+            raise Unwritten(reason + (_WRONG_ELU if _derives_elu_wrongly(graph) else ""))
         raise Unwritten(f"model: on {data} it differs in {which}")
     if differing:
         tensors = counted(
@@ -121,6 +125,10 @@ def prove_losses(
         return Proof(f"on {data}, {tensors} by rounding: {which}{why}", in_any_order, asked)
     same = f"loss, gradients and statistics of each tower have the old graph's bits on {data}"
     return Proof(same, in_any_order, asked)
+
+
+def _derives_elu_wrongly(graph: Graph) -> bool:
+    return any(is_wrong_derivative_of_elu(graph, name) for name in graph.nodes)
 
 
 def setting_values(plan: Plan, names: Mapping[str, str], given: Mapping[str, str]) -> tuple[Dict[str, Any], List[str]]:

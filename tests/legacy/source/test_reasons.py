@@ -1,10 +1,15 @@
 """Reasons why a source is not written."""
 
+import pytest
 import tensorflow as tf
+from tensorflow.python.ops import gen_nn_ops
 
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.reasons import reason_text, refusal, with_both
+from tests.legacy.source.test_variants import source
 from workloads.support.errors import InputError
+
+v1 = tf.compat.v1
 
 
 def test_an_op_that_made_up_numbers_stop_is_reported_in_tensorflows_words():
@@ -31,3 +36,21 @@ def test_made_up_sizes_that_do_not_fit_are_no_unknown_form():
     reason = reason_text(InputError("Dimension size must be evenly divisible by 112 but is 84"))
     assert reason.startswith("proof: made-up sizes of the inputs do not fit") and "--data takes the sizes" in reason
     assert "form that is not known" in reason_text(InputError("another thing"))
+
+
+@tf.RegisterGradient("EluGradUpTo14")
+def _of_elu_grad(op, grad):
+    """Takes the derivative of EluGrad at its own result, as TensorFlow up to 1.4 did."""
+    return gen_nn_ops.elu_grad(grad, op.outputs[0]), tf.zeros_like(op.inputs[1])
+
+
+def test_gradients_with_the_wrong_second_derivative_of_elu_are_named(tmp_path):
+    def build():
+        w = v1.get_variable("w", [3, 2], initializer=v1.glorot_uniform_initializer(seed=1), use_resource=False)
+        x = v1.placeholder(tf.float32, [4, 3], "x")
+        with v1.get_default_graph().gradient_override_map({"EluGrad": "EluGradUpTo14"}):
+            (slope,) = tf.gradients(tf.reduce_sum(tf.square(tf.nn.elu(x @ w))), [x])
+        return v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(tf.square(slope)), name="train")
+
+    with pytest.raises(InputError, match="TensorFlow up to 1.4 derived tf.nn.elu twice by a wrong formula"):
+        source(build, tmp_path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.graph.peepholes import exchanges_peepholes
+from legacy.saved.graph.wrong_derivatives import exchanges_peepholes, is_wrong_derivative_of_elu
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.tensors.gradient_names import forward_name
 from workloads.support.wording import counted, plural
@@ -30,8 +30,7 @@ def exchanged_peepholes(whole: WholeGraph) -> Iterator[Hazard]:
 def second_derivatives_of_elu(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds second derivatives of `tf.nn.elu` that are taken at the first derivative; one hazard for all."""
     graph = whole.graph
-    derivatives = [name for name in graph.nodes if graph.type(name) == "EluGrad" and name in whole.reach]
-    found = [name for name in derivatives if graph.type(graph.origin(graph.inputs(name)[1]).node) == "EluGrad"]
+    found = [name for name in graph.nodes if name in whole.reach and is_wrong_derivative_of_elu(graph, name)]
     if found:
         yield Hazard(
             "ELU_DERIVED_WRONGLY",

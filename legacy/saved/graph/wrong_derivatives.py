@@ -1,4 +1,4 @@
-"""Peepholes of LSTM cells: their weights in the cell and in its gradient."""
+"""Derivatives that TensorFlow up to 1.4 computed wrongly: of LSTM cells with peepholes, and of elu, derived twice."""
 
 from __future__ import annotations
 
@@ -24,6 +24,11 @@ def exchanges_peepholes(graph: Graph, cell: str, derivative: str) -> bool:
         return False
     own, taken = ([_entering(graph, tensor) for tensor in graph.inputs(name)[5:7]] for name in (cell, derivative))
     return own == taken[::-1] != taken
+
+
+def is_wrong_derivative_of_elu(graph: Graph, name: str) -> bool:
+    """Returns whether an op is a second derivative of `tf.nn.elu` that is taken at the first one, not at elu itself."""
+    return graph.type(name) == "EluGrad" and graph.type(graph.origin(graph.inputs(name)[1]).node) == "EluGrad"
 
 
 def _entering(graph: Graph, tensor: TensorId) -> TensorId:
