@@ -67,12 +67,20 @@ def _readers(graph: Graph, towers: Towers, weight: str) -> Set[Reader]:
                 continue
             seen.add(user)
             if not towers.masks.get(user, 0):
-                todo += [user] if graph.type(user) not in _PENALTIES else []
+                todo += [user] if not _is_penalty(graph, user) else []
             elif not towers.is_shared(user):
                 found.add((towers.tower_of(user), user))
             else:
                 found.add((towers.labels.get(user), user))
     return found
+
+
+def _is_penalty(graph: Graph, name: str) -> bool:
+    """Returns whether a node adds the elements of a variable up; a sum over no axis is the variable itself."""
+    axes = graph.inputs(name)[1:]
+    return graph.type(name) in _PENALTIES and all(
+        size.size for axis in axes for size in graph.nodes[axis.node].attr["value"].tensor.tensor_shape.dim
+    )
 
 
 def _unlike(graph: Graph, own: list[list[str]], verb: str) -> str:
