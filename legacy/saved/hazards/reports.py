@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterator
+import functools
+from collections.abc import Collection, Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
@@ -57,7 +58,9 @@ def _alone(whole: WholeGraph, names: list[str], of_all: list[str]) -> tuple[str,
       names: summaries of one tower.
       of_all: summaries of all towers.
     """
-    for kind, is_kind in (("an accuracy", _is_accuracy), ("a loss", _is_loss)):
+    terms = {term for target in whole.targets for term in linear_weights(whole, target)}
+    is_loss = functools.partial(_is_loss, terms=terms)
+    for kind, is_kind in (("an accuracy", _is_accuracy), ("a loss", is_loss)):
         found = [name for name in names if is_kind(whole, name)]
         if found and not any(is_kind(whole, name) for name in of_all):
             return kind, found
@@ -70,8 +73,13 @@ def _is_accuracy(whole: WholeGraph, name: str) -> bool:
     return any(whole.graph.type(node) in _COUNTS and node in whole.data for node in before)
 
 
-def _is_loss(whole: WholeGraph, name: str) -> bool:
-    """Whether a summary shows what is minimized, a term of it, or a linear function of it, as a mean of towers."""
+def _is_loss(whole: WholeGraph, name: str, terms: Collection[str]) -> bool:
+    """Whether a summary shows what is minimized, a term of it, or a linear function of it, as a mean of towers.
+
+    Args:
+      whole: the graph.
+      name: of the summary.
+      terms: what is minimized, and its terms.
+    """
     value = whole.graph.origin(whole.graph.inputs(name)[1]).node
-    shown, terms = linear_weights(whole, value), {t for target in whole.targets for t in linear_weights(whole, target)}
-    return value in terms or not shown.keys().isdisjoint(whole.targets)
+    return value in terms or not linear_weights(whole, value).keys().isdisjoint(whole.targets)

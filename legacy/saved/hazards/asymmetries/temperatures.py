@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
@@ -48,7 +47,7 @@ def _scaled(whole: WholeGraph, tensor: TensorId) -> tuple[str, float]:
     """The node that a tensor is a multiple of, and its factor."""
     name, factor = tensor.node, 1.0
     while True:
-        found = constant_factor(whole, name) if whole.graph.type(name) in ("Mul", *op_types.QUOTIENTS) else None
+        found = constant_factor(whole, name)
         if found is not None:
             name, factor = found[0], factor * found[1]
         elif whole.graph.type(name) in _COPIES:

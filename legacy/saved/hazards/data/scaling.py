@@ -131,7 +131,7 @@ def _scaled(whole: WholeGraph, tensor: TensorId) -> _Scaled | None:
                 return None
             tensor = computed[0]
         else:
-            scaled = constant_factor(whole, tensor.node) if kind in ("Mul", *op_types.QUOTIENTS) else None
+            scaled = constant_factor(whole, tensor.node)
             if scaled is None:
                 return None
             factor *= scaled[1]

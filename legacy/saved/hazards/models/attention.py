@@ -79,7 +79,7 @@ def scores_scaled_up(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     graph, imported = whole.graph, found.context.imported
     for softmax in _softmaxes(whole):
         product = _past_masks(graph, graph.inputs(softmax)[0].node)
-        scaled = constant_factor(whole, product) if graph.type(product) in ("Mul", *op_types.QUOTIENTS) else None
+        scaled = constant_factor(whole, product)
         scores = _past(graph, scaled[0]) if scaled is not None else ""
         if scaled is None or graph.type(scores) not in op_types.MATRIX_PRODUCTS:
             continue
@@ -184,7 +184,7 @@ def _past_scale(whole: WholeGraph, name: str) -> str:
     """The node that a number multiplies or divides, as the root of the scores' size does, perhaps reshaped."""
     graph = whole.graph
     while True:
-        scaled = constant_factor(whole, name) if graph.type(name) in ("Mul", *op_types.QUOTIENTS) else None
+        scaled = constant_factor(whole, name)
         if scaled is None and graph.type(name) not in ("Identity", "Reshape"):
             return name
         name = graph.inputs(name)[0].node if scaled is None else scaled[0]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
 from legacy.saved.hazards.basics.directions import minimized_targets
@@ -138,10 +137,10 @@ def compared_with_themselves(whole: WholeGraph) -> Iterator[Hazard]:
     graph = whole.graph
     for entropy in cross_entropies(whole):
         name = entropy.logits.node
-        scaled = constant_factor(whole, name) if graph.type(name) in ("Mul", *op_types.QUOTIENTS) else None
+        scaled = constant_factor(whole, name)
         while graph.type(name) in _COPIES or scaled is not None:
             name = graph.inputs(name)[0].node if scaled is None else scaled[0]
-            scaled = constant_factor(whole, name) if graph.type(name) in ("Mul", *op_types.QUOTIENTS) else None
+            scaled = constant_factor(whole, name)
         if entropy.is_sigmoid or graph.type(name) != "MatMul" or not graph.nodes[name].attr["transpose_b"].b:
             continue
         first, second = (graph.origin(tensor) for tensor in graph.inputs(name)[:2])

@@ -7,7 +7,6 @@ import re
 from typing import NamedTuple
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.linear_weights import COPIES, constant_factor
 from workloads.lifted.tensors.gradient_names import GRADIENTS, in_gradient_graphs, is_gradient_op
 
@@ -44,9 +43,7 @@ def find_penalties(whole: WholeGraph) -> list[Penalty]:
             continue
         before = graph.ancestors([name], controls=False)
         variables = tuple(sorted(whole.trainable & before))
-        if not variables:
-            continue
-        if has_root(whole, name):
+        if not variables or has_root(whole, name):
             continue
         kind = tuple(
             sorted(graph.type(n) for n in before - set(variables) if graph.type(n) not in ("Identity", "Const"))
@@ -79,9 +76,7 @@ def users_of(whole: WholeGraph, name: str) -> set[str]:
         for user, _, _ in whole.graph.users(todo.pop()):
             if user not in found:
                 found.add(user)
-                scaled = (
-                    whole.graph.type(user) in ("Mul", *op_types.QUOTIENTS) and constant_factor(whole, user) is not None
-                )
+                scaled = constant_factor(whole, user) is not None
                 if whole.graph.type(user) in COPIES or (scaled and not _has_penalty_op(whole, user)):
                     todo.append(user)
     return found

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.directions import applied_gradient
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor, linear_weights
@@ -51,7 +50,7 @@ def sums_that_are_not_divided(whole: WholeGraph) -> Iterator[Hazard]:
 
 def _has_factor(whole: WholeGraph, target: str) -> bool:
     """Whether what is differentiated is a multiple of something else, as a loss that is divided by the runs."""
-    return whole.graph.type(target) in ("Mul", *op_types.QUOTIENTS) and constant_factor(whole, target) is not None
+    return constant_factor(whole, target) is not None
 
 
 def _is_mean_of_towers(whole: WholeGraph, addition: str) -> bool:
