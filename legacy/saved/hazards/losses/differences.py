@@ -45,8 +45,9 @@ def differences_undone(whole: WholeGraph) -> Iterator[Hazard]:
             if graph.type(difference) != "Sub" or is_gradient_op(name):
                 continue
             taken, subtracted = (graph.origin(tensor) for tensor in graph.inputs(difference)[:2])
-            layers = graph.ancestors([subtracted.node], controls=False) & whole.trainable
-            if subtracted == graph.origin(kept) and layers and subtracted.node in whole.data:
+            if subtracted != graph.origin(kept) or subtracted.node not in whole.data:
+                continue
+            if graph.ancestors([subtracted.node], controls=False) & whole.trainable:
                 yield Hazard(
                     "DIFFERENCE_UNDONE",
                     name,

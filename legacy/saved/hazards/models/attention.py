@@ -146,7 +146,7 @@ def _softmaxes(whole: WholeGraph) -> list[str]:
 
 
 def _past(graph: Graph, name: str) -> str:
-    while graph.type(name) in ("Identity", "Reshape"):
+    while graph.type(name) in ("Identity", "Reshape") and graph.inputs(name):
         name = graph.inputs(name)[0].node
     return name
 
@@ -157,9 +157,9 @@ def shares_along_queries(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
     for product in whole.minimized_ops("BatchMatMul", "BatchMatMulV2"):
         if is_gradient_op(product) or graph.nodes[product].attr["adj_x"].b:
             continue
-        turned = _past_copies(graph, graph.inputs(product)[0].node)
+        turned = _past(graph, graph.inputs(product)[0].node)
         order = order_of_axes(graph, imported, graph.inputs(turned)[1]) if graph.type(turned) == "Transpose" else None
-        softmax = _past_copies(graph, graph.inputs(turned)[0].node) if order else ""
+        softmax = _past(graph, graph.inputs(turned)[0].node) if order else ""
         if not order or graph.type(softmax) != "Softmax" or order[-2:] != [len(order) - 1, len(order) - 2]:
             continue
         before = graph.ancestors([graph.inputs(softmax)[0].node], controls=False)
@@ -172,12 +172,6 @@ def shares_along_queries(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
                 "take the softmax along the last axis, that of the keys; for parity keep it",
             )
             return
-
-
-def _past_copies(graph: Graph, name: str) -> str:
-    while graph.type(name) in ("Identity", "Reshape") and graph.inputs(name):
-        name = graph.inputs(name)[0].node
-    return name
 
 
 def _past_scale(whole: WholeGraph, name: str) -> str:

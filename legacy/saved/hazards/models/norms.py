@@ -68,9 +68,11 @@ def roots_without_epsilon(whole: WholeGraph) -> Iterator[Hazard]:
             if squares is None:
                 continue
             moved = _squared_layer(whole, squares)
+            if not moved or not moved <= whole.data:
+                continue
             divided = graph.ancestors([inputs[1 - place].node], controls=False)
             is_layer = bool(graph.ancestors(moved, controls=False) & whole.trainable)
-            if moved & divided and moved <= whole.data and is_layer not in found:
+            if moved & divided and is_layer not in found:
                 found.add(is_layer)
                 yield _without_epsilon(name, squares.node, is_layer)
 
