@@ -147,12 +147,12 @@ def _setup(
     job: Job, lift: LiftedWorkload, make_source: Callable[[Job], Source], exact: bool, replicated: bool
 ) -> Setup:
     """Returns the setup of a job, whose towers average as the old graph does unless a flag says otherwise."""
-    from parity.against.against_setup import average_form
     from parity.comparison.setup import Setup
+    from workloads.lifted.averaging import average_form
 
     legacy = legacy_flags.options_from_flags(exact)
     if not FLAGS["legacy_average"].present:
-        legacy = dataclasses.replace(legacy, average=average_form(lift))
+        legacy = dataclasses.replace(legacy, average=average_form(lift.plan, lift.graph))
     return Setup(
         job=job,
         make_source=make_source,

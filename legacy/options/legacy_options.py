@@ -9,7 +9,7 @@ from workloads.support.errors import require
 
 INPUTS = ("feed", "split", "queue", "dataset", "resident")
 VARIABLES = ("cpu", "tower")
-AVERAGES = ("stack", "add_n")
+AVERAGES = ("stack", "add_n", "add_n_reciprocal")
 UPDATES = ("sync", "async")
 
 
@@ -21,7 +21,7 @@ class LegacyOptions:
       input: "feed" (a placeholder set per tower), "split" (one, cut by `tf.split`), "queue" (a prefetch queue
         filled by a queue runner), "dataset" (a `tf.data` iterator), "resident" (variables on the towers).
       variables: on the "cpu", or on the first "tower"'s device.
-      average: combine gradients by "stack" and `reduce_mean`, or by "add_n".
+      average: combine gradients by "stack" and `reduce_mean`, by "add_n" and a division, or by "add_n_reciprocal".
       pin_towers_to_cpu: system 1's fault: `tf.device('/cpu:0')` inside the tower loop.
       pin_backward: whether that device is still open where the gradients are computed; else a pinned tower's backward
         pass runs on the tower's device.

@@ -20,6 +20,7 @@ from legacy.source.standalone import update_style
 from legacy.source.standalone.text import in_order
 from legacy.source.step.dealt_inputs import with_dealt_inputs
 from legacy.source.step.derivatives import with_derivatives
+from legacy.source.step.divided_losses import with_divided_losses
 from legacy.source.step.imported_step import ImportedStep, WrittenLoss, keep_proven, recover_losses
 from legacy.source.step.losses_of_weights import with_minimized_losses
 from legacy.source.step.towers import tensors_of_towers
@@ -163,7 +164,8 @@ def _source_with_fields(program: OldProgram, options: SourceOptions) -> Source:
     Raises:
       Unwritten: they do not.
     """
-    plan, graph, whole, initial = program
+    plan, graph = with_divided_losses(program.plan, program.graph)
+    _, _, whole, initial = program
     modelled = [v for v in plan.variables if v.role in ("weight", "statistic")]
     initializers, unknown = find_initializers(whole, modelled)
     held = held_scalars(plan, initial) if options.style == "workload" else {}  # a workload has no such variable

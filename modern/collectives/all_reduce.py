@@ -21,7 +21,7 @@ class TowerOrder(tf.distribute.CrossDeviceOps):
     in the last bit from four replicas on. This one gives the towers' bits.
 
     Args:
-      form: "stack" or "add_n"; see `combining.combine`.
+      form: "stack", "add_n" or "add_n_reciprocal"; see `combining.combine`.
     """
 
     def __init__(self, form: str = "stack") -> None:
@@ -76,7 +76,7 @@ def make_cross_device_ops(name: str, form: str, replicas: int) -> tf.distribute.
 
     Args:
       name: one of `ALL_REDUCES`.
-      form: "stack" or "add_n", of the sum in tower order; see `combining.combine`.
+      form: "stack", "add_n" or "add_n_reciprocal", of the sum in tower order; see `combining.combine`.
       replicas: number of replicas.
 
     Returns:

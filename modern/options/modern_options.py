@@ -25,7 +25,7 @@ class ModernOptions:
         (`tf.GradientTape`); for a lifted workload, "new" differentiates its loss afresh.
       steps_per_call: steps inside one call of the `tf.function`.
       xla: compile each replica's forward and backward pass.
-      average: "stack" or "add_n": the form of the sum in tower order; exact parity needs legacy's.
+      average: "stack", "add_n" or "add_n_reciprocal": the form of the sum in tower order; exact parity needs legacy's.
       placement: "towers" (a replica a device), or "layers" (the model's layers divided among the devices, in one
         function; replicas are then micro-batches).
       variables: "mirrored" (a copy on every replica, each updated by itself), "first" (one copy on the first replica's

@@ -234,21 +234,7 @@ def averaging_factors(phase: Phase, port: Workload, towers: int) -> tuple[float,
         return 1.0, 1.0
     if port.combine == "mean":
         return float(towers), 1.0 if phase.shared_loss else float(towers)
-    return 1.0, phase.loss_scale if phase.shared_loss else 1.0
-
-
-def average_form(lift: LiftedWorkload) -> str:
-    """Returns the form in which the old graph adds the towers' gradients: "stack" or "add_n"; see `ModernOptions`."""
-    graph = lift.graph
-    for combine in lift.plan.phases[0].combine:
-        parts = [parse_tensor_name(name).node for tower in combine.parts for name in tower]
-        between = graph.ancestors([parse_tensor_name(combine.tensor).node], parts, controls=False) - set(parts)
-        types = {graph.type(name) for name in between}
-        if types & {"Mean", "Sum"}:
-            return "stack"
-        if types & {"AddN", "Add", "AddV2"}:
-            return "add_n"
-    return "stack"
+    return 1.0, 1.0 / towers if phase.shared_loss else 1.0
 
 
 def _adapted(plan: Plan, graph: Graph, port: Workload, inputs: dict[str, str], noise: dict[str, str]) -> Plan:

@@ -27,17 +27,20 @@ def combine(values: list[tf.Tensor], how: str, form: str = "stack") -> tf.Tensor
     Args:
       values: list of N tensors of one shape.
       how: "mean" or "sum".
-      form: "stack" (stack, then reduce over the new axis) or "add_n" (add, then divide). One value passes
-        through unchanged, as in the original scripts.
+      form: "stack" (stack, then reduce over the new axis), "add_n" (add, then divide), or "add_n_reciprocal" (add,
+        then multiply by 1 / N, which rounds otherwise where N is no power of two). One value passes through unchanged,
+        as in the original scripts.
 
     Returns:
       the mean or sum.
     """
     if len(values) == 1:
         return values[0]
-    if form == "add_n":
+    if form != "stack":
         total = tf.add_n(values)
-        return total / len(values) if how == "mean" else total
+        if how == "sum":
+            return total
+        return total * (1.0 / len(values)) if form == "add_n_reciprocal" else total / len(values)
     stacked = tf.stack(values)
     return tf.reduce_mean(stacked, axis=0) if how == "mean" else tf.reduce_sum(stacked, axis=0)
 

@@ -71,7 +71,7 @@ def _trainer(plan: Plan, step: TrainingStep, model: str, scope: ScopeText) -> st
         loss = [f"scope = {scope.of_values('step')}", "loss = tower_loss(scope, batch)"]
     gradients = ["gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]"] if has_rows(model) else []
     gradients += _clip(step, "tower")
-    gradients.append(f"gradients = context.all_reduce(tf.distribute.ReduceOp.{step.combine.upper()}, gradients)")
+    gradients += _all_reduce(step)
     gradients += _clip(step, "combined")
     after = _ACCUMULATE if optimizer.accumulators() else ""
     after += statistics_text(step.model)
@@ -90,6 +90,15 @@ def _trainer(plan: Plan, step: TrainingStep, model: str, scope: ScopeText) -> st
     )
     make = _MAKE.format(first_pass=scope.first_pass("tower_loss"), others="".join(makers), dtype=dtype)
     return trainer_text(make, update, bool(step.counter))
+
+
+def _all_reduce(step: TrainingStep) -> List[str]:
+    """Returns the lines that combine the replicas' gradients, with the rounding of the old graph."""
+    reduce = "gradients = context.all_reduce(tf.distribute.ReduceOp.{}, gradients)"
+    if step.combine == "mean" and step.form == "add_n_reciprocal":
+        times = "gradients = [gradient * (1.0 / context.num_replicas_in_sync) for gradient in gradients]"
+        return [reduce.format("SUM"), times]
+    return [reduce.format(step.combine.upper())]
 
 
 def _clip(step: TrainingStep, where: str) -> List[str]:

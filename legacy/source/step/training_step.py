@@ -22,6 +22,7 @@ from legacy.source.step.model import Model, has_own_variables, recover_model
 from legacy.source.step.schedules import LearningRate, find_learning_rate
 from legacy.source.step.statistics import Statistics, find_statistics
 from legacy.source.step.weight_order import clipped_weights, in_clipped_order
+from workloads.lifted.averaging import average_form
 from workloads.numerics.statistics import FIRST_TOWER
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class TrainingStep(NamedTuple):
       rule: the optimizer.
       learning_rate: the schedule.
       combine: "mean" or "sum".
+      form: of a mean; see `average_form`.
       clip: clipping, or None.
       average: the weights' moving average, or None.
       counter: the variable that counts the steps, or "".
@@ -52,6 +54,7 @@ class TrainingStep(NamedTuple):
     rule: Rule
     learning_rate: LearningRate
     combine: str
+    form: str
     clip: Optional[Clip]
     average: Optional[Average]
     counter: str
@@ -110,7 +113,8 @@ def recover_step(
         raise Unwritten("\n".join(dict.fromkeys(parts.reasons)))
     assert model is not None and rule is not None and learning_rate is not None and combine is not None
     model = in_clipped_order(model, clipped_weights(plan, phase), clip)
-    return TrainingStep(model, rule, learning_rate, combine, clip, average, find_counter(plan, imported))
+    form, counter = average_form(plan, graph), find_counter(plan, imported)
+    return TrainingStep(model, rule, learning_rate, combine, form, clip, average, counter)
 
 
 def _require_unconditional(phase: Phase) -> None:

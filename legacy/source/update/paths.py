@@ -15,6 +15,7 @@ from legacy.source.step.derivatives import weight_gradients
 from legacy.source.step.further_gradients import further_gradients
 from legacy.source.step.learning import combining
 from legacy.source.step.losses_of_weights import loss_scales, losses_of_weights, require_losses
+from workloads.lifted.averaging import division_rounds
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.pieces.piece import Fetch
 from workloads.lifted.plan import indices_label, is_indices_label, weight_of_label
@@ -182,7 +183,7 @@ def _rows_scaled(graph: Graph, combine: Combine, towers: int) -> Optional[str]:
     op = graph.type(parse_tensor_name(combine.tensor).node)
     if op not in ("RealDiv", "Div", "Mul") or not math.isclose(combine.scale * towers, 1.0, rel_tol=1e-6):
         return None
-    return " * (1.0 / len(slices))" if op == "Mul" or not towers & (towers - 1) else " / len(slices)"
+    return " * (1.0 / len(slices))" if op == "Mul" or not division_rounds(towers) else " / len(slices)"
 
 
 def _of_all_towers(plan: Plan, graph: Graph, phase: Phase) -> Dict[str, Name]:

@@ -25,13 +25,18 @@ def graph_of_traits(traits: Traits) -> SavedGraph:
     names: dict[str, list[str]] = {}
 
     def build() -> None:
-        with v1.variable_scope(v1.get_variable_scope(), custom_getter=_placed(traits)):
-            _build(traits)
+        build_program(traits)
         names["trainable_variables"] = [variable.op.name for variable in v1.trainable_variables()]
         names["update_ops"] = [op.name for op in v1.get_collection("update_ops")]
 
     graph = traced(build)
     return saved(graph, **names)
+
+
+def build_program(traits: Traits) -> None:
+    """Makes a program's ops in the default graph; its train op is called "train"."""
+    with v1.variable_scope(v1.get_variable_scope(), custom_getter=_placed(traits)):
+        _build(traits)
 
 
 def _placed(traits: Traits) -> Callable[..., tf.Variable]:

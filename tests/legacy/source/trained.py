@@ -20,10 +20,12 @@ from workloads.lifted.sources import LiftedSynthetic
 from workloads.steps.tracing import trace_step
 
 
-def source_of(setup, style="standalone"):
-    """The source of a setup's lift."""
+def source_of(setup, style="standalone", settings=None):
+    """The source of a setup's lift, with texts of the values of its scalar inputs."""
     lift = setup.job.workload
-    return source_text(OldProgram(lift.plan, lift.graph, lift.graph, lift.values()), SourceOptions({}, style))
+    return source_text(
+        OldProgram(lift.plan, lift.graph, lift.graph, lift.values()), SourceOptions(settings or {}, style)
+    )
 
 
 def port_after(setup, batches):
@@ -72,10 +74,10 @@ def train(module, trainer, job, batches):
     }
 
 
-def assert_trains_alike(setup, tmp_path, text=None, steps=4, left_out=()):
+def assert_trains_alike(setup, tmp_path, text=None, steps=4, left_out=(), settings=None):
     """Asserts that the standalone source of a lift trains with the bits of its port, and that all variables move.
 
-    The source has no variables `left_out`.
+    The source has no variables `left_out`; `settings` are values of the port's scalar inputs, which the source has.
     """
     text = text or source_of(setup)
     path = tmp_path / "alone.py"
@@ -85,7 +87,7 @@ def assert_trains_alike(setup, tmp_path, text=None, steps=4, left_out=()):
     start = {name: array for name, array in setup.job.workload.values().items() if name not in left_out}
     for name, variable in trainer.variables.items():
         variable.assign(tf.cast(start.get(name, 0), variable.dtype))
-    batches = batches_of(setup, steps)
+    batches = batches_of(setup, steps, settings)
     expected = {name: array for name, array in port_after(setup, batches).items() if name not in left_out}
     found = train(module, trainer, setup.job, batches)
     differing = [name for name, array in expected.items() if not np.array_equal(found[name], array)]
@@ -94,28 +96,28 @@ def assert_trains_alike(setup, tmp_path, text=None, steps=4, left_out=()):
     assert any(not np.array_equal(array, start[name]) for name, array in expected.items())
 
 
-def assert_port_verified(setup, tmp_path, source, replicas=None, steps=4, changed=str, replicated=True):
+def assert_port_verified(setup, tmp_path, source, replicas=None, steps=4, changed=str, replicated=True, settings=None):
     """Asserts that a source of style "workload" with a step of its own has the bits of its old graph.
 
-    `changed(text)` changes the source first; without `replicated` the old graph runs as it was saved. Returns the
-    comparison, which must pass unless the source is changed.
+    `changed(text)` changes the source first; without `replicated` the old graph runs as it was saved; `settings` are
+    values of its scalar inputs. Returns the comparison, which must pass unless the source is changed.
     """
     path = tmp_path / "port.py"
     path.write_text(changed(source.text))
     port, lift = old_towers.load(path, "port").PORT, setup.job.workload
     count = replicas or lift.plan.towers
     job = Job(port, count, count * setup.job.per_replica_batch)
-    work = with_own_step(lift, port, trace_step(port, job.per_replica_batch, count), {}, count)
+    work = with_own_step(lift, port, trace_step(port, job.per_replica_batch, count), settings or {}, count)
     compared = dataclasses.replace(setup, job=dataclasses.replace(job, workload=work), replicated=replicated)
     return _verified(compared, steps, must_pass=changed is str)
 
 
-def assert_workload_verified(setup, tmp_path, source, changed=str, steps=4):
+def assert_workload_verified(setup, tmp_path, source, changed=str, steps=4, settings=None):
     """Asserts that a `Workload` has the bits of its old graph; see `assert_port_verified`."""
     path = tmp_path / "workload.py"
     path.write_text(changed(source.text))
     job = Job(old_towers.load(path, "workload").PORT, setup.job.replicas, setup.job.global_batch)
-    compared = exact_setup_against(job, old_graph_of(setup.job.workload, job))
+    compared = exact_setup_against(job, old_graph_of(setup.job.workload, job, settings))
     return _verified(compared, steps, must_pass=changed is str)
 
 

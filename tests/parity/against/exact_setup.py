@@ -7,8 +7,11 @@ from modern.options import ModernOptions
 from parity.against.against_setup import OldGraph, setup_against
 from parity.comparison.setup import Setup
 from workloads.job import Job
+from workloads.lifted.averaging import average_form
 
 
 def exact_setup_against(job: Job, old: OldGraph) -> Setup:
     """Returns the setup of the port that `job` is of, and an old graph."""
-    return setup_against(Setup(job, old.port_source, LegacyOptions(exact=True), ModernOptions(exact=True), "cpu"), old)
+    form = average_form(old.workload.plan, old.workload.graph)
+    legacy, modern = LegacyOptions(exact=True, average=form), ModernOptions(exact=True, average=form)
+    return setup_against(Setup(job, old.port_source, legacy, modern, "cpu"), old)

@@ -5,7 +5,6 @@ import dataclasses
 import pytest
 
 from parity.against.against_setup import (
-    average_form,
     averaging_factors,
     old_graph_of,
     require_comparable,
@@ -145,8 +144,3 @@ def test_losses_that_the_graph_divides_are_left_as_they_are_where_it_averages_th
     averaged = [dataclasses.replace(entry, kind="mean") for entry in small_plan().phases[0].combine]
     phase = dataclasses.replace(small_plan().phases[0], loss_scale=0.5, combine=averaged)
     assert averaging_factors(phase, dataclasses.replace(hand_ports.A, combine="mean"), 2) == (1.0, 1.0)
-
-
-def test_the_form_of_the_sum_is_the_graphs():
-    forms = {name: average_form(registry.get(old_programs.lifted(name))) for name in ("a_split_sgd", "b_adam_clip")}
-    assert forms == {"a_split_sgd": "stack", "b_adam_clip": "add_n"}

@@ -8,10 +8,17 @@ from workloads.workload import Clip
 VALUES = [tf.constant([1.0, 2.0]), tf.constant([3.0, 6.0]), tf.constant([5.0, 1.0]), tf.constant([7.0, 3.0])]
 
 
-@pytest.mark.parametrize("form", ["stack", "add_n"])
+@pytest.mark.parametrize("form", ["stack", "add_n", "add_n_reciprocal"])
 @pytest.mark.parametrize("how, expected", [("mean", [4.0, 3.0]), ("sum", [16.0, 12.0])])
 def test_combine(form, how, expected):
     np.testing.assert_array_equal(combining.combine(VALUES, how, form), expected)
+
+
+def test_a_third_is_rounded_before_it_is_multiplied():
+    ones = [tf.constant([5.0, 3.0])] * 3
+    divided, multiplied = (combining.combine(ones, "mean", form).numpy() for form in ("add_n", "add_n_reciprocal"))
+    np.testing.assert_array_equal(divided, np.float32([15, 9]) / np.float32(3))
+    np.testing.assert_array_equal(multiplied, np.float32([15, 9]) * np.float32(1 / 3))
 
 
 def test_one_value_passes_unchanged():

@@ -1,0 +1,65 @@
+"""Losses of which a program minimizes the mean over its towers: each is divided by their number before it is summed."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Tuple
+
+import numpy as np
+import tensorflow as tf
+
+from workloads.lifted.averaging import division_rounds
+from workloads.lifted.graph import Graph, parse_tensor_name, tensor_name
+
+if TYPE_CHECKING:
+    from tensorflow.core.framework.graph_pb2 import GraphDef
+
+    from workloads.lifted.plan import Phase, Plan
+
+v1 = tf.compat.v1
+#: Part of one by which the number of towers times a loss's factor may differ from one.
+_NEAR_ONE = 1e-6
+
+
+def with_divided_losses(plan: Plan, graph: Graph) -> Tuple[Plan, Graph]:
+    """Returns a lift in which each tower's loss is its part of the mean, where 1 / towers is no power of two.
+
+    The gradient of the mean of all losses is the sum of the gradients of loss / towers, bit for bit. It is also the
+    mean of the losses' own gradients, which reads better, but has these bits only where division by the number of
+    towers rounds nothing.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+
+    Returns:
+      Both; the same ones if no train op minimizes such a mean.
+    """
+    if not any(_is_rounded_mean(plan, phase) for phase in plan.phases):
+        return plan, graph
+    graph_def = v1.GraphDef()
+    graph_def.CopyFrom(graph.graph_def)
+    phases, types = [], dict(plan.tensors)
+    for phase in plan.phases:
+        if _is_rounded_mean(plan, phase):
+            parts = [_divided(graph_def, loss, types[loss].dtype, plan.towers) for loss in phase.losses]
+            types.update((part, types[loss]) for part, loss in zip(parts, phase.losses))
+            phase = dataclasses.replace(phase, losses=parts, shared_loss=False)
+        phases.append(phase)
+    return dataclasses.replace(plan, phases=phases, tensors=types), Graph(graph_def)
+
+
+def _is_rounded_mean(plan: Plan, phase: Phase) -> bool:
+    is_mean = phase.shared_loss and abs(phase.loss_scale * plan.towers - 1.0) < _NEAR_ONE
+    return is_mean and not phase.other_losses and division_rounds(plan.towers)
+
+
+def _divided(graph_def: GraphDef, loss: str, dtype: str, towers: int) -> str:
+    """Adds loss / towers to a graph; returns its tensor."""
+    name, found = parse_tensor_name(loss).node, tf.as_dtype(dtype)
+    count = graph_def.node.add(name=f"{name}/towers", op="Const")
+    count.attr["dtype"].type = found.as_datatype_enum
+    count.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(np.array(towers, found.as_numpy_dtype)))
+    part = graph_def.node.add(name=f"{name}/of_mean", op="RealDiv", input=[loss, count.name])
+    part.attr["T"].type = found.as_datatype_enum
+    return tensor_name(part.name, 0)
