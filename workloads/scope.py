@@ -47,7 +47,7 @@ class Scope:
 
     @property
     def replicas(self) -> int:
-        """Number of replicas, over all processes: for a loss that has a term on the last replica only."""
+        """Number of replicas, over all processes: for a loss divided by it, or with a term on the last one only."""
         return self._frame.replicas
 
     @property

@@ -134,6 +134,34 @@ def trace_decay_rates(workload: Workload, per_replica_batch: int = 1, dtype: str
     return rates
 
 
+def asks_for_replicas(workload: Workload, per_replica_batch: int = 1, dtype: str = "float32") -> bool:
+    """Returns whether the model uses the number of replicas, as one whose loss is divided by it.
+
+    Args:
+      workload: the model.
+      per_replica_batch: examples of one replica.
+      dtype: name of the run's float dtype.
+
+    Returns:
+      Whether it does.
+    """
+    asked: list[bool] = []
+
+    class Spy(Scope):
+        """A scope that notes that it is asked."""
+
+        def child(self, name: str) -> Scope:
+            return Spy(self._frame, self._prefix + name + "/")
+
+        @property
+        def replicas(self) -> int:
+            asked.append(True)
+            return super().replicas
+
+    _trace(workload, per_replica_batch, dtype, Spy)
+    return bool(asked)
+
+
 def trace_decayed(workload: Workload, per_replica_batch: int = 1, dtype: str = "float32") -> tuple[str, ...]:
     """Finds the weights that the model hands to `Scope.decay` at a rate that is not zero.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Dict, List, NamedTuple
 import tensorflow as tf
 
 from legacy.source.basics.dense_uses import with_rows_of_dense_uses
+from legacy.source.basics.divided_losses import with_divided_losses
 from legacy.source.basics.initial import find_initializers, first_values, held_scalars
 from legacy.source.basics.inner_targets import with_inner_targets
 from legacy.source.basics.old_derivatives import with_old_derivatives
@@ -20,7 +21,6 @@ from legacy.source.standalone import update_style
 from legacy.source.standalone.text import in_order
 from legacy.source.step.dealt_inputs import with_dealt_inputs
 from legacy.source.step.derivatives import with_derivatives
-from legacy.source.step.divided_losses import with_divided_losses
 from legacy.source.step.imported_step import ImportedStep, WrittenLoss, keep_proven, recover_losses
 from legacy.source.step.losses_of_weights import with_minimized_losses
 from legacy.source.step.towers import tensors_of_towers

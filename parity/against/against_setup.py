@@ -133,7 +133,9 @@ def old_graph_of(
     noise = match_noise(plan, drawn)
     adapted = dataclasses.replace(lift, plan=_adapted(plan, lift.graph, port, inputs, noise))
     state = names.port_state(counted.first_step, values)
-    gradient_factor, loss_factor = averaging_factors(plan.phases[0], port, plan.towers)
+    divides = tracing.asks_for_replicas(port, job.per_replica_batch, job.dtype)
+    divisor = job.replicas if divides else plan.towers
+    gradient_factor, loss_factor = averaging_factors(plan.phases[0], port, plan.towers, divisor)
     return OldGraph(
         workload=adapted,
         make_source=make_source or functools.partial(LiftedSynthetic, settings=settings),
@@ -214,7 +216,7 @@ def _number(graph: Graph, name: str) -> np.float32 | None:
     return np.float32(value.item()) if value.dtype == np.float32 and value.size == 1 else None
 
 
-def averaging_factors(phase: Phase, port: Workload, towers: int) -> tuple[float, float]:
+def averaging_factors(phase: Phase, port: Workload, towers: int, divisor: int) -> tuple[float, float]:
     """Returns the factors that turn the old graph's gradients and losses into the port's.
 
     An old program may divide each tower's loss by the number of towers and add the gradients. A port that takes the
@@ -225,16 +227,17 @@ def averaging_factors(phase: Phase, port: Workload, towers: int) -> tuple[float,
       phase: of the lift.
       port: the workload.
       towers: number of towers.
+      divisor: what a port that adds gradients divides its losses by: the number of its replicas, or of the towers.
 
     Returns:
-      (factor of the gradients, factor of the losses); 1.0 where nothing is divided, or the port adds too.
+      (factor of the gradients, factor of the losses); 1.0 where nothing is divided, or the port divides alike.
     """
     divided = towers > 1 and abs(phase.loss_scale * towers - 1.0) < _NEAR_ONE
     if not divided or is_averaged_twice(phase, towers):
         return 1.0, 1.0
     if port.combine == "mean":
         return float(towers), 1.0 if phase.shared_loss else float(towers)
-    return 1.0, 1.0 / towers if phase.shared_loss else 1.0
+    return towers / divisor, 1.0 / divisor if phase.shared_loss else towers / divisor
 
 
 def _adapted(plan: Plan, graph: Graph, port: Workload, inputs: dict[str, str], noise: dict[str, str]) -> Plan:

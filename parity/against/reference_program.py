@@ -131,7 +131,7 @@ def scaled(value: np.ndarray, factor: float) -> np.ndarray:
     """Returns an array times a factor, in its own dtype; divided by N for 1 / N, as ports divide a part of a mean."""
     if factor == 1.0:
         return value
-    if factor < 1.0:
+    if (1.0 / factor).is_integer():
         return np.asarray(value / np.asarray(1.0 / factor, value.dtype))
     return np.asarray(value * np.asarray(factor, value.dtype))
 

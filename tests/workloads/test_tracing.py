@@ -95,3 +95,11 @@ def test_noise_may_have_a_shape_that_the_model_computes():
     drawn = tracing.trace_noise(bad(loss), 4, "float32")
     assert drawn["computed"].shape is None
     assert drawn["known"].shape[0] == 4
+
+
+def test_a_model_that_asks_for_the_number_of_replicas_is_told():
+    class Divided(Dyadic):
+        def loss(self, scope, batch):
+            return super().loss(scope, batch) / scope.child("model").replicas
+
+    assert [tracing.asks_for_replicas(model, 2) for model in (Dyadic(), Divided())] == [False, True]

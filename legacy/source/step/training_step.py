@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, TypeVar
 import numpy as np
 
 from legacy.saved.graph.imported import ImportedGraph
+from legacy.source.basics.divided_losses import divided_by_replicas
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.step.averages import Average, find_average
 from legacy.source.step.clipping import find_clipping
@@ -112,6 +113,10 @@ def recover_step(
     if parts.reasons:
         raise Unwritten("\n".join(dict.fromkeys(parts.reasons)))
     assert model is not None and rule is not None and learning_rate is not None and combine is not None
+    if combine == "sum":
+        *before, loss = model.statements
+        divided = loss._replace(expression=divided_by_replicas(loss.expression, plan))
+        model = model._replace(statements=[*before, divided])
     model = in_clipped_order(model, clipped_weights(plan, phase), clip)
     form, counter = average_form(plan, graph), find_counter(plan, imported)
     return TrainingStep(model, rule, learning_rate, combine, form, clip, average, counter)

@@ -6,6 +6,7 @@ import math
 import textwrap
 from typing import TYPE_CHECKING, Dict, List
 
+from legacy.source.basics.divided_losses import is_divided_by_replicas
 from legacy.source.basics.expressions import calls
 from legacy.source.basics.rendering import WIDTH
 from legacy.source.step.model import all_statements
@@ -114,7 +115,8 @@ def docstring(plan: Plan, step: TrainingStep, notes: List[str]) -> List[str]:
     lines = [f"{plan.name}: the training step of an old graph, decompiled to TensorFlow 2.", "", _origin(plan)]
     clip = f"clipping {step.clip.how} of {step.clip.where} gradients" if step.clip else "no clipping"
     lines.append(f"Recognised: {step.rule.name}, {step.combine} of the towers' gradients, {clip}.")
-    if step.combine == "sum" and plan.towers > 1 and math.isclose(plan.phases[0].loss_scale * plan.towers, 1.0):
+    is_part = plan.towers > 1 and math.isclose(plan.phases[0].loss_scale * plan.towers, 1.0)
+    if step.combine == "sum" and is_part and not is_divided_by_replicas(step.model.statements[-1].expression):
         lines.append(
             f"For {counted(plan.towers, 'replica')} only: the loss is divided by {plan.towers}, gradients are summed."
         )

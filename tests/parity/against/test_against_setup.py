@@ -124,23 +124,25 @@ def test_a_graph_that_lacks_a_tensor_is_refused(change, message):
 
 
 @pytest.mark.parametrize(
-    "scale, shared, combine, factors",
+    "scale, shared, combine, divisor, factors",
     [
-        (1.0, False, "mean", (1.0, 1.0)),
-        (0.5, False, "mean", (2.0, 2.0)),
-        (0.5, True, "mean", (2.0, 1.0)),
-        (0.5, True, "sum", (1.0, 0.5)),
-        (0.5, False, "sum", (1.0, 1.0)),
-        (0.25, False, "mean", (1.0, 1.0)),
+        (1.0, False, "mean", 2, (1.0, 1.0)),
+        (0.5, False, "mean", 2, (2.0, 2.0)),
+        (0.5, True, "mean", 2, (2.0, 1.0)),
+        (0.5, True, "sum", 2, (1.0, 0.5)),
+        (0.5, True, "sum", 8, (0.25, 0.125)),
+        (0.5, False, "sum", 2, (1.0, 1.0)),
+        (0.5, False, "sum", 8, (0.25, 0.25)),
+        (0.25, False, "mean", 2, (1.0, 1.0)),
     ],
 )
-def test_losses_that_the_graph_divides_are_taken_times_their_number(scale, shared, combine, factors):
+def test_losses_that_the_graph_divides_are_taken_times_their_number(scale, shared, combine, divisor, factors):
     summed = [dataclasses.replace(entry, kind="sum") for entry in small_plan().phases[0].combine]
     phase = dataclasses.replace(small_plan().phases[0], loss_scale=scale, shared_loss=shared, combine=summed)
-    assert averaging_factors(phase, dataclasses.replace(hand_ports.A, combine=combine), 2) == factors
+    assert averaging_factors(phase, dataclasses.replace(hand_ports.A, combine=combine), 2, divisor) == factors
 
 
 def test_losses_that_the_graph_divides_are_left_as_they_are_where_it_averages_their_gradients_too():
     averaged = [dataclasses.replace(entry, kind="mean") for entry in small_plan().phases[0].combine]
     phase = dataclasses.replace(small_plan().phases[0], loss_scale=0.5, combine=averaged)
-    assert averaging_factors(phase, dataclasses.replace(hand_ports.A, combine="mean"), 2) == (1.0, 1.0)
+    assert averaging_factors(phase, dataclasses.replace(hand_ports.A, combine="mean"), 2, 2) == (1.0, 1.0)

@@ -16,6 +16,12 @@ def test_a_factor_keeps_the_dtype():
     assert scaled(np.float32([1, 2]), 0.5).tolist() == [0.5, 1] and scaled(np.float32(1), 2.0).dtype == np.float32
 
 
+def test_a_third_is_divided():
+    numbers = np.arange(1, 100, dtype=np.float32)
+    np.testing.assert_array_equal(scaled(numbers, 1 / 3), numbers / np.float32(3))
+    assert (numbers * np.float32(1 / 3) != numbers / np.float32(3)).any()
+
+
 def test_a_step_has_one_learning_rate():
     assert only_rate(np.float32([0.5, 0.5])) == np.float32(0.5)
     with pytest.raises(InputError, match=r"has the learning rates \[0.5, 1.0\], a workload has one"):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Tuple
 import numpy as np
 import tensorflow as tf
 
+from legacy.source.basics.expressions import Expression, Infix, Literal, Name
 from workloads.lifted.averaging import division_rounds
 from workloads.lifted.graph import Graph, parse_tensor_name, tensor_name
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from workloads.lifted.plan import Phase, Plan
 
 v1 = tf.compat.v1
+#: The number of replicas, in a loss.
+REPLICAS = Name("scope.replicas")
 #: Part of one by which the number of towers times a loss's factor may differ from one.
 _NEAR_ONE = 1e-6
 
@@ -47,6 +50,28 @@ def with_divided_losses(plan: Plan, graph: Graph) -> Tuple[Plan, Graph]:
             phase = dataclasses.replace(phase, losses=parts, shared_loss=False)
         phases.append(phase)
     return dataclasses.replace(plan, phases=phases, tensors=types), Graph(graph_def)
+
+
+def divided_by_replicas(loss: Expression, plan: Plan) -> Expression:
+    """Returns a loss that is divided by the number of replicas, where the old program divides by its towers.
+
+    Args:
+      loss: of a tower.
+      plan: of the lift.
+
+    Returns:
+      The loss, for any number of replicas; unchanged unless the losses' sum over towers is a mean, and each is divided
+      by their number at last.
+    """
+    is_part = plan.towers > 1 and abs(plan.phases[0].loss_scale * plan.towers - 1.0) < _NEAR_ONE
+    if not is_part or not isinstance(loss, Infix) or (loss.symbol, loss.right) != ("/", Literal(float(plan.towers))):
+        return loss
+    return dataclasses.replace(loss, right=REPLICAS)
+
+
+def is_divided_by_replicas(loss: Expression) -> bool:
+    """Returns whether `divided_by_replicas` has changed a loss."""
+    return isinstance(loss, Infix) and (loss.symbol, loss.right) == ("/", REPLICAS)
 
 
 def _is_rounded_mean(plan: Plan, phase: Phase) -> bool:
