@@ -9,6 +9,7 @@ from legacy.source.basics.expressions import Literal, call
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.lines.statements import Statement
 from legacy.source.source import write_source
+from legacy.source.step import training_step
 from legacy.source.styles import imported_style, model_text
 from legacy.source.styles.docstring import raw_ops
 from tests import old_programs
@@ -74,10 +75,15 @@ def test_a_source_says_what_was_recognised_and_what_was_a_race():
 
 
 def test_scalars_that_were_fed_are_constants_and_those_that_are_assumed_are_reported():
-    assert "For 2 replicas only: the loss is divided by 2, gradients are summed." in source("e_slim_dropout").text
-    assert "replicas only" not in source("a_split_sgd").text
     assert "KEEP_PROB = 0.75  # fed at every step in the old program" in source("e_slim_dropout").text
     assert source("b_adam_clip").notes[0] == "assumed values of scalars that were fed: learning_rate=0.01"
+
+
+def test_a_source_for_the_old_number_of_towers_alone_says_so(monkeypatch):
+    assert "replicas only" not in source("e_slim_dropout").text
+    monkeypatch.setattr(training_step, "divided_by_replicas", lambda loss, plan: loss)
+    alone = source.__wrapped__("e_slim_dropout").text
+    assert "For 2 replicas only: the loss is divided by 2, gradients are summed." in alone
 
 
 def test_a_source_is_run_before_it_is_written_and_a_wrong_one_is_not(monkeypatch):
