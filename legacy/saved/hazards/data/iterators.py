@@ -57,7 +57,10 @@ def _towers_of_taker(whole: WholeGraph, name: str) -> set[int]:
 
 
 def shuffles_of_one(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds datasets of the step that are shuffled with a buffer of one element; one hazard for all."""
+    """Finds datasets of the step that are shuffled with a buffer of one element alone; one hazard for all.
+
+    A list of one file has a buffer of its length: that is no hazard, nor is one before a larger buffer.
+    """
     graph = whole.graph
     takers = [n for n in graph.nodes if n in whole.reach and graph.type(n).startswith("IteratorGetNext")]
     for iterator in dict.fromkeys(graph.origin(graph.inputs(name)[0]).node for name in takers):
@@ -108,15 +111,20 @@ class _Recipes:
         return self._of_tensor(self._graph.nodes, self._graph.nodes[made[0]].input[0], "", {})
 
     def shuffles_one(self, iterator: str) -> bool:
-        """Returns whether an iterator's dataset is shuffled with a buffer of one element."""
-        return any(numbers[:1] == (1,) for numbers in self.shuffles(iterator))
+        """Returns whether a shuffle of an iterator's dataset has a buffer of one element, and no other comes after it."""
+        nodes = dataset_nodes(self._graph, iterator)
+        buffers = {node.name: _numbers_of_shuffle(nodes, node)[0] for node in _shuffles(nodes)}
+        larger = [name for name, buffer in buffers.items() if buffer != 1]
+        shuffled_again = {before for name in larger for before in _datasets_before(nodes, nodes[name])}
+        return any(
+            buffer == 1 and name not in shuffled_again and not _is_of_one_element(nodes, nodes[name])
+            for name, buffer in buffers.items()
+        )
 
     def shuffles(self, iterator: str) -> list[tuple[float | None, ...]]:
         """Returns buffer and seeds of each shuffle of an iterator's dataset; None in place of one that is not known."""
         nodes = dataset_nodes(self._graph, iterator)
-        shuffles = [node for node in nodes.values() if node.op.startswith("Shuffle") and len(node.input) > 1]
-        inputs = [[nodes.get(text.partition(":")[0]) for text in node.input[1:]] for node in shuffles]
-        return [tuple(None if node is None else scalar_constant(node) for node in given) for given in inputs]
+        return [_numbers_of_shuffle(nodes, node) for node in _shuffles(nodes)]
 
     def _of_function(self, name: str) -> Recipe:
         function = self._functions.get(name)
@@ -167,3 +175,31 @@ def _is_without_seed(kind: str, inputs: Sequence[Any]) -> bool:
         tf.make_ndarray(node.attr["value"].tensor) for node in inputs[2:4] if node is not None and node.op == "Const"
     ]
     return len(seeds) == 2 and not np.any(seeds)
+
+
+def _shuffles(nodes: Mapping[str, Any]) -> list[Any]:
+    return [node for node in nodes.values() if node.op.startswith("Shuffle") and len(node.input) > 1]
+
+
+def _numbers_of_shuffle(nodes: Mapping[str, Any], shuffle: Any) -> tuple[float | None, ...]:
+    """The buffer and the seeds of a shuffle; None in place of one that is not known."""
+    given = [nodes.get(text.partition(":")[0]) for text in shuffle.input[1:]]
+    return tuple(None if node is None else scalar_constant(node) for node in given)
+
+
+def _datasets_before(nodes: Mapping[str, Any], dataset: Any) -> Iterator[str]:
+    """Yields the names of the datasets that one is made of, from the last to the first."""
+    while dataset.input and dataset.input[0].partition(":")[0] in nodes:
+        dataset = nodes[dataset.input[0].partition(":")[0]]
+        yield dataset.name
+
+
+def _is_of_one_element(nodes: Mapping[str, Any], dataset: Any) -> bool:
+    """Whether a dataset is made of one element, such as the name of the only file, also where that is repeated."""
+    before = [nodes[name] for name in _datasets_before(nodes, dataset)]
+    made = next((node for node in before if not node.op.startswith("Repeat")), None)
+    if made is None or made.op != "TensorSliceDataset":
+        return made is not None and made.op == "TensorDataset"
+    parts = [nodes[text.partition(":")[0]] for text in made.input if text.partition(":")[0] in nodes]
+    lengths = [tf.make_ndarray(part.attr["value"].tensor).shape[:1] for part in parts if part.op == "Const"]
+    return (1,) in lengths

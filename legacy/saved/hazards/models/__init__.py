@@ -41,6 +41,7 @@ GRAPH_CHECKS = (
     infinite_derivatives.losses_that_are_not_numbers,
     domains.roots_of_negative_numbers,
     domains.angles_at_one,
+    domains.sines_at_one,
     counts.counts_that_may_be_zero,
     norms.roots_without_epsilon,
     norms.norms_of_all_outputs,

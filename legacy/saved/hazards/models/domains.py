@@ -9,6 +9,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor
+from legacy.saved.hazards.basics.squares import squared
 from legacy.saved.hazards.basics.variable_reads import variable_read
 
 _PARTS = ("Cast", "ExpandDims", "Identity", "Reshape", "Slice", "Squeeze", "StridedSlice", "Transpose", "Unpack")
@@ -50,6 +51,26 @@ def _past_reshape(whole: WholeGraph, name: str) -> str:
     while whole.graph.type(name) in ("Identity", "Reshape"):
         name = whole.graph.inputs(name)[0].node
     return name
+
+
+def sines_at_one(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds sqrt(1 - c^2), the sine beside cosines c that nothing keeps from 1 and -1; one hazard for all."""
+    graph = whole.graph
+    for name in whole.minimized_ops("Sqrt"):
+        difference = graph.origin(graph.inputs(name)[0]).node
+        if graph.type(difference) != "Sub" or whole.value(graph.inputs(difference)[0].node) != 1:
+            continue
+        root = squared(whole, graph.origin(graph.inputs(difference)[1]).node)
+        cosine = "" if root is None else graph.origin(root).node
+        if cosine and graph.type(cosine) in op_types.MATRIX_PRODUCTS and gradient_flow(whole).passes(name):
+            yield Hazard(
+                "ANGLE_AT_ONE",
+                name,
+                f"{name} is the root of 1 less the square of {cosine}: the derivative is infinite where that is 1 or "
+                "-1, and the root NaN where a rounding makes it larger",
+                "add a small number under the root, or clip the cosine to a little less than 1; for parity keep it",
+            )
+            return
 
 
 def angles_at_one(whole: WholeGraph) -> Iterator[Hazard]:

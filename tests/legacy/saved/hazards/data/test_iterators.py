@@ -85,3 +85,23 @@ def test_one_dataset_that_each_iterator_makes_anew_is_not(dataset):
 def test_a_shuffle_of_one_element_is_named(buffer, count, one_shot):
     hazards = found(lambda tower: arrays().shuffle(buffer).batch(4), one_shot, shared=True, check=shuffles_of_one)
     assert [hazard.id for hazard in hazards] == ["SHUFFLE_OF_ONE"] * count
+
+
+@pytest.mark.parametrize("one_shot", [True, False])
+def test_a_list_of_one_file_is_shuffled_by_its_length_and_is_no_hazard(one_shot):
+    def records(tower):
+        files = tf.data.Dataset.from_tensor_slices(np.zeros([1, 3], np.float32)).repeat().shuffle(1)
+        return files.interleave(lambda file: arrays(), cycle_length=1).batch(4)
+
+    assert not found(records, one_shot, shared=True, check=shuffles_of_one)
+
+
+@pytest.mark.parametrize("first, last, count", [(1, 8, 0), (8, 1, 1)])
+def test_a_shuffle_of_one_element_before_a_larger_one_is_no_hazard(first, last, count):
+    hazards = found(
+        lambda tower: arrays().shuffle(first).map(lambda *parts: parts).shuffle(last).batch(4),
+        one_shot=False,
+        shared=True,
+        check=shuffles_of_one,
+    )
+    assert len(hazards) == count

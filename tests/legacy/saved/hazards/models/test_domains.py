@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.models.domains import angles_at_one, roots_of_negative_numbers
+from legacy.saved.hazards.models.domains import angles_at_one, roots_of_negative_numbers, sines_at_one
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -52,3 +52,24 @@ def cosines(x, w):
 )
 def test_angles_of_cosines_that_may_be_one_are_named(loss, count):
     assert found(angles_at_one, loss) == ["ANGLE_AT_ONE"] * count
+
+
+def margin(cosine, sine):
+    return 64.0 * (0.88 * cosine - 0.48 * sine)
+
+
+@pytest.mark.parametrize(
+    "loss, count",
+    [
+        (lambda c: margin(c, tf.sqrt(1.0 - tf.square(c))), 1),
+        (lambda c: margin(c, tf.sqrt(1.0 - c * c)), 1),
+        (lambda c: margin(c, tf.sqrt(1.0 - tf.square(c) + 1e-7)), 0),
+        (lambda c: margin(c, tf.sqrt(1.0 + 1e-7 - tf.square(c))), 0),
+        (lambda c: margin(c, tf.sqrt(tf.maximum(1.0 - tf.square(c), 1e-7))), 0),
+        (lambda c: margin(c, tf.sqrt(1.0 - tf.square(tf.clip_by_value(c, -0.999, 0.999)))), 0),
+        (lambda c: margin(c, tf.stop_gradient(tf.sqrt(1.0 - tf.square(c)))), 0),
+        (lambda c: margin(c, tf.sqrt(1.0 - tf.square(tf.tanh(c)))), 0),
+    ],
+)
+def test_sines_of_cosines_that_may_be_one_are_named(loss, count):
+    assert found(sines_at_one, lambda y, x, w: loss(cosines(x, w))) == ["ANGLE_AT_ONE"] * count
