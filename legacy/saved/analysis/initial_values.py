@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from legacy.saved.graph import cone, op_types
 from legacy.saved.graph.imported import without_placement
-from legacy.saved.graph.partitions import parts_of_variables
+from legacy.saved.graph.partitions import parts_of_variables, restored_names
 from legacy.towers.program import session_config
 from workloads.lifted import checkpoint
 from workloads.lifted.graph import Graph
@@ -44,6 +44,7 @@ def values_from_checkpoint(path: str, plan: Plan, whole: Graph) -> dict[str, np.
     """
     stored = _with_parts(checkpoint.read_checkpoint(path), whole)
     stored.update(_mirrored_values(plan, stored))
+    stored.update(_renamed_values(plan, stored, whole))
     for variable in plan.variables:
         _require_whole(variable.name, stored)
     missing = [variable for variable in plan.variables if variable.name not in stored]
@@ -79,6 +80,14 @@ def _mirrored_values(plan: Plan, stored: Mapping[str, np.ndarray]) -> dict[str, 
     """Returns the values of the copies, `w/replica_1`, of variables that a `MirroredStrategy` of 1.x saves once."""
     copies = {v.name: _REPLICA.sub("", v.name) for v in plan.variables if v.name not in stored}
     return {name: stored[first] for name, first in copies.items() if first != name and first in stored}
+
+
+def _renamed_values(plan: Plan, stored: Mapping[str, np.ndarray], whole: Graph) -> dict[str, np.ndarray]:
+    """Returns the values of variables that a checkpoint has under the names that a saver of the graph gives."""
+    lacking = {v.name for v in plan.variables if v.name not in stored}
+    names = restored_names(whole) if lacking else {}
+    found = {name: [other for other in names.get(name, []) if other in stored] for name in lacking}
+    return {name: stored[others[0]] for name, others in found.items() if others}
 
 
 def _require_whole(name: str, stored: dict[str, np.ndarray]) -> None:

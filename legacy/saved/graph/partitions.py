@@ -1,4 +1,4 @@
-"""Parts of partitioned variables: variables of their own in a graph, slices of one tensor in its checkpoints."""
+"""Places of variables in checkpoints: slices of one tensor for parts of a variable, names that a saver gives them."""
 
 from __future__ import annotations
 
@@ -41,6 +41,27 @@ def parts_of_variables(graph: Graph) -> dict[str, Part]:
             variable = _variable_behind(graph, saved.node) if text else None
             if variable is not None:
                 found[variable] = _part(tensor, text)
+    return found
+
+
+def restored_names(graph: Graph) -> dict[str, list[str]]:
+    """Returns {variable: names of the tensors in checkpoints that the graph's savers assign to it}.
+
+    Args:
+      graph: the whole graph; a Saver with a dictionary or a builder of its own gives variables other names.
+    """
+    found: dict[str, list[str]] = {}
+    for name in graph.nodes:
+        if graph.type(name) not in ("Assign", "AssignVariableOp"):
+            continue
+        value = graph.inputs(name)[1]
+        while graph.type(value.node) in ("Identity", "Reshape"):
+            value = graph.inputs(value.node)[0]
+        variable = variable_of(graph, name) if graph.type(value.node) == "RestoreV2" else None
+        if variable is not None:
+            tensors, slices = (_texts(graph, given.node) for given in graph.inputs(value.node)[1:3])
+            if value.output < len(tensors) and not any(slices[value.output : value.output + 1]):
+                found.setdefault(variable, []).append(tensors[value.output])
     return found
 
 

@@ -58,6 +58,23 @@ def test_copies_of_mirrored_variables_have_the_value_of_the_first_which_alone_is
     assert read({"w": 4 * W, "w/replica_1": W}, *planned)["w/replica_1"].tolist() == [1.0, 2.0]
 
 
+def test_variables_are_read_under_the_names_that_a_saver_gives_them(monkeypatch):
+    def build():
+        copies = [v1.get_variable(f"replicated_{i}/w", [2], use_resource=False) for i in range(2)]
+        v1.train.Saver({"w": copies[0]})
+        v1.train.Saver({"w": copies[1], "v": copies[0]})
+
+    monkeypatch.setattr(initial_values.checkpoint, "read_checkpoint", lambda path: {"w": 4 * W, "b": W})
+    plan = types.SimpleNamespace(variables=[Variable(f"replicated_{i}/w", [2], "float32", "weight") for i in range(2)])
+    found = values_from_checkpoint("model.ckpt", plan, traced(build))
+    assert [found[f"replicated_{i}/w"].tolist() for i in range(2)] == [[4.0, 8.0], [4.0, 8.0]]
+    plan.variables.append(Variable("b", [2], "float32", "slot"))  # its own name comes first
+    assert values_from_checkpoint("model.ckpt", plan, traced(build))["b"].tolist() == [1.0, 2.0]
+    plan.variables.append(Variable("replicated_0/b", [2], "float32", "slot"))  # no saver restores it
+    with pytest.raises(InputError, match="replicated_0/b: not in it"):
+        values_from_checkpoint("model.ckpt", plan, traced(build))
+
+
 @pytest.mark.parametrize(
     "stored, planned, message",
     [
