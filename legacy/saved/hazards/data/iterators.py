@@ -111,7 +111,7 @@ class _Recipes:
         return self._of_tensor(self._graph.nodes, self._graph.nodes[made[0]].input[0], "", {})
 
     def shuffles_one(self, iterator: str) -> bool:
-        """Returns whether a shuffle of an iterator's dataset has a buffer of one element, and no other comes after it."""
+        """Returns whether an iterator's dataset is shuffled with a buffer of one element, and not again after that."""
         nodes = dataset_nodes(self._graph, iterator)
         buffers = {node.name: _numbers_of_shuffle(nodes, node)[0] for node in _shuffles(nodes)}
         larger = [name for name, buffer in buffers.items() if buffer != 1]
