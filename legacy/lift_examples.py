@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from typing import TYPE_CHECKING
 
@@ -86,8 +87,15 @@ class DataOfProgram:
         return self._batches
 
     def examples(self, plan: Plan) -> Sequence[Arrays]:
-        """Returns each tower's batch to prove a source with; () where made-up numbers prove it."""
-        return self._batches[: plan.towers] if self._is_given or plan.own_batches else ()
+        """Returns each tower's batch to prove a source with; () where made-up numbers prove it.
+
+        A source has the sizes of the first batch where the graph leaves them open, as the length of sentences: the
+        batches have these sizes, and some come again where too few do.
+        """
+        if not (self._is_given or plan.own_batches):
+            return ()
+        alike = [batch for batch in self._batches if _has_sizes(plan.inputs + plan.common, batch)]
+        return list(itertools.islice(itertools.cycle(alike), plan.towers))
 
     def notes(self, plan: Plan) -> list[str]:
         """Returns what the lift took from the data, as lines for the user."""
@@ -140,6 +148,12 @@ def _constant_scalars(plan: Plan, batches: Sequence[Arrays]) -> dict[str, str]:
     names = [entry.name for entry in scalar_inputs(plan) if entry.dtype != "bool"]
     seen = {name: {str(batch[name]) for batch in batches} for name in names if batches[0][name].shape == ()}
     return {name: texts.pop() for name, texts in seen.items() if len(texts) == 1}
+
+
+def _has_sizes(entries: Sequence[Input], batch: Arrays) -> bool:
+    """Whether a batch has the sizes that `keep_sizes` entered."""
+    sized = [entry for entry in entries if entry.example and not entry.sparse]
+    return all(list(np.shape(batch[entry.name]))[1:] == list(entry.example[1:]) for entry in sized)
 
 
 def keep_sizes(entries: Sequence[Input], examples: Sequence[Arrays]) -> None:

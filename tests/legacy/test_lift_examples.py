@@ -135,3 +135,20 @@ def test_open_sizes_and_bounds_are_the_examples():
     assert (words.example, words.low, words.limit) == ([None, 2], 3, 8)
     assert (image.example, image.limit) == ([], 0)
     assert (classes.example, classes.low, classes.limit) == ([], 0, 10)
+
+
+@pytest.mark.parametrize(
+    "lengths, chosen",
+    [([5, 4, 5, 5], [0, 2]), ([5, 5, 4, 4], [0, 1]), ([5, 4, 4, 4], [0, 0])],
+)
+def test_a_source_is_proven_on_batches_of_the_sizes_that_it_has(monkeypatch, lengths, chosen):
+    words = Input("words", "float32", [2, None, 3], "batch", 0, ["a", "b"], "words")
+    count = Input("count", "int32", [None], "batch", 10, ["c", "d"], "count")  # as many as there are
+    batches = [
+        {"words": np.full([2, length, 3], place), "count": np.ones(1 + place)} for place, length in enumerate(lengths)
+    ]
+    plan = types.SimpleNamespace(inputs=[words, count], common=[], towers=2, own_batches={"words": ""})
+    keep_sizes(plan.inputs, batches)
+    data = DataOfProgram("graph.meta", "own.npz", {})
+    monkeypatch.setattr(data, "_batches", batches)
+    assert [int(batch["words"][0, 0, 0]) for batch in data.examples(plan)] == chosen
