@@ -160,7 +160,7 @@ def kept_for_dropped(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds dropout that keeps very little, or whose placeholder is named after the other probability."""
     seen: set[float | str] = set()
     for name, tensor, is_rate in dropouts(whole):
-        kept, label = whole.value(tensor.node), _placeholder(whole, tensor.node)
+        kept, label = whole.value(tensor.node), _placeholder(whole, tensor)
         if kept is not None:
             kept = 1 - kept if is_rate else kept
             if kept < LEAST_KEPT and kept not in seen:
@@ -180,7 +180,7 @@ def inactive_dropout(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds dropout that drops nothing, always, as it is fed or unless it is fed; one hazard for all of it."""
     advice = "a port without this dropout trains alike; if it was meant to drop, feed or set its probability"
     for name, tensor, is_rate in dropouts(whole):
-        constant, label = whole.value(tensor.node), _placeholder(whole, tensor.node)
+        constant, label = whole.value(tensor.node), _placeholder(whole, tensor)
         is_fed = constant is None and label in whole.settings
         share = whole.settings.get(label or "") if is_fed else constant
         share = _default_of(whole, label) if share is None and label is not None else share
@@ -230,10 +230,9 @@ def _keep_hazard(op: str, text: str) -> Hazard:
     return Hazard("KEEP_FOR_RATE", op, text, advice)
 
 
-def _placeholder(whole: WholeGraph, name: str) -> str | None:
-    """The scalar placeholder that a tensor is a copy of, or None."""
-    while whole.graph.type(name) == "Identity":
-        name = whole.graph.inputs(name)[0].node
+def _placeholder(whole: WholeGraph, tensor: TensorId) -> str | None:
+    """The scalar placeholder that a tensor is a copy of, also in a branch as of `tf.layers.dropout`, or None."""
+    name = whole.graph.before_branches(tensor).node
     return name if whole.graph.type(name).startswith("Placeholder") else None
 
 

@@ -177,8 +177,8 @@ def steps_that_are_not_saved(whole: WholeGraph) -> Iterator[Hazard]:
         yield Hazard(
             "STEP_NOT_SAVED",
             step,
-            f"learning rates read {step}, which no Saver of the graph saves, as of a local variable: where a run goes "
-            "on from a checkpoint, its schedule begins anew",
+            f"learning rates read {step}, which no Saver of the graph saves, as where it is a local variable or not in "
+            "the list that a Saver is given: where a run goes on from a checkpoint, its schedule begins anew",
             "save the step with the weights; for a port, give it the step that the old run had reached",
         )
         return

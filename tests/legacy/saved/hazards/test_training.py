@@ -179,6 +179,18 @@ def test_dropout_that_is_fed_a_share_of_one(value, expected):
     assert [hazard.description for hazard in inputs.inactive_dropout(whole)] == expected
 
 
+@pytest.mark.parametrize("value, expected", [(0.0, ["DROPOUT_INACTIVE"]), (0.5, [])])
+def test_a_rate_that_a_layer_takes_in_a_branch(value, expected):
+    """`tf.layers.dropout(x, rate, training=switch)` in TensorFlow 1.4 keeps 1 less the rate in a `tf.cond`."""
+    one = {"dtype": tf.float32, "value": np.array(1.0, np.float32)}
+    text = FLOOR.replace("share = Identity(keep_prob)", "taken = Switch(rate, is_training)\n share = Sub(one, taken)")
+    text = text.replace("keep_prob = Placeholder()", "rate = Placeholder()\n is_training = Placeholder()")
+    whole = WholeGraph(saved(graph_of(text, one=one), trainable_variables=["w"]))
+    whole.settings.update({"rate": value})
+    assert [hazard.id for hazard in inputs.inactive_dropout(whole)] == expected
+    assert not list(inputs.kept_for_dropped(whole))
+
+
 @pytest.mark.parametrize("name, expected", [("L1/dropout/Identity", True), ("L1/out/Identity", False)])
 def test_a_dropout_layer_that_does_not_train(name, expected):
     """`tf.layers.dropout(x, 0.7, True)`: the third argument is the shape of the noise."""
