@@ -1,15 +1,16 @@
-"""Sentences on weights that decay in their update: a multiple of a weight beside its combined gradient."""
+"""Sentences on weights that decay in their update: a multiple of a weight beside a gradient, combined or not."""
 
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from legacy.saved.analysis import updates_by_hand
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import TensorId, parse_tensor_name
 from workloads.lifted.plan import Effect, Phase
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted, listed, plural
 
 #: Of the weights that decay alike, so many are named.
@@ -30,33 +31,61 @@ def decay_sentences(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
     for effect in [effect for effect in phase.effects if effect.node in analysed.rules and effect.values]:
         ends = [effect.gradient or effect.values[0]]
         for name in sorted(analysed.between(ends, given), key=analysed.positions.__getitem__):
-            rate = _decay_rate(analysed, effect, name)
+            rate = _decay_rate(analysed, effect.writes[0], name)
             if rate:
                 groups[rate].append(effect.writes[0])
                 break
+    yield from _sentences(phase, groups, "behind the combining of gradients")
+    yield from _sentences(phase, _decays_of_towers(analysed, phase), "to each tower's gradient")
+
+
+def _sentences(phase: Phase, groups: Mapping[float, list[str]], place: str) -> Iterator[str]:
+    """Yields the sentence for each {number: weights}, where `place` is what a multiple of the weight is added to."""
     for rate, names in groups.items():
         how_many = counted(len(names), "weight decays", "weights decay")
         which = listed(names, MOST_LISTED)
         yield (
             f"{phase.train_op}: {how_many} in {plural(len(names), 'its', 'their')} update, where {rate:g} times the "
-            f"weight is added behind the combining of gradients: {which}"
+            f"weight is added {place}: {which}"
         )
 
 
-def _decay_rate(analysed: AnalysedStep, effect: Effect, name: str) -> float | None:
-    """The number c of a sum `u + c * w`, where w is the weight and u is made of gradients; None of any other node."""
+def _decays_of_towers(analysed: AnalysedStep, phase: Phase) -> dict[float, list[str]]:
+    """The {number: weights} of which every tower adds a multiple to its gradient, and does not get it of a penalty."""
+    groups: dict[float, list[str]] = collections.defaultdict(list)
+    for entry in phase.combine:
+        ends = [_before_stacking(analysed, part) for tower in entry.parts for part in tower[:1]]
+        rates = {_decay_rate(analysed, entry.weight, end) for end in ends}
+        rate = rates.pop() if len(rates) == 1 else None
+        if rate:
+            groups[rate].append(entry.weight)
+    return groups
+
+
+def _before_stacking(analysed: AnalysedStep, tensor: str) -> str:
+    """The node that gives what a tower hands to the combining, before it is prepared for a concatenation."""
+    name = parse_tensor_name(tensor).node
+    while analysed.graph.type(name) in ("ExpandDims", "Identity", "Reshape"):
+        name = analysed.graph.inputs(name)[0].node
+    return name
+
+
+def _decay_rate(analysed: AnalysedStep, weight: str, name: str) -> float | None:
+    """The number c of a sum `u + c * w`, where w is the weight and u is made of gradients; None of any other node.
+
+    The sum that the gradient of a penalty makes is none: that is a term of the loss.
+    """
     graph, terms = analysed.graph, analysed.graph.inputs(name)
     of_gradients = analysed.context.of_gradients
     if graph.type(name) not in op_types.ADDITIONS or not any(term.node in of_gradients for term in terms):
         return None
     for term in terms:
-        if graph.type(term.node) == "Mul":
+        if graph.type(term.node) == "Mul" and not is_gradient_op(term.node):
             factors = graph.inputs(term.node)
             numbers = [updates_by_hand.scalar(analysed.context, factor) for factor in factors]
-            if sorted(number is None for number in numbers) == [False, True]:
-                weight = factors[numbers.index(None)]
-                if _is_value(analysed, weight, effect.writes[0]):
-                    return next(number for number in numbers if number is not None)
+            has_one = sorted(number is None for number in numbers) == [False, True]
+            if has_one and _is_value(analysed, factors[numbers.index(None)], weight):
+                return next(number for number in numbers if number is not None)
     return None
 
 

@@ -22,7 +22,7 @@ v1 = tf.compat.v1
 #: Steps at which a schedule is evaluated.
 STEPS = (0, 100, 1000, 10000, 100000)
 #: Most values of a schedule that are shown; the largest constant that can be one of its boundaries.
-MOST_VALUES, LAST_STEP = 8, 10**7
+MOST_VALUES, LAST_STEP, LAST_BOUNDARY = 8, 10**7, 2**31 - 2
 #: Ops that read a counter, perhaps behind its change.
 _READS = ("Identity", "ReadVariableOp")
 #: Relative difference within which two values of a schedule are equal.
@@ -121,6 +121,9 @@ def _learning_rate(analysed: AnalysedStep, train_op: str, tensor: str, schedules
     if parse_tensor_name(tensor).node in analysed.graph.branches():
         return LearningRate(train_op, tensor, "computed under a condition", "-")
     piece = analysed.cutter.piece([tensor], list(analysed.plan.tensors))
+    value = _constant(piece)
+    if value is not None:
+        return LearningRate(train_op, tensor, f"{value:g}, always", "-")
     reads = [feed for feed in piece.feeds if feed.kind == "read"]
     variables = tuple(feed.key[0] for feed in reads)
     text, constants = _description(analysed, piece, variables)
@@ -131,6 +134,18 @@ def _learning_rate(analysed: AnalysedStep, train_op: str, tensor: str, schedules
         values = _values_by_step(piece, reads, _counted_before(analysed, tensor, variables))
         schedules[key] = values if values == "-" else by_other + values
     return LearningRate(train_op, tensor, text, schedules[key] if is_counted else "-", variables, constants)
+
+
+def _constant(piece: Piece) -> float | None:
+    """The value of a piece that computes it of constants, such as the values of settings; None of any other piece."""
+    if piece.feeds or any(op_types.is_random(node.op) for node in piece.graph_def.node):
+        return None
+    with tf.Graph().as_default(), v1.Session() as session:
+        (tensor,) = import_graph(piece.graph_def, fetches=piece.fetches, subject="graph file")
+        try:
+            return float(session.run(tensor))
+        except tf.errors.OpError:
+            return None
 
 
 def _counted_before(analysed: AnalysedStep, tensor: str, variables: Tuple[str, ...]) -> int:
@@ -252,7 +267,7 @@ def _steps_to_show(piece: Piece, of_examples: bool = True) -> list[int]:
     """
     constants = [tf.make_ndarray(node.attr["value"].tensor) for node in piece.graph_def.node if node.op == "Const"]
     values = [value for constant in constants for value in np.ravel(constant).tolist()]
-    numbers = [value for value in values if isinstance(value, (int, float)) and 1 < value < LAST_STEP]
+    numbers = [value for value in values if isinstance(value, (int, float)) and 1 < value < LAST_BOUNDARY]
     ends = {int(number) for number in numbers if number == int(number)}
     if of_examples:  # such as floor(step * batch / examples)
         ends |= {big // small for big in ends for small in ends if small < big and big % small == 0}

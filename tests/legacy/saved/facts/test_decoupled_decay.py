@@ -12,13 +12,16 @@ from tests.legacy.variants.programs import gradient_of, split_batch, towers, wei
 v1 = tf.compat.v1
 
 
-def sentences(change):
-    """The sentences on a program whose combined gradient `change(gradient, weight)` makes the update of."""
+def sentences(change, in_tower=lambda g, w, tower: g):
+    """The sentences on a program whose combined gradient `change(gradient, weight)` makes the update of.
+
+    `in_tower(gradient, weight, tower)` is what a tower hands to the combining.
+    """
 
     def build():
         xs = split_batch()
-        gradients = towers(lambda tower: gradient_of(xs[tower]))
-        update = change(tf.add_n(gradients) / 2.0, weights())
+        gradients = towers(lambda tower: in_tower(gradient_of(xs[tower]), weights(), tower))
+        update = change(tf.reduce_mean(tf.stack(gradients), axis=0), weights())
         v1.assign_sub(weights(), 0.1 * update, name="train")
 
     found = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["net/w"]), "x", ["train"]))
@@ -29,6 +32,28 @@ def sentences(change):
 def test_a_multiple_of_the_weight_beside_its_combined_gradient(change):
     expected = "where 0.01 times the weight is added behind the combining of gradients: net/w"
     assert sentences(change) == ["train: 1 weight decays in its update, " + expected]
+
+
+@pytest.mark.parametrize(
+    "in_tower",
+    [lambda g, w, tower: g + 0.01 * w, lambda g, w, tower: w * 0.01 + g],
+)
+def test_a_multiple_of_the_weight_beside_each_towers_gradient(in_tower):
+    expected = "where 0.01 times the weight is added to each tower's gradient: net/w"
+    assert sentences(lambda g, w: g, in_tower) == ["train: 1 weight decays in its update, " + expected]
+
+
+@pytest.mark.parametrize(
+    "in_tower",
+    [
+        lambda g, w, tower: g + tf.gradients(0.01 * tf.nn.l2_loss(w), [w])[0],  # a penalty
+        lambda g, w, tower: g + 0.01 * w if tower else g,
+        lambda g, w, tower: g + (1 + tower) * 0.01 * w,
+        lambda g, w, tower: g + 0.01 * tf.ones_like(w),
+    ],
+)
+def test_penalties_and_what_one_tower_adds_are_no_decay_of_each_tower(in_tower):
+    assert sentences(lambda g, w: g, in_tower) == []
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Learning rates whose counter a step raises before or after it computes them."""
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -27,6 +28,31 @@ def test_a_rate_of_a_counter_that_was_raised_before_is_that_of_the_raised_one(be
 
     step = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"]))
     assert [rate.values[: len(first)] for rate in find_learning_rates(step)] == [first]
+
+
+@pytest.mark.parametrize("fed, text", [({"rate": "0.25"}, "0.125, always"), ({}, "a function of rate")])
+def test_a_rate_that_is_computed_from_a_setting_is_a_number(fed, text):
+    def build():
+        w = v1.get_variable("w", [2], use_resource=False)
+        given = v1.placeholder(tf.float64, [], "rate")
+        loss = tf.reduce_sum(v1.placeholder(tf.float32, [2], "x") * w)
+        v1.train.GradientDescentOptimizer(tf.maximum(given / 2.0, 0.01)).minimize(loss, name="train")
+
+    found = analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"], fed)
+    (rate,) = find_learning_rates(AnalysedStep(found))
+    assert rate.text.startswith(text) and rate.values == "-"
+
+
+def test_boundaries_of_more_than_ten_million_steps_are_shown():
+    def build():
+        w = v1.get_variable("w", [2], use_resource=False)
+        step = v1.get_variable("step", initializer=np.int64(0), trainable=False, use_resource=False)
+        rate = tf.where(step > 12_000_000, 0.25, 0.5)
+        loss = tf.reduce_sum(v1.placeholder(tf.float32, [2], "x") * w)
+        v1.train.GradientDescentOptimizer(rate).minimize(loss, step, name="train")
+
+    step = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"]))
+    assert [rate.values for rate in find_learning_rates(step)] == ["0: 0.5, 12000001: 0.25"]
 
 
 @pytest.mark.parametrize("updates, text", [(1, "1"), (2, "1, by 2 updates")])
