@@ -130,6 +130,7 @@ def _start_values(found: Analysis, checkpoint: str | None) -> Arrays:
         start = initial_values.values_from_checkpoint(checkpoint, found.plan, found.whole)
     else:
         start = initial_values.values_from_initializers([v.name for v in found.plan.variables], found.whole)
+        start.update(initial_values.values_of_copies(found.plan, found.whole, start))
     fed = {name: value for name, value in found.plan.settings.items() if name in start}
     start.update((name, np.array(value, start[name].dtype)) for name, value in fed.items())
     return start

@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.saved.graph import cone, op_types
+from legacy.saved.graph.assignments import assigned_variable, variable_of
 from legacy.saved.graph.imported import without_placement
 from legacy.saved.graph.partitions import parts_of_variables, restored_names
 from legacy.towers.program import session_config
@@ -136,6 +137,32 @@ def values_from_initializers(names: Sequence[str], whole: Graph) -> dict[str, np
         session.run([operations.pop(target) for target in alone])
         _run_until_all(session, list(operations.values()))
         return session.run({name: _value(graph, whole, name) for name in names})
+
+
+def values_of_copies(plan: Plan, whole: Graph, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Returns the values of weights that an op outside of the step sets to those of another weight.
+
+    A program with a copy of the model for each tower makes them equal so, before it trains.
+
+    Args:
+      plan: the plan of the lift.
+      whole: the whole graph.
+      values: {variable: its initial value}.
+
+    Returns:
+      {weight: value}; none of weights that are set to each other's, of which no first one is known.
+    """
+    weights = {variable.name for variable in plan.variables if variable.role == "weight"}
+    in_step = {effect.node for phase in plan.phases for effect in phase.effects}
+    sources: dict[str, str] = {}
+    for name in [name for name in whole.nodes if name not in in_step]:
+        source = assigned_variable(whole, name)
+        target = variable_of(whole, name) if source in weights else None
+        if source is not None and target in weights and target != source:
+            sources.setdefault(target, source)
+    first = {target: source for target, source in sources.items() if source not in sources}
+    alike = [name for name, source in first.items() if np.shape(values[name]) == np.shape(values[source])]
+    return {name: values[first[name]] for name in alike}
 
 
 def _require_runnable(whole: Graph, initializers: list[str]) -> None:

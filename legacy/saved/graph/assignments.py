@@ -33,14 +33,26 @@ def written_variables(graph: Graph) -> dict[str, str]:
 
 def copied_variable(graph: Graph, assignment: str) -> str | None:
     """Returns the variable whose value, cast to another type, a node assigns, as of float32 weights; else None."""
+    name, casts = _source_and_casts(graph, assignment)
+    return name if casts else None
+
+
+def assigned_variable(graph: Graph, assignment: str) -> str | None:
+    """Returns the variable whose value a node assigns as it is, as to a copy of a model; else None."""
+    name, casts = _source_and_casts(graph, assignment)
+    return None if casts else name
+
+
+def _source_and_casts(graph: Graph, assignment: str) -> tuple[str | None, int]:
+    """The variable whose value a node assigns, or None, and the number of casts on the way."""
     if graph.type(assignment) not in ("Assign", "AssignVariableOp"):
-        return None
+        return None, 0
     name = graph.inputs(assignment)[1].node
     casts = 0
     while graph.type(name) in (*_PASSES, "Cast"):
         casts += graph.type(name) == "Cast"
         name = graph.inputs(name)[0].node
-    return name if casts and graph.type(name) in op_types.VARIABLES else None
+    return name if graph.type(name) in op_types.VARIABLES else None, casts
 
 
 def _is_initial(graph: Graph, name: str, variable: str) -> bool:

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.analysis import initial_values
-from legacy.saved.analysis.initial_values import values_from_checkpoint, values_from_initializers
+from legacy.saved.analysis.initial_values import values_from_checkpoint, values_from_initializers, values_of_copies
 from tests.legacy.saved.graphs import graph_of, traced
 from workloads.lifted.plan import Variable
 from workloads.support.errors import InputError
@@ -157,6 +157,33 @@ def test_an_assignment_in_the_variables_own_scope_comes_first():
     assert initial_values._initializer(graph, "w") == "w/Assign"
     with pytest.raises(InputError, match="variable 'value' has no initializer"):
         initial_values._initializer(graph, "value")
+
+
+@pytest.mark.parametrize(
+    "pairs, in_step, expected",
+    [
+        ([(1, 0), (2, 0)], (), {"w1": 0.0, "w2": 0.0}),
+        ([(1, 0), (2, 0)], ("set1",), {"w2": 0.0}),
+        ([(1, 0), (0, 1)], (), {}),  # each is set to the other, in different runs
+        ([(3, 0)], (), {}),  # not trained, such as the best weights so far
+    ],
+)
+def test_weights_that_an_op_sets_to_another_ones_begin_as_these(pairs, in_step, expected):
+    def build():
+        made = [v1.get_variable(f"w{i}", [2], use_resource=i == 2) for i in range(4)]
+        for target, source in pairs:
+            made[target].assign(made[source].read_value(), name=f"set{target}")
+        made[0].assign(made[0].read_value() * 2.0, name="doubled")
+
+    roles = ["weight"] * 3 + ["statistic"]
+    effects = [types.SimpleNamespace(node=name) for name in in_step]
+    plan = types.SimpleNamespace(
+        variables=[Variable(f"w{i}", [2], "float32", role) for i, role in enumerate(roles)],
+        phases=[types.SimpleNamespace(effects=effects)],
+    )
+    values = {f"w{i}": np.full([2], float(i), np.float32) for i in range(4)}
+    found = values_of_copies(plan, traced(build), values)
+    assert {name: float(value[0]) for name, value in found.items()} == expected
 
 
 def test_without_variables_there_is_nothing_to_initialize():
