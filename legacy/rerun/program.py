@@ -13,6 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.rerun import runnable
+from legacy.rerun.observed import observed_gradients, observed_rates
 from legacy.towers.graph_program import GraphProgram
 from legacy.towers.program import session_config
 from workloads.lifted.graph.importing import import_graph
@@ -211,8 +212,8 @@ class OldGraphProgram(GraphProgram):
         return {
             "losses": [tensor(name) for name in phase.losses],
             "gradients": [{w: tensor(name) for w, name in tower.items()} for tower in phase.gradients],
-            "combined": {effect.writes[0]: tensor(effect.gradient) for effect in phase.effects if effect.gradient},
-            "rates": [tensor(name) for name in runnable.observed_rates(self._plan, phase)],
+            "combined": {weight: tensor(name) for weight, name in observed_gradients(self._plan, phase).items()},
+            "rates": [tensor(name) for name in observed_rates(self._plan, phase)],
         }
 
     def _tapped(self, taps: PhaseTaps) -> Dict[str, Any]:

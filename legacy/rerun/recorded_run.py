@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, List, Optional
 import numpy as np
 import tensorflow as tf
 
+from legacy.rerun.observed import changed_tensors, gradient_tensors, learning_rate_tensors
 from legacy.rerun.recorded_source import RecordedSource
-from legacy.rerun.runnable import learning_rate_tensors
 from legacy.saved.runs.carried_state import carrying_node
 from workloads.lifted.graph import parse_tensor_name, tensor_name
 from workloads.lifted.workload import as_lifted
@@ -42,6 +42,7 @@ class RecordedRun(Program):
         self._source = RecordedSource(job, steps)
         self._step = 0
         self._lifted = self._workload.values()
+        self._changed = changed_tensors(self._plan)
         self._start = self._state_of(steps.start_of(0), "", 0)
 
     def variables(self) -> tuple[VariableSpec, ...]:
@@ -69,8 +70,8 @@ class RecordedRun(Program):
             raise InputError(f"--steps: the recording holds {counted(len(self._steps), 'step')}")
         step, self._step = self._step, self._step + 1
         phase = self._plan.phases[step % len(self._plan.phases)]
-        combined = {e.writes[0]: self._tensor(step, e.gradient) for e in phase.effects if e.gradient}
-        rates = [self._tensor(step, name) for name in learning_rate_tensors(phase)]
+        combined = {weight: self._observed(step, name) for weight, name in gradient_tensors(phase).items()}
+        rates = [self._observed(step, name) for name in learning_rate_tensors(phase)]
         return StepRecord(
             step=step,
             digests=[batch_digest(shard) for shard in self._source.shards(step)],
@@ -83,6 +84,10 @@ class RecordedRun(Program):
             learning_rate=np.array([_or_nan(rate) for rate in rates]),
             state=self._state(step),
         )
+
+    def _observed(self, step: int, name: str) -> Optional[np.ndarray]:
+        """Returns the recorded value of what an update takes; None if the step changes it before it is fetched."""
+        return None if name in self._changed else self._tensor(step, name)
 
     def _tensor(self, step: int, name: str) -> Optional[np.ndarray]:
         """Returns a tensor's recorded value, or a constant's own; None if it is neither."""

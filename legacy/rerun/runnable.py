@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Set
 
 import tensorflow as tf
 
+from legacy.rerun.observed import changed_tensors, copy_name
 from workloads.lifted.graph import (
     Device,
     Graph,
@@ -31,7 +32,7 @@ from workloads.lifted.pieces.noise import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from workloads.lifted.plan import ControlDependency, Phase, Plan
+    from workloads.lifted.plan import ControlDependency, Plan
     from workloads.lifted.workload import LiftedWorkload
 
 v1 = tf.compat.v1
@@ -52,38 +53,6 @@ class DrawnTensor(NamedTuple):
 
     tower: int
     name: str
-
-
-def learning_rate_tensors(phase: Phase) -> list[str]:
-    """Returns the tensors of a phase's learning rates, each once, in the order of its updates."""
-    return list(dict.fromkeys(effect.learning_rate for effect in phase.effects if effect.learning_rate))
-
-
-def observed_rates(plan: Plan, phase: Phase) -> list[str]:
-    """Returns the tensors to fetch for a phase's learning rates: copies of those that the step changes."""
-    copied = _changed_rates(plan)
-    return [_rate_copy(tensor) + ":0" if tensor in copied else tensor for tensor in learning_rate_tensors(phase)]
-
-
-def _rate_copy(tensor: str) -> str:
-    """Returns the name of the op that copies a learning rate before the step changes it."""
-    return re.sub(r"[^A-Za-z0-9_]", "_", tensor) + "_lift_rate"
-
-
-def _changed_rates(plan: Plan) -> dict[str, list[str]]:
-    """Returns {learning rate that is a variable by reference: ops of the same step that change it after its use}.
-
-    A session's fetch of a reference has the value at the end of the step.
-    """
-    references = {variable.name for variable in plan.variables if not variable.resource}
-    found: Dict[str, List[str]] = {}
-    for phase in plan.phases:
-        changed_before = {read.variable for read in phase.versions}
-        for tensor in learning_rate_tensors(phase):
-            variable = plan.aliases.get(tensor)
-            if variable in references - changed_before:
-                found[tensor] = [effect.node for effect in phase.effects if variable in effect.writes]
-    return {tensor: nodes for tensor, nodes in found.items() if nodes}
 
 
 def key_name(node: str) -> str:
@@ -138,8 +107,8 @@ def runnable_graph(
     for one in dependencies or [phase.control_dependencies for phase in plan.phases]:
         for before, after in one:
             first.setdefault(after, set()).add(before)
-    for tensor, changes in _changed_rates(plan).items():
-        name, at = _rate_copy(tensor), graph.nodes[parse_tensor_name(tensor).node]
+    for tensor, changes in changed_tensors(plan).items():
+        name, at = copy_name(tensor), graph.nodes[parse_tensor_name(tensor).node]
         copy = result.node.add(name=name, op="DeepCopy", input=[input_text(parse_tensor_name(tensor))])
         copy.attr["T"].type = at.attr["T" if "T" in at.attr else "dtype"].type
         copy.device = present_device(at.device, devices)
@@ -224,7 +193,7 @@ class _Derandomizer:
 def _pruned(graph_def: Any, plan: Plan) -> Any:
     """Removes the nodes that no train op and no observed tensor needs: those upstream of the inputs."""
     ends = {phase.train_op for phase in plan.phases} | {variable.name for variable in plan.variables}
-    ends |= {_rate_copy(tensor) for tensor in _changed_rates(plan)}
+    ends |= {copy_name(tensor) for tensor in changed_tensors(plan)}
     for phase in plan.phases:
         observed: List[str] = phase.losses + [name for tower in phase.gradients for name in tower.values()]
         observed += [name for combine in phase.combine for tower in combine.parts for name in tower]

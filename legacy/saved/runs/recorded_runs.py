@@ -107,12 +107,14 @@ def _changes_of_weights(graph: Graph, members: Collection[str], trainable: Colle
 
 
 def _period(names: Sequence[str]) -> list[str]:
-    """Returns the shortest sequence that repeats, seen at least twice, or else each name in the order of its first use.
+    """Returns the shortest sequence that repeats, or begins to, or else each name in the order of its first use.
 
     >>> _period(["d", "d", "g", "d", "d", "g", "d"]), _period(["a", "a"]), _period(["d", "d", "g"])
     (['d', 'd', 'g'], ['a'], ['d', 'g'])
+    >>> _period(["d", "d", "d", "g", "d", "d"])
+    ['d', 'd', 'd', 'g']
     """
-    for length in range(1, len(names) // 2 + 1):
+    for length in range(1, len(names)):
         if all(name == names[number % length] for number, name in enumerate(names)):
             return list(names[:length])
     return list(dict.fromkeys(names))

@@ -99,7 +99,8 @@ def newly_decayed_weights(evidence: Evidence) -> list[str]:
     if penalized is not None:
         return [name for name in gained if name not in penalized]
     shown = {name for gradient in evidence.gradients for name in gradient.tensors}
-    matrices = {name for name in shown if np.ndim(evidence.left.weights[name]) > 1}
+    weights = evidence.left.weights  # and no sums of gradients, which other runs apply
+    matrices = {name for name in shown if name in weights and np.ndim(weights[name]) > 1}
     only_vectors = bool(matrices) and not matrices & {*gained} and all(factors.decay[name][0] > 0 for name in gained)
     return gained if only_vectors else []
 

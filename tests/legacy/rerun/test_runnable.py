@@ -12,7 +12,7 @@ import tensorflow as tf
 from legacy.rerun import runnable
 from tests.small_lift import SCALAR, small_graph, small_lift, small_plan
 from workloads.lifted.graph import Graph
-from workloads.lifted.plan import ControlDependency, Effect, LoopCounter, Noise, ReadVersion
+from workloads.lifted.plan import ControlDependency, LoopCounter, Noise, ReadVersion
 
 v1 = tf.compat.v1
 
@@ -31,14 +31,6 @@ v1 = tf.compat.v1
 )
 def test_old_devices_are_mapped_to_those_that_are_here(old, devices, expected):
     assert runnable.present_device(old, devices) == expected
-
-
-def test_each_learning_rate_is_named_once_in_the_order_of_the_updates():
-    phase = small_plan().phases[0]
-    phase.effects = [
-        Effect(str(i), "Apply", ["w"], [], None, rate) for i, rate in enumerate(["b:0", None, "a:0", "b:0"])
-    ]
-    assert runnable.learning_rate_tensors(phase) == ["b:0", "a:0"]
 
 
 def test_inputs_and_drawn_numbers_get_a_placeholder_each():

@@ -9,6 +9,7 @@ from legacy.saved.report.page import inspect_graph
 from tests.legacy.variants.programs import (
     TOWERS,
     apply,
+    assert_same,
     gradient_of,
     lifted,
     plain,
@@ -40,6 +41,24 @@ def test_accumulated_gradients_by_train_ops_in_turn(tmp_path):
     keep, _, use, forget = setup.job.workload.plan.phases
     assert [(c.weight, c.kind) for c in keep.combine] == [("kept", "mean")] and not use.combine and not forget.combine
     assert result.stages["gradients"].tensors  # those that are kept
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_sums_that_the_run_of_their_update_sets_back_are_compared_as_the_update_takes_them(in_order, tmp_path):
+    def build():
+        xs = split_batch()
+        grads = towers(lambda i: tf.gradients(sum_of_squares(xs[i]), [weights()])[0])
+        kept = plain("kept", [3, 2])
+        v1.group(v1.assign_add(kept, tf.add_n(grads) / TOWERS), name="keep")
+        update = apply(kept)
+        with tf.control_dependencies([update] if in_order else []):
+            return v1.group(update, v1.assign(kept, tf.zeros([3, 2])), name="use")
+
+    setup = lifted(build, tmp_path, train_op=["keep", "keep", "use"])
+    with setup.legacy_program() as towers_of_old:
+        sums = [towers_of_old.step().combined for _ in range(3)][2]
+    assert sums["net/w"].any()
+    assert_same(setup)
 
 
 def test_sums_that_a_branch_of_the_same_run_applies_by_hand(tmp_path):

@@ -81,7 +81,8 @@ def sums_set_back_too_early(whole: WholeGraph, found: Analysis) -> Iterator[Haza
     sums = sums_of_gradients(whole.graph, kept)
     for phase in found.plan.phases:
         rules = found.context.state.rules & {effect.node for effect in phase.effects}
-        used = whole.graph.ancestors(rules & set(whole.graph.nodes), controls=False) - set(whole.writes)
+        own = {name for name in rules if whole.writes.get(name) not in sums}  # a rule may take a sum by reference
+        used = whole.graph.ancestors(rules & set(whole.graph.nodes), controls=False) - (set(whole.writes) - own)
         run = {effect.node for effect in phase.effects}
         resets = {
             whole.writes[n]: n for n in whole.writes if n in run and whole.writes[n] in sums and _resets(whole, n)

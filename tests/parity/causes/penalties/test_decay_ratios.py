@@ -1,4 +1,5 @@
 import math
+import types
 
 import pytest
 
@@ -82,6 +83,13 @@ def test_newly_decayed_weights_are_those_that_legacy_does_not_decay():
     assert newly_decayed_weights(evidence(factors)) == ["a", "bias"]
     assert newly_decayed_weights(evidence(factors, decayed=None)) == []
     assert newly_decayed_weights(evidence(None)) == []
+
+
+def test_sums_of_gradients_are_no_weights_that_gain_a_decay():
+    fits = [types.SimpleNamespace(tensors={"w": None, "kept": None})]
+    context = Context(replicas=2, global_batch=8, weight_decay=RATE, decayed=None, penalized=None)
+    factors = gradient_factors(decay={"w": [0.25]})
+    assert newly_decayed_weights(made_up_evidence((), context, gradient_factors=factors, gradients=fits)) == []
 
 
 def test_the_fit_is_described_by_its_factor_and_residual():

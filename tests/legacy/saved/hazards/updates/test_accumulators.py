@@ -54,8 +54,8 @@ def test_gradients_of_the_run_before_are_not_accused():
     assert found(adds=False, resets=False, divides=False) == []
 
 
-def resets(make_train, use_resource=False):
-    """The hazards of a sum of gradients; `make_train` gets functions that update and reset."""
+def resets(make_train, use_resource=False, divisor=4.0):
+    """The hazards of a sum of gradients; `make_train` gets functions that update, by it or a part of it, and reset."""
 
     def build():
         w = v1.get_variable("w", [4, 1], use_resource=False)
@@ -63,7 +63,8 @@ def resets(make_train, use_resource=False):
         gradient = tf.gradients(tf.reduce_mean(tf.square(v1.placeholder(tf.float32, [2, 4], "x") @ w)), [w])[0]
         tf.group(v1.assign_add(total, gradient), name="keep")
         optimizer = v1.train.GradientDescentOptimizer(0.5)
-        update = lambda: optimizer.apply_gradients([(total.read_value() / 4.0, w)])  # noqa: E731
+        mean = lambda: total.read_value() / divisor if divisor else total  # noqa: E731
+        update = lambda: optimizer.apply_gradients([(mean(), w)])  # noqa: E731
         reset = lambda: total.assign(tf.zeros([4, 1]), name="reset", read_value=False)  # noqa: E731
         tf.group(*make_train(update, reset), name="train")
 
@@ -82,6 +83,12 @@ def in_order(first, second):
 def test_a_reset_in_no_order_with_the_update_is_named(use_resource):
     (hazard,) = resets(lambda update, reset: [update(), reset()], use_resource)
     assert hazard.id == "ACCUMULATOR_RESET_EARLY" and "in no order with that" in hazard.description
+
+
+def test_a_sum_that_the_update_itself_reads_is_in_no_order_with_its_reset_unless_that_waits():
+    (hazard,) = resets(lambda update, reset: [update(), reset()], divisor=None)
+    assert "in no order with that" in hazard.description
+    assert not resets(in_order, divisor=None)
 
 
 @pytest.mark.parametrize("use_resource", [False, True])
