@@ -46,7 +46,7 @@ def _layer(whole: WholeGraph, name: str) -> str:
 
 
 def reported_losses(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds summaries of all towers' losses whose weight is neither 1 nor one over the number of towers."""
+    """Finds summaries of all towers' losses whose weight, but for a sign, is neither 1 nor one over the towers."""
     if whole.count < 2:
         return
     losses = {name: whole.labels.get(name) for name in whole.targets}
@@ -59,7 +59,7 @@ def reported_losses(whole: WholeGraph) -> Iterator[Hazard]:
         if len(found) != whole.count or max(shares) - min(shares) > TOLERANCE * abs(max(shares)):
             continue
         times = shares[0] * whole.count
-        if all(abs(times - right) > TOLERANCE for right in (1, whole.count)):
+        if all(abs(abs(times) - right) > TOLERANCE for right in (1, whole.count)):  # a log-likelihood is minus a loss
             yield Hazard(
                 "REPORTED_LOSS_SCALED",
                 name,

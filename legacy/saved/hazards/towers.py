@@ -218,7 +218,7 @@ def _synchronized_text(whole: WholeGraph, owners: Mapping[str, Collection[int]])
 
 
 def _stale_copies_text(whole: WholeGraph, owners: Mapping[str, Collection[int]]) -> str:
-    """The rest of a sentence on copies of one model of which the step trains one tower's, with all towers' gradients.
+    """The rest of a sentence on copies of one model of which the step trains some towers' alone.
 
     Args:
       whole: the graph.
@@ -230,14 +230,15 @@ def _stale_copies_text(whole: WholeGraph, owners: Mapping[str, Collection[int]])
     changed = {variable for name, variable in whole.writes.items() if name in whole.members}
     trained, idle = [name for name in owners if name in changed], [name for name in owners if name not in changed]
     trainers = {tower for name in trained for tower in owners[name]}
-    if not idle or len(trainers) != 1 or not are_trained_by_all_towers(whole, trained):
+    if not idle or not 0 < len(trainers) < whole.count:
         return ""
+    whose = "all towers' gradients" if are_trained_by_all_towers(whole, trained) else "fewer than all towers' gradients"
     others = {tower for name in idle for tower in owners[name]}
     setters = [name for name, variable in whole.writes.items() if variable in idle]
     ends = [name for name in whole.graph.descendants(setters) if whole.graph.type(name) == "NoOp"]
     runs = sorted(name for name in ends if not whole.graph.after(name) and not whole.graph.users(name)) or setters
     who = f"only other runs change, such as {runs[0]}" if runs else "nothing changes"
     return (
-        f", and the step trains those of {listed_towers(trainers)} alone, with all towers' gradients: "
+        f", and the step trains those of {listed_towers(trainers)} alone, with {whose}: "
         f"{listed_towers(others)} {plural(len(others), 'computes', 'compute')} gradients from copies that {who}"
     )

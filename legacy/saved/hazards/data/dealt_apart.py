@@ -4,47 +4,17 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Iterator
-from typing import NamedTuple
 
-import numpy as np
-import tensorflow as tf
-
-from legacy.saved.facts.basics.whole_graph import WholeGraph, is_scalar_placeholder
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
-from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
+from legacy.saved.hazards.basics.dealt_parts import Part, deals, dealt
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.graph import TensorId
 
 #: Ops behind which the rows of labels are the same.
 _COPIES = ("Identity", "Cast", "Reshape", "Squeeze", "ExpandDims", "OneHot", "StopGradient")
 _DIFFERENCES = ("Sub", "SquaredDifference")
-_DEALS = ("StridedSlice", "Split")
-
-
-class Part(NamedTuple):
-    """A tower's rows of an input.
-
-    Attributes:
-      source: the tensor that is dealt.
-      first: the first row, or the number of the part of a split.
-      stride: between rows; 0 for a part of a split.
-      size: the row after the last one, or the number of parts; -1 for the last row.
-    """
-
-    source: TensorId
-    first: int
-    stride: int
-    size: int
-
-    def text(self) -> str:
-        """The rows in words."""
-        name = f"{self.source.node}:{self.source.output}"
-        if not self.stride:
-            return f"part {self.first} of {self.size} of {name}"
-        if self.stride == 1:
-            return f"rows from {self.first} on of {name}"
-        return f"rows {self.first}, {self.first + self.stride}, ... of {name}"
 
 
 def labels_dealt_otherwise(whole: WholeGraph) -> Iterator[Hazard]:
@@ -88,69 +58,23 @@ def dealt_part(whole: WholeGraph, tensor: TensorId) -> Part | None:
     graph = whole.graph
     while graph.type(tensor.node) in _COPIES:
         tensor = graph.inputs(tensor.node)[0]
-    return _part(whole, tensor) if graph.type(tensor.node) in _DEALS else None
+    return dealt(whole, tensor)
 
 
 def parts_of_model(whole: WholeGraph, tensor: TensorId) -> Part | None:
     """The part of an input that what a tower predicts is computed from, the first of several that are dealt alike."""
     graph = whole.graph
-    deals = {name for name in graph.nodes if graph.type(name) in _DEALS and _deals_source(whole, name)}
-    before = graph.ancestors([tensor.node], stop=deals, controls=False)
-    sources = {name for name in before - deals if op_types.is_source(graph.type(name))}
+    dealing = deals(whole)
+    before = graph.ancestors([tensor.node], stop=dealing, controls=False)
+    sources = {name for name in before - dealing if op_types.is_source(graph.type(name))}
     if not before & whole.trainable or sources & whole.data:
         return None
     taken = {
-        TensorId(name, output) for name in deals & before for user, _, output in graph.users(name) if user in before
+        TensorId(name, output) for name in dealing & before for user, _, output in graph.users(name) if user in before
     }
-    parts = [_part(whole, TensorId(*tensor)) for tensor in sorted(taken)]
+    parts = [dealt(whole, TensorId(*tensor)) for tensor in sorted(taken)]
     rules = {None if part is None else part[1:] for part in parts}
     return parts[0] if len(rules) == 1 else None
-
-
-def _deals_source(whole: WholeGraph, name: str) -> bool:
-    data = whole.graph.inputs(name)[1 if whole.graph.type(name) == "Split" else 0]
-    if whole.graph.type(name) == "StridedSlice" and whole.graph.type(data.node) == "Reshape":
-        data = whole.graph.inputs(data.node)[0]
-    return op_types.is_source(whole.graph.type(data.node)) and not is_scalar_placeholder(whole.graph, data.node)
-
-
-def _part(whole: WholeGraph, tensor: TensorId) -> Part | None:
-    """The rows that a slice or a split of an input takes, as far as they are constants."""
-    graph, name = whole.graph, tensor.node
-    if not _deals_source(whole, name):
-        return None
-    if graph.type(name) == "Split":
-        axis, data = graph.inputs(name)
-        return (
-            Part(data, tensor.output, 0, graph.nodes[name].attr["num_split"].i) if whole.value(axis.node) == 0 else None
-        )
-    data, *bounds = graph.inputs(name)
-    attributes = graph.nodes[name].attr
-    if graph.type(data.node) == "Reshape":
-        return _part_of_reshaped(whole, name)
-    others = attributes["new_axis_mask"].i | attributes["shrink_axis_mask"].i | attributes["ellipsis_mask"].i
-    if others & 1 or any(graph.type(bound.node) != "Const" for bound in bounds):
-        return None
-    first, last, stride = (
-        int(np.ravel(tf.make_ndarray(graph.nodes[bound.node].attr["value"].tensor))[0]) for bound in bounds
-    )
-    first = 0 if attributes["begin_mask"].i & 1 else first
-    return Part(data, first, stride, -1 if attributes["end_mask"].i & 1 else last)
-
-
-def _part_of_reshaped(whole: WholeGraph, name: str) -> Part | None:
-    """The rows of an input that was reshaped to [towers, rows, ...] or [rows, towers, ...], of which [k] or [:, k]."""
-    graph = whole.graph
-    data, begin, *_ = graph.inputs(name)
-    source, shape = graph.inputs(data.node)
-    sizes, starts = constant_array(graph, shape.node), constant_array(graph, begin.node)
-    axis = {1: 0, 2: 1}.get(graph.nodes[name].attr["shrink_axis_mask"].i)
-    if sizes is None or starts is None or axis is None or len(sizes) < 2 or sizes[axis] != whole.count:
-        return None
-    tower, rows = int(starts[axis]), int(sizes[1])
-    if axis == 1:
-        return Part(source, tower, whole.count, -1)
-    return Part(source, tower * rows, 1, (tower + 1) * rows) if rows > 0 else None
 
 
 def are_other_rows(whole: WholeGraph, labels: Part, examples: Part) -> bool:

@@ -55,7 +55,10 @@ def random_before_cache(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def shuffled_batches(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds repeated datasets that are shuffled behind the batching alone; one hazard for all."""
+    """Finds repeated datasets that are shuffled behind the batching alone; one hazard for all.
+
+    What is batched once more behind the shuffle are examples, such as windows of a text that the first batching cuts.
+    """
     for nodes in _datasets(whole):
         for name in [name for name in nodes if nodes[name].op in _SHUFFLES]:
             before = _before(nodes, name)
@@ -63,7 +66,8 @@ def shuffled_batches(whole: WholeGraph) -> Iterator[Hazard]:
             batches = [one for one in datasets if nodes[one].op in _BATCHES]
             ordered = all(nodes[one].op in _ORDERED for one in datasets)
             random = any(op_types.is_random(nodes[one].op) for one in before)
-            if batches and ordered and not random and _is_repeated(nodes, name):
+            are_windows = any(nodes[one].op in _BATCHES for one in nodes if name in _before(nodes, one))
+            if batches and ordered and not random and not are_windows and _is_repeated(nodes, name):
                 yield Hazard(
                     "BATCHES_SHUFFLED",
                     name,

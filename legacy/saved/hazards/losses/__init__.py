@@ -8,6 +8,7 @@ from legacy.saved.hazards.losses import (
     critics,
     deviations,
     differences,
+    divided_by_all,
     idle_terms,
     likelihoods,
     logits,
@@ -49,6 +50,7 @@ GRAPH_CHECKS = (
 #: Checks that need an analysis.
 ANALYSIS_CHECKS = (
     tower_losses.losses_divided_twice,
+    divided_by_all.sums_divided_by_all_examples,
     tower_losses.sums_divided_by_another_count,
     broadcasts.columns_against_vectors,
     logits.shares_over_examples,

@@ -17,6 +17,7 @@ from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import data_weight, is_zero_term, linear_weights
 from legacy.saved.hazards.penalties.lost import lost_penalties
 from legacy.saved.hazards.penalties.terms import Penalty, find_penalties
+from legacy.saved.hazards.penalties.undivided import is_undivided
 from workloads.lifted.plan import Combine, is_indices_label, weight_of_label
 from workloads.support.wording import counted, plural
 
@@ -114,7 +115,10 @@ def _miscounted(
         counts = {tower: sum(1 for entry in entries if weights.get(entry.op)) for tower, weights in own}
         if factor is None or not any(counts.values()):
             continue
-        total = _times_counted(whole, entries, own, factor, min(count for count in counts.values() if count))
+        least = min(count for count in counts.values() if count)
+        total = _times_counted(whole, entries, own, factor, least)
+        if total == 1 and found is not None and _is_summed_undivided(whole, found, entries, own, factor):
+            total = len(own)
         if abs(total - 1) > TOLERANCE:
             each = tuple(counts.get(tower, 0) for tower in whole.towers())
             wrong.setdefault((each, round(total, 6), factor), []).append(entries[0])
@@ -150,6 +154,27 @@ def _times_counted(
         return 1.0  # it has the same part in every tower's loss, and so in the whole
     mean_of_losses = abs(single * len(own) - 1) <= TOLERANCE
     return sum(terms) * factor / least / (1.0 if mean_of_losses else single)
+
+
+def _is_summed_undivided(
+    whole: WholeGraph, found: Analysis, entries: list[Penalty], own: list[tuple[int, dict[str, float]]], factor: float
+) -> bool:
+    """Whether each tower has a term that the towers' sum does not make a mean of, as it does of what depends on data.
+
+    Args:
+      whole: the graph.
+      found: its analysis.
+      entries: the term, in each tower that has one of its own.
+      own: (tower, weights of what it differentiates).
+      factor: on each tower's gradient in the update.
+    """
+    terms = [[entry.op for entry in entries if weights.get(entry.op)] for _, weights in own]
+    return (
+        len(own) > 1
+        and abs(factor - 1) <= TOLERANCE
+        and all(len(names) == 1 for names in terms)
+        and all(is_undivided(whole, found, names[0], weights) for names, (_, weights) in zip(terms, own))
+    )
 
 
 def _miscount_hazard(each: tuple[int, ...], total: float, factor: float, entries: list[Penalty]) -> Hazard:

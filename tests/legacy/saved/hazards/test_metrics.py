@@ -27,7 +27,7 @@ def whole_of(divisor=2.0, axis=1):
     return WholeGraph(saved(traced(build), trainable_variables=["w"]))
 
 
-@pytest.mark.parametrize("divisor, text", [(2.0, None), (1.0, None), (4.0, "0.5 times their mean")])
+@pytest.mark.parametrize("divisor, text", [(2.0, None), (1.0, None), (-2.0, None), (4.0, "0.5 times their mean")])
 def test_reported_losses_with_another_factor_are_named(divisor, text):
     found = [hazard.description for hazard in reported_losses(whole_of(divisor))]
     assert len(found) == (text is not None) and all(str(text) in entry for entry in found)

@@ -90,6 +90,29 @@ def test_variables_that_each_tower_has_for_itself():
     assert other.endswith("from copies that only other runs change, such as sync")
 
 
+def test_copies_that_nothing_trains_beside_those_of_a_tower_that_trains_its_own():
+    """Each tower makes a head, and the list of averaged gradients ends with the first one's."""
+
+    def build():
+        w, halves = (
+            v1.get_variable("w", [4, 2], use_resource=False),
+            tf.split(v1.placeholder(tf.float32, [8, 4], "x"), 2),
+        )
+        heads, gradients = [], []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                heads.append(v1.get_variable(f"head{tower}", [2, 1], use_resource=False))
+                loss = tf.reduce_mean(tf.square(halves[tower] @ w @ heads[-1]))
+                gradients.append(tf.gradients(loss, [w, heads[0]]))
+        pairs = [((gradients[0][0] + gradients[1][0]) / 2.0, w), (gradients[0][1], heads[0])]
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients(pairs, name="train")
+
+    graph = saved(traced(build), trainable_variables=["w", "head0", "head1"])
+    (found,) = towers.unshared_variables(WholeGraph(graph, analyse_graph(graph, "made-for-a-test", ["train"])))
+    end = "tower 0 alone, with fewer than all towers' gradients: tower 1 computes gradients from copies that nothing "
+    assert found.id == "VARIABLES_NOT_SHARED" and found.description.endswith(end + "changes")
+
+
 def test_a_variable_that_one_tower_reads():
     (found,) = hazards(towers.unshared_variables, TOWERS.replace("tower_0/y = Mul(v, w)", "tower_0/y = Neg(v)"))
     assert found == ("VARIABLE_OF_SOME_TOWERS", "w", "read by tower 1 of 2 only")

@@ -35,6 +35,22 @@ def reshaped_in_turn(x, tower):
     return tf.reshape(x, [BATCH, 2, *x.shape[1:]])[:, tower]
 
 
+def sliced(x, tower):
+    return tf.slice(x, [tower * BATCH] + [0] * (x.shape.rank - 1), [BATCH] + [-1] * (x.shape.rank - 1))
+
+
+def stacked_in_turn(x, tower):
+    return tf.stack(tf.unstack(x)[tower::2])
+
+
+def gathered_in_turn(x, tower):
+    return tf.gather(x, list(range(tower, 2 * BATCH, 2)))
+
+
+def gathered_with_a_gap(x, tower):
+    return tf.gather(x, [tower, tower + 2, tower + 3, tower + 4])
+
+
 def found(deal_examples, deal_labels, sparse=False, same_input=False, label_rows=2 * BATCH):
     def build():
         x = v1.placeholder(tf.float32, [2 * BATCH, 3], "x")
@@ -67,6 +83,9 @@ def found(deal_examples, deal_labels, sparse=False, same_input=False, label_rows
         (reshaped_in_turn, blocks),
         (blocks, reshaped_in_turn),
         (reshaped_in_turn, reshaped),
+        (sliced, stacked_in_turn),
+        (gathered_in_turn, sliced),
+        (stacked_in_turn, halves),
     ],
 )
 def test_labels_of_other_rows_are_named(examples, labels, sparse):
@@ -74,7 +93,9 @@ def test_labels_of_other_rows_are_named(examples, labels, sparse):
 
 
 @pytest.mark.parametrize("sparse", [True, False])
-@pytest.mark.parametrize("deal", [blocks, turns, halves, other_half, reshaped, reshaped_in_turn])
+@pytest.mark.parametrize(
+    "deal", [blocks, turns, halves, other_half, reshaped, reshaped_in_turn, sliced, stacked_in_turn, gathered_in_turn]
+)
 def test_labels_that_are_dealt_alike_are_not(deal, sparse):
     assert found(deal, deal, sparse) == []
 
@@ -93,7 +114,18 @@ def test_labels_of_one_part_for_all_towers_are_left_to_same_batch(deal, sparse):
     assert found(deal, lambda y, tower: deal(y, 0), sparse) == []
 
 
-@pytest.mark.parametrize("examples, labels", [(reshaped, blocks), (turns, reshaped_in_turn), (halves, blocks)])
+@pytest.mark.parametrize(
+    "examples, labels",
+    [
+        (reshaped, blocks),
+        (turns, reshaped_in_turn),
+        (halves, blocks),
+        (sliced, halves),
+        (turns, stacked_in_turn),
+        (stacked_in_turn, gathered_in_turn),
+        (blocks, gathered_with_a_gap),  # rows of no rule that is known here
+    ],
+)
 def test_rows_that_are_dealt_alike_by_other_ops_are_not(examples, labels):
     assert found(examples, labels) == []
 

@@ -65,6 +65,7 @@ def test_a_shuffle_behind_the_batching_is_named(last, one_shot):
         lambda d: d.shuffle(8).batch(2).shuffle(4).repeat(),
         lambda d: d.batch(2).shuffle(4),
         lambda d: d.repeat().batch(3).shuffle(4).repeat(),
+        lambda d: d.batch(2).shuffle(4).repeat().batch(2),  # windows of two, which are the examples
     ],
 )
 def test_a_shuffle_of_examples_or_for_one_pass_is_not(make):
