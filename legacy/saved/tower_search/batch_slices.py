@@ -49,7 +49,7 @@ def batch_slices(
     found = {name for name in masks if name in candidates and _serves_several_towers(graph, masks, labels, name)}
     for name, mask in masks.items():
         if mask == DATA:
-            found |= _slices_of(graph, imported, name, labels, candidates)
+            found |= _slices_of(graph, imported, name, labels, candidates) | _stacks_of(graph, name, labels, candidates)
     return found
 
 
@@ -70,6 +70,21 @@ def _slices_of(
         if len(by_tower) >= 2 and None not in taken and len(taken) == len(set(taken)):
             found |= {user for users in by_tower.values() for user in users}
     return found
+
+
+def _stacks_of(graph: Graph, name: str, labels: Mapping[str, int], candidates: Collection[str]) -> set[str]:
+    """Returns the nodes that stack rows again which a node unstacked, where no two towers take the same row."""
+    users = graph.users(name) if graph.type(name) == "Unpack" else []
+    stacks = {use.node for use in users}
+    if not stacks or not stacks <= set(candidates) or any(graph.type(stack) != "Pack" for stack in stacks):
+        return set()  # of other nodes no attribute is read: that would set it
+    axes = {graph.nodes[node].attr["axis"].i for node in (name, *stacks)}
+    others = [before for stack in stacks for before in graph.inputs(stack) if before.node != name]
+    takers: dict[int, set[int]] = collections.defaultdict(set)
+    for use in users:
+        takers[use.output].add(labels[use.node])
+    is_dealt = len({labels[stack] for stack in stacks}) >= 2 and all(len(towers) == 1 for towers in takers.values())
+    return stacks if is_dealt and axes == {0} and not others else set()
 
 
 def _serves_several_towers(graph: Graph, masks: Mapping[str, int], labels: Mapping[str, int], name: str) -> bool:

@@ -110,3 +110,36 @@ def test_a_split_inside_one_tower_is_its_own():
         tf.add(halves[0], halves[1], name="t0_sum")
 
     assert slices_of(build) == set()
+
+
+def stacks_of(deal, axis=0):
+    """The slices where towers stack rows of an unstacked batch, of which `deal` gives those of a tower."""
+
+    def build():
+        rows = tf.unstack(tf.identity(batch(), name="rows"), axis=axis)
+        for tower in range(2):
+            tf.stack(deal(rows, tower), name=f"t{tower}_stack")
+
+    graph = traced(build)
+    labels = {f"t{tower}_stack": tower for tower in range(2)}
+    masks = {name: DATA if name not in labels else DATA | TOWER[labels[name]] for name in graph.nodes}
+    return batch_slices(graph, ImportedGraph(graph), masks, labels, ())
+
+
+def test_rows_that_towers_stack_again_are_their_parts():
+    assert stacks_of(lambda rows, tower: rows[tower::2]) == {"t0_stack", "t1_stack"}
+
+
+def test_rows_that_several_towers_stack_or_columns_or_what_is_stacked_beside_them_are_none():
+    assert stacks_of(lambda rows, tower: rows[tower : tower + 2]) == set()
+    assert stacks_of(lambda rows, tower: rows[tower::2], axis=1) == set()
+    assert stacks_of(lambda rows, tower: [*rows[tower::2], tf.zeros([3])]) == set()
+    assert stacks_of(lambda rows, tower: rows if tower == 0 else [tf.zeros([3])]) == set()
+
+
+def test_other_nodes_keep_their_attributes():
+    graph = traced(lambda: tf.negative(batch(), name="t0_neg"))
+    before = graph.graph_def.SerializeToString(deterministic=True)
+    masks = {name: DATA for name in graph.nodes}
+    batch_slices(graph, ImportedGraph(graph), masks, {"t0_neg": 0}, ())
+    assert graph.graph_def.SerializeToString(deterministic=True) == before
