@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
@@ -24,19 +24,26 @@ def sums_divided_by_all_examples(whole: WholeGraph, found: Analysis) -> Iterator
     count = found.plan.towers
     for phase in found.plan.phases if count > 1 else []:
         averaged = bool(phase.combine) and all(combine.kind == "mean" for combine in phase.combine)
-        if not averaged or phase.shared_loss or len(phase.losses) != count:
-            continue
-        divisors = [_divisors(whole, parse_tensor_name(loss).node, count) for loss in phase.losses]
-        common = set.intersection(*map(set, divisors))
-        totals = [name for name in divisors[0] if name in common and _is_total(whole, found, name)]
-        if totals:
-            yield _hazard(phase, totals[0], count)
+        own = [] if phase.shared_loss else [parse_tensor_name(loss).node for loss in phase.losses]
+        # What is differentiated may be made of all towers' results, the losses, as where they add up their counts.
+        for losses in (own, whole.targets):
+            total = _common_total(whole, found, losses) if averaged and len(losses) == count else None
+            if total is not None:
+                yield _hazard(phase, losses[0], total, count)
+                break
 
 
-def _hazard(phase: Phase, total: str, count: int) -> Hazard:
+def _common_total(whole: WholeGraph, found: Analysis, losses: Sequence[str]) -> str | None:
+    """The count of all towers' examples that every loss divides a sum by."""
+    divisors = [_divisors(whole, loss, found.plan.towers) for loss in losses]
+    common = set.intersection(*map(set, divisors))
+    return next((name for name in divisors[0] if name in common and _is_total(whole, found, name)), None)
+
+
+def _hazard(phase: Phase, loss: str, total: str, count: int) -> Hazard:
     return Hazard(
         "LOSS_DIVIDED_TWICE",
-        parse_tensor_name(phase.losses[0]).node,
+        loss,
         f"each of the {count} towers divides its loss by {total}, which is counted in the batch of all towers, and "
         f"their gradients are averaged besides: {phase.train_op} takes 1/{count} of the gradient of the mean over all",
         f"sum the replicas' gradients, or divide by a replica's own count; for parity keep both, or give an optimizer "
@@ -61,7 +68,7 @@ def _divisors(whole: WholeGraph, loss: str, count: int) -> list[str]:
 
 
 def _is_total(whole: WholeGraph, found: Analysis, name: str) -> bool:
-    """Whether a number is a sum over a batch, of which each tower takes its own part."""
+    """Whether a number is a sum over a batch, of which each tower takes its own part, or over all towers' parts."""
     graph = whole.graph
     while True:
         inputs = [before.node for before in graph.inputs(name)]
@@ -72,6 +79,10 @@ def _is_total(whole: WholeGraph, found: Analysis, name: str) -> bool:
             name = varying[0]
         else:
             break
+    if graph.type(name) in op_types.ADDITIONS:
+        counts = [graph.origin(before).node for before in graph.inputs(name)]
+        towers = sorted(whole.labels.get(count, -1) for count in counts if graph.type(count) == "Sum")
+        return len(counts) == len(towers) and towers == list(whole.towers())
     if graph.type(name) != "Sum" or name in whole.labels or whole.data_towers(name):
         return False
     before = graph.ancestors([name], controls=False)

@@ -11,6 +11,8 @@ from legacy.saved.hazards.basics.linear_weights import constant_factor, linear_i
 
 #: Relative difference within which a factor is one over a number.
 TOLERANCE = 1e-5
+#: Digits of rates of weight decay, the most usual first.
+USUAL = ("1", "5", "2")
 
 
 def is_undivided(whole: WholeGraph, found: Analysis, term: str, weights: Mapping[str, float]) -> bool:
@@ -39,7 +41,7 @@ def is_undivided(whole: WholeGraph, found: Analysis, term: str, weights: Mapping
     if _has_one_of(_divisors(whole, weights, term), {count} | by_examples):
         return False
     inside = constant_factor(whole, term)
-    return not _is_rounder(abs(weights[term] * (inside[1] if inside else 1.0)), count)
+    return not _is_divided_before(abs(weights[term] * (inside[1] if inside else 1.0)), count)
 
 
 def _divisors(whole: WholeGraph, weights: Mapping[str, float], end: str) -> set[float]:
@@ -54,13 +56,15 @@ def _divisors(whole: WholeGraph, weights: Mapping[str, float], end: str) -> set[
     return found
 
 
-def _is_rounder(rate: float, count: int) -> bool:
-    """Whether a rate has fewer digits before a division by the towers, which the program did then, as in Python."""
-    return _digits(rate * count) < _digits(rate)
+def _is_divided_before(rate: float, count: int) -> bool:
+    """Whether a rate may have been divided by the towers before the graph was made: what it was then is as usual."""
+    return _unusualness(rate * count) <= _unusualness(rate)
 
 
-def _digits(number: float) -> int:
-    return len(f"{number:.3e}".partition("e")[0].replace(".", "").rstrip("0"))
+def _unusualness(rate: float) -> int:
+    """The less usual the digits of a rate of decay are, as a number: 1e-4 and 5e-4 are usual, and then 2e-4."""
+    digits = f"{rate:.3e}".partition("e")[0].replace(".", "").rstrip("0")
+    return USUAL.index(digits) if digits in USUAL else len(USUAL) + len(digits)
 
 
 def _has_one_of(divisors: set[float], numbers: set[int]) -> bool:

@@ -66,3 +66,25 @@ def test_a_tower_s_own_count_and_a_factor_that_makes_up_for_it_are_divided_once(
 def test_a_share_of_the_whole_mask_and_a_batch_that_all_towers_take_count_no_other_tower_s_examples():
     assert hazards(by_all, count=tf.reduce_mean) == []
     assert hazards(by_all, is_same=True) == []
+
+
+@pytest.mark.parametrize("combine, count", [(mean, 1), (tf.add_n, 0)])
+def test_the_sum_of_the_towers_own_counts_is_a_count_of_all_examples(combine, count):
+    def build():
+        w = v1.get_variable("w", [5, 1], use_resource=False)
+        x = tf.split(v1.placeholder(tf.float32, [TOWERS * BATCH, 5], "x"), TOWERS)
+        masks = tf.split(v1.placeholder(tf.float32, [TOWERS * BATCH, 1], "mask"), TOWERS)
+        sums, counts, gradients = [], [], []
+        for tower in range(TOWERS):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                sums.append(tf.reduce_sum(tf.square(x[tower] @ w) * masks[tower]))
+                counts.append(tf.reduce_sum(masks[tower]))
+        total = tf.add_n(counts)
+        for tower in range(TOWERS):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                gradients += tf.gradients(sums[tower] / total, [w])
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(combine(gradients), w)], name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    analysis = analyse_graph(graph, "small", ["train"])
+    assert len(list(sums_divided_by_all_examples(WholeGraph(graph, analysis), analysis))) == count

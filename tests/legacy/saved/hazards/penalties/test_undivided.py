@@ -6,7 +6,7 @@ import tensorflow as tf
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.penalties.counts import regularization
-from legacy.saved.hazards.penalties.undivided import is_undivided
+from legacy.saved.hazards.penalties.undivided import _is_divided_before, is_undivided
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -79,3 +79,11 @@ def test_a_loss_without_data_divides_none():
 def test_a_mean_of_gradients_contains_a_penalty_of_each_tower_once():
     mean = lambda gradients: tf.add_n(gradients) / TOWERS  # noqa: E731
     assert counted(lambda errors, term: tf.reduce_sum(errors) / ALL + 0.01 * term, mean) == []
+
+
+@pytest.mark.parametrize(
+    "rate, towers, is_divided",
+    [(1e-4, 2, False), (5e-5, 2, True), (5e-4, 4, False), (2.5e-5, 4, True), (1e-3, 3, False), (1e-3 / 3, 3, True)],
+)
+def test_a_rate_that_was_more_usual_before_a_division_may_be_divided(rate, towers, is_divided):
+    assert _is_divided_before(rate, towers) == is_divided
