@@ -12,6 +12,7 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.hazards import (
     asymmetries,
+    averages,
     copies,
     data,
     examples,
@@ -83,6 +84,7 @@ GRAPH_CHECKS = (
     *asymmetries.GRAPH_CHECKS,
     *reinforcement.GRAPH_CHECKS,
     *updates.GRAPH_CHECKS,
+    *averages.GRAPH_CHECKS,
 )
 #: Checks that need an analysis.
 ANALYSIS_CHECKS = (

@@ -118,7 +118,7 @@ def _moments_by_hand(pairs: Sequence[Any], rate: Any) -> Any:
     for gradient, variable in pairs:
         gradient, m, v = _dense(gradient), _slot(variable, "m"), _slot(variable, "v")
         new_m = 0.9 * m + 0.1 * gradient
-        new_v = 0.999 * v + 0.001 * tf.square(gradient)
+        new_v = 0.99 * v + 0.01 * tf.square(gradient)  # with 0.999, the first updates would be too large
         updates += [
             m.assign(new_m),
             v.assign(new_v),
@@ -150,9 +150,7 @@ OPTIMIZERS = {
     "Ftrl": _library(lambda rate: v1.train.FtrlOptimizer(rate), "Ftrl"),
     "descent by hand": Optimizer(_descend_by_hand, "written by hand (AssignSub)", ()),
     "velocity by hand": Optimizer(_velocities_by_hand, "written by hand (AssignAdd)", ("0.9",)),
-    "moments by hand": Optimizer(
-        _moments_by_hand, "written by hand (Assign)", ("0.9", "0.1", "0.999", "0.001", "1e-06")
-    ),
+    "moments by hand": Optimizer(_moments_by_hand, "written by hand (Assign)", ("0.9", "0.1", "0.99", "0.01", "1e-06")),
 }
 #: Those that the library wrote.
 BY_HAND = ("descent by hand", "velocity by hand", "moments by hand")

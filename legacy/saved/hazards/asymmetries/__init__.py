@@ -39,6 +39,7 @@ GRAPH_CHECKS = (
     counted_masks.counts_of_other_masks,
     maximized_losses.maximized_errors,
     moments_by_hand.corrections_of_another_decay,
+    moments_by_hand.moments_without_correction,
     moments_by_hand.roots_of_averaged_gradients,
     decayed_biases.biases_decayed_alone,
     reversed_copies.copies_into_trained,

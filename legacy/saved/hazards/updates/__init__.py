@@ -6,7 +6,6 @@ Start with `gradients.py`."""
 
 from legacy.saved.hazards.updates import (
     accumulators,
-    averages,
     constants,
     gradients,
     loss_weights,
@@ -57,13 +56,6 @@ GRAPH_CHECKS = (
     norms_of_towers.clipped_by_another_tower,
     norms_of_towers.guarded_by_one_tower,
     shared_layers.layers_that_share_weights,
-    averages.averages_that_are_trained,
-    averages.averages_that_keep_little,
-    averages.averages_that_never_move,
-    averages.averages_that_move_away,
-    averages.averages_before_updates,
-    averages.averages_moved_twice,
-    averages.averages_whose_count_stays,
 )
 
 #: Checks that need an analysis.

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import Analysis
-from legacy.saved.analysis.initializers import find_initializer
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import copied_variable
+from legacy.saved.hazards.basics.beginnings import begins_with_zeros
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.variable_reads import READS, variable_read
 from workloads.lifted.plan import Effect
-from workloads.lifted.plan.initializers import CONSTANT
 from workloads.support.wording import counted, listed
 
 #: Of variables, so many are named.
@@ -46,7 +44,9 @@ def layers_of_zeros(whole: WholeGraph) -> Iterator[Hazard]:
     graph = whole.graph
     layers = {name: _weight_of(whole, name) for name in graph.nodes if name in whole.minimized}
     zeros = {
-        name: weight for name, weight in layers.items() if weight in whole.trainable and _begins_zero(whole, weight)
+        name: weight
+        for name, weight in layers.items()
+        if weight in whole.trainable and begins_with_zeros(whole, weight)
     }
     pairs = {name: before for name in zeros for before in [_layer_before(whole, name)] if before in zeros}
     if pairs:
@@ -67,13 +67,6 @@ def _weight_of(whole: WholeGraph, layer: str) -> str:
     if whole.graph.type(layer) not in LAYERS:
         return ""
     return variable_read(whole.graph, whole.graph.inputs(layer)[1].node)
-
-
-def _begins_zero(whole: WholeGraph, variable: str) -> bool:
-    """Whether a variable's own initializer sets it to zeros."""
-    shape = [size.size for size in whole.graph.nodes[variable].attr["shape"].shape.dim]
-    found = find_initializer(whole.graph, variable, shape)
-    return found is not None and found.kind == CONSTANT and not np.any(found.numbers[0])
 
 
 def _layer_before(whole: WholeGraph, layer: str) -> str:

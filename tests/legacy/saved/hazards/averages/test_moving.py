@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.updates import averages
+from legacy.saved.hazards.averages import moving
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -33,26 +33,26 @@ def found(check, share, trained=False, resource=False, branch=False):
 
 @pytest.mark.parametrize("resource", [True, False])
 def test_a_teacher_that_is_trained_and_averaged_is_named(resource):
-    (hazard,) = found(averages.averages_that_are_trained, 0.75, trained=True, resource=resource)
+    (hazard,) = found(moving.averages_that_are_trained, 0.75, trained=True, resource=resource)
     assert hazard.id == "AVERAGE_TRAINED" and "teacher follows w" in hazard.description
 
 
 @pytest.mark.parametrize("share, trained", [(0.75, False), (None, True)])
 def test_a_teacher_that_is_averaged_alone_or_set_is_not(share, trained):
-    assert found(averages.averages_that_are_trained, share, trained) == []
+    assert found(moving.averages_that_are_trained, share, trained) == []
 
 
 @pytest.mark.parametrize("resource", [True, False])
 @pytest.mark.parametrize("share, count", [(0.0625, 1), (0.25, 1), (0.5, 0), (0.9375, 0), (None, 0)])
 def test_an_average_that_keeps_little_is_named(share, count, resource):
-    hazards = found(averages.averages_that_keep_little, share, resource=resource)
+    hazards = found(moving.averages_that_keep_little, share, resource=resource)
     assert [hazard.id for hazard in hazards] == ["AVERAGE_KEEPS_LITTLE"] * count
 
 
 @pytest.mark.parametrize("resource", [True, False])
 @pytest.mark.parametrize("share, count", [(1.0, 1), (0.5, 0), (None, 0)])
 def test_an_average_that_never_moves_is_named(share, count, resource):
-    hazards = found(averages.averages_that_never_move, share, resource=resource)
+    hazards = found(moving.averages_that_never_move, share, resource=resource)
     assert [hazard.id for hazard in hazards] == ["AVERAGE_NEVER_MOVES"] * count
 
 
@@ -68,7 +68,7 @@ def test_an_average_whose_decay_grows_to_little_is_named(decay, count):
 
     whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
     whole.members = whole.graph.ancestors(["train"])
-    hazards = list(averages.averages_that_keep_little(whole))
+    hazards = list(moving.averages_that_keep_little(whole))
     assert [hazard.id for hazard in hazards] == ["AVERAGE_KEEPS_LITTLE"] * count
 
 
@@ -85,7 +85,7 @@ def order_of(make_train, resource, num_updates):
 
     whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
     whole.members = set(whole.graph.nodes)
-    return [hazard.id for hazard in averages.averages_before_updates(whole)]
+    return [hazard.id for hazard in moving.averages_before_updates(whole)]
 
 
 def one_behind_the_other(first, second):
@@ -114,7 +114,7 @@ def test_statistics_that_an_update_waits_for_are_no_averages_of_weights():
 
     whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
     whole.members = set(whole.graph.nodes)
-    assert not list(averages.averages_before_updates(whole))
+    assert not list(moving.averages_before_updates(whole))
 
 
 @pytest.mark.parametrize("share, source, count", [(0.01, "w", 1), (0.99, "w", 0), (0.0, "w", 0), (0.01, "other", 0)])
@@ -130,7 +130,7 @@ def test_a_target_network_that_a_run_of_its_own_moves(share, source, count):
 
     whole = WholeGraph(saved(traced(build), trainable_variables=["w", "target", "other"]))
     whole.members = whole.graph.ancestors(["train"])
-    assert len(list(averages.averages_that_keep_little(whole))) == count
+    assert len(list(moving.averages_that_keep_little(whole))) == count
 
 
 @pytest.mark.parametrize("averaged", [True, False])
@@ -146,7 +146,7 @@ def test_copies_that_are_set_to_their_mean_are_no_moving_averages(averaged):
 
     whole = WholeGraph(saved(traced(build), trainable_variables=["v", "w"]))
     whole.members = whole.graph.ancestors(["train"])
-    ids = [hazard.id for hazard in averages.averages_that_are_trained(whole)]
+    ids = [hazard.id for hazard in moving.averages_that_are_trained(whole)]
     assert ids == ([] if averaged else ["AVERAGE_TRAINED"])
 
 
@@ -183,7 +183,7 @@ def from_results(kept, labels, results):
     ],
 )
 def test_an_average_that_moves_away_is_named(move, count):
-    assert moved(averages.averages_that_move_away, move) == ["AVERAGE_MOVES_AWAY"] * count
+    assert moved(moving.averages_that_move_away, move) == ["AVERAGE_MOVES_AWAY"] * count
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_an_average_that_moves_away_is_named(move, count):
     ],
 )
 def test_an_average_of_itself_is_named(move, count):
-    assert moved(averages.averages_that_never_move, move) == ["AVERAGE_NEVER_MOVES"] * count
+    assert moved(moving.averages_that_never_move, move) == ["AVERAGE_NEVER_MOVES"] * count
 
 
 @pytest.mark.parametrize("times, in_turn, count", [(2, False, 1), (1, False, 0), (2, True, 0)])
@@ -215,7 +215,7 @@ def test_an_average_that_one_run_moves_twice_is_named(times, in_turn, count):
 
     whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
     whole.members = whole.graph.ancestors(["train"])
-    hazards = list(averages.averages_moved_twice(whole))
+    hazards = list(moving.averages_moved_twice(whole))
     assert [hazard.id for hazard in hazards] == ["AVERAGE_MOVED_TWICE"] * count
 
 
@@ -233,5 +233,5 @@ def test_an_average_whose_count_stays_is_named(raises, count):
 
     whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
     whole.members = whole.graph.ancestors(["train"])
-    hazards = list(averages.averages_whose_count_stays(whole))
+    hazards = list(moving.averages_whose_count_stays(whole))
     assert [hazard.id for hazard in hazards] == ["AVERAGE_COUNT_STAYS"] * count
