@@ -119,3 +119,75 @@ def test_a_loss_of_one_tower_beside_means_of_all(tower):
 )
 def test_losses_of_all_towers(show):
     assert of_losses(show) == []
+
+
+def shown(show):
+    """The sentences about a program that shows what `show` makes of its towers' {"layer", "errors", "loss"}."""
+
+    def build():
+        w, towers, gradients = v1.get_variable("w", [4, 1], use_resource=False), [], []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), v1.name_scope(f"tower_{tower}"):
+                layer = tf.nn.relu(v1.placeholder(tf.float32, [2, 4], "x") @ w)
+                errors = tf.square(layer - v1.placeholder(tf.float32, [2, 1], "y"))
+                towers.append({"layer": layer, "errors": errors, "loss": tf.reduce_mean(errors)})
+                gradients += tf.gradients(towers[-1]["loss"], [w])
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / 2.0, w)], name="train")
+        for name, value in show(towers).items():
+            v1.summary.scalar(name, value)
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
+    return [hazard.description for hazard in reports.reports_of_one_tower(whole)]
+
+
+def zeros(tower):
+    return tf.reduce_mean(tf.cast(tf.equal(tower["layer"], 0.0), tf.float32))
+
+
+def all_of(towers, name):
+    return tf.concat([tower[name] for tower in towers], 0)
+
+
+@pytest.mark.parametrize("show", [zeros, lambda tower: tf.reduce_max(tower["layer"])])
+def test_a_loss_of_one_tower_beside_other_results_of_each(show):
+    texts = shown(lambda towers: {"a": show(towers[0]), "b": show(towers[1]), "loss": towers[1]["loss"]})
+    assert texts == ["1 summary shows tower 1 alone: loss, a loss, beside summaries of other towers"]
+
+
+def test_a_function_of_one_towers_loss_is_a_loss():
+    texts = shown(
+        lambda towers: {"perplexity": tf.exp(towers[1]["loss"]), "layer": tf.reduce_max(all_of(towers, "layer"))}
+    )
+    assert texts == ["1 summary shows tower 1 alone: perplexity, a loss, beside summaries of all towers"]
+
+
+@pytest.mark.parametrize(
+    "show",
+    [
+        lambda towers: {"first": towers[0]["loss"], "loss": tf.reduce_mean(all_of(towers, "errors"))},
+        lambda towers: {"first": towers[0]["loss"], "loss": tf.exp((towers[0]["loss"] + towers[1]["loss"]) / 2.0)},
+        lambda towers: {"zeros": zeros(towers[1]), "loss": tf.reduce_mean(all_of(towers, "errors"))},
+        lambda towers: {"zeros": zeros(towers[1])},
+    ],
+)
+def test_errors_of_all_towers_and_shares_of_zeros(show):
+    assert shown(show) == []
+
+
+@pytest.mark.parametrize("of_tower, count", [(False, 0), (True, 1)])
+def test_an_evaluation_on_the_device_of_a_tower_is_no_result_of_it(of_tower, count):
+    def build():
+        w, losses, inputs = v1.get_variable("w", [4, 1], use_resource=False), [], []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"):
+                inputs.append(v1.placeholder(tf.float32, [2, 4]))
+                losses.append(tf.reduce_mean(tf.square(inputs[-1] @ w)))
+        gradient = tf.add_n([tf.gradients(loss, [w])[0] for loss in losses]) / 2.0
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(gradient, w)], name="train")
+        with tf.device("/gpu:0"):
+            x = inputs[0] if of_tower else v1.placeholder(tf.float32, [2, 4])
+            right = tf.equal(tf.sign(x @ w), v1.placeholder(tf.float32, [2, 1]))
+            v1.summary.scalar("accuracy", tf.reduce_mean(tf.cast(right, tf.float32)))
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
+    assert len(list(reports.reports_of_one_tower(whole))) == count
