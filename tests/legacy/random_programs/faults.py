@@ -24,7 +24,6 @@ class Fault(NamedTuple):
 
 
 _COMBINED = ("stack", "add_n", "python sum")
-_LIBRARY = ("descent", "momentum", "nesterov", "Adam", "RMSProp", "Adagrad", "Adadelta", "Ftrl")
 _SCOPES = ("tower_%d", "gpu%d", "clone_%d/model")
 _SCHEDULED = ("exponential", "staircase", "pieces", "polynomial", "cosine", "warm-up")
 FAULTS = {
@@ -62,9 +61,7 @@ FAULTS = {
     "rows left out": Fault(("ROWS_LEFT_OUT",), {"inputs": ("slices",)}, ("BATCH_SIZE_CONSTANT",)),
     "tower on the CPU": Fault(("TOWER_ON_CPU",), {"scope": _SCOPES}),
     "one device": Fault(("TOWERS_SHARE_DEVICE",), {"scope": _SCOPES}),
-    "another count": Fault(
-        ("GRADIENTS_DIVIDED_BY_ANOTHER_COUNT",), {"combine": ("add_n", "python sum"), "optimizer": _LIBRARY}
-    ),
+    "another count": Fault(("GRADIENTS_DIVIDED_BY_ANOTHER_COUNT",), {"combine": ("add_n", "python sum")}),
     "global batch": Fault(
         ("BATCH_SIZE_CONSTANT",), {"combine": _COMBINED, "loss": ("sum / batch",), "besides": ("nothing", "auxiliary")}
     ),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,6 +21,18 @@ _COPIES = ("Identity", "Cast", *op_types.VIEWS)
 _SUMS = (*op_types.ADDITIONS, "Sub")
 
 
+class Factor(NamedTuple):
+    """A constant factor on gradients.
+
+    Attributes:
+      node: the op that multiplies or divides.
+      value: of the factor.
+    """
+
+    node: str
+    value: float
+
+
 def multiplier_of_mean(graph: Graph, imported: ImportedGraph, combine: Combine, towers: int) -> float | None:
     """Returns c where a program computes c times the mean of its towers' gradients.
 
@@ -35,9 +48,10 @@ def multiplier_of_mean(graph: Graph, imported: ImportedGraph, combine: Combine, 
     Returns:
       The constant; None where the gradient is the mean itself, or no step of its computation is one.
     """
-    if combine.kind != "sum" or towers < 2:
+    is_mean = abs(combine.scale * towers - 1) <= TOLERANCE
+    if combine.kind != "sum" or towers < 2 or is_mean:
         return None
-    factors = _factors(graph, imported, combine, towers)
+    factors = [factor.value for factor in factors_on_sum(graph, imported, combine, towers)]
     is_whole = abs(float(np.prod(factors)) - combine.scale) <= TOLERANCE * abs(combine.scale)
     has_mean = any(abs(factor * towers - 1) <= TOLERANCE for factor in factors)
     return combine.scale * towers if has_mean and is_whole else None
@@ -55,47 +69,84 @@ def factor_behind_rows(graph: Graph, imported: ImportedGraph, combine: Combine, 
     Returns:
       The constant; 1 where there is none, or what is done to the rows is something else.
     """
-    name, end, factor = parse_tensor_name(gradient).node, parse_tensor_name(combine.tensor).node, 1.0
-    while name != end:
-        kind, inputs = graph.type(name), graph.inputs(name)
-        numbers = [_number(imported, tensor) for tensor in inputs] if kind in ("Mul", "RealDiv", "Div") else []
-        if kind in (*_COPIES, "UnsortedSegmentSum"):
-            name = inputs[0].node
-        elif len(numbers) == 2 and numbers[1] and numbers[0] is None:
-            factor *= numbers[1] if kind == "Mul" else 1.0 / numbers[1]
-            name = inputs[0].node
-        elif len(numbers) == 2 and kind == "Mul" and numbers[0]:
-            factor *= numbers[0]
-            name = inputs[1].node
-        else:
-            return 1.0
-    return factor
+    start, end = parse_tensor_name(gradient).node, parse_tensor_name(combine.tensor).node
+    factors, reached = _factors(graph, imported, start, {end}, (*_COPIES, "UnsortedSegmentSum"))
+    return float(np.prod([factor.value for factor in factors])) if reached == end else 1.0
 
 
-def _factors(graph: Graph, imported: ImportedGraph, combine: Combine, towers: int) -> list[float]:
-    """The factors on the sum of the towers' gradients, the last one first."""
+def factors_on_sum(graph: Graph, imported: ImportedGraph, combine: Combine, towers: int) -> list[Factor]:
+    """Returns the constant factors on the sum of the towers' gradients, as far as they are known, the last one first.
+
+    Args:
+      graph: the cut graph.
+      imported: the same graph in TensorFlow.
+      combine: how the gradients are combined.
+      towers: number of towers.
+
+    Returns:
+      The factors, also those that each tower's gradient has alike before the sum.
+    """
     parts = {parse_tensor_name(name).node for tower in combine.parts for name in tower}
-    behind = graph.descendants(parts, controls=False)
-    factors: list[float] = []
-    name = parse_tensor_name(combine.tensor).node
-    while name not in parts:
+    return _factors_of_parts(graph, imported, parse_tensor_name(combine.tensor).node, parts, towers)
+
+
+def _factors_of_parts(
+    graph: Graph, imported: ImportedGraph, name: str, parts: Collection[str], towers: int
+) -> list[Factor]:
+    """The factors behind a node, on through a sum where they are alike in all of its terms.
+
+    Args:
+      graph: the cut graph.
+      imported: the same graph in TensorFlow.
+      name: of the node.
+      parts: nodes of the towers' gradients.
+      towers: number of towers.
+    """
+    factors, reached = _factors(graph, imported, name, parts, (*_COPIES, *_SUMS, "Neg"))
+    if graph.type(reached) == "Mean" and reached not in parts:
+        return [*factors, Factor(reached, 1.0 / towers)]
+    if graph.type(reached) in op_types.ADDITIONS and reached not in parts:
+        behind = graph.descendants(parts, controls=False)
+        own = [tensor.node for tensor in graph.inputs(reached) if tensor.node in behind]
+        branches = [_factors_of_parts(graph, imported, node, parts, towers) for node in own]
+        if len({tuple(factor.value for factor in branch) for branch in branches}) == 1:
+            factors += branches[0]
+    return factors
+
+
+def _factors(
+    graph: Graph, imported: ImportedGraph, name: str, ends: Collection[str], passes: Collection[str]
+) -> tuple[list[Factor], str]:
+    """The factors on the way from a node back to one of some ends, the last one first, and where that way stops.
+
+    Args:
+      graph: the cut graph.
+      imported: the same graph in TensorFlow.
+      name: of the node.
+      ends: nodes.
+      passes: types of the ops that may lie between.
+
+    Returns:
+      (factors, the end, or the first node at which more than one way goes on, or which is no constant factor).
+    """
+    behind = graph.descendants(ends, controls=False)
+    factors: list[Factor] = []
+    while name not in ends:
         kind, inputs = graph.type(name), graph.inputs(name)
         own = [place for place, tensor in enumerate(inputs) if tensor.node in behind]
-        if kind == "Mean":
-            return [*factors, 1.0 / towers]
         if len(own) != 1:
             break
         if kind in ("Mul", "RealDiv", "Div") and len(inputs) == 2:
             number = _number(imported, inputs[1 - own[0]])
             if not number or (kind != "Mul" and own[0]):
                 break
-            factors.append(number if kind == "Mul" else 1.0 / number)
-        elif kind == "Neg" or (kind == "Sub" and own[0]):
-            factors.append(-1.0)
-        elif kind not in (*_COPIES, *_SUMS):
+            factors.append(Factor(name, number if kind == "Mul" else 1.0 / number))
+        elif kind not in passes:
             break
+        elif kind == "Neg" or (kind == "Sub" and own[0]):
+            factors.append(Factor(name, -1.0))
         name = inputs[own[0]].node
-    return factors
+    return factors, name
 
 
 def _number(imported: ImportedGraph, tensor: TensorId) -> float | None:

@@ -9,6 +9,7 @@ from legacy.saved.hazards.losses import (
     deviations,
     differences,
     divided_by_all,
+    divided_sums,
     idle_terms,
     likelihoods,
     logits,
@@ -51,7 +52,7 @@ GRAPH_CHECKS = (
 ANALYSIS_CHECKS = (
     tower_losses.losses_divided_twice,
     divided_by_all.sums_divided_by_all_examples,
-    tower_losses.sums_divided_by_another_count,
+    divided_sums.sums_divided_by_another_count,
     broadcasts.columns_against_vectors,
     logits.shares_over_examples,
     logits.shares_over_pixels,

@@ -1,4 +1,4 @@
-"""Hazards of the weights of towers' losses: divided twice or by another number, or with other towers' terms in them."""
+"""Hazards of the weights of towers' losses: divided twice, or with other towers' terms in them."""
 
 from __future__ import annotations
 
@@ -7,18 +7,13 @@ from collections.abc import Iterator
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.loss_scale import may_be_its_own, sizes_of_inputs
-from legacy.saved.analysis.reduction.multipliers import multiplier_of_mean
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from legacy.saved.hazards.basics.linear_weights import linear_inputs, linear_weights
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
-from legacy.saved.hazards.losses.scales import is_unscaled, loss_scale
 from workloads.lifted.graph import parse_tensor_name
-from workloads.lifted.plan import Combine, Phase
 from workloads.lifted.replication import is_averaged_twice
-from workloads.support.wording import counted
 
 #: Relative difference within which two towers' terms count alike.
 TOLERANCE = 1e-5
@@ -40,64 +35,6 @@ def losses_divided_twice(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
                     f"divide once; for parity keep both, or give an optimizer that does not normalize 1/{count} of the "
                     "learning rate",
                 )
-
-
-def sums_divided_by_another_count(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
-    """Finds train ops that divide the sum of N towers' gradients by a whole number that is not N."""
-    count = found.plan.towers
-    for phase in found.plan.phases if count > 1 else []:
-        scale = loss_scale(whole, phase)
-        rules = {e.writes[0] for e in phase.effects if op_types.is_apply(e.op)}
-        sums = [one for one in phase.combine if one.kind == "sum" and one.weight in rules]
-        sums = [one for one in sums if sum(map(len, one.parts)) == count and 0 < one.scale * phase.loss_scale < 1]
-        divisors = {one.weight: round(1 / (one.scale * phase.loss_scale)) for one in sums}
-        wrong = [
-            one
-            for one in sums
-            if divisors[one.weight] != count
-            and not is_unscaled(one, scale, count)
-            and not is_unscaled(one, scale * scale, count)
-            and not _is_multiplied_mean(found, one)
-            and not _is_mean_over_all_examples(whole, found, phase, divisors[one.weight])
-            and abs(one.scale * phase.loss_scale * divisors[one.weight] - 1) < TOLERANCE
-        ]
-        if wrong:
-            number = divisors[wrong[0].weight]
-            yield Hazard(
-                "GRADIENTS_DIVIDED_BY_ANOTHER_COUNT",
-                parse_tensor_name(wrong[0].tensor).node,
-                f"the sum of {count} towers' gradients{_with_others(wrong[0])} of {counted(len(wrong), 'variable')} is "
-                f"divided by {number}: "
-                f"{phase.train_op} takes {count}/{number} of their mean",
-                "divide by the number of replicas; for parity keep the factor, or give it to the learning rate",
-            )
-
-
-def _is_multiplied_mean(found: Analysis, combine: Combine) -> bool:
-    """Whether a program multiplies the mean by a constant, as of a layer's learning rate; not by 1/N once more."""
-    count = found.plan.towers
-    multiplier = multiplier_of_mean(found.cut.graph, found.context.imported, combine, count)
-    return multiplier is not None and abs(multiplier * count - 1) > TOLERANCE
-
-
-def _is_mean_over_all_examples(whole: WholeGraph, found: Analysis, phase: Phase, divisor: int) -> bool:
-    """Whether a sum is divided by the number of all towers' examples, and no tower's loss is a mean over its own.
-
-    Losses that are sums over examples, such as an l2_loss, are averaged so.
-    """
-    batch, loss = found.plan.batch, parse_tensor_name(phase.losses[0]).node if phase.losses else ""
-    if batch is None or divisor != batch * found.plan.towers or loss not in whole.graph.nodes:
-        return False
-    graph = found.cut.graph
-    terms = [name for name in linear_weights(whole, loss) if not any(linear_inputs(whole, name))]
-    means = [name for name in terms if name in graph.nodes and graph.type(name) == "Mean"]
-    shapes = [found.context.imported.shape(*graph.inputs(name)[0]) for name in means]
-    return not any(shape is None or shape[:1] in ([batch], (batch,)) for shape in shapes)
-
-
-def _with_others(combine: Combine) -> str:
-    """The words for what a sum of gradients contains besides, that no tower computes."""
-    return ", and of a gradient that no tower computes, such as a penalty's," if combine.affine else ""
 
 
 def terms_of_other_towers(whole: WholeGraph) -> Iterator[Hazard]:

@@ -9,7 +9,7 @@ from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.facts.combining.rows import combining_rows
 from legacy.saved.facts.combining.sums import sum_text
-from legacy.saved.hazards.losses.tower_losses import sums_divided_by_another_count
+from legacy.saved.hazards.losses.divided_sums import sums_divided_by_another_count
 from legacy.saved.hazards.training import mixed_combining
 from tests.legacy.saved.graphs import saved, traced
 
@@ -48,6 +48,9 @@ def mean(first, second, weight):
         (lambda a, b, w: 2.0 * mean(a, b, w), 2.0),
         (lambda a, b, w: tf.add_n([a, b]) / 2.0 * 0.1, 0.1),
         (lambda a, b, w: -(0.1 * mean(a, b, w)), -0.1),
+        (lambda a, b, w: (a / 2.0 + b / 2.0) * 0.1, 0.1),
+        (lambda a, b, w: (a / 2.0 + b / 4.0) * 0.1, None),
+        (lambda a, b, w: a / 2.0 + b / 2.0, None),
         (mean, None),
         (lambda a, b, w: tf.add_n([a, b]), None),
         (lambda a, b, w: tf.add_n([a, b]) / 20.0, None),

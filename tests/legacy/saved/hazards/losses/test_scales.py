@@ -5,8 +5,8 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.hazards.losses.divided_sums import sums_divided_by_another_count
 from legacy.saved.hazards.losses.scales import clipped_while_scaled, scaled_losses
-from legacy.saved.hazards.losses.tower_losses import sums_divided_by_another_count
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
