@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from legacy.saved.graph.op_types import VARIABLES
+from legacy.saved.tower_search.mixed_devices import labels_of_both_kinds
 from workloads.lifted.graph import Graph, device_of
 from workloads.lifted.tensors import gradient_names
 
@@ -98,6 +99,7 @@ def _plain_labellings(graph: Graph) -> Iterator[Labelling]:
         numbers = {device: _device_number(device, kind) for device in set(placed.values())}
         labels = {name: numbers[device] for name, device in placed.items()}
         yield from _numbered(Source.DEVICES, f"device /{kind}:k", labels)
+    yield from _numbered(Source.DEVICES, "devices of two kinds", labels_of_both_kinds(graph, placed))
     scopes = {name: name.rpartition("/")[0] for name in graph.nodes}
     for family, number_of in _families_of_scopes(collections.Counter(scopes.values())):
         in_family = {name: number_of[scope] for name, scope in scopes.items() if scope in number_of}
