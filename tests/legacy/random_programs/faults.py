@@ -59,7 +59,7 @@ FAULTS = {
     "backward on one device": Fault(("BACKWARD_ON_ONE_DEVICE",), {"combine": ("one loss",)}),
     "rows overlap": Fault(("ROWS_OVERLAP",), {"inputs": ("slices",)}),
     "rows left out": Fault(("ROWS_LEFT_OUT",), {"inputs": ("slices",)}, ("BATCH_SIZE_CONSTANT",)),
-    "tower on the CPU": Fault(("TOWER_ON_CPU",), {"scope": _SCOPES}),
+    "tower on the CPU": Fault(("TOWER_ON_CPU",)),
     "one device": Fault(("TOWERS_SHARE_DEVICE",), {"scope": _SCOPES}),
     "another count": Fault(("GRADIENTS_DIVIDED_BY_ANOTHER_COUNT",), {"combine": ("add_n", "python sum")}),
     "global batch": Fault(
