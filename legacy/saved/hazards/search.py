@@ -86,6 +86,8 @@ GRAPH_CHECKS = (
     *updates.GRAPH_CHECKS,
     *averages.GRAPH_CHECKS,
 )
+#: Checks of a graph that cannot be analysed; each has one of another name in `ANALYSIS_CHECKS`, which sees more.
+CHECKS_WITHOUT_ANALYSIS = (statistics.statistics_of_towers_as_written,)
 #: Checks that need an analysis.
 ANALYSIS_CHECKS = (
     statistics.statistics_of_towers,
@@ -120,6 +122,8 @@ def find_hazards(saved: SavedGraph, found: Analysis | None = None) -> list[dict[
     whole = WholeGraph(saved, found)
     hazards = [hazard for check in GRAPH_CHECKS for hazard in check(whole)]
     hazards += regularization(whole, found)
-    if found is not None:
+    if found is None:
+        hazards += [hazard for check in CHECKS_WITHOUT_ANALYSIS for hazard in check(whole)]
+    else:
         hazards += [hazard for check in ANALYSIS_CHECKS for hazard in check(whole, found)]
     return [hazard.row() for hazard in hazards]

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph, scalar_constant
 from legacy.saved.facts.update_sources import UpdateSources
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.kept_shares import kept_share, most_kept
 from legacy.saved.hazards.models.states_of_towers import shared_states
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.plan import Effect
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted, listed
 
 #: Stands for the towers that update a statistic where several update ops change it.
 IN_TURN = (-1,)
 #: Of variables, so many are named.
 MOST_NAMED = 3
+ADVICE = "the lift keeps this order; in new code, variables with aggregation ONLY_FIRST_REPLICA or MEAN"
 
 
 def statistics_of_towers(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
@@ -28,19 +31,61 @@ def statistics_of_towers(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
     states = shared_states(whole)
     groups = {who: [name for name in names if name not in states] for who, names in groups.items()}
     groups = {who: names for who, names in groups.items() if names}
-    even = len({len(groups.get((tower,), ())) for tower in range(towers)}) == 1
-    if towers < 2 or (even and IN_TURN not in groups):  # each tower has as many of its own: they are carried state
+    if towers < 2 or (_are_even(groups, towers) and IN_TURN not in groups):
         return
-    advice = "the lift keeps this order; in new code, variables with aggregation ONLY_FIRST_REPLICA or MEAN"
     for who, names in groups.items():
         own = names if who == IN_TURN else [name for name in names if name not in shown]
-        count = f"{counted(len(own), 'statistic is', 'statistics are')} updated by"
         if who == IN_TURN:
+            count = f"{counted(len(own), 'statistic is', 'statistics are')} updated by"
             text = f"{count} several towers one after the other, in no fixed order"
-            yield Hazard("STATISTICS_RACE", names[0], text, advice)
-        elif own and who in ((towers - 1,), (0,)):
-            text = f"{count} the {'last' if who == (towers - 1,) else 'first'} tower only"
-            yield Hazard("STATISTICS_OF_ONE_TOWER", own[0], text, advice)
+            yield Hazard("STATISTICS_RACE", names[0], text, ADVICE)
+        elif own:
+            yield from _of_one_tower(who, own, towers)
+
+
+def statistics_of_towers_as_written(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds moving averages that a train op updates from one tower's batches, in a graph without an analysis."""
+    if whole.count < 2:
+        return
+    towers: dict[str, set[int]] = collections.defaultdict(set)
+    for name, variable in whole.writes.items():
+        is_moved = name in whole.members and variable not in whole.trainable and not whole.is_scalar(variable)
+        if is_moved and not any(map(is_gradient_op, whole.graph.ancestors([name], controls=False))):
+            share = kept_share(whole, name).share
+            if 0 < share < 1 or most_kept(whole, name) < 1:
+                towers[variable] |= whole.data_towers(name)
+    groups: dict[tuple[int, ...], list[str]] = collections.defaultdict(list)
+    states = shared_states(whole)
+    for variable, numbers in towers.items():
+        if variable not in states:
+            groups[tuple(sorted(numbers))].append(variable)
+    if not _are_even(groups, whole.count):
+        for who, names in groups.items():
+            yield from _of_one_tower(who, names, whole.count)
+
+
+def _are_even(groups: Mapping[tuple[int, ...], list[str]], towers: int) -> bool:
+    """Whether each tower updates as many variables alone as each other one: they are carried state, or there are none.
+
+    Args:
+      groups: {towers that update them: variables}.
+      towers: number of towers.
+    """
+    return len({len(groups.get((tower,), ())) for tower in range(towers)}) == 1
+
+
+def _of_one_tower(who: tuple[int, ...], names: list[str], towers: int) -> Iterator[Hazard]:
+    """Yields the hazard of statistics that the first or the last tower alone updates.
+
+    Args:
+      who: the towers that update them.
+      names: the statistics.
+      towers: number of towers.
+    """
+    if who in ((towers - 1,), (0,)):
+        which = "last" if who == (towers - 1,) else "first"
+        text = f"{counted(len(names), 'statistic is', 'statistics are')} updated by the {which} tower only"
+        yield Hazard("STATISTICS_OF_ONE_TOWER", names[0], text, ADVICE)
 
 
 def _averages_to_show(found: Analysis) -> set[str]:

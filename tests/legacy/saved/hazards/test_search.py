@@ -22,7 +22,9 @@ def test_a_graph_that_trains_nothing_is_checked_without_an_analysis():
     assert row["hazard"] == "GRADIENTS_NOT_APPLIED" and list(row) == ["hazard", "op", "what", "in tf.distribute"]
 
 
-def test_an_analysis_adds_checks():
+def kept_of_first_tower(keep):
+    """A program of two towers in which `keep` gives a statistic a value by the first tower's examples."""
+
     def build():
         w = v1.get_variable("w", [2], use_resource=False)
         mean = v1.get_variable("mean", [2], use_resource=False, trainable=False)
@@ -32,11 +34,23 @@ def test_an_analysis_adds_checks():
             with tf.device(f"/gpu:{tower}"), v1.name_scope(f"tower_{tower}"):
                 gradients.append(tf.gradients(tf.reduce_mean(tf.square(x * w)), [w])[0])
                 if tower == 0:
-                    moved = v1.assign_sub(mean, 0.1 * (mean - tf.reduce_mean(x, 0)))
+                    moved = keep(mean, tf.reduce_mean(x, 0))
         update = v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / 2.0, w)])
         tf.group(update, moved, name="train")
+        tf.identity(mean, "shown")
 
-    graph = saved(traced(build), trainable_variables=["w"])
+    return saved(traced(build), trainable_variables=["w"])
+
+
+def test_an_analysis_adds_checks():
+    graph = kept_of_first_tower(lambda mean, value: v1.assign_add(mean, value))
     assert find_hazards(graph) == []
     (row,) = find_hazards(graph, analyse_graph(graph, "small"))
     assert (row["hazard"], row["op"]) == ("STATISTICS_OF_ONE_TOWER", "mean")
+
+
+def test_what_an_analysis_sees_too_is_named_once():
+    graph = kept_of_first_tower(lambda mean, value: v1.assign_sub(mean, 0.1 * (mean - value)))
+    rows = [find_hazards(graph), find_hazards(graph, analyse_graph(graph, "small"))]
+    found = [[(row["hazard"], row["op"]) for row in each] for each in rows]
+    assert found == [[("STATISTICS_OF_ONE_TOWER", "mean")]] * 2

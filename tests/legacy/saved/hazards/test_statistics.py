@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards import statistics
+from legacy.saved.hazards.search import find_hazards
 from legacy.saved.hazards.statistics import statistics_of_other_data
 from tests.legacy.saved.graphs import graph_of, saved, traced
 from workloads.lifted.plan import Effect, Race, Variable
@@ -134,3 +135,49 @@ def test_statistics_that_batches_of_no_loss_move_besides_are_named():
 )
 def test_statistics_of_the_batch_alone_are_not(second):
     assert moved_by(second) == []
+
+
+def without_analysis(move, towers=2):
+    """[(hazard, description)] of a program whose updates of two statistics `move` makes of the towers' moments."""
+
+    def build():
+        w, moments, losses = v1.get_variable("w", [4, 3], use_resource=False), [], []
+        for tower in range(towers):
+            with tf.device(f"/gpu:{tower}"), v1.name_scope(f"tower_{tower}"):
+                h = v1.placeholder(tf.float32, [8, 4], "x") @ w
+                moments.append(tf.reduce_mean(h, 0))
+                losses.append(tf.reduce_mean(tf.square(h)))
+        gradients = [v1.gradients(loss, [w], colocate_gradients_with_ops=True)[0] for loss in losses]
+        update = v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / towers, w)])
+        kept = [v1.get_variable(name, [3], use_resource=False, trainable=False) for name in ("mean", "other")]
+        tf.group(update, *move(kept, moments, gradients), name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    return [(row["hazard"], row["what"]) for row in find_hazards(graph) if row["hazard"].startswith("STATISTICS")]
+
+
+def moved(variable, value, share=0.1):
+    return v1.assign_sub(variable, (variable - value) * share)
+
+
+@pytest.mark.parametrize("tower, word", [(0, "first"), (-1, "last")])
+@pytest.mark.parametrize("towers", [2, 3])
+def test_statistics_of_one_tower_are_named_without_an_analysis(tower, word, towers):
+    found = without_analysis(lambda kept, moments, _: [moved(one, moments[tower]) for one in kept], towers)
+    assert found == [("STATISTICS_OF_ONE_TOWER", f"2 statistics are updated by the {word} tower only")]
+
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        lambda kept, moments, _: [],
+        lambda kept, moments, _: [moved(kept[0], tf.add_n(moments) / 2.0)],
+        lambda kept, moments, _: [moved(kept[0], moments[0]), moved(kept[0], moments[1])],
+        lambda kept, moments, _: [moved(kept[0], moments[0]), moved(kept[1], moments[1])],  # each has its own
+        lambda kept, moments, _: [moved(kept[0], moments[1], 0.0)],
+        lambda kept, moments, _: [v1.assign(kept[0], moments[1])],  # carried state
+        lambda kept, moments, gradients: [moved(kept[0], tf.reduce_mean(gradients[1], 0))],
+    ],
+)
+def test_other_updates_are_not_named_without_an_analysis(move):
+    assert without_analysis(move) == []
