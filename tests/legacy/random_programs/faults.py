@@ -58,7 +58,7 @@ FAULTS = {
     "schedule unused": Fault(("LEARNING_RATE_FROZEN",), {"rate": _SCHEDULED}),
     "backward on one device": Fault(("BACKWARD_ON_ONE_DEVICE",), {"combine": ("one loss",)}),
     "rows overlap": Fault(("ROWS_OVERLAP",), {"inputs": ("slices",)}),
-    "rows left out": Fault(("ROWS_LEFT_OUT",), {"inputs": ("slices",)}, ("BATCH_SIZE_CONSTANT",)),
+    "rows left out": Fault(("ROWS_LEFT_OUT",), {"inputs": ("slices",)}, ("BATCH_SIZE_CONSTANT", "SUM_BESIDE_MEAN")),
     "tower on the CPU": Fault(("TOWER_ON_CPU",)),
     "one device": Fault(("TOWERS_SHARE_DEVICE",), {"scope": _SCOPES}),
     "another count": Fault(("GRADIENTS_DIVIDED_BY_ANOTHER_COUNT",), {"combine": ("add_n", "python sum")}),
