@@ -14,6 +14,7 @@ from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor, linear_weights
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.plan import Phase
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted
 
@@ -83,23 +84,32 @@ def rates_scaled_beside_sums(whole: WholeGraph, found: Analysis) -> Iterator[Haz
     for phase in found.plan.phases if count > 1 else []:
         if abs(phase.loss_scale - 1) > TOLERANCE:
             continue
-        summed = {one.weight for one in phase.combine if one.kind == "sum" and abs(one.scale - 1) < TOLERANCE}
-        for effect in phase.effects:
-            rate = parse_tensor_name(effect.learning_rate or "").node
-            if effect.writes[0] not in summed or not effect.op.endswith(_LINEAR) or rate not in whole.graph.nodes:
-                continue
-            factors = [(name, constant_factor(whole, name)) for name in linear_weights(whole, rate)]
-            by_count = [name for name, factor in factors if factor is not None and factor[1] == count]
-            if by_count:
-                yield Hazard(
-                    "LEARNING_RATE_SCALED_WITH_SUM",
-                    by_count[0],
-                    f"{by_count[0]} multiplies the learning rate by {count}, as many as the towers, whose gradients "
-                    f"{phase.train_op} sums besides: a step is {count * count} times that of the mean at the rate "
-                    "before",
-                    f"either sum, or scale the rate; for parity, average and give {count * count} times the rate",
-                )
-                return
+        scaled = _scaled_rates(whole, phase, count)
+        if scaled:
+            yield Hazard(
+                "LEARNING_RATE_SCALED_WITH_SUM",
+                scaled[0],
+                f"{scaled[0]} multiplies the learning rate by {count}, as many as the towers, whose gradients "
+                f"{phase.train_op} sums besides: a step is {count * count} times that of the mean at the rate before",
+                f"either sum, or scale the rate; for parity, average and give {count * count} times the rate",
+            )
+            return
+
+
+def _scaled_rates(whole: WholeGraph, phase: Phase, count: int) -> list[str]:
+    """The products with the number of towers in the learning rate of every weight whose gradients are summed.
+
+    One in the rate of some weights alone, such as twice the rate for biases, has no count of towers.
+    """
+    summed = {one.weight for one in phase.combine if one.kind == "sum" and abs(one.scale - 1) < TOLERANCE}
+    scaled = [e for e in phase.effects if e.writes[0] in summed and e.op.endswith(_LINEAR) and e.learning_rate]
+    rates = {parse_tensor_name(effect.learning_rate or "").node for effect in scaled} & whole.graph.nodes.keys()
+    products = []
+    for rate in sorted(rates):
+        factors = [(name, constant_factor(whole, name)) for name in linear_weights(whole, rate)]
+        products.append([name for name, factor in factors if factor is not None and factor[1] == count])
+    first, *others = products or [[]]
+    return [name for name in first if all(name in other for other in others)]
 
 
 def rates_of_whole_numbers(whole: WholeGraph) -> Iterator[Hazard]:

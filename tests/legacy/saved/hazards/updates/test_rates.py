@@ -101,3 +101,25 @@ def test_a_rate_times_the_towers_beside_a_sum_is_named_and_a_power_is_not(times,
     graph = saved(traced(build), trainable_variables=["w"])
     found = analyse_graph(graph, "made-for-a-test", ["train"])
     assert [hazard.id for hazard in rates.rates_scaled_beside_sums(WholeGraph(graph, found), found)] == ids
+
+
+@pytest.mark.parametrize("for_all, ids", [(True, ["LEARNING_RATE_SCALED_WITH_SUM"]), (False, [])])
+def test_twice_the_rate_for_some_weights_is_no_count_of_towers(for_all, ids):
+    def build():
+        w, b = (v1.get_variable(name, shape, use_resource=False) for name, shape in (("w", [4, 1]), ("b", [1])))
+        parts, pairs = tf.split(v1.placeholder(tf.float32, [4, 4], "x"), 2), []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                pairs.append(tf.gradients(tf.reduce_mean(tf.square(parts[tower] @ w + b)), [w, b]))
+        rate = decayed(v1.train.get_or_create_global_step())
+        rates = [rate * 2.0] * 2 if for_all else [rate, rate * 2.0]
+        (of_w, of_b) = [tf.add_n(list(both)) for both in zip(*pairs)]
+        updates = [
+            v1.train.GradientDescentOptimizer(rate).apply_gradients([pair])
+            for rate, pair in zip(rates, [(of_w, w), (of_b, b)])
+        ]
+        tf.group(*updates, name="train")
+
+    graph = saved(traced(build), trainable_variables=["w", "b"])
+    found = analyse_graph(graph, "made-for-a-test", ["train"])
+    assert [hazard.id for hazard in rates.rates_scaled_beside_sums(WholeGraph(graph, found), found)] == ids
