@@ -150,22 +150,36 @@ def infinite_behind_where(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def losses_that_are_not_numbers(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds where(is_nan(x), c, x) in what is minimized, whose gradient is NaN all the same; one hazard for all."""
+    """Finds where(is_nan(x), c, x), and x without those that are NaN, in what is minimized; one hazard for all.
+
+    The gradient of x is 0 there, and NaN behind the op that made it so.
+    """
     graph = whole.graph
-    for name in whole.minimized_ops("Select", "SelectV2"):
-        condition, *branches = (graph.origin(tensor) for tensor in graph.inputs(name))
-        tested = {
-            graph.origin(graph.inputs(node)[0])
-            for node in graph.ancestors([condition.node], controls=False)
-            if graph.type(node) in _TESTS
-        }
-        kept = [branch for branch in branches if branch in tested and branch.node in whole.data]
+    tests = {name for name in graph.nodes if graph.type(name) in _TESTS}
+    for name in whole.minimized_ops("Select", "SelectV2", "Gather", "GatherV2") if tests else []:
+        is_choice = graph.type(name).startswith("Select")
+        first, *others = graph.inputs(name)
+        condition, branches = (first, others) if is_choice else (others[0], [first])
+        asked = tests & graph.ancestors([condition.node], controls=False)
+        tested = [_values(graph, graph.inputs(node)[0]) for node in asked]
+        kept = [branch.node for branch in branches if _values(graph, branch) in tested and branch.node in whole.data]
         if kept and gradient_flow(whole).passes(name):
+            does = "replaces" if is_choice else "leaves out what is not finite of"
+            where = " where it is not finite" if is_choice else ""
             yield Hazard(
                 "INFINITE_BEHIND_WHERE",
                 name,
-                f"{name} replaces {kept[0].node} where it is not finite, but not its gradient: 0 times what made it so "
-                "is NaN again, and goes to the weights",
+                f"{name} {does} {kept[0]}{where}, but not its gradient: 0 times what made it so is NaN again, and goes "
+                "to the weights",
                 "test the gradients, or keep the arguments of its ops in their range; for parity keep it",
             )
             return
+
+
+def _values(graph: Graph, tensor: TensorId) -> TensorId | tuple[TensorId, ...]:
+    """The tensor that another one has the values of; of a stack, as of all towers' losses, those that it is made of."""
+    tensor = graph.origin(tensor)
+    while graph.type(tensor.node) in ("Identity", "Reshape"):
+        tensor = graph.inputs(tensor.node)[0]
+    is_stack = graph.type(tensor.node) in ("Pack", "ConcatV2")
+    return tuple(map(graph.origin, graph.inputs(tensor.node))) if is_stack else tensor

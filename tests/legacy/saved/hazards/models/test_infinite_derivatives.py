@@ -132,6 +132,25 @@ def test_a_loss_that_is_replaced_where_it_is_nan_is_named(test):
     assert found(losses_that_are_not_numbers, loss) == ["INFINITE_BEHIND_WHERE"]
 
 
+def stacked(*losses):
+    return lambda e: [tf.reduce_mean(loss(e)) for loss in losses]
+
+
+@pytest.mark.parametrize(
+    "choose, count",
+    [
+        (lambda losses: tf.boolean_mask(losses, ~tf.math.is_nan(losses)), 1),
+        (lambda losses: tf.boolean_mask(losses, tf.math.is_finite(tf.stack(losses))), 1),
+        (lambda losses: tf.boolean_mask(losses, tf.stack(losses) > 0.0), 0),
+        (lambda losses: tf.boolean_mask(losses, ~tf.math.is_nan(losses[:1] + losses[:1])), 0),  # of other numbers
+        (lambda losses: losses[0] + tf.stop_gradient(tf.boolean_mask(losses, ~tf.math.is_nan(losses))), 0),
+    ],
+)
+def test_losses_without_those_that_are_nan_are_named(choose, count):
+    losses = stacked(tf.square, tf.exp)
+    assert found(losses_that_are_not_numbers, lambda e: choose(losses(e))) == ["INFINITE_BEHIND_WHERE"] * count
+
+
 def test_a_choice_by_another_condition_or_without_a_gradient_is_not():
     assert found(losses_that_are_not_numbers, lambda e: v1.where(e > 0.0, tf.zeros_like(e), e)) == []
     stopped = lambda e: e + tf.stop_gradient(v1.where(tf.math.is_nan(e), tf.zeros_like(e), e))  # noqa: E731
