@@ -55,6 +55,7 @@ GRAPH_CHECKS = (
     reports.reports_of_one_tower,
     training.updates_never_run,
     untrained.variables_without_gradient,
+    untrained.gradients_of_the_first_alone,
     untrained.weights_of_zeros,
     untrained.untrained_layers,
     inputs.unused_targets,

@@ -17,6 +17,8 @@ from workloads.support.wording import counted, listed, plural
 
 #: Of variables, so many are named.
 MOST_NAMED = 3
+#: Of the variables that a loss depends on, so many at least are left out where one alone is trained by mistake.
+LEAST_LEFT_OUT = 2
 #: Ops whose result is zero where one input is, and with it the gradient of the other.
 PRODUCTS = ("MatMul", "BatchMatMul", "BatchMatMulV2", "Mul", "Conv2D", "Conv3D", "DepthwiseConv2dNative")
 #: Ops of layers, which take their weights second.
@@ -48,6 +50,41 @@ def variables_without_gradient(whole: WholeGraph) -> Iterator[Hazard]:
             "a port that applies gradients of all trainable variables gets None for these: leave them out, or let the "
             "loss depend on them",
         )
+
+
+def gradients_of_the_first_alone(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds towers whose backward passes give every gradient, and of which the first layer's weight alone is trained.
+
+    One variable that is trained on purpose, such as an image or the rows of a table, is no layer's weight.
+    """
+    changed = set(whole.writes.values())
+    every = dict.fromkeys(whole.collections.get("trainable_variables", []))
+    if whole.count < 2 or len(every) <= LEAST_LEFT_OUT or len(changed.intersection(every)) != 1:
+        return
+    forward = whole.graph.ancestors(whole.targets, controls=False)
+    named = [name for name in every if name in forward]
+    is_layer = any(
+        name in whole.data and named[:1] == _weight_of(whole, name) for name in whole.minimized_ops(*_LAYERS)
+    )
+    if len(named) <= LEAST_LEFT_OUT or named[0] not in changed or not is_layer:
+        return
+    unused = [_unused_gradients(whole, tower) for tower in whole.towers()]
+    if all(len(names) >= len(named) - 1 for names in unused):
+        yield Hazard(
+            "GRADIENTS_NOT_APPLIED",
+            unused[0][0],
+            f"every tower computes the gradients of {len(named)} variables, and an update takes those of the first "
+            f"alone ({named[0]}); nothing changes the others ({listed(named[1:], MOST_NAMED)})",
+            "check that the averaging helper returns behind its loop over the variables, and not in it; for parity, "
+            "train the first alone",
+        )
+
+
+def _unused_gradients(whole: WholeGraph, tower: int) -> list[str]:
+    """The ends of a tower's backward pass that nothing takes."""
+    graph = whole.graph
+    ends = [name for name in whole.backward(tower) if name not in whole.reach and graph.type(name) != "NoOp"]
+    return [name for name in ends if not graph.users(name)]
 
 
 def weights_of_zeros(whole: WholeGraph) -> Iterator[Hazard]:

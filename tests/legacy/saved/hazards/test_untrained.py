@@ -5,8 +5,15 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.untrained import untrained_layers, variables_without_gradient, weights_of_zeros
+from legacy.saved.hazards.untrained import (
+    gradients_of_the_first_alone,
+    untrained_layers,
+    variables_without_gradient,
+    weights_of_zeros,
+)
 from tests.legacy.saved.graphs import graph_of, saved, traced
+
+v1 = tf.compat.v1
 
 #: A loss of one weight; `head` reads another one, which the loss does not take.
 STEP = """
@@ -121,3 +128,38 @@ def layers(frozen, drawn=True):
 def test_a_random_layer_between_trained_ones_is_named(case, ops):
     """The first layers may be those of another program's checkpoint, and the last ones a network that judges."""
     assert layers(*case) == ops
+
+
+def averaged(applied, is_image=False):
+    """The hazards of two towers whose means of the gradients of some weights are applied.
+
+    With `is_image` the first one is not a layer's weight, but what is added to the batch.
+    """
+
+    def build():
+        shapes = {"a": [4] if is_image else [4, 4], "b": [4, 2], "c": [2, 1]}
+        weights = [v1.get_variable(name, shape, use_resource=False) for name, shape in shapes.items()]
+        towers, optimizer = [], v1.train.GradientDescentOptimizer(0.5)
+        for tower, x in enumerate(tf.split(v1.placeholder(tf.float32, [4, 4], "x"), 2)):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                first = x + weights[0] if is_image else x @ weights[0]
+                y = tf.tanh(tf.tanh(first) @ weights[1]) @ weights[2]
+                towers.append(optimizer.compute_gradients(tf.reduce_mean(tf.square(y)), weights))
+        pairs = [pair for pair in zip(*towers) if pair[0][1].op.name in applied]
+        means = [((first + second) / 2.0, variable) for (first, variable), (second, _) in pairs]
+        optimizer.apply_gradients(means, name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["a", "b", "c"]))
+    return [hazard.description for hazard in gradients_of_the_first_alone(whole)]
+
+
+def test_the_first_variable_s_gradient_alone_is_an_average_that_ends_early():
+    """`average_gradients` with its `return` in the loop."""
+    (text,) = averaged("a")
+    assert "computes the gradients of 3 variables" in text
+    assert text.endswith("those of the first alone (a); nothing changes the others (b, c)")
+
+
+@pytest.mark.parametrize("applied, is_image", [("abc", False), ("ab", False), ("c", False), ("a", True)])
+def test_parts_that_are_trained_on_purpose_are_not(applied, is_image):
+    assert averaged(applied, is_image) == []
