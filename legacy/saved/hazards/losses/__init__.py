@@ -46,6 +46,7 @@ GRAPH_CHECKS = (
     idle_terms.clipped_errors,
     unbounded.subtracted_squares,
     masks.masked_after_the_mean,
+    masks.counts_of_another_tower,
 )
 
 #: Checks that need an analysis.
@@ -56,6 +57,7 @@ ANALYSIS_CHECKS = (
     broadcasts.columns_against_vectors,
     logits.shares_over_examples,
     logits.shares_over_pixels,
+    masks.sums_over_all_positions,
     scales.scaled_losses,
     scales.clipped_while_scaled,
     idle_terms.clipped_losses,

@@ -1,19 +1,27 @@
-"""Hazard of a masked loss that is a mean over all positions, those that the mask leaves out included."""
+"""Hazards of masked losses that are divided by all positions, or by the number of another tower's."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+import tensorflow as tf
+
+from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.graph.folding import COMPARISONS
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.weighed_values import made_by_weights
+from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops that answer a question about data.
 _ANSWERS = (*COMPARISONS, "LogicalAnd", "LogicalOr", "LogicalNot")
+_INTEGERS = (tf.int32.as_datatype_enum, tf.int64.as_datatype_enum)
+ADVICE = "divide the sum by the sum of the mask, of all replicas; for parity keep the mean"
 
 
 def masked_means(whole: WholeGraph) -> Iterator[Hazard]:
@@ -29,9 +37,93 @@ def masked_means(whole: WholeGraph) -> Iterator[Hazard]:
                 name,
                 f"{name} is a mean over all positions, also over those that {mask} sets to 0: a batch with more of "
                 "them has a smaller loss, and smaller gradients",
-                "divide the sum by the sum of the mask, of all replicas; for parity keep the mean",
+                ADVICE,
             )
             return
+
+
+def sums_over_all_positions(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds sums of the model's results times a mask of data, divided by the number of all positions; one for all."""
+    graph = whole.graph
+    for name in [name for name in whole.minimized_ops(*op_types.QUOTIENTS) if not is_gradient_op(name)]:
+        total, divisor = (graph.origin(tensor) for tensor in graph.inputs(name))
+        mask = (
+            _mask(whole, total.node) if graph.type(total.node) == "Sum" and total.node in found.cut.graph.nodes else ""
+        )
+        if mask and _counts_all(found, divisor, graph.inputs(total.node)[0]) and not _is_divided_by(whole, name, mask):
+            yield Hazard(
+                "MASKED_MEAN",
+                name,
+                f"{name} divides the sum {total.node} by the number of all positions, also of those that {mask} sets "
+                "to 0: a batch with more of them has a smaller loss, and smaller gradients",
+                ADVICE,
+            )
+            return
+
+
+def _counts_all(found: Analysis, divisor: TensorId, values: TensorId) -> bool:
+    """Whether a number is that of all positions of some values, of two dimensions or more.
+
+    Args:
+      found: the analysis.
+      divisor: the number.
+      values: what is added up.
+    """
+    graph, imported = found.cut.graph, found.context.imported
+    shape = imported.shape(*values) if values.node in graph.nodes else None
+    if shape is None or len(shape) < 2 or divisor.node not in graph.nodes:
+        return False
+    number = imported.constant(*divisor)
+    if number is not None:
+        sizes = [size for size in shape if size is not None]
+        return len(sizes) == len(shape) and float(number) == float(np.prod(sizes)) > float(sizes[0])
+    name = divisor.node
+    while graph.type(name) in ("Cast", "Identity", "Prod"):
+        name = graph.inputs(name)[0].node
+    if graph.type(name) not in ("Size", "Shape"):
+        return False
+    sized = imported.shape(*graph.inputs(name)[0])
+    return sized is not None and len(sized) == len(shape)
+
+
+def counts_of_another_tower(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds towers whose loss is divided by the number of another tower's positions, as of its mask; one for all."""
+    graph = whole.graph
+    given, counted = {}, {}
+    for name in [name for name in whole.minimized_ops(*op_types.QUOTIENTS) if name in whole.labels]:
+        total, count = (tensor.node for tensor in graph.inputs(name))
+        if (
+            not is_gradient_op(name)
+            and total in made_by_weights(whole)
+            and count in whole.data - made_by_weights(whole)
+        ):
+            given[name], counted[name] = _parts_behind(whole, total), _parts_behind(whole, count)
+    for name, parts in counted.items():
+        for other in [other for other in given if whole.labels[other] != whole.labels[name]]:
+            if parts and not parts & given[name] and parts == counted[other] and parts <= given[other]:
+                yield Hazard(
+                    "COUNT_OF_ANOTHER_TOWER",
+                    name,
+                    f"tower {whole.labels[name]} divides its loss by a number that is made of the examples of tower "
+                    f"{whole.labels[other]}: {name} divides by {graph.inputs(name)[1].name}, as {other} does",
+                    "divide by the number of the replica's own positions, or of all replicas'; for parity keep it",
+                )
+                return
+
+
+def _parts_behind(whole: WholeGraph, name: str) -> set[TensorId]:
+    """The tensors of examples that a node is computed from: sources, or parts that a batch is split into."""
+    graph, todo, seen = whole.graph, [name], {name}
+    found = set()
+    while todo:
+        for tensor in graph.inputs(todo.pop()):
+            kind = graph.type(tensor.node)
+            if tensor.node in whole.data and (op_types.is_source(kind) or kind in ("Split", "SplitV", "StridedSlice")):
+                found.add(tensor)
+            elif tensor.node in whole.data and tensor.node not in seen:
+                seen.add(tensor.node)
+                todo.append(tensor.node)
+    return found
 
 
 def masked_after_the_mean(whole: WholeGraph) -> Iterator[Hazard]:
@@ -101,9 +193,21 @@ def _mask(whole: WholeGraph, mean: str) -> str:
     for one, other in (graph.inputs(product), graph.inputs(product)[::-1]):
         answer = source_of_elements(graph, one).node
         made = graph.ancestors([answer], controls=False)
-        if graph.type(answer) in _ANSWERS and answer in whole.data and not made & whole.trainable:
+        if _is_answer(whole, answer) and answer in whole.data and not made & whole.trainable:
             return answer if graph.ancestors([other.node], controls=False) & whole.trainable else ""
     return ""
+
+
+def _is_answer(whole: WholeGraph, name: str) -> bool:
+    """Whether a node answers a question about data, or is 1 less an answer, or the sign of whole numbers."""
+    graph = whole.graph
+    if graph.type(name) == "Sub" and whole.value(graph.inputs(name)[0].node) == 1:
+        name = source_of_elements(graph, graph.inputs(name)[1]).node
+    if graph.type(name) != "Sign":
+        return graph.type(name) in _ANSWERS
+    before = graph.inputs(name)[0].node
+    attributes = graph.nodes[before].attr
+    return (attributes["SrcT"].type if graph.type(before) == "Cast" else graph.nodes[name].attr["T"].type) in _INTEGERS
 
 
 def _is_divided_by(whole: WholeGraph, mean: str, mask: str) -> bool:
