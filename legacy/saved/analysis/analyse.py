@@ -13,7 +13,8 @@ from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.division.before_inputs import require_untrained_before_inputs
 from legacy.saved.analysis.division.own_sizes import with_own_sizes
 from legacy.saved.analysis.phase_parts import PhaseParts
-from legacy.saved.graph import cone, folding
+from legacy.saved.folding.settings import fold_initialized, fold_settings
+from legacy.saved.graph import cone
 from legacy.saved.graph.assignments import WRITERS, variable_of
 from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.graph.graph_file import SavedGraph
@@ -119,10 +120,10 @@ def _analyse(
     Returns:
       The analysis.
     """
-    whole, settings = folding.fold_settings(saved.graph, feed)
+    whole, settings = fold_settings(saved.graph, feed)
     trainable = trained_variables(whole, saved.collections.get("trainable_variables", []))
     whole, targets = join_runs(whole, train_ops.choose_train_ops(whole, train_op, trainable))
-    whole = folding.fold_initialized(whole, targets)
+    whole = fold_initialized(whole, targets)
     accumulation.require_accumulation(whole, targets, trainable)
     accumulation.require_own_gradients(whole, targets)
     tried = switches.try_switches(whole, targets)

@@ -30,8 +30,8 @@ from legacy.saved.facts.update_sources import UpdateSources
 from legacy.saved.facts.variable_updates import VariableUpdate
 from legacy.saved.facts.watch import sentences
 from legacy.saved.facts.whole_facts import device_rows
+from legacy.saved.folding.decided import scalar_number
 from legacy.saved.graph.assignments import written_variables
-from legacy.saved.graph.folding import scalar_number
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.runs import train_ops
 from legacy.saved.runs.carried_state import carrying_node

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.folding.decided import COMPARISONS
 from legacy.saved.graph import op_types
-from legacy.saved.graph.folding import COMPARISONS
 from legacy.saved.hazards.basics.directions import minimized_targets
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.gradient_flow import gradient_flow

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph, is_scalar_placeholder
+from legacy.saved.folding.settings import TRAINING, chooses_optimizer
 from legacy.saved.graph import op_types
-from legacy.saved.graph.folding import TRAINING, chooses_optimizer
 from legacy.saved.hazards.basics.dropout import kept_share
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.graph import TensorId

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from legacy.saved.graph import folding
+from legacy.saved.folding.settings import fold_settings
 from legacy.saved.graph.assignments import ASSIGNMENTS, variable_of
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.graph.trained import trained_variables
@@ -57,7 +57,7 @@ def ran_in_recording(saved: SavedGraph, feed: Mapping[str, str] | None = None) -
         return Ran()
     if not runs or any(name not in saved.graph.nodes for run in runs for name in run):
         return Ran()
-    graph, _ = folding.fold_settings(saved.graph, feed or {})
+    graph, _ = fold_settings(saved.graph, feed or {})
     trainable = trained_variables(graph, saved.collections.get("trainable_variables", []))
     train_ops = _train_ops(graph, runs, trainable)
     members = graph.ancestors({name for names in train_ops for name in names})

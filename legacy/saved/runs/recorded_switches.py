@@ -8,7 +8,8 @@ import os
 import numpy as np
 import tensorflow as tf
 
-from legacy.saved.graph import folding
+from legacy.saved.folding.decided import scalar_number
+from legacy.saved.folding.settings import TRAINING, is_boolean_setting
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.runs.recording_folder import STEPS
 from workloads.lifted.graph import Graph
@@ -32,8 +33,8 @@ def recorded_switches(saved: SavedGraph) -> dict[str, str]:
       assumed otherwise: by `fold_settings`, or the constant; {} without a recording, or if it cannot be read.
     """
     path = os.path.join(os.path.dirname(saved.path), STEPS)
-    booleans = [name for name, node in saved.graph.nodes.items() if folding.is_boolean_setting(node)]
-    assumed: dict[str, object] = {name: True for name in booleans if folding.TRAINING.search(name)}
+    booleans = [name for name, node in saved.graph.nodes.items() if is_boolean_setting(node)]
+    assumed: dict[str, object] = {name: True for name in booleans if TRAINING.search(name)}
     assumed.update(_defaults(saved.graph, booleans))
     if not (booleans or assumed) or not os.path.isfile(path):
         return {}
@@ -54,7 +55,7 @@ def _defaults(graph: Graph, booleans: list[str]) -> dict[str, object]:
     nodes = [node for node in graph.nodes.values() if node.op == "PlaceholderWithDefault" and node.name not in booleans]
     found: dict[str, object] = {}
     for node in nodes:
-        number = folding.scalar_number(graph, graph.inputs(node.name)[0].node)
+        number = scalar_number(graph, graph.inputs(node.name)[0].node)
         if number is not None:
             found[node.name] = tf.as_dtype(node.attr["dtype"].type).as_numpy_dtype(number)
     return found

@@ -12,7 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from legacy.saved.graph import folding, op_types
+from legacy.saved.folding.decided import COMPARISONS, decided_predicates, scalar_number
+from legacy.saved.folding.settings import SETTINGS, can_be_switch, fold_values
+from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import variable_of
 from workloads.lifted.graph import SWITCHES, Graph, TensorId
 
@@ -52,7 +54,7 @@ def try_switches(graph: Graph, targets: Sequence[str]) -> TriedSwitches:
     settings: dict[str, bool | int] = {}
     notes: list[str] = []
     for name, values in list(_switches(graph, graph.ancestors(targets)).items())[:MOST_TRIED]:
-        folded = {value: folding.fold_values(graph, {name: _scalar(graph, name, value)}) for value in values}
+        folded = {value: fold_values(graph, {name: _scalar(graph, name, value)}) for value in values}
         runs = {value: _training_ops(folded[value], targets) for value in folded}
         if len(set(runs.values())) > 1:
             value = max(values, key=lambda tried: runs[tried])  # of equals the first
@@ -81,8 +83,8 @@ def _switches(graph: Graph, members: Collection[str]) -> dict[str, list[bool] | 
     changed = {variable_of(graph, name) for name in members if graph.type(name).startswith(_UPDATES)}
     found: dict[str, list[bool] | list[int]] = {}
     for name, node in graph.nodes.items():
-        is_switch = node.op in folding.SETTINGS or node.op in op_types.VARIABLES
-        if name in before and name not in changed and is_switch and folding.can_be_switch(node):
+        is_switch = node.op in SETTINGS or node.op in op_types.VARIABLES
+        if name in before and name not in changed and is_switch and can_be_switch(node):
             is_boolean = node.attr["dtype"].type == tf.bool.as_datatype_enum
             values = [True, False] if is_boolean else _compared(graph, before)
             different = _deciding_differently(graph, name, values, predicates)
@@ -97,15 +99,15 @@ def _deciding_differently(
     """The values of a switch that decide predicates in different ways; none if no predicate is decided."""
     first: dict[frozenset[tuple[TensorId, bool]], bool | int] = {}
     for value in values:
-        decided = folding.decided_predicates(graph, {name: _scalar(graph, name, value)})
+        decided = decided_predicates(graph, {name: _scalar(graph, name, value)})
         first.setdefault(frozenset((t, truth) for t, truth in decided.items() if t in predicates), value)
     return list(first.values()) if any(first) else []
 
 
 def _compared(graph: Graph, before: Collection[str]) -> list[int]:
     """Whole numbers to try: 1 and 0, then the constants that nodes before predicates compare with, and those beside."""
-    inputs = [t.node for name in before if graph.type(name) in folding.COMPARISONS for t in graph.inputs(name)]
-    constants = {folding.scalar_number(graph, name) for name in inputs} - {None}
+    inputs = [t.node for name in before if graph.type(name) in COMPARISONS for t in graph.inputs(name)]
+    constants = {scalar_number(graph, name) for name in inputs} - {None}
     whole = {int(number) for number in constants if number is not None and float(number).is_integer()}
     near = sorted(number + by for number in whole for by in (0, 1, -1) if 0 <= number + by <= MOST_COMPARED)
     return list(dict.fromkeys([1, 0, *near]))[:MOST_VALUES]

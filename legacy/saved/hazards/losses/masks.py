@@ -9,8 +9,8 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.folding.decided import COMPARISONS
 from legacy.saved.graph import op_types
-from legacy.saved.graph.folding import COMPARISONS
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.folding.decided import COMPARISONS
 from legacy.saved.graph import op_types
-from legacy.saved.graph.folding import COMPARISONS
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.elements import source_of_elements
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from legacy.saved.graph import folding
+from legacy.saved.folding.settings import fold_initialized, fold_settings
 from tests.legacy.saved.graphs import graph_of
 from workloads.support.errors import InputError
 
@@ -22,7 +22,7 @@ COND = """
 
 def folded(text, fed=None, **attributes):
     """({node: inputs as written} of the folded graph, the settings)."""
-    graph, settings = folding.fold_settings(graph_of(text, **attributes), fed or {})
+    graph, settings = fold_settings(graph_of(text, **attributes), fed or {})
     return {name: list(node.input) for name, node in graph.nodes.items()}, settings
 
 
@@ -38,12 +38,18 @@ def test_a_fed_switch_takes_the_other_branch():
     assert nodes["end"] == ["sub", "^sub"] and "add" not in nodes and "switch" not in nodes
 
 
+def test_numbers_of_a_branch_that_others_use_too_are_copied_once():
+    text = COND.format(predicate="is_training") + "abs = Abs(switch:1)\n outside = Exp(x)"
+    nodes, _ = folded(text, is_training=BOOLEAN, switch={"T": tf.float32})
+    assert nodes["switch/taken"] == ["x"] and nodes["add"][0] == nodes["abs"][0] == "switch/taken"
+
+
 def test_a_predicate_of_another_name_stays_open():
     text = COND.format(predicate="flag")
     nodes, settings = folded(text, flag=BOOLEAN)
     assert settings == {} and nodes["y"] == ["sub", "add"]
     graph = graph_of(text, flag=BOOLEAN)
-    assert folding.fold_settings(graph, {})[0] is graph
+    assert fold_settings(graph, {})[0] is graph
 
 
 @pytest.mark.parametrize(
@@ -111,7 +117,7 @@ def test_second_derivatives_switch_on_the_number_of_a_merges_input(fed, live, nu
         "zero": {"value": np.array(0, np.int32), "dtype": tf.int32},
         "one": {"value": np.array(1, np.int32), "dtype": tf.int32},
     }
-    graph, _ = folding.fold_settings(graph_of(text, is_training=BOOLEAN, **integers), {"is_training": fed})
+    graph, _ = fold_settings(graph_of(text, is_training=BOOLEAN, **integers), {"is_training": fed})
     assert ("b" in graph.nodes, "a" in graph.nodes) == (live == "add", live == "sub")
     (taken,) = graph.inputs("b" if live == "add" else "a")
     assert taken.node == "end" and "y" not in graph.nodes
@@ -164,7 +170,7 @@ def test_nodes_that_only_wait_for_a_dead_branch_are_gone_with_it():
 
 
 def test_a_fed_placeholder_becomes_a_constant_of_its_dtype():
-    graph, settings = folding.fold_settings(
+    graph, settings = fold_settings(
         graph_of(
             "rate = PlaceholderWithDefault(half)\n half = Const()\n y = Mul(rate, half)", rate={"dtype": tf.float32}
         ),
@@ -187,7 +193,7 @@ def test_what_cannot_be_fed_is_named():
 
 def test_a_float_has_no_more_digits_than_its_dtype():
     graph = graph_of("rate = Placeholder()", rate={"dtype": tf.float32})
-    _, settings = folding.fold_settings(graph, {"rate": "0.9"})
+    _, settings = fold_settings(graph, {"rate": "0.9"})
     assert settings == {"rate": 0.9}
 
 
@@ -195,10 +201,10 @@ def test_a_float_has_no_more_digits_than_its_dtype():
 def test_variables_that_a_step_asks_are_initialized(train_op, switches):
     """What other runs ask, as those that initialize them, is not decided."""
     text = COND.format(predicate="asked").replace("asked = Placeholder()", "v = VariableV2()\n    asked = {}(v)")
-    graph = folding.fold_initialized(graph_of(text.format("IsVariableInitialized"), asked=BOOLEAN), [train_op])
+    graph = fold_initialized(graph_of(text.format("IsVariableInitialized"), asked=BOOLEAN), [train_op])
     assert ("switch" in graph.nodes) == switches and ("sub" in graph.nodes) == switches
 
 
 def test_another_question_about_a_variable_is_not_decided():
     text = COND.format(predicate="asked").replace("asked = Placeholder()", "v = VariableV2()\n    asked = IsFinite(v)")
-    assert "switch" in folding.fold_initialized(graph_of(text, asked=BOOLEAN), ["end"]).nodes
+    assert "switch" in fold_initialized(graph_of(text, asked=BOOLEAN), ["end"]).nodes
