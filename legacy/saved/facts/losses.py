@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from legacy.saved.analysis.loss_terms import term_weights
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
+from legacy.saved.facts.basics.joint_losses import LINEAR, is_linear
 from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiated
 from workloads.lifted.graph import parse_tensor_name, tensor_name
 from workloads.lifted.plan import Phase
 from workloads.support.wording import listed
 
-#: Ops whose result is a sum of multiples of their inputs.
-_LINEAR = {"Mean", "Sum", "Sub", "Neg", "Pack", "Unpack", "Cast", "StridedSlice", "Gather", "GatherV2", "Identity"}
-_LINEAR |= {*op_types.ADDITIONS, *op_types.JOINS, *op_types.VIEWS}
 #: Most variables that a description of a term names.
 MOST_LISTED = 6
 #: What a term of weights alone is, and one that is a multiple of a weight, as of a trained log-variance.
@@ -24,11 +22,9 @@ def loss_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
     rows = []
     for phase in analysed.phases:
         for tensor in phase.losses[:1]:
-            is_linear = not phase.shared_loss or _is_linear(analysed, phase)
+            is_sum = not phase.shared_loss or is_linear(analysed, phase)
             factor = (
-                _factor_text(phase, phase.loss_scale)
-                if is_linear
-                else ", of which a function that is no sum is minimized"
+                _factor_text(phase, phase.loss_scale) if is_sum else ", of which a function that is no sum is minimized"
             )
             text = "the loss of the first tower" + factor
             terms = [(term, _term_text(analysed, term)) for term in _terms(analysed, parse_tensor_name(tensor)[0])]
@@ -81,20 +77,6 @@ def _factor_text(phase: Phase, scale: float) -> str:
     if scale == 0:  # no constant, such as a loss scale that changes
         return ", times a number that the graph computes"
     return f", counted {scale:g} times" if phase.shared_loss else f", with its factor of {scale:g}"
-
-
-def _is_linear(analysed: AnalysedStep, phase: Phase) -> bool:
-    """Whether one loss of all towers is a linear function of theirs, so that each of these counts a number of times."""
-    graph = analysed.graph
-    losses = {parse_tensor_name(name).node for row in [phase.losses, *phase.other_losses] for name in row}
-    ends = differentiated(graph, graph.ancestors([phase.train_op]))
-    of_losses = graph.descendants(losses, controls=False)
-    for name in (graph.ancestors(ends, losses, controls=False) & of_losses) - losses:
-        own = [tensor.node in of_losses for tensor in graph.inputs(name)]
-        is_scaled = graph.type(name) in ("Mul", "RealDiv", "Div") and own in ([True, False], [False, True])
-        if graph.type(name) not in _LINEAR and not (is_scaled and (own[0] or graph.type(name) == "Mul")):
-            return False
-    return True
 
 
 def _terms_of_other_weights(analysed: AnalysedStep, phase: Phase) -> list[tuple[str, str]]:
@@ -165,7 +147,7 @@ def _is_multiple(analysed: AnalysedStep, nodes: set[str]) -> bool:
         if kind in ("Mul", "RealDiv", "Div"):
             if all(imported.constant(*tensor) is None for tensor in inputs[int(kind != "Mul") :]):
                 return False
-        elif kind not in (*_LINEAR, *op_types.VARIABLES, "ReadVariableOp", "Const"):
+        elif kind not in (*LINEAR, *op_types.VARIABLES, "ReadVariableOp", "Const"):
             return False
     return True
 

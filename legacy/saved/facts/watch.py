@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from legacy.saved.analysis.updates_by_hand import only_corrects_bias
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.clipping import CLIPPING_SCOPES
+from legacy.saved.facts.basics.joint_losses import is_no_sum
 from legacy.saved.facts.combining.sums import sum_text
 from legacy.saved.facts.combining.unequal_means import unequal_mean_sentences
 from legacy.saved.facts.combining.words import is_summed
@@ -88,7 +89,12 @@ def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate
         of_one = f"the loss of tower {trained[0]} alone is differentiated" if len(trained) == 1 < towers else unknown
         yield f"{phase.train_op}: {of_one}; losses are not compared"
     if not is_averaged_twice(phase, towers) and abs(phase.loss_scale * towers - 1) < WEIGHT_TOLERANCE and towers > 1:
-        if analysed.may_be_its_own(phase):
+        if is_no_sum(analysed, phase):
+            yield (
+                f"{phase.train_op}: a function of all towers' losses that is no sum is minimized: how much each counts "
+                "depends on what they are"
+            )
+        elif analysed.may_be_its_own(phase):
             yield (
                 f"{phase.train_op}: each tower's loss has the factor 1/{towers}; the sum over towers is a mean if that "
                 "stands for the towers, and no mean if it is a weight of the loss, such as the half of a square"

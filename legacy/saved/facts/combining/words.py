@@ -7,6 +7,7 @@ from typing import Tuple
 
 from legacy.saved.analysis.reduction.multipliers import factor_behind_rows, multiplier_of_mean
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
+from legacy.saved.facts.basics.joint_losses import is_no_sum
 from legacy.saved.facts.combining.loss_factors import of_divided_losses
 from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiations
@@ -76,6 +77,8 @@ def _of_losses(analysed: AnalysedStep, phase: Phase, combine: Combine) -> str:
         return ""
     if abs(phase.loss_scale * analysed.plan.towers - 1) >= SCALE_TOLERANCE:
         return of_divided_losses(analysed, phase)
+    if is_no_sum(analysed, phase):
+        return " of a function of all towers' losses that is no sum"
     if analysed.may_be_its_own(phase):
         return f" of losses with a factor of {phase.loss_scale:g}"
     return " of losses that are divided by the towers: a mean"

@@ -11,9 +11,11 @@ from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.facts.combining.rows import combining_rows
 from legacy.saved.facts.combining.sums import sum_text
+from legacy.saved.facts.combining.words import combination_text
 from legacy.saved.facts.learning_rates import find_learning_rates
 from legacy.saved.facts.losses import loss_rows
 from legacy.saved.facts.update_rules import update_rule_rows
+from legacy.saved.facts.watch import sentences
 from legacy.saved.facts.whole_facts import whole_facts
 from tests.legacy.saved.graphs import saved, traced
 from tests.legacy.saved.programs import saved_two_towers
@@ -130,6 +132,37 @@ def test_the_losses_of_which_a_root_is_minimized_count_no_number_of_times(total,
     found = analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"])
     rows = {row["term"]: row["is"] for row in loss_rows(AnalysedStep(found))}
     assert rows["tower_0/loss:0"] == "the loss of the first tower" + ending
+
+
+@pytest.mark.parametrize(
+    "total, kind, sentence",
+    [
+        (
+            lambda losses: tf.reduce_mean(tf.boolean_mask(losses, ~tf.math.is_nan(losses))),
+            "sum of a function of all towers' losses that is no sum",
+            "train: a function of all towers' losses that is no sum is minimized: how much each counts depends on what "
+            "they are",
+        ),
+        (
+            lambda losses: tf.reduce_mean(tf.stack(losses)),
+            "sum of losses that are divided by the towers: a mean",
+            "train: each tower's loss counts 1/2: its sum over towers is a mean",
+        ),
+    ],
+)
+def test_a_mean_of_the_losses_that_are_numbers_is_no_mean_of_all(total, kind, sentence):
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        made = []
+        for tower, x in enumerate(tf.split(v1.placeholder(tf.float32, [4, 2], "x"), 2)):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                made.append(tf.reduce_mean(tf.sigmoid(x * w), name="loss"))
+        v1.train.GradientDescentOptimizer(0.5).minimize(total(made), name="train")
+
+    step = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"]))
+    (phase,) = step.phases
+    assert [combination_text(step, phase, combine) for combine in phase.combine] == [kind]
+    assert [text for text in sentences(step, [], []) if "loss" in text] == [sentence]
 
 
 @pytest.mark.parametrize("around", [lambda x: tf.expand_dims(x, 0), lambda x: tf.reshape(x, [1]), lambda x: 0.5 * x])

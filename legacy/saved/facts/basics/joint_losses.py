@@ -1,0 +1,35 @@
+"""One loss of all towers: whether it is a sum of theirs, so that each tower's loss counts a number of times."""
+
+from __future__ import annotations
+
+from legacy.saved.facts.basics.analysed_step import AnalysedStep
+from legacy.saved.graph import op_types
+from legacy.saved.graph.differentiation import differentiated
+from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.plan import Phase
+
+#: Ops whose result is a sum of multiples of their inputs.
+LINEAR = {"Mean", "Sum", "Sub", "Neg", "Pack", "Unpack", "Cast", "StridedSlice", "Gather", "GatherV2", "Identity"}
+LINEAR |= {*op_types.ADDITIONS, *op_types.JOINS, *op_types.VIEWS}
+
+
+def is_linear(analysed: AnalysedStep, phase: Phase) -> bool:
+    """Returns whether one loss of all towers is a linear function of theirs: each counts a number of times."""
+    graph = analysed.graph
+    losses = {parse_tensor_name(name).node for row in [phase.losses, *phase.other_losses] for name in row}
+    ends = differentiated(graph, graph.ancestors([phase.train_op]))
+    of_losses = graph.descendants(losses, controls=False)
+    for name in (graph.ancestors(ends, losses, controls=False) & of_losses) - losses:
+        own = [tensor.node in of_losses for tensor in graph.inputs(name)]
+        is_scaled = graph.type(name) in ("Mul", "RealDiv", "Div") and own in ([True, False], [False, True])
+        if graph.type(name) not in LINEAR and not (is_scaled and (own[0] or graph.type(name) == "Mul")):
+            return False
+    return True
+
+
+def is_no_sum(analysed: AnalysedStep, phase: Phase) -> bool:
+    """Returns whether what is minimized is a function of the towers' losses, each of them a number, that is no sum."""
+    if not phase.shared_loss or not phase.losses:
+        return False
+    is_number = analysed.imported.shape(*parse_tensor_name(phase.losses[0])) == ()
+    return is_number and not is_linear(analysed, phase)
