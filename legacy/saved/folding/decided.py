@@ -1,4 +1,4 @@
-"""What predicates and numbers are worth that settings and constants decide."""
+"""Computes predicates and numbers that settings and constants decide."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import COPIES, linear_inputs, linear_weights
+from legacy.saved.hazards.losses.tower_losses import takes_means
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Phase
 
@@ -23,7 +24,7 @@ def sums_divided_by_all_examples(whole: WholeGraph, found: Analysis) -> Iterator
     """Finds averaged gradients of losses that are sums over a tower's part of what all towers' count is taken of."""
     count = found.plan.towers
     for phase in found.plan.phases if count > 1 else []:
-        averaged = bool(phase.combine) and all(combine.kind == "mean" for combine in phase.combine)
+        averaged = takes_means(found, phase)
         own = [] if phase.shared_loss else [parse_tensor_name(loss).node for loss in phase.losses]
         # What is differentiated may be made of all towers' results, the losses, as where they add up their counts.
         for losses in (own, whole.targets):

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.loss_scale import may_be_its_own, sizes_of_inputs
+from legacy.saved.analysis.reduction.multipliers import multiplier_of_mean
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from legacy.saved.hazards.basics.linear_weights import linear_inputs, linear_weights
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.graph import parse_tensor_name
-from workloads.lifted.replication import is_averaged_twice
+from workloads.lifted.plan import Phase
 
 #: Relative difference within which two towers' terms count alike.
 TOLERANCE = 1e-5
@@ -23,7 +24,8 @@ def losses_divided_twice(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
     """Finds train ops whose towers divide their losses by N, and whose gradients are averaged over N besides."""
     count = found.plan.towers
     for phase in found.plan.phases:
-        if phase.losses and is_averaged_twice(phase, count):
+        divided = not phase.shared_loss and abs(phase.loss_scale * count - 1) < TOLERANCE
+        if phase.losses and divided and takes_means(found, phase):
             loss = parse_tensor_name(phase.losses[0]).node
             sizes = sizes_of_inputs(found.plan)
             if not may_be_its_own(found.cut.graph, found.context.data, loss, count, sizes):
@@ -35,6 +37,23 @@ def losses_divided_twice(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
                     f"divide once; for parity keep both, or give an optimizer that does not normalize 1/{count} of the "
                     "learning rate",
                 )
+
+
+def takes_means(found: Analysis, phase: Phase) -> bool:
+    """Returns whether all updates of a train op take means of the towers' gradients, or multiples that are no sums.
+
+    An update by hand subtracts a mean times the learning rate.
+
+    Args:
+      found: the analysis.
+      phase: the train op.
+    """
+    count = found.plan.towers
+    factors = [
+        1.0 if one.kind == "mean" else multiplier_of_mean(found.cut.graph, found.context.imported, one, count)
+        for one in phase.combine
+    ]
+    return bool(factors) and count > 1 and all(f is not None and abs(f / count - 1) > TOLERANCE for f in factors)
 
 
 def terms_of_other_towers(whole: WholeGraph) -> Iterator[Hazard]:

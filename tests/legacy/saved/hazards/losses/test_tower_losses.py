@@ -1,10 +1,14 @@
 """Towers' losses that contain other towers' terms, unequally and alike; whole programs are in test_hazard_twins.py."""
 
 import pytest
+import tensorflow as tf
 
+from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.losses.tower_losses import terms_of_other_towers
-from tests.legacy.saved.graphs import graph_of, saved
+from legacy.saved.hazards.losses.tower_losses import losses_divided_twice, terms_of_other_towers
+from tests.legacy.saved.graphs import graph_of, saved, traced
+
+v1 = tf.compat.v1
 
 #: Two towers, of which each minimizes its own loss.
 LOSSES = """
@@ -78,3 +82,26 @@ def test_a_penalty_of_another_towers_rows_is_named_whatever_its_own_op_is_called
 
 def test_a_penalty_of_its_own_rows_is_not():
     assert hazards_of_rows({0: ["tower_0/penalty"], 1: ["tower_1/penalty"]}) == []
+
+
+@pytest.mark.parametrize(
+    "step, count",
+    [
+        (lambda gradients: 0.05 * tf.add_n(gradients) / 2.0, 1),
+        (lambda gradients: 0.05 * tf.reduce_mean(tf.stack(gradients), 0), 1),
+        (lambda gradients: 0.05 * tf.add_n(gradients), 0),
+        (lambda gradients: 2.0 * tf.reduce_mean(tf.stack(gradients), 0), 0),  # a sum again
+    ],
+)
+def test_a_descent_by_hand_along_the_mean_of_divided_losses_is_named(step, count):
+    def build():
+        w, gradients = v1.get_variable("w", [4, 1], use_resource=False), []
+        for tower, x in enumerate(tf.split(v1.placeholder(tf.float32, [8, 4], "x"), 2)):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                gradients += tf.gradients(tf.reduce_mean(tf.nn.softplus(x @ w)) / 2.0, [w])
+        v1.assign_sub(w, step(gradients), name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    analysis = analyse_graph(graph, "small", ["train"])
+    found = list(losses_divided_twice(WholeGraph(graph, analysis), analysis))
+    assert [hazard.id for hazard in found] == ["LOSS_DIVIDED_TWICE"] * count
