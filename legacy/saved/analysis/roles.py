@@ -65,11 +65,13 @@ def _weights_and_slots(
     """(weights, {slot: its weight}): the variables that update rules change.
 
     An update rule also reads variables that other ops change, such as Adam's powers of beta. They are slots of all
-    weights: they belong to "", or to the weight if the step has no other variable.
+    weights: they belong to "", or to the weight if the step has no other variable. So do the powers by which an Adam of
+    rows, which TensorFlow makes of assignments, corrects its moments.
     """
     weights: set[str] = set()
     slots: dict[str, str] = {}
     changed = {variable for effect in effects for variable in effect.writes}
+    powers = {effect.writes[0] for effect in effects if _is_power(graph, state, effect)}
     for effect in effects:
         if effect.node not in state.rules:
             continue
@@ -81,14 +83,32 @@ def _weights_and_slots(
             if variable:
                 slots.setdefault(variable, weight if len(used) == 1 else "")
         if not op_types.is_apply(effect.op):
-            slots.update(_slots_by_hand(graph, state, effect, changed))
+            slots.update(_slots_by_hand(graph, state, effect, changed, powers))
     return weights, {slot: weight for slot, weight in slots.items() if slot not in weights}
 
 
-def _slots_by_hand(graph: Graph, state: VariableUses, effect: Effect, changed: set[str]) -> dict[str, str]:
+def _is_power(graph: Graph, state: VariableUses, effect: Effect) -> bool:
+    """Whether an update multiplies a number by another one: b^t in each step by b."""
+    if effect.op not in ("Assign", "AssignVariableOp") or state.variables[effect.writes[0]].shape != []:
+        return False
+    value = graph.origin(parse_tensor_name(effect.values[0])).node
+    own = [_variable_behind(graph, state, tensor) == effect.writes[0] for tensor in graph.inputs(value)]
+    return graph.type(value) == "Mul" and sorted(own) == [False, True]
+
+
+def _slots_by_hand(
+    graph: Graph, state: VariableUses, effect: Effect, changed: set[str], powers: set[str]
+) -> dict[str, str]:
     """{slot: weight} of an assignment that trains: variables of the weight's shape that it reads and the step changes.
 
-    A gradient is where the search ends: behind it lies the model.
+    A gradient is where the search ends: behind it lies the model. Of powers, those that it takes from 1 belong to "".
+
+    Args:
+      graph: the cut graph.
+      state: its variables.
+      effect: the assignment.
+      changed: variables that the step changes.
+      powers: numbers that it multiplies.
     """
     weight = effect.writes[0]
     found: dict[str, str] = {}
@@ -104,6 +124,10 @@ def _slots_by_hand(graph: Graph, state: VariableUses, effect: Effect, changed: s
         if (variable is None or is_assigned) and tensor not in seen and not GRADIENT_SCOPE.search(tensor.node):
             seen.add(tensor)
             todo += graph.inputs(tensor.node)
+            subtracted = graph.inputs(tensor.node)[1:] if graph.type(tensor.node) == "Sub" else []
+            found.update(
+                {name: "" for name in powers for one in subtracted if _variable_behind(graph, state, one) == name}
+            )
     return found
 
 

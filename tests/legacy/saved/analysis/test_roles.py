@@ -36,6 +36,26 @@ def test_weights_slots_averages_and_statistics_are_recognised_by_their_updates()
     }
 
 
+@pytest.mark.parametrize(
+    "update, role, of",
+    [
+        (lambda rate, power: rate / (1.0 - power), "slot", ""),
+        (lambda rate, power: rate * power, "statistic", ""),  # a learning rate that falls
+    ],
+)
+@pytest.mark.parametrize("resource", [True, False])
+def test_powers_that_an_adam_of_rows_takes_from_one_are_slots_of_all_weights(update, role, of, resource):
+    def build():
+        w, _ = variable("w"), variable("other")
+        power = v1.get_variable("power", [], use_resource=resource, trainable=False)
+        gradient = tf.gradients(tf.reduce_sum(tf.square(w)), [w])[0]
+        moved = v1.assign_sub(w, update(0.1, power) * gradient)
+        with tf.control_dependencies([moved]):
+            v1.assign(power, power * 0.9)
+
+    assert roles_of(build)["power"] == (role, of, None)
+
+
 def test_moments_that_an_update_reads_as_they_are_assigned_are_slots():
     """The larger moment of AMSGrad is made of the second moment."""
 
