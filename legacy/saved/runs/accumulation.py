@@ -84,6 +84,8 @@ def accumulators(graph: Graph, updates: Collection[str], trainable: Collection[s
       {variable: names of assignments}.
     """
     handed_on = graph.ancestors(updates, controls=False)
+    reads = [name for name in handed_on if graph.type(name) == "ReadVariableOp"]
+    handed_on |= {name for read in reads for name in graph.controls(read)}  # an assignment of a handle has no output
     writes = accumulating_writes(graph, updates, trainable)
     sums = _set_back(graph, sums_of_gradients(graph, writes))
     kept = {

@@ -5,6 +5,7 @@ import pytest
 from legacy.saved.graph.assignments import variable_of
 from legacy.saved.runs.accumulation import (
     accumulating_writes,
+    accumulators,
     queued_gradients,
     require_accumulation,
     require_own_gradients,
@@ -167,3 +168,22 @@ def test_such_a_train_op_is_refused():
         "graph file: train applies gradients that come out of queue, into which runs of their own put them: no lift "
         "has those runs"
     )
+
+
+@pytest.mark.parametrize("read_after, kept", [("^move", []), ("^zero", ["slot"])])
+def test_a_slot_that_is_read_behind_its_change_is_no_sum_between_runs(read_after, kept):
+    """The change of a handle has no output: what reads the variable behind it has its result."""
+    text = f"""
+        x = Placeholder()
+        rate = Const()
+        zero = Const()
+        w = VarHandleOp()
+        w/read = ReadVariableOp(w)
+        gradients/Mul = Mul(x, w/read)
+        slot = VarHandleOp()
+        move = AssignAddVariableOp(slot, gradients/Mul)
+        moved = ReadVariableOp(slot, {read_after})
+        apply = ResourceApplyGradientDescent(w, rate, moved)
+        train = NoOp(^apply, ^move)
+        """
+    assert sorted(accumulators(graph_of(text), ["apply"], ["w"])) == kept
