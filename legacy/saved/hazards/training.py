@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
 from legacy.saved.analysis.analyse import Analysis
-from legacy.saved.analysis.reduction.multipliers import factor_behind_rows, multiplier_of_mean
+from legacy.saved.analysis.reduction.multipliers import factor_behind_rows, gradient_of_moments, multiplier_of_mean
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.copies import kept_by_another_copy, masters_of_copies
@@ -215,7 +216,7 @@ def mixed_combining(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     for phase in found.plan.phases if count > 1 else []:
         rows = {entry.weight for entry in phase.combine if is_indices_label(entry.weight)}
         sparse = set(map(weight_of_label, rows))
-        values = [entry for entry in phase.combine if entry.weight not in rows]
+        values = _of_weights(found, [entry for entry in phase.combine if entry.weight not in rows])
         scales = {entry.weight: _scale_of_sum(found, phase, entry) for entry in values}
         summed = [entry for entry in values if _is_summed(entry, scales[entry.weight])]
         averaged = [entry for entry in values if abs(scales[entry.weight] * count - 1) < TOLERANCE]
@@ -232,6 +233,18 @@ def mixed_combining(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             f"{factors}, those of {others} are averaged".strip(),
             f"divide by {count} what the replicas gather, for a mean of all; for parity keep the sum",
         )
+
+
+def _of_weights(found: Analysis, entries: Sequence[Combine]) -> list[Combine]:
+    """The combinations of weights' gradients, or of a moment's, which takes the same rows, where the weight has none."""
+    owners = {
+        variable.name: variable.of for variable in found.plan.variables if variable.role == "slot" and variable.of
+    }
+    own = {entry.weight: entry for entry in entries if entry.weight not in owners}
+    for entry in entries:
+        owner = owners.get(entry.weight, entry.weight)
+        own.setdefault(owner, dataclasses.replace(entry, weight=owner))
+    return list(own.values())
 
 
 def _factor_texts(scales: Sequence[float]) -> Iterator[str]:
@@ -264,8 +277,10 @@ def _scale_of_sum(found: Analysis, phase: Phase, entry: Combine) -> float:
         return 1.0 / found.plan.towers  # a mean, which a constant of the layer's multiplies
     scale = 1.0 / found.plan.towers if entry.kind == "mean" else entry.scale
     effect = next((effect for effect in phase.effects if entry.weight in effect.writes[:1]), None)
-    if effect is not None and effect.gradient and entry.kind == "concat":
-        scale *= factor_behind_rows(found.cut.graph, found.context.imported, entry, effect.gradient)
+    if effect is not None and entry.kind == "concat":
+        graph, imported = found.cut.graph, found.context.imported
+        gradient = effect.gradient or gradient_of_moments(graph, imported, phase, effect)
+        scale *= factor_behind_rows(graph, imported, entry, gradient) if gradient else 1.0
     if effect is None or op_types.is_apply(effect.op) or entry.tensor not in effect.values:
         return scale
     if "Scatter" not in effect.op:

@@ -12,7 +12,7 @@ from workloads.lifted.graph import Graph, TensorId, parse_tensor_name
 
 if TYPE_CHECKING:
     from legacy.saved.graph.imported import ImportedGraph
-    from workloads.lifted.plan import Combine
+    from workloads.lifted.plan import Combine, Effect, Phase
 
 #: Relative difference within which a factor is one over the number of towers, and a product the whole scale.
 TOLERANCE = 1e-5
@@ -72,6 +72,30 @@ def factor_behind_rows(graph: Graph, imported: ImportedGraph, combine: Combine, 
     start, end = parse_tensor_name(gradient).node, parse_tensor_name(combine.tensor).node
     factors, reached = _factors(graph, imported, start, {end}, (*_COPIES, "UnsortedSegmentSum"))
     return float(np.prod([factor.value for factor in factors])) if reached == end else 1.0
+
+
+def gradient_of_moments(graph: Graph, imported: ImportedGraph, phase: Phase, effect: Effect) -> str:
+    """Returns the tensor of rows that an Adam of rows takes for the gradient, times a share, into a moment.
+
+    Args:
+      graph: the cut graph.
+      imported: the same graph in TensorFlow.
+      phase: the train op.
+      effect: the update of a weight, or of one of its moments.
+
+    Returns:
+      Its name; "" where the update adds no rows to moments.
+    """
+    before = graph.ancestors([effect.node])
+    for other in phase.effects:
+        if "ScatterAdd" in other.op and other.node in before:
+            value = graph.inputs(other.node)[2].node
+            factors = graph.inputs(value) if graph.type(value) == "Mul" else []
+            rows = [factor for factor in factors if imported.shape(*factor) != ()]  # the other is the share, a number
+            is_square = rows and graph.type(rows[0].node) in ("Mul", "Square")
+            if len(rows) == 1 < len(factors) and not is_square:
+                return rows[0].name
+    return ""
 
 
 def factors_on_sum(graph: Graph, imported: ImportedGraph, combine: Combine, towers: int) -> list[Factor]:

@@ -43,7 +43,7 @@ def _targets(analysed: AnalysedStep, phase: Phase, effect: Effect) -> Iterator[T
     for other in phase.effects:
         is_taken = other.writes[0] in before and other.writes[0] not in analysed.accumulators and other.values
         if is_taken and other.writes[0] != effect.writes[0] and other.node not in analysed.rules:
-            yield parse_tensor_name(other.values[0])
+            yield parse_tensor_name(other.gradient or other.values[0])  # of rows, the first value is their numbers
 
 
 def _nearest_of_gradients(analysed: AnalysedStep, target: TensorId) -> list[list[TensorId]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Tuple
 
-from legacy.saved.analysis.reduction.multipliers import factor_behind_rows, multiplier_of_mean
+from legacy.saved.analysis.reduction.multipliers import factor_behind_rows, gradient_of_moments, multiplier_of_mean
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.joint_losses import is_no_sum
 from legacy.saved.facts.combining.loss_factors import of_divided_losses
@@ -107,8 +107,9 @@ def _without_rate(analysed: AnalysedStep, phase: Phase, combine: Combine) -> Tup
         return combine, ""
     rate, by_hand = _constant_rate(analysed, effect), not op_types.is_apply(effect.op)
     by_hand = by_hand and combine.tensor in effect.values
-    if combine.kind == "concat" and effect.gradient and not by_hand:
-        behind = factor_behind_rows(analysed.graph, analysed.imported, combine, effect.gradient)
+    gradient = effect.gradient or gradient_of_moments(analysed.graph, analysed.imported, phase, effect)
+    if combine.kind == "concat" and gradient and not by_hand:
+        behind = factor_behind_rows(analysed.graph, analysed.imported, combine, gradient)
         behind /= rate if rate and behind != 1.0 else 1.0  # rows are multiplied by the rate before they are subtracted
         return dataclasses.replace(combine, scale=round(combine.scale * behind, 6)), ""
     if rate and combine.kind == "concat" and "ScatterSub" in effect.op and by_hand:

@@ -112,3 +112,43 @@ def test_a_loss_scale_that_is_divided_out_behind_the_mean_is_no_layers_factor():
     found = analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"])
     (row,) = combining_rows(AnalysedStep(found))
     assert row["are"] == "sum, scaled by 0.00390625: a mean, without the losses' factor of 128"
+
+
+def joined(scale, unique):
+    """Combines two towers' rows of a table: joined, perhaps added up by `tf.unique`, and divided."""
+
+    def combine(a, b):
+        values, indices = tf.concat([a.values, b.values], 0), tf.concat([a.indices, b.indices], 0)
+        if unique:
+            indices, places = tf.unique(indices)
+            values = tf.math.unsorted_segment_sum(values, places, tf.size(indices))
+        return tf.IndexedSlices(values / scale if scale else values, indices, a.dense_shape)
+
+    return combine
+
+
+@pytest.mark.parametrize("optimizer", [v1.train.AdamOptimizer, lambda: v1.train.MomentumOptimizer(0.5, 0.9)])
+@pytest.mark.parametrize("resource", [True, False])
+@pytest.mark.parametrize("unique", [True, False])
+@pytest.mark.parametrize("scale, text, names", [(2.0, "concat, scaled by 0.5: a mean", []), (0.0, "concat", ["table"])])
+def test_rows_that_are_added_up_and_divided_are_a_mean(optimizer, resource, unique, scale, text, names):
+    """Adam adds up equal rows once more, and takes a share of them into each moment; its moments are no variables."""
+
+    def build():
+        table, w = (v1.get_variable(n, s, use_resource=resource) for n, s in (("table", [9, 3]), ("w", [3, 1])))
+        towers = []
+        for tower, ids in enumerate(tf.split(v1.placeholder(tf.int32, [8], "ids"), 2)):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                loss = tf.reduce_mean(tf.square(tf.gather(table, ids) @ w))
+                towers.append(tf.gradients(loss, [table, w]))
+        rows, dense = zip(*towers)
+        pairs = [(joined(scale, unique)(*rows), table), (tf.add_n(dense) / 2.0, w)]
+        optimizer().apply_gradients(pairs, name="train")
+
+    graph = saved(traced(build), trainable_variables=["table", "w"])
+    found = analyse_graph(graph, "small", ["train"])
+    rows = combining_rows(AnalysedStep(found))
+    assert [row["are"] for row in rows if row["of"].split(", ")[0] == "table"] == [text]
+    hazards = list(mixed_combining(WholeGraph(graph, found), found))
+    assert [hazard.id for hazard in hazards] == ["SPARSE_GRADIENTS_SUMMED"] * len(names)
+    assert all(f"1 variable ({', '.join(names)})" in hazard.description for hazard in hazards)
