@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
-from legacy.saved.hazards.basics.dealt_parts import Part, deals, dealt
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.data.dealt_parts import Part, deals, dealt
 from workloads.lifted.graph import TensorId
 
 #: Ops behind which the rows of labels are the same.

@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.basics.dealt_parts import deals, dealt
+from legacy.saved.hazards.data.dealt_parts import deals, dealt
 from tests.legacy.saved.graphs import saved, traced
 from workloads.lifted.graph import TensorId
 
