@@ -236,7 +236,7 @@ def mixed_combining(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
 
 
 def _of_weights(found: Analysis, entries: Sequence[Combine]) -> list[Combine]:
-    """The combinations of weights' gradients, or of a moment's, which takes the same rows, where the weight has none."""
+    """The combinations of weights' gradients, or of a moment's, which takes the same rows, where a weight has none."""
     owners = {
         variable.name: variable.of for variable in found.plan.variables if variable.role == "slot" and variable.of
     }
