@@ -286,8 +286,10 @@ def _scale_of_sum(found: Analysis, phase: Phase, entry: Combine) -> float:
     if "Scatter" not in effect.op:
         return 0.0
     rates = [imported_constant(found, other.learning_rate) for other in phase.effects if other.learning_rate]
-    rate = next((rate for rate in rates if rate), None)
-    return scale if rate is None else scale / rate
+    scales = [scale / rate for rate in rates if rate] or [scale]
+    if len(set(scales)) > 1:  # weights have rates of their own, and the scatter update tells none
+        return 1.0 if any(abs(one - 1) < TOLERANCE for one in scales) else 0.0
+    return scales[0]
 
 
 def imported_constant(found: Analysis, tensor: str) -> float | None:

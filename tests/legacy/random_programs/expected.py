@@ -50,8 +50,13 @@ def _inputs(traits: Traits, sections: Sections) -> Iterator[str]:
         yield f"{[(row['name'], row['kind']) for row in sections['inputs']]}"
 
 
+def _combined(sections: Sections) -> list[dict[str, str]]:
+    """The rows of the combining that are not of indices alone."""
+    return [row for row in sections["combining"] if re.search(r"(?<! \(indices\))(,|$)", row["of"])]
+
+
 def _combining(traits: Traits, sections: Sections) -> Iterator[str]:
-    rows = [row for row in sections["combining"] if not row["of"].endswith(" (indices)")]
+    rows = _combined(sections)
     texts = {row["are"] for row in rows}
     meant = {
         "sum": r"(sum|concat)$",
@@ -69,7 +74,7 @@ def _combining(traits: Traits, sections: Sections) -> Iterator[str]:
 
 
 def _clipping(traits: Traits, sections: Sections) -> Iterator[str]:
-    texts = {row["clipped"] for row in sections["combining"] if not row["of"].endswith(" (indices)")}
+    texts = {row["clipped"] for row in _combined(sections)}
     kind = traits.clip.replace(" after", "").replace(" in towers", "")
     if kind == "no" or (traits.combine == "one loss" and "in towers" in traits.clip):
         wanted = r"no$"

@@ -32,9 +32,7 @@ FAULTS = {
     "last tower's gradients": Fault(
         ("GRADIENTS_DROPPED",), {"combine": _COMBINED}, ("LOSS_NOT_MINIMIZED", "TARGET_UNUSED")
     ),
-    "penalty of the first tower": Fault(
-        ("REGULARIZATION_ONCE",), {"penalty": ("matrices",), "combine": (*_COMBINED, "sum")}
-    ),
+    "penalty of the first tower": Fault(("REGULARIZATION_ONCE",), {"penalty": ("matrices",), "combine": _COMBINED}),
     "penalty not minimized": Fault(("REGULARIZATION_LOST",), {"penalty": ("matrices", "all")}),
     "step of every tower": Fault(("STEP_COUNTS_TOWERS", "STEP_COUNTED_TWICE")),
     "updates never run": Fault(("UPDATES_NEVER_RUN",), {"model": ("batch norm of each",)}),
@@ -66,7 +64,9 @@ FAULTS = {
         ("BATCH_SIZE_CONSTANT",), {"combine": _COMBINED, "loss": ("sum / batch",), "besides": ("nothing", "auxiliary")}
     ),
     "towers update alone": Fault(
-        ("TOWERS_UPDATE_ALONE",), {"combine": _COMBINED, "clip": ("no",), "optimizer": ("descent", "momentum", "Adam")}
+        ("TOWERS_UPDATE_ALONE",),
+        {"combine": _COMBINED, "clip": ("no",), "optimizer": ("descent", "momentum", "Adam")},
+        ("MOMENTUM_RACE",),
     ),
     "rate times towers": Fault(
         ("LEARNING_RATE_SCALED_WITH_SUM",),
