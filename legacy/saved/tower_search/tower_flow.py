@@ -77,17 +77,23 @@ class TowerFlow:
     def _handed_over(self, given: Mapping[str, int]) -> dict[str, int]:
         """Labels what one tower prepares for another one alone as the other's, as where the first cuts all batches.
 
-        No weight and no gradient is used to prepare data, and weights compute with it: what only leads to an update is
-        no batch.
+        What it prepares for several towers, as one batch that all take, belongs to none. No weight and no gradient is
+        used to prepare data, and weights compute with it: what only leads to an update is no batch.
         """
         labels = dict(given)
         gradients = {name for name in self._order if gradient_names.is_gradient_op(name)}
         prepared = self._graph.ancestors(self._model, controls=False) - self._model
         prepared -= gradients | self._graph.descendants(gradients, controls=False)
+        common: set[str] = set()
         for name in reversed(self._order):
             if name in labels and self._data[name] and name in prepared:
-                tower = self._tower_of_users(name, self._data, labels)
-                labels[name] = labels[name] if tower is None else tower
+                users = [user for user, _, _ in self._graph.users(name) if self._data[user]]
+                towers = {labels[user] for user in users if user in labels}
+                if common.intersection(users) or len(towers) > 1:
+                    common.add(name)
+                    del labels[name]
+                elif towers and all(user in labels for user in users):
+                    labels[name] = towers.pop()
         return labels
 
     def _adopt(self, masks: Mapping[str, int], labels: dict[str, int]) -> bool:

@@ -255,3 +255,27 @@ def test_what_averages_the_gradients_of_one_tower_is_no_tower():
 
     found = analyse_graph(saved(traced(build), trainable_variables=["w1", "b1", "w2", "b2"]), "m", ["train"])
     assert (found.plan.towers, found.plan.found_by) == (1, "there is one")
+
+
+@pytest.mark.parametrize("has_weights", [False, True])
+def test_what_one_tower_prepares_and_all_take_belongs_to_none(has_weights):
+    """A batch that the first tower scales and the second takes, too; a layer in its place makes one tower of both."""
+
+    def build():
+        w = tf.raw_ops.VariableV2(shape=[2], dtype=tf.float32, name="w")
+        losses, prepared = [], []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                if not prepared:
+                    x = v1.placeholder(tf.float32, [4, 2], name="x")
+                    scaled = tf.multiply(x, w if has_weights else 0.5, name="scaled")
+                    prepared.append(tf.tanh(tf.tanh(scaled)))
+                losses.append(tf.reduce_sum(tf.sin(tf.multiply(prepared[0], w))))
+        delta = tf.add_n([tf.gradients(loss, [w])[0] for loss in losses])
+        tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=delta, name="train")
+
+    graph = traced(build)
+    inputs = [tensor for tensor in graph.inputs("train") if tensor.node != "w"]
+    towers = find_towers(graph, ImportedGraph(graph), ["w"], inputs, ["w"])
+    assert towers.count == (1 if has_weights else 2)
+    assert has_weights or towers.is_common("tower_0/scaled") and towers.tower_of("tower_1/Mul") == 1
