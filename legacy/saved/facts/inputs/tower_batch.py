@@ -19,22 +19,31 @@ def batch_of_tower(analysed: AnalysedStep) -> str:
         return _unequal_parts(analysed) or _rows_of_inputs(analysed) or str(analysed.plan.batch)
     if not any(entry.has_examples for entry in analysed.plan.inputs):
         return "-"  # examples that are constants, or inputs that no tower has a part of
+    part = _part_of_slices(analysed)
+    return "its inputs take any" if part is None else f"{part}, by the old graph's slices; its inputs take any"
+
+
+def examples_of_tower(analysed: AnalysedStep) -> int | None:
+    """Returns the number of a tower's examples; None where it is open, or inputs have several rows for an example.
+
+    Slices of constant bounds tell it where the input takes any number.
+    """
+    divided = _divided_behind_the_first(analysed)
+    if divided is not None:
+        return divided[0]
+    if _rows_of_inputs(analysed):
+        return None
+    return _part_of_slices(analysed) if analysed.plan.batch is None else analysed.plan.batch
+
+
+def _part_of_slices(analysed: AnalysedStep) -> int | None:
+    """The number of examples that constant slices give each tower of an input; None where they give no one number."""
     rows = [[parse_tensor_name(name) for name in entry.tensors] for entry in analysed.plan.inputs]
     imported = analysed.imported
     parts = {part for part in (constant_part(analysed.graph, imported, row) for row in rows) if part}
     whole = {tensor for row in rows for tensor in row}
     parts = parts or {part for part in (part_of_each_slice(analysed.graph, imported, one) for one in whole) if part}
-    return (
-        f"{parts.pop()}, by the old graph's slices; its inputs take any" if len(parts) == 1 else "its inputs take any"
-    )
-
-
-def examples_of_tower(analysed: AnalysedStep) -> int | None:
-    """Returns the number of a tower's examples; None where it is open, or inputs have several rows for an example."""
-    divided = _divided_behind_the_first(analysed)
-    if divided is not None:
-        return divided[0]
-    return None if _rows_of_inputs(analysed) else analysed.plan.batch
+    return parts.pop() if len(parts) == 1 else None
 
 
 def _rows_of_inputs(analysed: AnalysedStep) -> str:

@@ -1,5 +1,6 @@
 """Lines on inputs and batches that programs of unusual construction made false, and likes of which they are true."""
 
+import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
@@ -106,31 +107,44 @@ def test_a_part_of_the_batch_along_the_time_is_no_towers_own_input():
     assert {row["kind"] for row in sections_of(build)["inputs"]} == {"batch", "each tower's part"}
 
 
-def test_examples_that_are_dealt_along_the_time_are_counted_there():
-    def counted(axis):
-        def build():
-            features = v1.placeholder(tf.float32, [6, 8, 3], "features")
+def examples_of_an_update(rows, part):
+    """The sentence on a schedule of a program whose towers take a part of an input of so many rows, or of any."""
 
-            def loss(tower):
-                return tf.reduce_mean(tf.abs(tf.tensordot(tf.split(features, 2, axis)[tower], variable("w", 3, 1), 1)))
+    def build():
+        features = v1.placeholder(tf.float32, [rows, 8, 3], "features")
 
-            def update(pairs):
-                step = v1.get_variable(
-                    "global_step",
-                    dtype=tf.int64,
-                    initializer=tf.zeros([], tf.int64),
-                    trainable=False,
-                    use_resource=False,
-                )
-                rate = 0.1 * 0.9 ** tf.cast(step, tf.float32)
-                v1.train.GradientDescentOptimizer(rate).apply_gradients(pairs, step, name="train")
+        def loss(tower):
+            return tf.reduce_mean(tf.abs(tf.tensordot(part(features, tower), variable("w", 3, 1), 1)))
 
-            return program(loss, update)()
+        def update(pairs):
+            step = v1.get_variable(
+                "global_step",
+                dtype=tf.int64,
+                initializer=tf.zeros([], tf.int64),
+                trainable=False,
+                use_resource=False,
+            )
+            rate = 0.1 * 0.9 ** tf.cast(step, tf.float32)
+            v1.train.GradientDescentOptimizer(rate).apply_gradients(pairs, step, name="train")
 
-        return [text for text in watched(sections_of(build)) if "the schedule counts updates" in text]
+        return program(loss, update)()
 
-    assert "each of 2 x 4 examples" in counted(1)[0]
-    assert "each of 2 x 3 examples" in counted(0)[0]
+    (text,) = [text for text in watched(sections_of(build)) if "the schedule counts updates" in text]
+    return text.partition("each of ")[2].partition(",")[0]
+
+
+@pytest.mark.parametrize(
+    "rows, part, examples",
+    [
+        (6, lambda x, tower: tf.split(x, 2, 1)[tower], "2 x 4 examples"),  # dealt along the time
+        (6, lambda x, tower: tf.split(x, 2, 0)[tower], "2 x 3 examples"),
+        (None, lambda x, tower: x[tower : tower + 1], "2 x 1 examples"),
+        (None, lambda x, tower: x[3 * tower : 3 * tower + 3], "2 x 3 examples"),
+        (None, lambda x, tower: tf.split(x, 2, 0)[tower], "2 batches of examples"),
+    ],
+)
+def test_the_examples_of_an_update_are_those_of_all_towers(rows, part, examples):
+    assert examples_of_an_update(rows, part) == examples
 
 
 def test_a_number_of_all_examples_is_no_setting():
