@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterator
 
 from legacy.saved.analysis.analyse import Analysis
@@ -25,47 +26,32 @@ def generators_that_train_critics(whole: WholeGraph, found: Analysis) -> Iterato
     A critic's own loss has its scores of real examples, too; the head of a network that one train op trains alone, and
     another together with the layers before it, sees nothing else than these layers.
     """
-    phases = found.plan.phases
-    for critic in phases:
-        own = _trained(found, critic)
-        for generator in phases:
-            trained = _trained(found, generator)
-            both, makers = own & trained, trained - own
-            if both and makers and own <= trained and _scores_real_and_made(whole, critic, generator, both, makers):
-                yield Hazard(
-                    "CRITIC_TRAINED_BY_GENERATOR",
-                    generator.train_op,
-                    f"{generator.train_op} trains {counted(len(both), 'variable')} of the critic besides "
-                    f"{counted(len(makers), 'variable')} of the generator ({listed(sorted(both), MOST_NAMED)}): it "
-                    f"teaches the critic the opposite of what {critic.train_op} does",
-                    "give each minimize or compute_gradients its own var_list; for parity keep both",
-                )
-                return
+    for critic, own, generator, makers in _trained_besides(found):
+        if _scores_real_and_made(whole, critic, generator, own, makers):
+            yield Hazard(
+                "CRITIC_TRAINED_BY_GENERATOR",
+                generator.train_op,
+                f"{generator.train_op} trains {counted(len(own), 'variable')} of the critic besides "
+                f"{counted(len(makers), 'variable')} of the generator ({listed(sorted(own), MOST_NAMED)}): it "
+                f"teaches the critic the opposite of what {critic.train_op} does",
+                "give each minimize or compute_gradients its own var_list; for parity keep both",
+            )
+            return
 
 
 def critics_that_train_generators(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     """Finds train ops of a critic that train what makes the examples, which has a train op of its own; one for all."""
-    phases = found.plan.phases
-    for critic in phases:
-        trained = _trained(found, critic)
-        for generator in phases:
-            makers = _trained(found, generator)
-            scores = trained - makers
-            if (
-                makers
-                and scores
-                and makers < trained
-                and _scores_real_and_made(whole, critic, generator, scores, makers)
-            ):
-                yield Hazard(
-                    "GENERATOR_TRAINED_BY_CRITIC",
-                    critic.train_op,
-                    f"{critic.train_op} trains {counted(len(makers), 'variable')} of the generator besides "
-                    f"{counted(len(scores), 'variable')} of the critic ({listed(sorted(makers), MOST_NAMED)}): it "
-                    f"teaches the generator the opposite of what {generator.train_op} does",
-                    "give each minimize or compute_gradients its own var_list; for parity keep both",
-                )
-                return
+    for generator, makers, critic, scores in _trained_besides(found):
+        if _scores_real_and_made(whole, critic, generator, scores, makers):
+            yield Hazard(
+                "GENERATOR_TRAINED_BY_CRITIC",
+                critic.train_op,
+                f"{critic.train_op} trains {counted(len(makers), 'variable')} of the generator besides "
+                f"{counted(len(scores), 'variable')} of the critic ({listed(sorted(makers), MOST_NAMED)}): it "
+                f"teaches the generator the opposite of what {generator.train_op} does",
+                "give each minimize or compute_gradients its own var_list; for parity keep both",
+            )
+            return
 
 
 def actors_that_train_critics(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
@@ -74,24 +60,27 @@ def actors_that_train_critics(whole: WholeGraph, found: Analysis) -> Iterator[Ha
     The critic has a train op of its own, for which the actor makes nothing. The actor's loss is a mean of values; one
     with labels may well train the layers that follow.
     """
-    phases = found.plan.phases
-    for critic in phases:
-        own = _trained(found, critic)
-        for actor in phases:
-            trained = _trained(found, actor)
-            makers = trained - own
-            if not own or not makers or not own <= trained or not _is_mean_of_values(whole, actor, own):
-                continue
-            if not whole.graph.ancestors(_products(whole, critic, own), controls=False) & makers:
-                yield Hazard(
-                    "CRITIC_TRAINED_BY_ACTOR",
-                    actor.train_op,
-                    f"{actor.train_op} trains {counted(len(own), 'variable')} of the critic besides "
-                    f"{counted(len(makers), 'variable')} of the actor ({listed(sorted(own), MOST_NAMED)}): it changes "
-                    "the values themselves, and not only the actions, without regard to rewards",
-                    "give the actor's minimize or compute_gradients its own var_list; for parity keep both",
-                )
-                return
+    for critic, own, actor, makers in _trained_besides(found):
+        if not _is_mean_of_values(whole, actor, own):
+            continue
+        if not whole.graph.ancestors(_products(whole, critic, own), controls=False) & makers:
+            yield Hazard(
+                "CRITIC_TRAINED_BY_ACTOR",
+                actor.train_op,
+                f"{actor.train_op} trains {counted(len(own), 'variable')} of the critic besides "
+                f"{counted(len(makers), 'variable')} of the actor ({listed(sorted(own), MOST_NAMED)}): it changes "
+                "the values themselves, and not only the actions, without regard to rewards",
+                "give the actor's minimize or compute_gradients its own var_list; for parity keep both",
+            )
+            return
+
+
+def _trained_besides(found: Analysis) -> Iterator[tuple[Phase, set[str], Phase, set[str]]]:
+    """Yields (train op, what it trains, another that trains all of that besides, what this trains alone)."""
+    trained = [(phase, _trained(found, phase)) for phase in found.plan.phases]
+    for (phase, own), (other, more) in itertools.product(trained, trained):
+        if own and own < more:
+            yield phase, own, other, more - own
 
 
 def _is_mean_of_values(whole: WholeGraph, phase: Phase, weights: Collection[str]) -> bool:
