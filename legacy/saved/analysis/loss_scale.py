@@ -23,8 +23,7 @@ v1 = tf.compat.v1
 #: Ops that half of a loss may be written for: 1/2 (y - p)^2.
 SQUARES = ("Square", "SquaredDifference", "L2Loss", "Pow")
 #: Ops that a loss may be made of its squares by: sums, means and weights of them.
-FROM_SQUARES = {"Sum", "Mean", "Sub", "Neg", "Mul", "RealDiv", "Div", "Pack", "Select", "SelectV2", "Identity", "Cast"}
-FROM_SQUARES |= {*op_types.ADDITIONS, *op_types.JOINS, *op_types.VIEWS}
+FROM_SQUARES = {*op_types.LINEAR, "Mul", "RealDiv", "Div", "Select", "SelectV2"}
 #: Relative difference up to which a constant factor on a loss counts as one over the number of towers.
 SCALE_TOLERANCE = 1e-6
 

@@ -89,6 +89,10 @@ ADDS = ("AssignAdd", "AssignAddVariableOp")
 ADDITIONS, JOINS = ("Add", "AddV2", "AddN"), ("Concat", "ConcatV2")
 #: Ops whose result shares their first input's memory, like that of Identity, and is another tensor.
 VIEWS = ("Reshape", "Squeeze", "ExpandDims", "StopGradient", "PreventGradient", "CheckNumerics", "Bitcast")
+#: Ops whose result is a linear function of their inputs whatever these are: sums, means, and ops that hand values on.
+LINEAR = ("Mean", "Sum", "Sub", "Neg", "Pack", "Cast", "Identity", *ADDITIONS, *JOINS, *VIEWS)
+#: Arithmetic of two tensors, element by element.
+ARITHMETIC = ("Mul", "Add", "AddV2", "Sub", "RealDiv", "Div", "Maximum", "Minimum")
 #: Quotients of two tensors.
 QUOTIENTS = ("RealDiv", "Div", "DivNoNan")
 #: Summaries of a number, and all that write one.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.open_shapes import is_slice
 from workloads.lifted.graph import Graph, TensorId
 
 #: Ops that take a scalar setting in a model.
-_SCALAR_USERS = ("Mul", "Add", "AddV2", "Sub", "RealDiv", "Div", "Maximum", "Minimum", "RandomUniform", "Switch")
+_SCALAR_USERS = (*op_types.ARITHMETIC, "RandomUniform", "Switch")
 #: Ops that take arrays, with the inputs that may be scalars nevertheless.
 _ARRAY_USERS: dict[str, tuple[int, ...]] = {
     "Split": (0,),

@@ -13,8 +13,8 @@ from workloads.lifted.tensors import gradient_names
 
 #: Ops that a number is computed from others by.
 _OF_NUMBERS = (
-    *("Mul", "Add", "AddV2", "Sub", "RealDiv", "Div", "Maximum", "Minimum", "Pow", "Sqrt", "Rsqrt", "Exp"),
-    *("Neg", "Square", "Reciprocal", "Cast", "Identity"),
+    *op_types.ARITHMETIC,
+    *("Pow", "Sqrt", "Rsqrt", "Exp", "Neg", "Square", "Reciprocal", "Cast", "Identity"),
 )
 
 

@@ -9,8 +9,7 @@ from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Phase
 
 #: Ops whose result is a sum of multiples of their inputs.
-LINEAR = {"Mean", "Sum", "Sub", "Neg", "Pack", "Unpack", "Cast", "StridedSlice", "Gather", "GatherV2", "Identity"}
-LINEAR |= {*op_types.ADDITIONS, *op_types.JOINS, *op_types.VIEWS}
+LINEAR = {*op_types.LINEAR, "Unpack", "StridedSlice", "Gather", "GatherV2"}
 
 
 def is_linear(analysed: AnalysedStep, phase: Phase) -> bool:
