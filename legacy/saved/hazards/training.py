@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
+from legacy.saved.analysis import updates_by_hand
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.reduction.multipliers import factor_behind_rows, gradient_of_moments, multiplier_of_mean
 from legacy.saved.facts.basics.whole_graph import WholeGraph
@@ -285,11 +286,9 @@ def _scale_of_sum(found: Analysis, phase: Phase, entry: Combine) -> float:
         return scale
     if "Scatter" not in effect.op:
         return 0.0
-    rates = [imported_constant(found, other.learning_rate) for other in phase.effects if other.learning_rate]
-    scales = [scale / rate for rate in rates if rate] or [scale]
-    if len(set(scales)) > 1:  # weights have rates of their own, and the scatter update tells none
-        return 1.0 if any(abs(one - 1) < TOLERANCE for one in scales) else 0.0
-    return scales[0]
+    named = updates_by_hand.learning_rate(found.context, effect)  # other optimizers of the step may have other ones
+    rate = imported_constant(found, named) if named else None
+    return scale if rate is None else scale / rate
 
 
 def imported_constant(found: Analysis, tensor: str) -> float | None:

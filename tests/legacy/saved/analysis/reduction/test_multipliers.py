@@ -152,3 +152,23 @@ def test_rows_that_are_added_up_and_divided_are_a_mean(optimizer, resource, uniq
     hazards = list(mixed_combining(WholeGraph(graph, found), found))
     assert [hazard.id for hazard in hazards] == ["SPARSE_GRADIENTS_SUMMED"] * len(names)
     assert all(f"1 variable ({', '.join(names)})" in hazard.description for hazard in hazards)
+
+
+@pytest.mark.parametrize("rate", [0.5, 1.0])
+def test_rows_are_multiplied_by_the_learning_rate_of_their_own_optimizer(rate):
+    """Gradient descent of rows multiplies them before it subtracts them; another optimizer has another rate."""
+
+    def build():
+        w, table = (v1.get_variable(n, s, use_resource=False) for n, s in (("w", [3, 1]), ("table", [9, 3])))
+        towers = []
+        for tower, ids in enumerate(tf.split(v1.placeholder(tf.int32, [8], "ids"), 2)):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                towers.append(tf.gradients(tf.reduce_mean(tf.square(tf.gather(table, ids) @ w)), [w, table]))
+        dense, rows = zip(*towers)
+        first = v1.train.GradientDescentOptimizer(rate).apply_gradients([(tf.add_n(dense), w)])
+        second = v1.train.GradientDescentOptimizer(0.5).apply_gradients([(joined(0.0, False)(*rows), table)])
+        tf.group(first, second, name="train")
+
+    graph = saved(traced(build), trainable_variables=["w", "table"])
+    found = analyse_graph(graph, "small", ["train"])
+    assert not list(mixed_combining(WholeGraph(graph, found), found))
