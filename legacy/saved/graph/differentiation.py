@@ -39,10 +39,15 @@ def differentiations(graph: Graph, members: Collection[str]) -> dict[str, list[s
 
 
 def _goes_on(graph: Graph, root: str) -> bool:
-    """Returns whether a gradient graph begins with what another one gives, as of a part that is computed again."""
-    before = graph.inputs(root)
-    node = graph.origin(before[0]).node if before else ""
-    return gradient_names.is_gradient_op(node) and bool(gradient_names.GRADIENTS.search(node))
+    """Returns whether a gradient graph begins with what another one gives, as of a part that is computed again.
+
+    It gives the result of a gradient op, or the sum of several, where the part's result was used several times.
+    """
+    if not graph.inputs(root):
+        return False
+    node = graph.origin(graph.inputs(root)[0]).node
+    is_given = gradient_names.is_gradient_op(node) or graph.type(node) == "AddN"
+    return is_given and bool(gradient_names.GRADIENTS.search(node))
 
 
 def gradient_starts(graph: Graph, members: Collection[str]) -> dict[str, list[str]]:

@@ -40,6 +40,20 @@ def test_what_is_differentiated_for_a_penalty_on_gradients_is_no_loss():
     assert differentiated(graph, set(graph.nodes)) == ["loss"]
 
 
+@pytest.mark.parametrize("summed, found", [("gradients/AddN", ["loss"]), ("total", ["loss", "part"])])
+def test_a_part_that_is_computed_again_from_a_sum_of_gradients_is_no_loss(summed, found):
+    graph = graph_of(f"""
+        part = Reshape()
+        loss = Sum()
+        gradients/Fill = Const()
+        gradients/loss_grad/Tile = Tile(gradients/Fill)
+        {summed} = AddN(gradients/loss_grad/Tile, gradients/loss_grad/Tile)
+        gradients/again_grad/gradients/grad_ys_0 = Identity({summed})
+        gradients/again_grad/gradients/part_grad/Mul = Mul(gradients/again_grad/gradients/grad_ys_0)
+    """)
+    assert differentiated(graph, set(graph.nodes)) == found
+
+
 def test_a_constant_axis_of_a_gradient_op_is_no_derivative():
     graph = graph_of(
         """
