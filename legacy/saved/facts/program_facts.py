@@ -26,7 +26,7 @@ from legacy.saved.facts.learning_rates import LearningRate, find_learning_rates
 from legacy.saved.facts.losses import loss_rows
 from legacy.saved.facts.step_counters import counter_role, counter_rows
 from legacy.saved.facts.update_rules import held_constants, update_rule_rows
-from legacy.saved.facts.update_sources import UpdateSources
+from legacy.saved.facts.update_sources import UpdateSources, tower_of_op
 from legacy.saved.facts.variable_updates import VariableUpdate
 from legacy.saved.facts.watch import sentences
 from legacy.saved.facts.whole_facts import device_rows
@@ -247,11 +247,14 @@ class _ProgramFacts:
         """{variable: towers whose ops change it}."""
         found: dict[str, set[int]] = collections.defaultdict(set)
         for effect in [effect for phase in self._analysed.phases for effect in phase.effects]:
-            tower = self._analysed.context.towers.tower_of(effect.node)
+            tower = self._tower_of_op(effect.node)
             if tower is not None:
                 for name in effect.writes:
                     found[name].add(tower)
         return found
+
+    def _tower_of_op(self, name: str) -> int | None:
+        return tower_of_op(self._graph, self._analysed.context.towers, name)
 
     def _updates(self, role: str) -> list[VariableUpdate]:
         """The updates of the variables with a role, step counters and sums of gradients aside."""
@@ -259,7 +262,7 @@ class _ProgramFacts:
         others |= self._analysed.accumulators
         chosen = [v for v in self._plan.variables if v.role == role and v.name not in others]
         weight_of = {variable.name: variable.of for variable in chosen}
-        tower_of, towers_of_ops = self._analysed.context.towers.tower_of, self._towers_of_ops()
+        towers_of_ops = self._towers_of_ops()
         return [
             VariableUpdate(
                 name,
@@ -269,7 +272,7 @@ class _ProgramFacts:
                 effect.op,
                 effect.node,
                 effect.condition is not None,
-                tower_of(effect.node) if len(towers_of_ops[name]) > 1 else None,
+                self._tower_of_op(effect.node) if len(towers_of_ops[name]) > 1 else None,
             )
             for phase, sources in zip(self._analysed.phases, self._update_sources)
             for effect in phase.effects

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import collections
 
+from legacy.saved.graph import op_types
+from legacy.saved.tower_search.towers import Towers
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.plan import Effect, Phase
 
@@ -29,3 +31,20 @@ class UpdateSources:
         """Returns the numbers of an update op's towers, sorted; empty if its value is computed outside of them."""
         bits = self._bits[effect.node]
         return [tower for tower in range(bits.bit_length()) if bits >> tower & 1]
+
+
+def tower_of_op(graph: Graph, towers: Towers, name: str) -> int | None:
+    """Returns the tower whose op an update is, or None; one of no data is of the tower that computes its value.
+
+    An assignment is placed where its variable is, whichever tower makes it.
+
+    Args:
+      graph: the cut graph.
+      towers: its towers.
+      name: of the update op.
+    """
+    if towers.masks.get(name, 0):
+        return towers.tower_of(name)
+    values = [node for node, _ in graph.inputs(name) if graph.type(node) not in op_types.VARIABLES]
+    labels = {towers.labels[node] for node in values if node in towers.labels}
+    return labels.pop() if len(labels) == 1 else None

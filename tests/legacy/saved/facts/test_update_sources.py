@@ -4,7 +4,8 @@ import types
 
 import pytest
 
-from legacy.saved.facts.update_sources import UpdateSources
+from legacy.saved.facts.update_sources import UpdateSources, tower_of_op
+from legacy.saved.tower_search.towers import Towers
 from tests.legacy.saved.graphs import graph_of
 from workloads.lifted.plan import Effect
 
@@ -29,3 +30,12 @@ def test_updating_towers(node, towers):
     """b is another tower's crossing, so that what is behind it does not count."""
     phase = types.SimpleNamespace(crossings=[["a:0", None], [None, "b:0"]])
     assert UpdateSources(GRAPH, phase).towers(Effect(node, "Assign", ["v"], [])) == towers
+
+
+@pytest.mark.parametrize(
+    "masks, labels, tower",
+    [({}, {"one": 1}, 1), ({}, {"v": 0}, None), ({}, {}, None), ({"none": 0b100}, {"one": 0}, 1)],
+)
+def test_an_assignment_of_no_data_is_of_the_tower_that_computes_its_value(masks, labels, tower):
+    """It is placed where its variable is, as the vectors of a spectral norm that each tower assigns."""
+    assert tower_of_op(GRAPH, Towers(2, "device", masks, labels, set()), "none") == tower
