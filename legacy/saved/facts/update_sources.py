@@ -34,7 +34,7 @@ class UpdateSources:
 
 
 def tower_of_op(graph: Graph, towers: Towers, name: str) -> int | None:
-    """Returns the tower whose op an update is, or None; one of no data is of the tower that computes its value.
+    """Returns the tower whose op an update is.
 
     An assignment is placed where its variable is, whichever tower makes it.
 
@@ -42,6 +42,9 @@ def tower_of_op(graph: Graph, towers: Towers, name: str) -> int | None:
       graph: the cut graph.
       towers: its towers.
       name: of the update op.
+
+    Returns:
+      The tower, or None; of an update of no data, the tower that computes its value.
     """
     if towers.masks.get(name, 0):
         return towers.tower_of(name)

@@ -18,6 +18,7 @@ from legacy.saved.hazards.basics.linear_weights import data_weight, is_zero_term
 from legacy.saved.hazards.penalties.lost import lost_penalties
 from legacy.saved.hazards.penalties.terms import Penalty, find_penalties
 from legacy.saved.hazards.penalties.undivided import is_undivided
+from legacy.saved.hazards.penalties.unnamed import unnamed_penalties
 from workloads.lifted.plan import Combine, is_indices_label, weight_of_label
 from workloads.support.wording import counted, plural
 
@@ -32,9 +33,9 @@ def regularization(whole: WholeGraph, found: Analysis | None = None) -> Iterator
       whole: the graph.
       found: its analysis; without one, gradients are taken to be averaged.
     """
-    penalties = find_penalties(whole)
-    if not penalties or not whole.applies:
+    if not whole.applies:
         return
+    penalties = find_penalties(whole)
     weights = _weights_by_target(whole, _targets(whole, found))
     towers = _towers_of_targets(whole, list(weights))
     reached = whole.graph.ancestors(list(weights), controls=False)
@@ -50,6 +51,7 @@ def regularization(whole: WholeGraph, found: Analysis | None = None) -> Iterator
             f"contains {plural(count, 'it', 'them')}" + (", though it contains others" if others else ""),
             "leave them out for parity, or add them and say so",
         )
+    groups += _corresponding(whole, unnamed_penalties(whole, penalties, weights))
     yield from _miscounted(whole, found, groups, list(zip(towers, weights.values())))
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Collection
 from typing import NamedTuple
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.linear_weights import COPIES, constant_factor
+from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import GRADIENTS, in_gradient_graphs, is_gradient_op
 
 PENALTIES = re.compile(r"(?i)(l2loss|l2_loss|l1_loss|regularizer|weight_loss|weight_decay|weightdecay)")
@@ -45,11 +47,13 @@ def find_penalties(whole: WholeGraph) -> list[Penalty]:
         variables = tuple(sorted(whole.trainable & before))
         if not variables or has_root(whole, name):
             continue
-        kind = tuple(
-            sorted(graph.type(n) for n in before - set(variables) if graph.type(n) not in ("Identity", "Const"))
-        )
-        found.append(Penalty(name, variables, kind))
+        found.append(Penalty(name, variables, kinds_before(graph, before - set(variables))))
     return found
+
+
+def kinds_before(graph: Graph, names: Collection[str]) -> tuple[str, ...]:
+    """Returns the sorted op types of some nodes, without constants and copies."""
+    return tuple(sorted(graph.type(name) for name in names if graph.type(name) not in ("Identity", "Const")))
 
 
 def _has_penalty_op(whole: WholeGraph, name: str) -> bool:
