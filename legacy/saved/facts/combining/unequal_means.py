@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name
@@ -12,7 +14,8 @@ from workloads.lifted.plan import Phase
 #: Relative difference within which a scale is one over the number of towers.
 TOLERANCE = 1e-5
 _COPIES = ("Identity", "Cast", *op_types.VIEWS)
-_GATHERS = ("Gather", "GatherV2", "GatherNd")
+_CHOICES = ("Gather", "GatherV2")
+_GATHERS = (*_CHOICES, "GatherNd")
 #: Ops that compute the error of each row, and leave the rows as they are.
 _ROW_BY_ROW = (
     *("SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits", "Square", "Abs", "SquaredDifference"),
@@ -25,7 +28,8 @@ def unequal_mean_sentences(analysed: AnalysedStep, phase: Phase) -> Iterator[str
 
     So does a mean over rows that are chosen by the data, such as pixels with a label, but for one chosen of each
     example. The mean of the towers' means is then another number than the mean over the whole batch. A number that
-    weights are in is none of data, such as a term of an overlap; nor is one that no tower computes.
+    weights are in is none of data, such as a term of an overlap; nor is one that no tower computes, nor the number of
+    class weights that are not 0, where none of the classes has 0.
 
     Args:
       analysed: the training step.
@@ -34,7 +38,7 @@ def unequal_mean_sentences(analysed: AnalysedStep, phase: Phase) -> Iterator[str
     graph, count = analysed.graph, analysed.plan.towers
     if not any(one.kind == "mean" or abs(one.scale * count - 1) < TOLERANCE for one in phase.combine) or count < 2:
         return
-    sizes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS}
+    sizes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS or _is_settled(analysed, name)}
     weights = {variable.name for variable in analysed.plan.variables if variable.role == "weight"}
     for quotient in _quotients(analysed, parse_tensor_name(phase.losses[0]).node) if phase.losses else []:
         is_mean = graph.type(quotient) == "Mean"
@@ -53,6 +57,19 @@ def unequal_mean_sentences(analysed: AnalysedStep, phase: Phase) -> Iterator[str
                 "are averaged: a mean of means, which changes with the number of towers"
             )
             return
+
+
+def _is_settled(analysed: AnalysedStep, name: str) -> bool:
+    """Whether a node compares with 0 what the data choose from a constant list in which no number is 0."""
+    graph, imported = analysed.graph, analysed.imported
+    if graph.type(name) not in ("Equal", "NotEqual"):
+        return False
+    chosen, other = graph.inputs(name)
+    zero = imported.constant(*other)
+    if zero is None or np.any(zero) or graph.type(graph.origin(chosen).node) not in _CHOICES:
+        return False
+    numbers = imported.constant(*graph.origin(graph.inputs(graph.origin(chosen).node)[0]))
+    return numbers is not None and bool(np.all(numbers))
 
 
 def _choice(graph: Graph, mean: str) -> str:

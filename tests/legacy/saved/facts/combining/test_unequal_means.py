@@ -45,6 +45,17 @@ def test_losses_divided_by_a_number_of_each_towers_words_are_named(make_loss):
     assert counted(make_loss, combine=1.0) == 0
 
 
+@pytest.mark.parametrize("class_weights, count", [([1.0, 2.0, 0.5], 0), ([1.0, 0.0, 0.5], 1)])
+def test_the_number_of_class_weights_that_are_not_zero_is_that_of_the_examples_where_no_class_has_zero(
+    class_weights, count
+):
+    def weighted(errors, mask, words):
+        weights = tf.gather(tf.constant(class_weights), tf.cast(mask[:, 0], tf.int32))
+        return v1.losses.compute_weighted_loss(tf.reduce_sum(errors, 1), weights)
+
+    assert counted(weighted) == count
+
+
 def chosen(values, mask):
     """The rows whose mask is above 0, as `tf.boolean_mask` takes them."""
     return tf.gather(values, tf.squeeze(v1.where(mask[:, 0] > 0.0), 1))
