@@ -6,15 +6,19 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.constants import constant_array
+from legacy.saved.hazards.basics.cross_entropies import cross_entropies
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.lengths.loop_outputs import (
+    enters_loop,
     given_by,
     held_outputs,
     is_masked,
     is_outputs,
+    length_masks,
     lengths_of_loop,
     lengths_of_mask,
     named_lengths,
+    outputs_behind_layers,
 )
 from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -70,26 +74,42 @@ def _is_scaled(whole: WholeGraph, mean: str, lengths: str) -> bool:
 
 
 def states_behind_padding(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds final states of loops without lengths, whose outputs are masked by lengths in attention; one for all."""
-    graph = whole.graph
-    for softmax, outputs in _attention(whole):
-        if len(outputs) != 1 or lengths_of_loop(whole, outputs[0]):
+    """Finds final states of loops without lengths whose outputs are masked by lengths, or their losses; one for all.
+
+    A loop that is given the mask, or the lengths by itself, may keep its state at the padding.
+    """
+    for masking, outputs, lengths in [*_masked_attention(whole), *_masked_losses(whole)]:
+        if len(outputs) != 1 or lengths_of_loop(whole, outputs[0]) or enters_loop(whole, lengths):
             continue
-        scores = graph.inputs(softmax)[0].node
-        ends = [name for name in graph.nodes if is_outputs(graph, name)]
-        masks = graph.ancestors([scores], stop=ends, controls=False)
-        lengths = next(filter(None, (lengths_of_mask(whole, name) for name in sorted(masks))), "")
         state = _final_state(whole, outputs[0])
-        if lengths and state:
+        if state:
             yield Hazard(
                 "STATE_BEHIND_PADDING",
                 state,
-                f"{state} is the final state of a loop over padded sequences that has no lengths, and {softmax} masks "
-                f"its outputs by {named_lengths(whole, lengths)}: the state of each shorter example has read the "
-                "padding",
+                f"{state} is the final state of a loop over padded sequences that has no lengths, and {masking} masks "
+                f"what its outputs give by {named_lengths(whole, lengths)}: the state of each shorter example has read "
+                "the padding",
                 "give the loop the lengths, too (sequence_length); for parity keep it",
             )
             return
+
+
+def _masked_attention(whole: WholeGraph) -> Iterator[tuple[str, list[str], str]]:
+    """Yields (softmax, outputs of loops that it weighs, lengths by which its scores are masked)."""
+    graph = whole.graph
+    ends = [name for name in graph.nodes if is_outputs(graph, name)]
+    for softmax, outputs in _attention(whole):
+        masks = graph.ancestors([graph.inputs(softmax)[0].node], stop=ends, controls=False)
+        lengths = next(filter(None, (lengths_of_mask(whole, name) for name in sorted(masks))), "")
+        if lengths:
+            yield softmax, outputs, lengths
+
+
+def _masked_losses(whole: WholeGraph) -> Iterator[tuple[str, list[str], str]]:
+    """Yields (product, outputs of loops, lengths) of cross entropies by position that a mask multiplies."""
+    for entropy in cross_entropies(whole):
+        for product, lengths in length_masks(whole, entropy.op):
+            yield product, outputs_behind_layers(whole, entropy.logits.node), lengths
 
 
 def _attention(whole: WholeGraph) -> Iterator[tuple[str, list[str]]]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.variable_reads import variable_read
-from workloads.lifted.graph import ENTERS, Graph
+from workloads.lifted.graph import ENTERS, Graph, TensorId
 
 #: Ops that hand a loop's outputs on, with a row for each time.
 _PASSES = ("Identity", "Transpose", "Reshape", "ReverseV2", "Reverse", "ReverseSequence", "Cast", "StridedSlice")
 #: Ops that combine truth values, and hand them on to the next iteration of a loop.
 _DECISIONS = ("LogicalNot", "LogicalOr", "LogicalAnd", "All", "Identity", "Merge", "NextIteration", "Switch", "Select")
+#: Ops that make a mask of lengths, or another form of a mask.
+_MASKS = ("Cast", "ExpandDims", "Identity", "Less", "LogicalNot", "Reshape", "Squeeze", "Sub", "Tile", "Transpose")
 #: Ops of layers on these rows.
 _LAYERS = ("BiasAdd", "Add", "AddV2", "MatMul", "BatchMatMul", "BatchMatMulV2", "Mul", "Tanh", "Relu", "Sigmoid")
 
@@ -113,10 +116,55 @@ def lengths_of_mask(whole: WholeGraph, mask: str) -> str:
     graph = whole.graph
     if graph.type(mask) != "Less":
         return ""
-    times, lengths = (tensor.node for tensor in graph.inputs(mask))
-    kinds = {graph.type(name) for name in graph.ancestors([times], controls=False)}
-    numbered = "Range" in kinds or not kinds - {"Const", "Identity", "Cast", "ExpandDims"}
-    return lengths if numbered and times not in whole.data and lengths in whole.data else ""
+    times, lengths = graph.inputs(mask)
+    kinds = {graph.type(name) for name in graph.ancestors([times.node], controls=False)}
+    is_fixed = "Range" in kinds or not kinds - {"Const", "Identity", "Cast", "ExpandDims"}
+    # The numbers of a range are no data, also where a size, or the greatest length, ends it.
+    is_range = graph.type(source_of_elements(graph, times).node) == "Range"
+    is_numbered = is_range or (is_fixed and times.node not in whole.data)
+    return lengths.node if is_numbered and lengths.node in whole.data and _takes_data(graph, lengths.node) else ""
+
+
+def _takes_data(graph: Graph, name: str) -> bool:
+    """Whether a node is computed from data, and not from their sizes alone."""
+    before = graph.ancestors([name], controls=False)
+    sizes = {node for node in before if graph.type(node) in op_types.SHAPE_OPS}
+    before = graph.ancestors([name], stop=sizes, controls=False) - sizes if sizes else before
+    return any(op_types.is_source(graph.type(node)) for node in before)
+
+
+def length_masks(whole: WholeGraph, entropy: str) -> Iterator[tuple[str, str]]:
+    """Yields (product, lengths) of the masks of lengths that multiply a cross entropy."""
+    graph, todo, seen = whole.graph, [entropy], {entropy}
+    while todo:
+        name = todo.pop()
+        for user in [use.node for use in graph.users(name) if use.node in whole.minimized]:
+            if graph.type(user) == "Mul":
+                for tensor in graph.inputs(user):
+                    lengths = lengths_of_mask(whole, source_of_elements(graph, tensor).node)
+                    if tensor.node != name and lengths:
+                        yield user, lengths
+            elif graph.type(user) in ("Reshape", "Identity", "Squeeze") and user not in seen:
+                seen.add(user)
+                todo.append(user)
+
+
+def enters_loop(whole: WholeGraph, lengths: str) -> bool:
+    """Returns whether a loop is given some lengths, or a mask that is made of them alone."""
+    graph = whole.graph
+    source = source_of_elements(graph, TensorId(lengths, 0))
+    todo = [use.node for use in graph.users(source.node) if use.output == source.output]
+    seen = set(todo)
+    while todo:
+        name = todo.pop()
+        kind = graph.type(name)
+        if kind in ENTERS or kind.startswith("TensorArray"):
+            return True
+        if kind in _MASKS:
+            users = {use.node for use in graph.users(name)} - seen
+            seen |= users
+            todo += users
+    return False
 
 
 def given_by(whole: WholeGraph, name: str) -> set[str]:

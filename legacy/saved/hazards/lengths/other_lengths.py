@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
-from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.lengths.loop_outputs import (
     given_by,
+    length_masks,
     lengths_of_loop,
-    lengths_of_mask,
     named_lengths,
     outputs_behind_layers,
 )
@@ -26,7 +25,7 @@ def masked_by_other_lengths(whole: WholeGraph) -> Iterator[Hazard]:
         own = [lengths for lengths in (lengths_of_loop(whole, name) for name in loops) if lengths]
         if not own or len(own) < len(loops):
             continue
-        for product, lengths in _masks(whole, entropy.op):
+        for product, lengths in length_masks(whole, entropy.op):
             sources = set().union(*(given_by(whole, name) for name in own))
             others = [n for n in graph.nodes if graph.type(n).startswith("TensorArrayGather") and n not in loops]
             of_others = {source for name in others for source in given_by(whole, lengths_of_loop(whole, name) or name)}
@@ -40,22 +39,6 @@ def masked_by_other_lengths(whole: WholeGraph) -> Iterator[Hazard]:
                     "mask by the lengths of what is predicted; for parity keep the mask",
                 )
                 return
-
-
-def _masks(whole: WholeGraph, entropy: str) -> Iterator[tuple[str, str]]:
-    """Yields (product, lengths) of the masks that multiply a cross entropy."""
-    graph, todo, seen = whole.graph, [entropy], {entropy}
-    while todo:
-        name = todo.pop()
-        for user in [use.node for use in graph.users(name) if use.node in whole.minimized]:
-            if graph.type(user) == "Mul":
-                for tensor in graph.inputs(user):
-                    lengths = lengths_of_mask(whole, source_of_elements(graph, tensor).node)
-                    if tensor.node != name and lengths:
-                        yield user, lengths
-            elif graph.type(user) in ("Reshape", "Identity", "Squeeze") and user not in seen:
-                seen.add(user)
-                todo.append(user)
 
 
 def all_times_of_ctc(whole: WholeGraph) -> Iterator[Hazard]:

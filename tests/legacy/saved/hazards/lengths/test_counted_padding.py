@@ -3,9 +3,14 @@
 import pytest
 import tensorflow as tf
 
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.lengths import counted_padding
+from legacy.saved.hazards.lengths.loop_outputs import lengths_of_mask
+from tests.legacy.saved.graphs import saved, traced
 from tests.legacy.saved.hazards.lengths.loops import TIMES, loop
 from tests.legacy.saved.hazards.minimized import fed, found, variable
+
+v1 = tf.compat.v1
 
 
 def attention(masked=True, lengths=True, uses_state=True, fed_mask=False):
@@ -50,6 +55,39 @@ def test_a_state_that_has_read_the_padding_is_named(case, count):
     assert found(counted_padding.states_behind_padding, attention(**case)) == ["STATE_BEHIND_PADDING"] * count
 
 
+def tagged(lengths=False, uses_state=True, masked=True, kept=False, times=lambda tags: TIMES):
+    """A loss of each word's tag, beside one of the final state, which a loop may keep by the mask it is given."""
+
+    def total():
+        ends = fed("lengths", 2, dtype=tf.int32)
+        tags = fed("tags", 2, TIMES, dtype=tf.int32)
+        mask = tf.sequence_mask(ends, times(tags), tf.float32)
+        outputs, state = loop("encoder", ends if lengths else None, mask=mask if kept else None)
+        logits = tf.reshape(tf.reshape(outputs, [-1, 3]) @ variable("t", 3, 4), [2, TIMES, 4])
+        losses = v1.nn.sparse_softmax_cross_entropy_with_logits(labels=tags, logits=logits)
+        weights = mask if masked else tf.ones_like(mask)
+        of_words = tf.reduce_sum(losses * weights) / tf.reduce_sum(weights)
+        return of_words + (tf.reduce_mean(tf.square(state @ variable("s", 3, 1) - 1.0)) if uses_state else 0.0)
+
+    return total
+
+
+@pytest.mark.parametrize(
+    "case, count",
+    [
+        ({}, 1),
+        ({"times": lambda tags: tf.raw_ops.Size(input=tags) // 2}, 1),
+        ({"times": lambda tags: None}, 1),
+        ({"lengths": True}, 0),
+        ({"uses_state": False}, 0),
+        ({"masked": False}, 0),
+        ({"kept": True}, 0),
+    ],
+)
+def test_a_state_beside_losses_of_words_that_are_masked_is_named(case, count):
+    assert found(counted_padding.states_behind_padding, tagged(**case)) == ["STATE_BEHIND_PADDING"] * count
+
+
 @pytest.mark.parametrize(
     "pool, lengths, count",
     [
@@ -68,3 +106,15 @@ def test_a_mean_over_padding_is_named(pool, lengths, count):
         return tf.reduce_mean(tf.square(pool(outputs, tf.cast(ends, tf.float32)) - 1.0))
 
     assert found(counted_padding.averaged_padding, total) == ["PADDING_AVERAGED"] * count
+
+
+@pytest.mark.parametrize("ends, is_lengths", [(lambda x: tf.shape(x)[1], False), (lambda x: x[:, :1], True)])
+def test_a_mask_is_of_lengths_where_data_give_them_and_not_sizes(ends, is_lengths):
+    """As a causal mask has them, of the size of the words."""
+
+    def build():
+        x = v1.placeholder(tf.int32, [2, None], "x")
+        tf.less(tf.range(tf.shape(x)[1]), ends(x), name="mask")
+
+    whole = WholeGraph(saved(traced(build)))
+    assert bool(lengths_of_mask(whole, "mask")) == is_lengths
