@@ -61,10 +61,11 @@ def unequal_mean_sentences(analysed: AnalysedStep, phase: Phase) -> Iterator[str
 
 def _is_settled(analysed: AnalysedStep, name: str) -> bool:
     """Whether a node compares with 0 what the data choose from a constant list in which no number is 0."""
-    graph, imported = analysed.graph, analysed.imported
+    graph = analysed.graph
     if graph.type(name) not in ("Equal", "NotEqual"):
         return False
     chosen, other = graph.inputs(name)
+    imported = analysed.imported
     zero = imported.constant(*other)
     if zero is None or np.any(zero) or graph.type(graph.origin(chosen).node) not in _CHOICES:
         return False
