@@ -38,7 +38,16 @@ if not hasattr(tf, "Session"):  # compat.v1 of the releases that had little in i
     tf = tensorflow
 
 FORMAT = 1
-SOURCES = ("QueueDequeue", "IteratorGetNext", "ReaderRead", "PyFunc", "Unstage", "FIFOQueue")
+SOURCES = (
+    "QueueDequeue",
+    "IteratorGetNext",
+    "ReaderRead",
+    "PyFunc",
+    "Unstage",
+    "FIFOQueue",
+    "LookupTableFind",
+    "StringToHash",
+)
 RANDOM = ("Random", "TruncatedNormal", "ParameterizedTruncatedNormal", "Multinomial", "CandidateSampler")
 MOST_BYTES = 16 << 20
 ASSIGNMENTS = ("Assign", "Scatter", "ResourceScatter")

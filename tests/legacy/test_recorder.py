@@ -275,6 +275,24 @@ def test_texts_that_are_fed_are_not_recorded(tmp_path):
         assert b"Placeholder:0" not in archive.read("00000.npz")
 
 
+HASHED_WORDS = HERE.replace(
+    'x = tf.placeholder(tf.float32, [4, 3], name="x")',
+    'words = tf.placeholder(tf.string, [4, 3], name="words")\n'
+    'x = tf.cast(tf.strings.to_hash_bucket_fast(words, 8, name="hash"), tf.float32)',
+).replace("{x: [[step, 0, 1]] * 4}", '{words: [["a", "b", "a"]] * 4}')
+
+
+def test_the_numbers_of_texts_that_are_fed_are_recorded(tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text(HASHED_WORDS)
+    run = run_script(sys.executable, script, tmp_path / "run", tmp_path)
+    assert run.returncode == 0, run.stderr
+    plan = type("Plan", (), {"phases": [type("Phase", (), {"train_op": "GradientDescent", "effects": ()})]})
+    step = RecordedSteps(str(tmp_path / "run"), plan).step(2)
+    first, second, third = step["tensors/hash:0"][0].tolist()
+    assert first == third != second and "tensors/words:0" not in step
+
+
 def test_sparse_tensors_slices_and_tuples_may_be_fed(tmp_path):
     """As `Session.run` takes them: CTC labels, and the state of an LSTM."""
     script = tmp_path / "program.py"

@@ -102,7 +102,8 @@ class _Ends:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self.sources = {name for name in graph.nodes if op_types.is_source(graph.type(name))}
+        sources = (name for name in graph.nodes if op_types.is_source(graph.type(name)))
+        self.sources = {name for name in sources if not _hashes_numbers(graph, name)}
         self._feeders = {name for name in graph.nodes if op_types.is_feeder(graph.type(name))}
         self.left_out = self.sources | self._feeders
         self._waits: dict[str, list[str]] = {}
@@ -148,6 +149,12 @@ class _Ends:
                 elif any(_is_update(self._graph, name) for name in self._graph.ancestors([before], self.left_out)):
                     found.append(before)
         return self._waits[source]
+
+
+def _hashes_numbers(graph: Graph, name: str) -> bool:
+    """Whether a node hashes numbers, by way of texts: a step takes the numbers, as the program was fed with them."""
+    is_hash = graph.type(name) in op_types.HASHES
+    return is_hash and any(graph.type(before) == "AsString" for before in graph.ancestors([name], controls=False))
 
 
 def _is_update(graph: Graph, name: str) -> bool:
@@ -236,6 +243,8 @@ def _placeholder(name: str, graph: Graph, source: str, output: int) -> NodeDef:
 
 def _dtype(node: NodeDef, output: int) -> int:
     """Returns the DataType number of a source's output; string, as readers have, where no attribute says."""
+    if node.op in op_types.HASHES:
+        return tf.int64.as_datatype_enum
     for attribute in _DTYPE_LISTS:
         if node.attr[attribute].list.type:
             return node.attr[attribute].list.type[output]

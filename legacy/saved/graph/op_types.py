@@ -10,6 +10,9 @@ from workloads.lifted.pieces.noise import TWINS
 #: Ops that run a Python function.
 PYTHON = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 
+#: Ops that make numbers of texts, which lie before the step as a table does that looks them up.
+HASHES = ("StringToHashBucket", "StringToHashBucketFast", "StringToHashBucketStrong")
+
 #: Data sources: their outputs enter the training step. Their own inputs (queues, readers, files) are not part of it.
 SOURCES = [
     "Placeholder",
@@ -33,6 +36,7 @@ SOURCES = [
     "MapUnstage",
     "LookupTableFind",
     "LookupTableFindV2",
+    *HASHES,
     "ReadFile",
     "OptionalGetValue",
     "DatasetToSingleElement",

@@ -49,6 +49,24 @@ def test_what_is_handed_to_the_next_step_is_left_out(fills):
     assert found.graph.controls("train") == ["update"] and list(found.origins) == ["batch"]
 
 
+@pytest.mark.parametrize("maker, ends", [("Identity", {"hash": tf.int64}), ("AsString", {"words": tf.int32})])
+def test_a_step_takes_the_numbers_of_texts_and_texts_of_numbers_are_made_in_it(maker, ends):
+    graph = graph_of(
+        f"""
+        words = Placeholder()
+        copy = {maker}(words)
+        hash = StringToHashBucketFast(copy)
+        w = VariableV2()
+        rows = Gather(w, hash)
+        train = ApplyGradientDescent(w, rows)
+        """,
+        words={"dtype": tf.string if maker == "Identity" else tf.int32},
+    )
+    nodes = cone.extract_cone(graph, ["train"]).graph.nodes
+    placeholders = {name: node.attr["dtype"].type for name, node in nodes.items() if node.op == "Placeholder"}
+    assert placeholders == {name: dtype.as_datatype_enum for name, dtype in ends.items()}
+
+
 CLOCK = """
     batch = Placeholder()
     w = VariableV2()
