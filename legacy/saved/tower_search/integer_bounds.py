@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.loops import frames_entered
@@ -35,6 +35,9 @@ PASSES = [
     "ReverseV2",
     "Unique",
 ]
+
+#: Ops by which `tf.nn.embedding_lookup` computes the part of a table, and the row there, from the row of the whole.
+_OF_PARTS = [*PASSES, "FloorDiv", "FloorMod", "Maximum", "Select", "SelectV2", "Sub"]
 
 #: {op type: (position of the input with integers, dimension of input 0 that they stay below)}.
 _BOUNDED = {
@@ -71,6 +74,7 @@ def upper_bound(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int:
         bound = _bound(graph, imported, user, position)
         if bound:
             (columns if graph.type(user) == "SparseTensorDenseMatMul" else bounds).append(bound)
+    bounds += _rows_of_parts(graph, imported, tensor)
     return min(columns or bounds or [0])
 
 
@@ -108,8 +112,28 @@ def are_lengths(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool
     )
 
 
-def _uses(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> Iterator[tuple[str, int]]:
-    """Yields (node, number of its input) for each use of the integers of a tensor, directly or rearranged."""
+def _rows_of_parts(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> Iterator[int]:
+    """Yields the number of rows of each table in parts, of which integers choose a part and a row there."""
+    for partition, position in _uses(graph, imported, tensor, _OF_PARTS):
+        if graph.type(partition) == "DynamicPartition" and position == 0:
+            rows: dict[int, int] = {}
+            for user, place, output in graph.users(partition):
+                rows[output] = rows.get(output, 0) or _bound(graph, imported, user, place) or 0
+            if len(rows) == imported.outputs(partition) and all(rows.values()):
+                yield sum(rows.values())
+
+
+def _uses(
+    graph: Graph, imported: ImportedGraph, tensor: TensorId, passes: Collection[str] = PASSES
+) -> Iterator[tuple[str, int]]:
+    """Yields (node, number of its input) for each use of the integers of a tensor, directly or rearranged.
+
+    Args:
+      graph: the subgraph that a step runs.
+      imported: the same graph in TensorFlow.
+      tensor: integers.
+      passes: op types whose result is followed, too.
+    """
     seen: set[TensorId] = set()
     todo = [tensor]
     while todo:
@@ -120,7 +144,7 @@ def _uses(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> Iterator[t
         for user, position, used in graph.users(name):
             if used == output:
                 yield user, position
-                if graph.type(user) in PASSES:
+                if graph.type(user) in passes:
                     todo += [TensorId(user, k) for k in range(imported.outputs(user))]
 
 

@@ -93,6 +93,19 @@ def test_lengths_of_sequences_are_at_most_the_turns_of_the_loop(steps, expected)
     assert bound(lambda labels: loop(labels, steps())) == expected
 
 
+@pytest.mark.parametrize("strategy", ["div", "mod"])
+def test_integers_that_choose_a_part_of_a_table_are_rows_of_the_whole(strategy):
+    parts = lambda sizes: [table(size) for size in sizes]  # noqa: E731
+    assert bound(lambda ids: v1.nn.embedding_lookup(parts([4, 4, 3]), ids, partition_strategy=strategy)) == 11
+    assert bound(lambda ids: v1.nn.embedding_lookup(parts([4]), ids, partition_strategy=strategy)) == 4
+
+
+def test_integers_that_are_dealt_out_to_no_tables_have_no_bound():
+    dealt = lambda ids: tf.dynamic_partition(ids // 2, ids % 2, 2)  # noqa: E731
+    assert bound(dealt) == 0
+    assert bound(lambda ids: tf.gather(table(5), dealt(ids)[0])) == 0
+
+
 @pytest.mark.parametrize("adjoint, expected", [(False, 7), (True, 0)])
 def test_the_columns_of_a_sparse_matrix_are_the_rows_of_what_it_is_multiplied_with(adjoint, expected):
     def build():
