@@ -1,49 +1,60 @@
-"""Hazard of towers whose iterators go through equal datasets in the same order, and so take the same examples."""
+"""Hazards of shuffling and of towers whose iterators or queues go through equal data in the same order."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Tuple
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph, scalar_constant
+from legacy.saved.facts.inputs.recipes import Recipe, Recipes, resources_behind
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from workloads.lifted.graph import Graph
 
-#: How a dataset is made: its op, attributes and inputs, or a name where two of that kind are never equal.
-Recipe = Tuple[Any, ...]
-#: Attributes of a node that do not change what it computes.
-_NAMES = ("_class", "_output_shapes", "shared_name", "container", "config")
-#: Beginnings of the types of ops whose results differ, or come in no fixed order.
-_OPEN = ("Placeholder", "Variable", "VarHandleOp", "PyFunc", "EagerPyFunc", "Random", "ParallelInterleave")
-
 
 def same_examples(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds towers with iterators of their own over equal datasets that are not shuffled, or with equal seeds."""
+    """Finds towers with sources of their own over equal data that are not shuffled, or with equal seeds."""
+    yield from _same_sources(
+        whole, "IteratorGetNext", "their iterators {} go through equal datasets, with equal seeds if any"
+    )
+    yield from _same_sources(
+        whole, "QueueDequeue", "their queues {} are filled with equal data in its order, each by ops of its own"
+    )
+
+
+def _same_sources(whole: WholeGraph, taking: str, words: str) -> Iterator[Hazard]:
+    """Finds towers of which each takes its examples from a source of its own that gives the same as another's.
+
+    Args:
+      whole: the graph.
+      taking: beginning of the types of the ops that take examples from such sources.
+      words: what makes the sources equal, with a place for their names.
+    """
     taken: dict[int, set[str]] = {}
     for name in whole.graph.nodes:
-        if name in whole.reach and whole.graph.type(name).startswith("IteratorGetNext"):
-            iterator = whole.graph.origin(whole.graph.inputs(name)[0]).node
+        if name in whole.reach and whole.graph.type(name).startswith(taking):
+            source = whole.graph.origin(whole.graph.inputs(name)[0]).node
             takers = _towers_of_taker(whole, name)
             if len(takers) == 1:
-                taken.setdefault(takers.pop(), set()).add(iterator)
-    iterators = {tower: next(iter(names)) for tower, names in taken.items() if len(names) == 1}
-    if len(iterators) < 2 or len(set(iterators.values())) < len(iterators) or len(iterators) < len(taken):
+                taken.setdefault(takers.pop(), set()).add(source)
+    sources = {tower: next(iter(names)) for tower, names in taken.items() if len(names) == 1}
+    if len(sources) < 2 or len(sources) < len(taken):
         return
-    recipes = _Recipes(whole.graph)
+    behind = [resources_behind(whole.graph, source) for source in sources.values()]
+    if len(set().union(*behind)) < sum(map(len, behind)):
+        return  # towers take turns at what they share, such as one iterator, or a queue of the names of files
+    recipes = Recipes(whole.graph)
     towers: dict[Recipe, list[int]] = {}
-    for tower, iterator in iterators.items():
-        towers.setdefault(recipes.of_iterator(iterator), []).append(tower)
+    for tower, source in sources.items():
+        towers.setdefault(recipes.of_source(source), []).append(tower)
     for same in towers.values():
         if len(same) > 1:
+            names = ", ".join(sources[tower] for tower in same[:2])
             yield Hazard(
                 "SAME_BATCH",
-                iterators[same[0]],
-                f"{listed_towers(same)} take the same examples in the same order: their iterators "
-                f"{iterators[same[0]]}, {iterators[same[1]]} go through equal datasets, with equal seeds if any",
+                sources[same[0]],
+                f"{listed_towers(same)} take the same examples in the same order: {words.format(names)}",
                 "shard the dataset by the tower's number, or distribute one dataset; for parity, keep equal datasets",
             )
             return
@@ -64,7 +75,7 @@ def shuffles_of_one(whole: WholeGraph) -> Iterator[Hazard]:
     graph = whole.graph
     takers = [n for n in graph.nodes if n in whole.reach and graph.type(n).startswith("IteratorGetNext")]
     for iterator in dict.fromkeys(graph.origin(graph.inputs(name)[0]).node for name in takers):
-        if _Recipes(graph).shuffles_one(iterator):
+        if _shuffles_one(graph, iterator):
             yield Hazard(
                 "SHUFFLE_OF_ONE",
                 iterator,
@@ -76,7 +87,8 @@ def shuffles_of_one(whole: WholeGraph) -> Iterator[Hazard]:
 
 def seeds_of_shuffles(graph: Graph, iterator: str) -> list[tuple[float | None, ...]]:
     """Returns the seeds of each shuffle of an iterator's dataset; zeros where each run draws others."""
-    return [numbers[1:] for numbers in _Recipes(graph).shuffles(iterator)]
+    nodes = dataset_nodes(graph, iterator)
+    return [_numbers_of_shuffle(nodes, node)[1:] for node in _shuffles(nodes)]
 
 
 def dataset_nodes(graph: Graph, iterator: str) -> dict[str, Any]:
@@ -89,92 +101,16 @@ def dataset_nodes(graph: Graph, iterator: str) -> dict[str, Any]:
     return {name: graph.nodes[name] for name in graph.ancestors(made, controls=False)}
 
 
-class _Recipes:
-    """Recipes of the datasets of a graph: two datasets with equal ones have the same elements in the same order.
-
-    Args:
-      graph: the whole graph.
-    """
-
-    def __init__(self, graph: Graph) -> None:
-        self._graph = graph
-        self._open = itertools.count(1)
-        self._functions = {function.signature.name: function for function in graph.graph_def.library.function}
-
-    def of_iterator(self, iterator: str) -> Recipe:
-        """Returns the recipe of an iterator's dataset; one of its own if that is not known."""
-        if self._graph.type(iterator) == "OneShotIterator":
-            return self._of_function(self._graph.nodes[iterator].attr["dataset_factory"].func.name)
-        made = [use.node for use in self._graph.users(iterator) if self._graph.type(use.node) == "MakeIterator"]
-        if len(made) != 1:
-            return (iterator,)
-        return self._of_tensor(self._graph.nodes, self._graph.nodes[made[0]].input[0], "", {})
-
-    def shuffles_one(self, iterator: str) -> bool:
-        """Returns whether an iterator's dataset is shuffled with a buffer of one element, and not again after that."""
-        nodes = dataset_nodes(self._graph, iterator)
-        buffers = {node.name: _numbers_of_shuffle(nodes, node)[0] for node in _shuffles(nodes)}
-        larger = [name for name, buffer in buffers.items() if buffer != 1]
-        shuffled_again = {before for name in larger for before in _datasets_before(nodes, nodes[name])}
-        return any(
-            buffer == 1 and name not in shuffled_again and not _is_of_one_element(nodes, nodes[name])
-            for name, buffer in buffers.items()
-        )
-
-    def shuffles(self, iterator: str) -> list[tuple[float | None, ...]]:
-        """Returns buffer and seeds of each shuffle of an iterator's dataset; None in place of one that is not known."""
-        nodes = dataset_nodes(self._graph, iterator)
-        return [_numbers_of_shuffle(nodes, node) for node in _shuffles(nodes)]
-
-    def _of_function(self, name: str) -> Recipe:
-        function = self._functions.get(name)
-        if function is None:
-            return (name,)
-        nodes = {node.name: node for node in function.node_def}
-        places = {argument.name: place for place, argument in enumerate(function.signature.input_arg)}
-        outputs = [function.ret[argument.name] for argument in function.signature.output_arg]
-        return tuple(self._of_tensor(nodes, text, name, places) for text in outputs)
-
-    def _of_tensor(self, nodes: Mapping[str, Any], text: str, owner: str, places: Mapping[str, int]) -> Recipe:
-        """The recipe of a tensor, as an input names it.
-
-        Args:
-          nodes: those of the graph, or of the function that it is in.
-          text: the name, such as "a", "a:1" or in a function "a:output:0".
-          owner: name of the function; "" for the graph.
-          places: {argument of the function: its place}.
-
-        Returns:
-          The recipe; one of its own where equal ops need not have equal results.
-        """
-        name, _, output = text.partition(":")
-        if name not in nodes:
-            return ("argument", places.get(name, name))
-        node = nodes[name]
-        inputs = [before for before in node.input if not before.startswith("^")]
-        if node.op.startswith(_OPEN) or _is_without_seed(
-            node.op, [nodes.get(text.partition(":")[0]) for text in inputs]
-        ):
-            return (name, owner and next(self._open))  # what a function computes is computed anew for each iterator
-        recipes = tuple(self._of_tensor(nodes, before, owner, places) for before in inputs)
-        return (node.op, output, self._attributes(node.attr), recipes)
-
-    def _attributes(self, attributes: Mapping[str, Any]) -> Recipe:
-        found: list[Any] = []
-        for key in sorted(set(attributes) - set(_NAMES)):
-            function = attributes[key].func.name if attributes[key].HasField("func") else ""
-            found.append((key, self._of_function(function) if function else attributes[key].SerializeToString()))
-        return tuple(found)
-
-
-def _is_without_seed(kind: str, inputs: Sequence[Any]) -> bool:
-    """Whether a dataset shuffles, and has no seed: then each iterator draws one."""
-    if not kind.startswith("Shuffle"):
-        return False
-    seeds = [
-        tf.make_ndarray(node.attr["value"].tensor) for node in inputs[2:4] if node is not None and node.op == "Const"
-    ]
-    return len(seeds) == 2 and not np.any(seeds)
+def _shuffles_one(graph: Graph, iterator: str) -> bool:
+    """Whether an iterator's dataset is shuffled with a buffer of one element, and not again after that."""
+    nodes = dataset_nodes(graph, iterator)
+    buffers = {node.name: _numbers_of_shuffle(nodes, node)[0] for node in _shuffles(nodes)}
+    larger = [name for name, buffer in buffers.items() if buffer != 1]
+    shuffled_again = {before for name in larger for before in _datasets_before(nodes, nodes[name])}
+    return any(
+        buffer == 1 and name not in shuffled_again and not _is_of_one_element(nodes, nodes[name])
+        for name, buffer in buffers.items()
+    )
 
 
 def _shuffles(nodes: Mapping[str, Any]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Towers with iterators over equal datasets, beside datasets of parts and those that are shuffled apart."""
+"""Towers with iterators or queues of equal data, beside those of parts and those that are shuffled apart."""
 
 import numpy as np
 import pytest
@@ -9,6 +9,8 @@ from legacy.saved.hazards.data.iterators import same_examples, shuffles_of_one
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
+
+EXAMPLE = "tower_0/example:0"
 
 
 def found(dataset, one_shot=True, shared=False, once=False, check=same_examples, outside=False):
@@ -105,3 +107,71 @@ def test_a_shuffle_of_one_element_before_a_larger_one_is_no_hazard(first, last, 
         check=shuffles_of_one,
     )
     assert len(hazards) == count
+
+
+def of_queues(fill):
+    """The hazards of two towers of which each takes the examples of the queue that `fill(tower)` returns."""
+
+    def build():
+        w = v1.get_variable("w", [4, 1], use_resource=False)
+        gradients = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                x = fill(tower).dequeue_many(8)
+                gradients.append(tf.gradients(tf.reduce_mean(tf.square(x @ w)), [w])[0])
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / 2.0, w)], name="train")
+
+    return [hazard.id for hazard in same_examples(WholeGraph(saved(traced(build), trainable_variables=["w"])))]
+
+
+def files(names=("a",), shuffled=True):
+    queue = v1.FIFOQueue(32, tf.string, [[]])
+    listed = tf.identity(tf.constant(names))
+    queue.enqueue_many([v1.random_shuffle(listed) if shuffled else listed])
+    return queue
+
+
+def examples_of(names, queue=v1.FIFOQueue, change=lambda image: image):
+    filled = queue(capacity=64, dtypes=[tf.float32], shapes=[[4]])
+    filled.enqueue([change(tf.io.decode_raw(v1.FixedLengthRecordReader(16).read(names)[1], tf.float32))])
+    return filled
+
+
+@pytest.mark.parametrize("names, shuffled", [(("a",), True), (("a", "b"), False)])
+def test_queues_that_are_filled_from_the_same_files_in_their_order_are_named(names, shuffled):
+    assert of_queues(lambda tower: examples_of(files(names, shuffled))) == ["SAME_BATCH"]
+
+
+def shuffling(capacity, dtypes, shapes):
+    return v1.RandomShuffleQueue(capacity, 16, dtypes, shapes)
+
+
+def fed(tower):
+    """A queue that is filled with what the program feeds to one placeholder, for each queue in a run of its own."""
+    graph, filled = v1.get_default_graph(), v1.FIFOQueue(64, tf.float32, [[4]])
+    filled.enqueue([v1.placeholder(tf.float32, [4], "example") if not tower else graph.get_tensor_by_name(EXAMPLE)])
+    return filled
+
+
+@pytest.mark.parametrize(
+    "fill",
+    [
+        lambda tower: examples_of(files(("a", "b"))),
+        lambda tower: examples_of(files((f"part_{tower}",))),
+        lambda tower: examples_of(files(), shuffling),
+        lambda tower: examples_of(files(), change=lambda image: image * v1.random_uniform([])),
+        fed,
+    ],
+)
+def test_queues_of_parts_and_in_other_orders_are_not(fill):
+    assert of_queues(fill) == []
+
+
+def test_queues_that_take_turns_at_one_queue_of_files_are_not():
+    shared = []
+
+    def fill(tower):
+        shared.extend([] if tower else [files()])
+        return examples_of(shared[0])
+
+    assert of_queues(fill) == []
