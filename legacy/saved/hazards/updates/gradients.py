@@ -102,6 +102,7 @@ def _uses(whole: WholeGraph, tower: int, variable: str) -> bool:
 
 def gradients_without_data(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     """Finds train ops with a loss of data that train some weights by gradients of penalties alone."""
+    masters = masters_of_copies(whole)
     for phase in found.plan.phases:
         if not phase.losses or parse_tensor_name(phase.losses[0]).node not in whole.data:
             continue
@@ -109,7 +110,7 @@ def gradients_without_data(whole: WholeGraph, found: Analysis) -> Iterator[Hazar
         updates = [effect for effect in phase.effects if effect.node in rules and effect.gradient is not None]
         trained = {effect.writes[0]: parse_tensor_name(str(effect.gradient)).node for effect in updates}
         idle = [name for name, node in trained.items() if node in whole.graph.nodes and node not in whole.data]
-        idle = [name for name in idle if name in whole.trainable and _penalized(whole, trained[name])]
+        idle = [name for name in idle if name in whole.trainable and _penalized(whole, trained[name], name, masters)]
         if idle:
             which = "all its variables" if len(idle) == len(trained) else counted(len(idle), "variable")
             yield Hazard(
@@ -121,10 +122,21 @@ def gradients_without_data(whole: WholeGraph, found: Analysis) -> Iterator[Hazar
             )
 
 
-def _penalized(whole: WholeGraph, gradient: str) -> bool:
-    """Whether a gradient is computed from a variable, as that of a penalty is."""
+def _penalized(whole: WholeGraph, gradient: str, variable: str, masters: Mapping[str, str]) -> bool:
+    """Whether a gradient is computed from its variable, as that of a penalty is.
+
+    A gradient that other weights alone make is none of a penalty: so is that of a bias before a linear layer whose mean
+    is minimized, such as the head of a critic.
+
+    Args:
+      whole: the graph.
+      gradient: a node.
+      variable: the one that it trains.
+      masters: {variable: the one whose value it is set to}.
+    """
     before = whole.graph.ancestors([gradient], controls=False)
-    return any(whole.graph.type(name) in op_types.VARIABLES for name in before)
+    used = {name for name in before if whole.graph.type(name) in op_types.VARIABLES}
+    return variable in used | {masters[name] for name in used if name in masters}
 
 
 def towers_of_unequal_weight(whole: WholeGraph) -> Iterator[Hazard]:

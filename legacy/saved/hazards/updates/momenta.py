@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.beginnings import begins_with_zeros
 from legacy.saved.hazards.basics.directions import applied_gradient
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.kept_shares import kept_share
@@ -98,13 +99,16 @@ def unordered_corrections(whole: WholeGraph, found: Analysis) -> Iterator[Hazard
             if race.reader is None or race.variable in whole.trainable or not whole.is_scalar(race.variable):
                 continue
             behind = graph.descendants([race.reader], controls=False)
-            corrects = any(_is_correction(whole, name, race.variable) for name in behind if graph.type(name) == "Sub")
-            if corrects and behind & by_hand and update not in behind:
+            differences = [name for name in behind if graph.type(name) == "Sub"]
+            corrections = [name for name in differences if _is_correction(whole, name, race.variable)]
+            if corrections and behind & by_hand and update not in behind:
+                is_zero = any(_is_zero_at_first(whole, name, race.variable) for name in corrections)
                 yield Hazard(
                     "CORRECTION_RACE",
                     race.reader,
                     f"an update by hand corrects by 1 - b^t, of {race.variable}, which the same run changes in no "
-                    f"order: {race.reader} may read it before or after {update}; a count of 0 makes it divide by 0",
+                    f"order: {race.reader} may read it before or after {update}"
+                    f"{'; a count of 0, as at first, makes it divide by 0' if is_zero else ''}",
                     "take what the assignment returns, or read under tf.control_dependencies; the lift fixes one order",
                 )
                 return
@@ -119,3 +123,11 @@ def _is_correction(whole: WholeGraph, name: str, variable: str) -> bool:
     if graph.type(power) == "Pow":
         return whole.value(graph.inputs(power)[0].node) is not None
     return variable_read(graph, power) == variable
+
+
+def _is_zero_at_first(whole: WholeGraph, name: str, variable: str) -> bool:
+    """Whether 1 - b^t takes t from a variable as it is, which its initializer sets to 0."""
+    power = whole.graph.origin(whole.graph.inputs(name)[1]).node
+    exponents = [tensor.node for tensor in whole.graph.inputs(power)[1:]] if whole.graph.type(power) == "Pow" else []
+    is_read = any(variable_read(whole.graph, exponent) == variable for exponent in exponents)
+    return is_read and begins_with_zeros(whole, variable)

@@ -73,6 +73,24 @@ def test_weights_that_penalties_alone_train_are_named(stop):
     assert len(found) == stop and all("the gradients of 1 variable (u) depend on no data" in text for text in found)
 
 
+@pytest.mark.parametrize("is_decayed", [True, False])
+def test_gradients_that_the_weights_of_a_linear_head_make_are_of_no_penalty(is_decayed):
+    """Tests that a critic's last bias, whose gradient is one of a mean of linear scores, is named where it decays."""
+
+    def build():
+        real, made = (v1.placeholder(tf.float32, [4, 3], name) for name in ("real", "made"))
+        kernel, head = (v1.get_variable(name, [3, 3], use_resource=False) for name in ("kernel", "head"))
+        bias = v1.get_variable("bias", [3], use_resource=False)
+        scores = [tf.reduce_mean((x @ kernel + bias) @ head) for x in (made, real)]
+        loss = scores[0] - scores[1] + (tf.nn.l2_loss(bias) if is_decayed else 0.0)
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, var_list=[kernel, head, bias], name="train")
+
+    graph = saved(traced(build), trainable_variables=["kernel", "head", "bias"])
+    found = analyse_graph(graph, "made-for-a-test")
+    hazards = list(gradients_without_data(WholeGraph(graph, found), found))
+    assert [hazard.id for hazard in hazards] == ["GRADIENT_WITHOUT_DATA"] * is_decayed
+
+
 @pytest.mark.parametrize("listed, count", [((0, 1), 0), ((0, 1, 1), 1)])
 def test_towers_that_count_more_than_others_are_named(listed, count):
     found = [hazard.description for hazard in towers_of_unequal_weight(program(listed=listed)[0])]

@@ -87,12 +87,15 @@ def test_one_of_all_towers_gradients_and_sums_of_each_are_not(move, is_joined):
     assert of_towers(move, is_joined) == []
 
 
-def corrected(correct):
-    """Hazards of an update by hand that multiplies by what `correct` makes of its count; it may change it, too."""
+def corrected(correct, first=1.0):
+    """Hazards of an update by hand that multiplies by what `correct` makes of its count; it may change it, too.
+
+    The count is `first` before the first step.
+    """
 
     def build():
         w = v1.get_variable("w", [4, 3], use_resource=False)
-        count = v1.get_variable("count", initializer=1.0, trainable=False, use_resource=False)
+        count = v1.get_variable("count", initializer=first, trainable=False, use_resource=False)
         x = v1.placeholder(tf.float32, [8, 4], "x")
         gradient = tf.gradients(tf.reduce_mean(tf.square(x @ w)), [w])[0]
         factor, late = correct(count)
@@ -103,7 +106,7 @@ def corrected(correct):
 
     graph = saved(traced(build), trainable_variables=["w"])
     analysis = analyse_graph(graph, "made-for-a-test", ["train"])
-    return [hazard.id for hazard in unordered_corrections(WholeGraph(graph, analysis), analysis)]
+    return list(unordered_corrections(WholeGraph(graph, analysis), analysis))
 
 
 def beside(change):
@@ -124,7 +127,7 @@ def behind(count):
     ],
 )
 def test_a_correction_by_a_count_that_the_run_changes_in_no_order_is_named(correct):
-    assert corrected(correct) == ["CORRECTION_RACE"]
+    assert [hazard.id for hazard in corrected(correct)] == ["CORRECTION_RACE"]
 
 
 @pytest.mark.parametrize(
@@ -138,3 +141,13 @@ def test_a_correction_by_a_count_that_the_run_changes_in_no_order_is_named(corre
 )
 def test_corrections_in_an_order_and_schedules_are_not(correct):
     assert corrected(correct) == []
+
+
+@pytest.mark.parametrize("late, first, is_zero", [(0.0, 0.0, True), (0.0, 1.0, False), (1.0, 0.0, False)])
+def test_a_division_by_zero_is_told_where_the_count_begins_there(late, first, is_zero):
+    def correct(count):
+        beside(v1.assign_add(count, 1.0))
+        return 1.0 / (1.0 - 0.9 ** (count + late if late else count)), None
+
+    (hazard,) = corrected(correct, first)
+    assert ("divide by 0" in hazard.description) == is_zero
