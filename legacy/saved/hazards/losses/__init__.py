@@ -20,6 +20,7 @@ from legacy.saved.hazards.losses import (
     terms,
     tower_losses,
     unbounded,
+    unused_directions,
 )
 
 #: Checks of the graph alone, in the order of the page.
@@ -32,6 +33,7 @@ GRAPH_CHECKS = (
     logits.labels_that_do_not_add_up,
     differences.differences_of_one,
     differences.differences_undone,
+    unused_directions.smoothed_one_way,
     masks.masked_means,
     likelihoods.minimized_likelihoods,
     soft_labels.differentiated_labels,
