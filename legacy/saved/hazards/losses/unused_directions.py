@@ -50,9 +50,10 @@ def _leads_nowhere(whole: WholeGraph, name: str) -> bool:
 def _axis_of_neighbours(graph: Graph, name: str) -> tuple[TensorId, int] | None:
     """(x, dimension) of a node that subtracts x less its last elements and x less its first ones; else None."""
     parts = [_slice(graph, graph.origin(tensor)) for tensor in graph.inputs(name)[:2]]
-    if len(parts) < 2 or parts[0] is None or parts[1] is None or parts[0][0] != parts[1][0]:
+    known = [part for part in parts if part is not None]
+    if len(known) < 2 or known[0][0] != known[1][0]:
         return None
-    (source, first), (_, second) = parts
+    (source, first), (_, second) = known
     size = max(len(first), len(second))
     pairs = list(zip(*(bounds + [(0, None)] * (size - len(bounds)) for bounds in (first, second))))
     apart = [axis for axis, (one, other) in enumerate(pairs) if one != other]
