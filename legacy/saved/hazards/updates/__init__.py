@@ -52,7 +52,6 @@ GRAPH_CHECKS = (
     weight_decay.decays_scaled_twice,
     weight_decay.decayed_normalizations,
     rates.learning_rate_twice,
-    rates.rates_of_whole_numbers,
     norms_of_towers.clipped_by_another_tower,
     norms_of_towers.guarded_by_one_tower,
     shared_layers.layers_that_share_weights,

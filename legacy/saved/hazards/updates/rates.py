@@ -1,18 +1,14 @@
-"""Hazards of a learning rate that counts twice, or the towers besides, or is 0 while whole numbers are divided."""
+"""Hazards of a learning rate that counts twice, or the towers besides."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-import tensorflow as tf
-
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.directions import applied_gradient, applied_rate
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor, linear_weights
-from legacy.saved.hazards.basics.variable_reads import variable_read
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Phase
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -20,11 +16,8 @@ from workloads.support.wording import counted
 
 #: Endings of rules whose step is a multiple of the gradient; others, such as Adam, divide by its size.
 _LINEAR = ("ApplyGradientDescent", "ApplyMomentum", "ApplyKerasMomentum")
-#: Divisions of whole numbers, which round.
-_DIVISIONS = ("FloorDiv", "TruncateDiv", "Div")
 _COPIES = ("Identity", "Cast", "Reshape", "ExpandDims", "Squeeze", "AddN", "Pack", "Mean", "ConcatV2")
 _PRODUCTS = ("Mul", "RealDiv", "Div")
-_SELECTS = ("Select", "SelectV2")
 #: Relative difference within which a factor is one.
 TOLERANCE = 1e-6
 
@@ -110,65 +103,3 @@ def _scaled_rates(whole: WholeGraph, phase: Phase, count: int) -> list[str]:
         products.append([name for name, factor in factors if factor is not None and factor[1] == count])
     first, *others = products or [[]]
     return [name for name in first if all(name in other for other in others)]
-
-
-def rates_of_whole_numbers(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds learning rates that are 0 at first since a step is divided as a whole number; one hazard for all."""
-    for apply in whole.applies:
-        rate = _rate(whole, apply)
-        for name in _factors(whole, rate) if rate else ():
-            steps = _steps_per_unit(whole, name)
-            if steps is not None:
-                yield Hazard(
-                    "LEARNING_RATE_ZERO",
-                    name,
-                    f"{name} divides the step by {steps:g} as whole numbers, and the learning rate {rate} is a "
-                    f"multiple of that: it is 0 in the first {steps:g} steps",
-                    "cast the step to float before the division; for parity keep it",
-                )
-                return
-
-
-def _factors(whole: WholeGraph, rate: str) -> list[str]:
-    """The nodes that a learning rate is a multiple of, at least while the step is small."""
-    graph, found, todo = whole.graph, [], [rate]
-    while todo:
-        name = todo.pop()
-        if name in found:
-            continue
-        found.append(name)
-        kind, inputs = graph.type(name), [tensor.node for tensor in graph.inputs(name)]
-        if kind in ("Identity", "Cast", "RealDiv"):
-            todo += inputs[:1]
-        elif kind in ("Mul", "Minimum"):
-            todo += inputs
-        elif kind in _SELECTS:
-            todo += _chosen_at_first(whole, inputs)
-    return found
-
-
-def _chosen_at_first(whole: WholeGraph, inputs: list[str]) -> list[str]:
-    """Returns the values that a choice takes while the step is below a constant; [] if it compares otherwise."""
-    condition, first, second = inputs
-    kind, sides = whole.graph.type(condition), [tensor.node for tensor in whole.graph.inputs(condition)]
-    if kind not in ("Less", "LessEqual", "Greater", "GreaterEqual") or (whole.value(sides[1]) or 0) <= 0:
-        return []
-    if not _is_step(whole, sides[0]):
-        return []
-    return [first if kind.startswith("Less") else second]
-
-
-def _is_step(whole: WholeGraph, name: str) -> bool:
-    """Whether a node is the value of a variable that counts."""
-    variable = variable_read(whole.graph, _origin(whole, name))
-    return any(written == variable and whole.graph.type(n) in op_types.ADDS for n, written in whole.writes.items())
-
-
-def _steps_per_unit(whole: WholeGraph, name: str) -> float | None:
-    """The constant above 1 by which a division of whole numbers divides a step counter; None of any other node."""
-    graph = whole.graph
-    if graph.type(name) not in _DIVISIONS:
-        return None
-    step, divisor = (tensor.node for tensor in graph.inputs(name))
-    is_whole, number = tf.as_dtype(graph.nodes[name].attr["T"].type).is_integer, whole.value(divisor)
-    return number if is_whole and number is not None and number > 1 and _is_step(whole, step) else None

@@ -29,11 +29,22 @@ def test_bytes_that_are_divided_as_whole_numbers_are_named(scaled, count):
     assert [hazard.id for hazard in found] == ["DIVIDED_AS_WHOLE_NUMBERS"] * count
 
 
+def warmup(step):
+    return 0.1 * tf.cast(step // 100, tf.float32)
+
+
+def decayed(step):
+    return v1.train.exponential_decay(0.1, step, 100, 0.5)
+
+
 @pytest.mark.parametrize(
     "rate, count",
     [
         (lambda step: 0.5 * tf.cast(step // 100, tf.float32), 1),
         (lambda step: 0.5 * tf.minimum(1.0, tf.cast(step // 100, tf.float32)), 1),
+        (lambda step: tf.where(step < 100, warmup(step), decayed(step)), 1),
+        (lambda step: tf.where(step >= 100, decayed(step), warmup(step)), 1),
+        (lambda step: tf.where(step < 100, decayed(step), warmup(step)), 0),
         (lambda step: 0.5 * tf.minimum(1.0, tf.cast(step, tf.float32) / 100.0), 0),
         (lambda step: 0.5 * tf.pow(0.5, tf.cast(step // 100, tf.float32)), 0),  # a staircase
         (lambda step: 0.5 * tf.cast(1 + step // 100, tf.float32), 0),

@@ -1,4 +1,4 @@
-"""Learning rates that count twice, or begin with zeros of whole numbers, beside usual ones."""
+"""Learning rates that count twice, beside usual ones."""
 
 import pytest
 import tensorflow as tf
@@ -41,35 +41,6 @@ def test_a_gradient_times_another_number_is_not(factor, optimizer):
 
 def test_a_rule_that_divides_by_the_size_of_gradients_is_not():
     assert found(rates.learning_rate_twice, decayed, lambda rate: rate, v1.train.AdamOptimizer) == []
-
-
-def warmup(step):
-    return 0.1 * tf.cast(step // 1000, tf.float32)
-
-
-@pytest.mark.parametrize(
-    "make_rate",
-    [
-        lambda step: tf.where(step < 1000, warmup(step), decayed(step)),
-        lambda step: tf.where(step >= 1000, decayed(step), warmup(step)),
-        lambda step: 0.1 * tf.minimum(1.0, tf.cast(step // 1000, tf.float32)),
-    ],
-)
-def test_a_warmup_of_whole_numbers_is_named(make_rate):
-    assert found(rates.rates_of_whole_numbers, make_rate) == ["LEARNING_RATE_ZERO"]
-
-
-@pytest.mark.parametrize(
-    "make_rate",
-    [
-        lambda step: 0.1 * tf.minimum(1.0, tf.cast(step, tf.float32) / 1000.0),
-        lambda step: 0.1 * tf.pow(0.5, tf.cast(step // 1000, tf.float32)),  # a staircase
-        lambda step: tf.where(step < 1000, decayed(step), warmup(step)),
-        lambda step: 0.1 * tf.cast(1 + step // 1000, tf.float32),
-    ],
-)
-def test_a_warmup_of_floats_and_staircases_are_not(make_rate):
-    assert found(rates.rates_of_whole_numbers, make_rate) == []
 
 
 @pytest.mark.parametrize(
