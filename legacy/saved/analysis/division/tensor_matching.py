@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Collection, Sequence
 
 import tensorflow as tf
@@ -26,8 +27,9 @@ PLACEMENT = (
     "tensor_array_name",
     "source",
 )
-#: The gradient that `tf.custom_gradient` registers, by a name with a number for each call; backward ops are compared.
-GRADIENT, CUSTOM = "_gradient_op_type", b"CustomGradient-"
+#: The gradient that an op has in place of its usual one, by its name. `tf.custom_gradient`, and programs that register
+#: one for each call, end the name with a number; backward ops are compared.
+GRADIENT, NUMBER = "_gradient_op_type", re.compile(rb"\d+$")
 #: Ops whose result has the same bits if its two inputs are exchanged.
 _COMMUTATIVE = ("Add", "AddN", "AddV2", "Mul")
 
@@ -180,7 +182,7 @@ def _is_same_op(graph: Graph, first: str, other: str) -> bool:
     if one.op != two.op:
         return False
     names = (set(one.attr) | set(two.attr)) - set(PLACEMENT)
-    if all(node.attr[GRADIENT].s.startswith(CUSTOM) for node in (one, two) if GRADIENT in node.attr):
+    if len({NUMBER.sub(b"", node.attr[GRADIENT].s) for node in (one, two) if GRADIENT in node.attr}) < 2:
         names.discard(GRADIENT)
     return all(name in one.attr and name in two.attr and one.attr[name] == two.attr[name] for name in names)
 

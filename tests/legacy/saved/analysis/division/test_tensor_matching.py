@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from legacy.saved.analysis.division.tensor_matching import EqualTensors, match_tensors
 from tests.legacy.saved.graphs import graph_of
@@ -47,8 +48,9 @@ def test_another_attribute_is_a_difference_but_placement_and_seeds_are_not():
     assert matched(n0={"seed": 1}, n1={"seed": 2}, a0={"_class": "tower_0"}).differences == []
 
 
-def test_custom_gradients_are_registered_by_a_name_for_each_call():
-    names = [{"_gradient_op_type": f"CustomGradient-{number}"} for number in (11, 12)]
+@pytest.mark.parametrize("name", ["CustomGradient-", "FlipGradient"])
+def test_custom_gradients_are_registered_by_a_name_for_each_call(name):
+    names = [{"_gradient_op_type": f"{name}{number}"} for number in (9, 12)]
     assert matched(a0=names[0], a1=names[1]).differences == []
     other = {"_gradient_op_type": "MyGradient"}
     assert matched(a0=names[0], a1=other).differences == ["a0 (Mul) against a1 (Mul)"]
