@@ -92,11 +92,14 @@ def _decay_rate(analysed: AnalysedStep, weight: str, name: str) -> float | None:
 def factor_of_weight(analysed: AnalysedStep, effect: Effect) -> float | None:
     """Returns the constant by which an assignment multiplies its variable, as a decay does; None of any other.
 
+    One that subtracts a multiple of the variable leaves the rest.
+
     Args:
       analysed: the training step.
       effect: the assignment.
     """
-    if effect.op not in ("Assign", "AssignVariableOp") or not effect.values:
+    subtracts = effect.op in ("AssignSub", "AssignSubVariableOp")
+    if not (subtracts or effect.op in ("Assign", "AssignVariableOp")) or not effect.values:
         return None
     tensor = parse_tensor_name(effect.values[0])
     while analysed.graph.type(tensor.node) == "Identity":
@@ -105,8 +108,10 @@ def factor_of_weight(analysed: AnalysedStep, effect: Effect) -> float | None:
     numbers = [updates_by_hand.scalar(analysed.context, factor) for factor in factors]
     if sorted(number is None for number in numbers) != [False, True]:
         return None
-    is_own = _is_value(analysed, factors[numbers.index(None)], effect.writes[0])
-    return next(number for number in numbers if number is not None) if is_own else None
+    if not _is_value(analysed, factors[numbers.index(None)], effect.writes[0]):
+        return None
+    number = next(number for number in numbers if number is not None)
+    return 1.0 - number if subtracts else number
 
 
 def _is_value(analysed: AnalysedStep, tensor: TensorId, variable: str) -> bool:

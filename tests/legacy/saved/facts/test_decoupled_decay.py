@@ -65,22 +65,25 @@ def test_other_updates_do_not_decay_their_weight(change):
 
 
 @pytest.mark.parametrize(
-    "value, factor",
+    "assign, value, factor",
     [
-        (lambda w: w * 0.99, 0.99),
-        (lambda w: tf.identity(0.99 * w.read_value()), 0.99),
-        (lambda w: w * w, None),
-        (lambda w: tf.zeros_like(w) * 0.99, None),
-        (lambda w: tf.clip_by_value(w, -1.0, 1.0), None),
+        (v1.assign, lambda w: w * 0.99, 0.99),
+        (v1.assign, lambda w: tf.identity(0.99 * w.read_value()), 0.99),
+        (v1.assign, lambda w: w * w, None),
+        (v1.assign, lambda w: tf.zeros_like(w) * 0.99, None),
+        (v1.assign, lambda w: tf.clip_by_value(w, -1.0, 1.0), None),
+        (v1.assign_sub, lambda w: w * 0.01, 0.99),
+        (v1.assign_sub, lambda w: tf.zeros_like(w) + 0.01, None),
+        (v1.assign_add, lambda w: w * 0.01, None),
     ],
 )
-def test_the_constant_that_an_assignment_multiplies_its_weight_by(value, factor):
+def test_the_constant_that_an_assignment_multiplies_its_weight_by(assign, value, factor):
     def build():
         xs = split_batch()
         gradients = towers(lambda tower: gradient_of(xs[tower]))
         update = v1.assign_sub(weights(), 0.1 * tf.add_n(gradients) / 2.0)
         with tf.control_dependencies([update]):
-            tf.group(v1.assign(weights(), value(weights()), name="decay"), name="train")
+            tf.group(assign(weights(), value(weights()), name="decay"), name="train")
 
     found = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["net/w"]), "x", ["train"]))
     (effect,) = [effect for phase in found.phases for effect in phase.effects if effect.node == "decay"]
