@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple
 
 import tensorflow as tf
 
-from legacy.saved.graph.wrong_derivatives import is_wrong_derivative_of_elu
+from legacy.saved.derivatives.overridden_gradients import override_sentences
+from legacy.saved.derivatives.wrong_derivatives import is_wrong_derivative_of_elu
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.made_up_tower import Tower
 from legacy.source.named_results import LOSS
@@ -17,6 +18,7 @@ from legacy.source.styles import workload_style
 from legacy.source.styles.docstring import MOST_LISTED
 from legacy.source.tables import tables_of
 from workloads import initializers as _workload_initializers
+from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan.settings import usual_setting
 from workloads.support.wording import counted, listed
 
@@ -115,7 +117,7 @@ def prove_losses(
     if max(differing.values(), default=0.0) > MOST_DIFFERENCE:
         if not losses_differ:
             reason = f"loss: gradients of the old graph contain what the towers' losses do not: {which}"
-            raise Unwritten(reason + (_WRONG_ELU if _derives_elu_wrongly(graph) else ""))
+            raise Unwritten(reason + (_WRONG_ELU if _derives_elu_wrongly(graph) else "") + _overrides(plan, graph))
         raise Unwritten(f"model: on {data} it differs in {which}")
     if differing:
         tensors = counted(
@@ -125,6 +127,12 @@ def prove_losses(
         return Proof(f"on {data}, {tensors} by rounding: {which}{why}", in_any_order, asked)
     same = f"loss, gradients and statistics of each tower have the old graph's bits on {data}"
     return Proof(same, in_any_order, asked)
+
+
+def _overrides(plan: Plan, graph: Graph) -> str:
+    """Returns what the program has overridden of the gradients, as the end of a reason; "" if it has not."""
+    ends = [parse_tensor_name(name).node for phase in plan.phases for name in phase.losses]
+    return "".join(f"; {sentence}" for sentence in override_sentences(graph, ends))
 
 
 def _derives_elu_wrongly(graph: Graph) -> bool:

@@ -6,6 +6,7 @@ import collections
 from collections.abc import Iterator, Sequence
 
 from legacy.saved.analysis.updates_by_hand import only_corrects_bias
+from legacy.saved.derivatives.overridden_gradients import override_sentences
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.clipping import CLIPPING_SCOPES
 from legacy.saved.facts.basics.joint_losses import is_no_sum
@@ -49,6 +50,7 @@ def sentences(
     yield from dict.fromkeys(text for phase in plan.phases for text in _of_phase(analysed, phase, rates))
     if plan.differences:
         yield "the towers are not equal: see above; replicas run their own tower's graph"
+    yield from _of_overrides(analysed)
     same = [entry for entry in plan.inputs if entry.is_shared and plan.towers > 1]
     same = [entry for entry in same if is_trained_on(analysed.graph, plan.phases, entry)]
     measured = [e for e in same if e.tensors and is_only_measured(analysed.graph, parse_tensor_name(e.tensors[0]))]
@@ -64,6 +66,12 @@ def sentences(
         yield "some random ops have no stateless twin; they are reproducible by seed and order only"
     for node, kind in plan.unsafe.items():
         yield f"{node} ({kind}) runs Python, touches files or reaches the network"
+
+
+def _of_overrides(analysed: AnalysedStep) -> list[str]:
+    """Returns a sentence for each gradient on the way to the losses that the program has overridden."""
+    losses = [parse_tensor_name(name).node for phase in analysed.plan.phases for name in phase.losses]
+    return override_sentences(analysed.graph, losses)
 
 
 def _of_statistics(statistics: Sequence[VariableUpdate], towers: int) -> Iterator[str]:

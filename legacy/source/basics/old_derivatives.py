@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from legacy.saved.graph.wrong_derivatives import exchanges_peepholes
+from legacy.saved.derivatives.wrong_derivatives import exchanges_peepholes
 from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import forward_name, in_gradient_graphs
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from legacy.saved.derivatives.wrong_derivatives import exchanges_peepholes, is_wrong_derivative_of_elu
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.graph.wrong_derivatives import exchanges_peepholes, is_wrong_derivative_of_elu
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.tensors.gradient_names import forward_name
 from workloads.support.wording import counted, plural

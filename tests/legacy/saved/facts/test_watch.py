@@ -17,11 +17,13 @@ CONTEXT = types.SimpleNamespace(state=types.SimpleNamespace(rules=set()), import
 
 @pytest.fixture(autouse=True)
 def sums(monkeypatch):
-    """A short sentence on sums, and none on decays and factors, which have tests of their own."""
+    """A short sentence on sums, and none on what has tests of its own: decays, factors, gradients, unequal means."""
     monkeypatch.setattr(watch, "sum_text", lambda step, phase: "gradients are summed")
     monkeypatch.setattr(watch, "only_corrects_bias", lambda context, rate, counter: rate == "corrected:0")
     monkeypatch.setattr(watch, "decay_sentences", lambda step, phase: ())
     monkeypatch.setattr(watch, "_of_factors", lambda step, phase: ())
+    monkeypatch.setattr(watch, "_of_overrides", lambda step: ())
+    monkeypatch.setattr(watch, "unequal_mean_sentences", lambda step, phase: ())
     monkeypatch.setattr(watch, "examples_of_tower", lambda step: step.plan.batch)
     monkeypatch.setattr(watch, "is_summed", lambda step, combine: combine.kind == "sum")
 

@@ -5,8 +5,8 @@ import tensorflow as tf
 from tensorflow.python.ops import gen_nn_ops
 
 from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.derivatives.wrong_derivatives import exchanges_peepholes
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.graph.wrong_derivatives import exchanges_peepholes
 from legacy.saved.hazards.models.old_derivatives import exchanged_peepholes, second_derivatives_of_elu
 from tests.legacy.saved.graphs import saved, traced
 from tests.legacy.saved.hazards import minimized
