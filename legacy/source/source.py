@@ -15,6 +15,7 @@ from legacy.source.basics.old_derivatives import with_old_derivatives
 from legacy.source.basics.stopped_labels import with_stopped_labels
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.loss_proof import prove_losses, setting_values
+from legacy.source.overrides.marking import with_overridden_gradients
 from legacy.source.reasons import reason_text, refusal, with_both
 from legacy.source.standalone import style as standalone_style
 from legacy.source.standalone import update_style
@@ -123,6 +124,7 @@ def source_text(program: OldProgram, options: SourceOptions = DEFAULTS) -> Sourc
     joined = with_equal_tables_joined(dealt)
     graph = with_inner_targets(joined, program.whole, tensors_of_towers(program.plan))
     plan, graph = with_rows_of_dense_uses(program.plan, with_old_derivatives(with_stopped_labels(graph)))
+    graph = with_overridden_gradients(graph)
     program = with_shared_variables(program._replace(plan=plan, graph=graph))
     try:
         plan = with_minimized_losses(with_derivatives(program.plan, program.graph), program.graph)

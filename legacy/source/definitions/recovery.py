@@ -23,6 +23,8 @@ from legacy.source.definitions.loops import write_loop
 from legacy.source.ops import arithmetic, arrays, neural, random_numbers, slices, tensor_arrays
 from legacy.source.ops.idioms import IDIOMS
 from legacy.source.ops.view import OpView
+from legacy.source.overrides.marking import GIVEN_GRADIENT, OVERRIDDEN
+from legacy.source.overrides.writing import GRADIENT, overridden_value
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -165,6 +167,12 @@ class Recovery:
             return
         if not operation.outputs or op.output in self._by_tensor:  # an idiom has it already
             return
+        if GIVEN_GRADIENT in operation.node_def.attr:
+            self._by_tensor[op.output] = Definition((op.output,), GRADIENT)
+            return
+        if OVERRIDDEN in operation.node_def.attr:
+            self._define_overridden(op)
+            return
         if operation.type == "IdentityN":
             self._aliases.update((out.name, op.tensor(number)) for number, out in enumerate(operation.outputs))
             return
@@ -216,6 +224,13 @@ class Recovery:
         made: Expression = call("tf.gradients", ends, by[0] if one else Listing(tuple(by)))
         definition = Definition(gradient.results, Item(made, "0") if one else made)
         self._by_tensor.update((target, definition) for target in gradient.results)
+
+    def _define_overridden(self, op: OpView) -> None:
+        """Adds the definition of an op with an overridden gradient."""
+        x = OpView(op.operation.inputs[0].op, self._forward, self._aliases).argument(0)
+        value, derivative = op.arguments()
+        made = overridden_value(op.operation.name, value, x, derivative, self._by_tensor.get)
+        self._by_tensor[op.output] = Definition((op.output,), made)
 
     def _define_loop(self, op: OpView) -> None:
         loop = self._forward.loops[op.operation.name]

@@ -9,6 +9,7 @@ from legacy.source.basics.cut import example_sizes
 from legacy.source.basics.expressions import Listing, calls
 from legacy.source.lines.functions import function_lines
 from legacy.source.ops import arithmetic, block_cells, cells, dropout, neural, normalization
+from legacy.source.overrides import writing
 from legacy.source.repeats.outlining import outline
 from legacy.source.repeats.sizes import OVERHEAD
 from legacy.source.repeats.words import words_of
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _INDENT = "    "
 #: Functions that the text has where something calls them.
 _FUNCTIONS = {**cells.FUNCTIONS, **block_cells.FUNCTIONS, **dropout.FUNCTIONS, **neural.FUNCTIONS}
-_FUNCTIONS.update({**normalization.FUNCTIONS, **arithmetic.OLD_FUNCTIONS})
+_FUNCTIONS.update({**normalization.FUNCTIONS, **arithmetic.OLD_FUNCTIONS, **writing.FUNCTIONS})
 
 
 def model_lines(model: Model) -> list[str]:
