@@ -72,6 +72,11 @@ OPS = {
 }
 
 
+def channels_first(graph: Graph) -> list[str]:
+    """Returns the nodes that compute in a layout with channels first, for which a CPU has no kernels."""
+    return [name for name, node in graph.nodes.items() if node.op in OPS and _layout(node) in ORDERS]
+
+
 def as_requested(saved: SavedGraph, layout: str | None) -> SavedGraph:
     """Returns a saved graph in the layout that the user asked for: "NHWC", or None for the graph's own."""
     return saved._replace(graph=Graph(with_channels_last(saved.graph_def))) if layout else saved

@@ -47,6 +47,19 @@ def next_rows(plan: Plan, path: str, flags: Sequence[str]) -> list[Row]:
     ]
 
 
+def layout_rows(channels_first: int) -> list[Row]:
+    """Returns the row on ops of the layout NCHW, if a step has any; `channels_first` is their number.
+
+    >>> layout_rows(1)[0]["is"]
+    '1 op computes in NCHW, for which CPUs have no kernels: without a GPU, give legacy.lift --layout=NHWC'
+    """
+    if not channels_first:
+        return []
+    ops = counted(channels_first, "op computes", "ops compute")
+    without = "for which CPUs have no kernels: without a GPU, give legacy.lift --layout=NHWC"
+    return [{"what": "layout", "is": f"{ops} in NCHW, {without}"}]
+
+
 def parameter_count(variables: Sequence[Variable]) -> str:
     """Returns how many numbers the weights hold, and all variables.
 

@@ -16,11 +16,11 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.facts.program_facts import program_facts
 from legacy.saved.facts.whole_facts import whole_facts
 from legacy.saved.graph import graph_file
-from legacy.saved.graph.layout import as_requested
+from legacy.saved.graph.layout import as_requested, channels_first
 from legacy.saved.graph.sync_replicas import with_own_gradients
 from legacy.saved.hazards.search import find_hazards
 from legacy.saved.report.alike_rows import fold_rows
-from legacy.saved.report.next_step import next_rows
+from legacy.saved.report.next_step import layout_rows, next_rows
 from legacy.saved.runs.recorded_feeds import carry_flag
 from legacy.saved.runs.recorded_runs import Ran, ran_in_recording
 from legacy.saved.runs.recorded_switches import recorded_switches
@@ -111,7 +111,8 @@ def inspect_graph(
     flags += [f"--with={','.join(ran.beside)}"] if ran.beside else []
     flags += ["--feed=" + ",".join(f"{name}={value}" for name, value in feed.items())] if feed else []
     flags += [f"--layout={layout}"] if layout else []
-    sections["next"] = next_rows(found.plan, path, [*flags, *carry_flag(found.fed)])
+    rows = next_rows(found.plan, path, [*flags, *carry_flag(found.fed)])
+    sections["next"] = rows + layout_rows(len(channels_first(found.cut.graph)))
     return sections
 
 

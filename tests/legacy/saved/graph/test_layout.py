@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from legacy.saved.graph.layout import OPS, with_channels_last
+from legacy.saved.graph.layout import OPS, channels_first, with_channels_last
+from legacy.saved.report.next_step import layout_rows
+from workloads.lifted.graph import Graph
 
 v1 = tf.compat.v1
 IMAGES = np.random.RandomState(1).randint(-4, 5, [2, 6, 6, 2]).astype("float32")
@@ -101,3 +103,11 @@ def test_a_convolution_inside_of_a_branch_stays_there(takes_branch):
     kernel = np.random.RandomState(1).randint(-2, 3, [1, 1, 2, 2]) / 4
     expected = np.einsum("nchw,co->nohw", images, kernel[0, 0]) if takes_branch else images * 2
     assert np.array_equal(found, expected.astype("float32"))
+
+
+@pytest.mark.parametrize("layout, row", [("NCHW", True), ("NHWC", False)])
+def test_the_page_says_that_a_graph_needs_another_layout_on_a_cpu(layout, row):
+    graph = Graph(graph_of_network(layout))
+    found = layout_rows(len(channels_first(graph)))
+    assert ("conv" in channels_first(graph)) == row
+    assert [text["is"].partition(",")[0].endswith("ops compute in NCHW") for text in found] == [True] * row
