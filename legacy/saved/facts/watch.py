@@ -234,8 +234,9 @@ def _of_schedules(analysed: AnalysedStep, phase: Phase, rates: Sequence[Learning
         counts_otherwise = {towers, towers * (batch or 1), batch} & set(rate.constants)
         if counters and rate.train_op == phase.train_op and not counts_otherwise and counters[0] not in reported:
             reported.add(counters[0])
-            examples = f"{towers} x {batch}" if batch else f"{towers} batches of"
+            examples = f"{towers} x {batch} examples" if batch else f"{towers} batches of examples"
+            examples += " of each run that it adds up" if analysed.accumulators else ""
             yield (
-                f"the schedule counts updates ({counters[0]}), each of {examples} examples, and no constant of it "
+                f"the schedule counts updates ({counters[0]}), each of {examples}, and no constant of it "
                 f"is {towers}: if its steps were planned for one tower's batch, it changes {towers} times too late"
             )

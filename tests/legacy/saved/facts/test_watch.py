@@ -278,3 +278,10 @@ def test_a_schedule_of_a_counter_that_rises_otherwise_counts_no_updates(adds, ex
 def test_a_train_op_of_several_turns_is_described_once():
     races = [Race("w", "average", "train", reader="average")]
     assert warnings(races=races, turns=2) == warnings(races=races)
+
+
+@pytest.mark.parametrize("accumulators, text", [((), "2 x 8 examples, and"), (("kept",), "2 x 8 examples of each run")])
+def test_an_update_is_of_the_examples_of_all_runs_that_it_adds_up(accumulators, text):
+    rate = LearningRate("train", "rate:0", "a function", "-", ("global_step",), (0.5, 1000.0))
+    (found,) = warnings(towers=2, batch=8, rates=[rate], counters=["global_step"], accumulators=accumulators)
+    assert f"the schedule counts updates (global_step), each of {text}" in found

@@ -91,6 +91,24 @@ def test_gradients_that_the_weights_of_a_linear_head_make_are_of_no_penalty(is_d
     assert [hazard.id for hazard in hazards] == ["GRADIENT_WITHOUT_DATA"] * is_decayed
 
 
+def test_gradients_that_runs_add_up_are_of_their_data():
+    def build():
+        x = v1.placeholder(tf.float32, [4, 3], "x")
+        w = v1.get_variable("w", [3, 3], use_resource=False)
+        kept = v1.get_variable("kept", [3, 3], trainable=False, use_resource=False)
+        optimizer = v1.train.GradientDescentOptimizer(0.5)
+        (gradient, _), *_ = optimizer.compute_gradients(tf.reduce_mean(tf.square(x @ w)), [w])
+        tf.group(v1.assign(kept, tf.zeros([3, 3])), name="zero")
+        collect = tf.group(v1.assign_add(kept, gradient), name="collect")
+        half = 0.5 * kept  # made before the addition is waited for
+        with tf.control_dependencies([collect]):
+            optimizer.apply_gradients([(half, w)], name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    found = analyse_graph(graph, "made-for-a-test", ["zero", "collect", "train"])
+    assert not list(gradients_without_data(WholeGraph(graph, found), found))
+
+
 @pytest.mark.parametrize("listed, count", [((0, 1), 0), ((0, 1, 1), 1)])
 def test_towers_that_count_more_than_others_are_named(listed, count):
     found = [hazard.description for hazard in towers_of_unequal_weight(program(listed=listed)[0])]
