@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import collections
-from typing import TYPE_CHECKING, Any, Dict, List
+from typing import Any, Dict, List
 
 from legacy.saved.derivatives.overridden_gradients import GRADIENT_NAME, gradient_name
 from legacy.source.overrides.backward import Backward, backward_of
 from legacy.source.overrides.usual import is_usual
 from workloads.lifted.graph import Graph, TensorId, tensor_name
 from workloads.lifted.tensors.gradient_names import forward_name, in_gradient_graphs
-
-if TYPE_CHECKING:
-    pass
 
 #: Attribute of an op `IdentityN` of a value and its derivative by the first input of what computes it.
 OVERRIDDEN = "_overridden_gradient"
