@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from legacy.saved.analysis import updates_by_hand
-from legacy.saved.analysis.loss_scale import has_sum
+from legacy.saved.analysis.loss_scale import has_sum, may_be_its_own, sizes_of_inputs
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import parse_tensor_name
@@ -19,11 +19,24 @@ def of_divided_losses(analysed: AnalysedStep, phase: Phase) -> str:
     if phase.shared_loss or not factors:
         return ""
     if all(abs(factor * towers - 1) < TOLERANCE for factor in factors):
+        if may_be_their_own(analysed, phase):
+            return f" of losses with a factor of {factors[0]:g} on what depends on data"
         return f" of losses whose terms of data count 1/{towers}: a mean of those"
     losses = [parse_tensor_name(name).node for name in phase.losses]
     are_sums = all(has_sum(analysed.graph, analysed.context.data, name) for name in losses)
     text = of_all_examples(analysed, factors) if are_sums else ""
     return f"{text[1:]}: a mean" if text.startswith(",") else ""
+
+
+def may_be_their_own(analysed: AnalysedStep, phase: Phase) -> bool:
+    """Returns whether the factor on a loss's only term of data may have another meaning than the number of towers."""
+    graph, data, name = analysed.graph, analysed.context.data, parse_tensor_name(phase.losses[0]).node
+    while graph.type(name) in ("Identity", *op_types.ADDITIONS):
+        inputs = [tensor.node for tensor in graph.inputs(name) if tensor.node in data]
+        if len(inputs) != 1:
+            return False
+        name = inputs[0]
+    return may_be_its_own(graph, data, name, analysed.plan.towers, sizes_of_inputs(analysed.plan))
 
 
 def factors_of_losses(analysed: AnalysedStep, phase: Phase) -> list[float]:

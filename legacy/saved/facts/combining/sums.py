@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.clipping import CLIPPING_SCOPES
-from legacy.saved.facts.combining.loss_factors import factors_of_losses, of_all_examples
+from legacy.saved.facts.combining.loss_factors import factors_of_losses, may_be_their_own, of_all_examples
 from legacy.saved.facts.combining.rows import NO_WORK, listed_types
 from legacy.saved.facts.combining.words import OWN_CONSTANTS, SCALE_TOLERANCE, is_summed, mean_of_parts
 from legacy.saved.graph import op_types
@@ -26,7 +26,8 @@ def sum_text(analysed: AnalysedStep, phase: Phase) -> str:
         return f"gradients are changed in their towers ({listed_types(changed)}) before they are summed"
     towers = analysed.plan.towers
     factors = factors_of_losses(analysed, phase)
-    if factors and all(abs(factor * towers - 1) < SCALE_TOLERANCE for factor in factors):
+    are_parts = bool(factors) and all(abs(factor * towers - 1) < SCALE_TOLERANCE for factor in factors)
+    if are_parts and not may_be_their_own(analysed, phase):
         return f"what each tower's loss makes of its data counts 1/{towers}: the sum of gradients is a mean of those"
     effects = {effect.writes[0]: effect for effect in phase.effects if effect.gradient and effect.writes}
     sums = [one for one in phase.combine if is_summed(analysed, one)]

@@ -111,15 +111,24 @@ def _without_rate(analysed: AnalysedStep, phase: Phase, combine: Combine) -> Tup
     if combine.kind == "concat" and gradient and not by_hand:
         behind = factor_behind_rows(analysed.graph, analysed.imported, combine, gradient)
         behind /= rate if rate and behind != 1.0 else 1.0  # rows are multiplied by the rate before they are subtracted
-        return dataclasses.replace(combine, scale=round(combine.scale * behind, 6)), ""
+        return dataclasses.replace(combine, scale=_rounded(combine.scale * behind)), ""
     if rate and combine.kind == "concat" and "ScatterSub" in effect.op and by_hand:
-        return dataclasses.replace(combine, scale=round(combine.scale / rate, 6)), ""
+        return dataclasses.replace(combine, scale=_rounded(combine.scale / rate)), ""
     if rate and rate > 0 and combine.kind == "sum":
         if abs((_multiplier(analysed, combine) or 0) - rate) < SCALE_TOLERANCE * rate:
             return dataclasses.replace(combine, kind="mean", scale=1.0), ""
         if abs(combine.scale - rate) < SCALE_TOLERANCE * rate:
             return dataclasses.replace(combine, scale=1.0), ""
     return combine, OWN_CONSTANTS if by_hand else ""
+
+
+def _rounded(scale: float) -> float:
+    """A scale whose last digits were lost in float32: a whole number where it is near one.
+
+    >>> _rounded(1.0000001), _rounded(0.33333333)
+    (1.0, 0.33333333)
+    """
+    return float(round(scale)) if abs(scale - round(scale)) < SCALE_TOLERANCE else scale
 
 
 def _constant_rate(analysed: AnalysedStep, effect: Effect) -> float | None:

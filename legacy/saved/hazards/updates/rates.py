@@ -90,12 +90,14 @@ def rates_scaled_beside_sums(whole: WholeGraph, found: Analysis) -> Iterator[Haz
 
 
 def _scaled_rates(whole: WholeGraph, phase: Phase, count: int) -> list[str]:
-    """The products with the number of towers in the learning rate of every weight whose gradients are summed.
+    """The products with the number of towers in the learning rates of all weights, if gradients are summed.
 
     One in the rate of some weights alone, such as twice the rate for biases, has no count of towers.
     """
     summed = {one.weight for one in phase.combine if one.kind == "sum" and abs(one.scale - 1) < TOLERANCE}
-    scaled = [e for e in phase.effects if e.writes[0] in summed and e.op.endswith(_LINEAR) and e.learning_rate]
+    scaled = [effect for effect in phase.effects if effect.op.endswith(_LINEAR) and effect.learning_rate]
+    if not any(effect.writes[0] in summed for effect in scaled):
+        return []
     rates = {parse_tensor_name(effect.learning_rate or "").node for effect in scaled} & whole.graph.nodes.keys()
     products = []
     for rate in sorted(rates):

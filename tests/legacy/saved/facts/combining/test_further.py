@@ -151,8 +151,12 @@ def test_gradients_of_unequal_weight(combine, text):
     [
         (lambda tower, loss: loss, "sum"),
         (
-            lambda tower, loss: loss * 0.5 + tf.nn.l2_loss(variable("w", 3, 2)),
+            lambda tower, loss: tf.sqrt(loss) / 2.0 + tf.nn.l2_loss(variable("w", 3, 2)),
             "sum of losses whose terms of data count 1/2: a mean of those",
+        ),
+        (
+            lambda tower, loss: loss * 0.5 + tf.nn.l2_loss(variable("w", 3, 2)),  # half of a square
+            "sum of losses with a factor of 0.5 on what depends on data",
         ),
         (lambda tower, loss: loss / 8.0, "sum"),
     ],

@@ -74,8 +74,10 @@ def test_a_rate_times_the_towers_beside_a_sum_is_named_and_a_power_is_not(times,
     assert [hazard.id for hazard in rates.rates_scaled_beside_sums(WholeGraph(graph, found), found)] == ids
 
 
-@pytest.mark.parametrize("for_all, ids", [(True, ["LEARNING_RATE_SCALED_WITH_SUM"]), (False, [])])
-def test_twice_the_rate_for_some_weights_is_no_count_of_towers(for_all, ids):
+@pytest.mark.parametrize(
+    "for_all, divisor, ids", [(True, 1.0, ["LEARNING_RATE_SCALED_WITH_SUM"]), (False, 1.0, []), (False, 2.0, [])]
+)
+def test_twice_the_rate_for_some_weights_is_no_count_of_towers(for_all, divisor, ids):
     def build():
         w, b = (v1.get_variable(name, shape, use_resource=False) for name, shape in (("w", [4, 1]), ("b", [1])))
         parts, pairs = tf.split(v1.placeholder(tf.float32, [4, 4], "x"), 2), []
@@ -87,7 +89,7 @@ def test_twice_the_rate_for_some_weights_is_no_count_of_towers(for_all, ids):
         (of_w, of_b) = [tf.add_n(list(both)) for both in zip(*pairs)]
         updates = [
             v1.train.GradientDescentOptimizer(rate).apply_gradients([pair])
-            for rate, pair in zip(rates, [(of_w, w), (of_b, b)])
+            for rate, pair in zip(rates, [(of_w / divisor, w), (of_b, b)])
         ]
         tf.group(*updates, name="train")
 
