@@ -52,7 +52,6 @@ def new_named(
     weights: Sequence[str],
     results: Sequence[np.ndarray],
     changes: Sequence[Tuple[str, np.ndarray]],
-    scale: float,
 ) -> Arrays:
     """Returns a written function's results by name.
 
@@ -61,7 +60,6 @@ def new_named(
       weights: that have gradients.
       results: see `_Computed`.
       changes: (statistic, new value).
-      scale: of the gradients.
 
     Returns:
       {name: array}.
@@ -69,7 +67,6 @@ def new_named(
     parts = parts_of_tower(tower.phase, tower.number)
     named = dict(zip([LOSS, *weights], results))
     named.update(zip(parts, results[len(results) - len(parts) :]))
-    named.update((name, np.asarray(named[name] * scale, np.float32)) for name in weights if scale != 1.0)
     named.update(zip(_numbered([name for name, _ in changes]), [value for _, value in changes]))
     return named
 

@@ -116,12 +116,10 @@ def compare_tower(
             wanted[f"{name} (gradient {place + 2})"] = WantedGradient(name, further.losses, False)
     old, noises = old_results(tower, tensors, data)
     made = _new_results(tower, wanted, data, noises, loss, loss_of_all, with_others, len(old))
-    scales = loss_scales(phase)
-    scale = scales[0] if len(set(scales)) == 1 and not loss_of_all and not with_others else 1.0
     differing: Dict[str, float] = {}
     for state, before, new, changes in zip(proof_states(tower), old, made.results, made.changes):
         expected = old_named(tower, list(wanted), before, state)
-        found = new_named(tower, list(wanted), new, changes, scale)
+        found = new_named(tower, list(wanted), new, changes)
         if np.shape(found[LOSS]) == () and np.size(expected[LOSS]) == 1:  # the one value of a workload's loss
             expected[LOSS] = np.reshape(expected[LOSS], ())
         for name, difference in differences(expected, found, wanted).items():
@@ -176,8 +174,9 @@ def _new_results(
             whole = with_others(scopes[tower.number], [results[number] for number in sorted(results)])
             shown = _gradients([whole], wanted, tensors, [None])
         else:
-            scales = loss_scales(tower.phase)
-            seeds = list(map(tf.constant, scales)) if len(set(scales)) > 1 else [factor, *([None] * len(parts))]
+            scales = loss_scales(tower.phase) if loss_of_all is None else []
+            scaled = [tf.fill(tf.shape(one), scale) for one, scale in zip([result, *parts], scales)]
+            seeds = scaled or [factor, *([None] * len(parts))]
             shown = _gradients([result, *parts], wanted, tensors, seeds)
         in_any_order, rows_in_loops = _adds_three_parts(session.graph), _adds_rows_in_loops(session.graph)
         computed = [result, *shown, *parts]

@@ -22,6 +22,10 @@ def test_a_third_is_rounded_as_the_old_graph_rounds_it(combine):
     assert ports.wrong_ports(Traits(towers=3, combine=combine)) == []
 
 
+def test_gradients_of_a_mean_loss_begin_with_its_third_where_the_update_is_by_hand():
+    assert ports.wrong_ports(Traits(towers=3, combine="one loss", optimizer="moments by hand")) == []
+
+
 def test_a_source_of_another_program_is_found_to_be_wrong(monkeypatch):
     """Negative control: each style's source has another learning rate than the old graph."""
     written = ports.source_of
