@@ -82,6 +82,9 @@ def prove_losses(
     Raises:
       Unwritten: they differ by more than rounding does.
     """
+    unwritten = _overrides(plan, graph)
+    if unwritten:
+        raise Unwritten(f"loss: {unwritten}")
     space: Dict[str, Any] = {
         "tf": tf,
         "initializers": _workload_initializers,
@@ -117,7 +120,7 @@ def prove_losses(
     if max(differing.values(), default=0.0) > MOST_DIFFERENCE:
         if not losses_differ:
             reason = f"loss: gradients of the old graph contain what the towers' losses do not: {which}"
-            raise Unwritten(reason + (_WRONG_ELU if _derives_elu_wrongly(graph) else "") + _overrides(plan, graph))
+            raise Unwritten(reason + (_WRONG_ELU if _derives_elu_wrongly(graph) else ""))
         raise Unwritten(f"model: on {data} it differs in {which}")
     if differing:
         tensors = counted(
@@ -130,9 +133,9 @@ def prove_losses(
 
 
 def _overrides(plan: Plan, graph: Graph) -> str:
-    """Returns what the program has overridden of the gradients, as the end of a reason; "" if it has not."""
+    """Returns which gradients the program has overridden that are not written, in words; "" for none."""
     ends = [parse_tensor_name(name).node for phase in plan.phases for name in phase.losses]
-    return "".join(f"; {sentence}" for sentence in override_sentences(graph, ends))
+    return "; ".join(override_sentences(graph, ends))
 
 
 def _derives_elu_wrongly(graph: Graph) -> bool:

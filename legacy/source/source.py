@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Dict, List, NamedTuple
 
 import tensorflow as tf
 
-from legacy.source.basics.dense_uses import with_rows_of_dense_uses
 from legacy.source.basics.divided_losses import with_divided_losses
 from legacy.source.basics.initial import find_initializers, first_values, held_scalars
-from legacy.source.basics.inner_targets import with_inner_targets
-from legacy.source.basics.old_derivatives import with_old_derivatives
-from legacy.source.basics.stopped_labels import with_stopped_labels
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.loss_proof import prove_losses, setting_values
-from legacy.source.overrides.marking import with_overridden_gradients
+from legacy.source.overrides.marking import with_custom_gradients
+from legacy.source.prepared import OldProgram, prepared
 from legacy.source.reasons import reason_text, refusal, with_both
 from legacy.source.standalone import style as standalone_style
 from legacy.source.standalone import update_style
 from legacy.source.standalone.text import in_order
-from legacy.source.step.dealt_inputs import with_dealt_inputs
 from legacy.source.step.derivatives import with_derivatives
 from legacy.source.step.imported_step import ImportedStep, WrittenLoss, keep_proven, recover_losses
 from legacy.source.step.losses_of_weights import with_minimized_losses
-from legacy.source.step.towers import tensors_of_towers
 from legacy.source.step.training_step import recover_step
 from legacy.source.step.weight_order import clipped_weights, require_clipped_order
 from legacy.source.styles import imported_style, step_style, workload_style
 from legacy.source.styles.docstring import MOST_LISTED, docstring, docstring_of_losses, docstring_of_update, notes_on
 from legacy.source.styles.imported_style import losses_lines, with_equal_losses
 from legacy.source.styles.model_text import model_lines
-from legacy.source.tables import tables_note, tables_of, with_equal_tables_joined, with_tables, write_tables
+from legacy.source.tables import tables_note, tables_of, with_tables, write_tables
 from legacy.source.update.data_terms import with_data_terms
 from legacy.source.update.recovered import recover_updates
-from workloads.lifted.model_copies import model_copies, with_one_model
 from workloads.support.files.json_file import write_text
 from workloads.support.wording import listed
 
@@ -45,7 +38,7 @@ if TYPE_CHECKING:
 
     from legacy.saved.analysis.analyse import Analysis
     from workloads.lifted.graph import Graph
-    from workloads.lifted.plan import Plan, Variable
+    from workloads.lifted.plan import Variable
     from workloads.program import Arrays
 
 #: Errors that a graph of a form that nobody foresaw may raise.
@@ -68,22 +61,6 @@ class Source(NamedTuple):
     text: str
     notes: List[str]
     tables: Arrays = {}
-
-
-class OldProgram(NamedTuple):
-    """A program that a source is written of.
-
-    Attributes:
-      plan: of its lift.
-      graph: of its lift.
-      whole: the whole graph, with its initializers.
-      initial: {variable: value to start from}.
-    """
-
-    plan: Plan
-    graph: Graph
-    whole: Graph
-    initial: Dict[str, np.ndarray]
 
 
 class SourceOptions(NamedTuple):
@@ -119,38 +96,53 @@ def source_text(program: OldProgram, options: SourceOptions = DEFAULTS) -> Sourc
     Raises:
       InputError: a part of the program cannot be written, and not be imported either; the message names it.
     """
-    plan, dealt = with_dealt_inputs(program.plan, program.graph)
-    program = program._replace(plan=plan)
-    joined = with_equal_tables_joined(dealt)
-    graph = with_inner_targets(joined, program.whole, tensors_of_towers(program.plan))
-    plan, graph = with_rows_of_dense_uses(program.plan, with_old_derivatives(with_stopped_labels(graph)))
-    graph = with_overridden_gradients(graph)
-    program = with_shared_variables(program._replace(plan=plan, graph=graph))
+    program = prepared(program)
+    reason: Exception | None = None
     try:
         plan = with_minimized_losses(with_derivatives(program.plan, program.graph), program.graph)
         program = program._replace(plan=plan)
+    except (Unwritten, *_SURPRISES) as error:
+        reason = error
+    try:
+        return _source_in_code(program, options, reason)
+    except Unwritten as second:
+        custom = program._replace(graph=with_custom_gradients(program.graph))
+        if custom.graph is program.graph:
+            return _source_in_part(program, options, second)
+    try:
+        return _source_in_code(custom, options, reason)
+    except Unwritten as third:
+        return _source_in_part(custom, options, third)
+
+
+def _source_in_code(program: OldProgram, options: SourceOptions, reason: Exception | None) -> Source:
+    """Returns the source of a whole step.
+
+    Args:
+      program: the program.
+      options: how to write it.
+      reason: why no named fields describe the step, if that is known.
+
+    Returns:
+      The source.
+
+    Raises:
+      Unwritten: the step cannot be written.
+    """
+    if reason is not None:
+        return _source_with_update(program, options, reason)
+    try:
         return _source_with_fields(program, options)
-    except (Unwritten, *_SURPRISES) as reason:
-        try:
-            return _source_with_update(program, options, reason)
-        except Unwritten as second:
-            if options.style == "standalone":
-                hint = "--style=workload with --out may write the losses, and import the rest from its folder"
-                raise refusal(program.plan.name, Unwritten(f"{second}\n{hint}")) from second
-            return source_with_import(program, options, second)
+    except (Unwritten, *_SURPRISES) as error:
+        return _source_with_update(program, options, error)
 
 
-def with_shared_variables(program: OldProgram) -> OldProgram:
-    """Returns a program whose towers share the first one's variables, if each has a copy of all; see `model_copies`."""
-    copies = model_copies(program.plan, program.graph, program.initial)
-    if not copies:
-        return program
-    plan, graph = with_one_model(program.plan, program.graph, copies)
-    note = "each tower has variables of its own, with equal values and updates; here all share the first tower's"
-    if any(variable.role == "statistic" and variable.name in copies for variable in program.plan.variables):
-        note += "; statistics of the other towers' batches, on which no training depends, are left out"
-    about = {**plan.about, "watch": [note, *plan.about.get("watch", [])]}
-    return program._replace(plan=dataclasses.replace(plan, about=about), graph=graph)
+def _source_in_part(program: OldProgram, options: SourceOptions, reason: Unwritten) -> Source:
+    """Returns the source of the losses, with the rest imported, in the style that has such imports."""
+    if options.style == "standalone":
+        hint = "--style=workload with --out may write the losses, and import the rest from its folder"
+        raise refusal(program.plan.name, Unwritten(f"{reason}\n{hint}")) from reason
+    return source_with_import(program, options, reason)
 
 
 def _source_with_fields(program: OldProgram, options: SourceOptions) -> Source:

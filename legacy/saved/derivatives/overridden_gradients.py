@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 GRADIENT_NAME = "_gradient_op_type"
 #: Names that TensorFlow registers itself, with a number for each call: of `tf.custom_gradient`, and of functions.
 _OWN_NAMES = re.compile(r"(CustomGradient|PartitionedCall)-\d+$")
+_CUSTOM = b"CustomGradient-"
 _MOST_LISTED = 3
 
 
@@ -48,6 +49,12 @@ def gradient_name(graph: Graph, name: str) -> str:
     node = graph.nodes[name]
     registered = str(node.attr[GRADIENT_NAME].s.decode()) if GRADIENT_NAME in node.attr else ""
     return "" if _OWN_NAMES.match(registered) or registered == node.op else registered
+
+
+def is_custom_gradient(graph: Graph, name: str) -> bool:
+    """Returns whether a node gives the results of a function with a `tf.custom_gradient`, and its arguments behind."""
+    node = graph.nodes[name]
+    return node.op == "IdentityN" and GRADIENT_NAME in node.attr and node.attr[GRADIENT_NAME].s.startswith(_CUSTOM)
 
 
 def override_sentences(graph: Graph, ends: Collection[str]) -> list[str]:

@@ -227,9 +227,8 @@ class Recovery:
 
     def _define_overridden(self, op: OpView) -> None:
         """Adds the definition of an op with an overridden gradient."""
-        x = OpView(op.operation.inputs[0].op, self._forward, self._aliases).argument(0)
-        value, derivative = op.arguments()
-        made = overridden_value(op.operation.name, value, x, derivative, self._by_tensor.get)
+        count = int(op.attribute(OVERRIDDEN))
+        made = overridden_value(op.operation.name, op.arguments(), count, self._by_tensor.get)
         self._by_tensor[op.output] = Definition((op.output,), made)
 
     def _define_loop(self, op: OpView) -> None:

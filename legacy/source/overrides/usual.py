@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Dict, Hashable, Optional
 import tensorflow as tf
 
 from legacy.saved.derivatives.overridden_gradients import GRADIENT_NAME
+from legacy.saved.graph.imported import ImportedGraph
 from workloads.lifted.graph import Graph, TensorId, forget_placement
 from workloads.lifted.graph.importing import import_graph
 
@@ -29,35 +30,42 @@ def is_usual(graph: Graph, backward: Backward) -> bool:
       Whether both have the same ops with the same constants; False where today's TensorFlow has no gradient of the op.
     """
     ends: Dict[Optional[TensorId], Hashable] = {
-        graph.inputs(backward.op)[0]: _INPUT,
+        **{tensor: (_INPUT, place) for place, tensor in enumerate(graph.inputs(backward.op))},
         TensorId(backward.op, 0): _VALUE,
         backward.given: _GRADIENT,
     }
-    return _usual_form(graph, backward.op) == _form(graph, backward.result or backward.given, ends)
+    usual = _usual_forms(graph, backward.op)
+    results = backward.results.items()
+    return all(place in usual and usual[place] == _form(graph, one or backward.given, ends) for place, one in results)
 
 
-def _usual_form(graph: Graph, op: str) -> Hashable:
-    """Returns the form of the gradient that today's TensorFlow makes of an op; None without one."""
+def _usual_forms(graph: Graph, op: str) -> Dict[int, Hashable]:
+    """Returns {number of an input: form of the gradient that today's TensorFlow makes by it}."""
+    inputs = ImportedGraph(graph).tf_graph.get_operation_by_name(op).inputs
+    names = [f"{_INPUT}_{place}" for place in range(len(inputs))]
     alone = v1.GraphDef(versions=graph.graph_def.versions)
-    alone.node.add(name=_INPUT, op="Placeholder").attr["dtype"].type = graph.nodes[op].attr["T"].type
+    for name, one in zip(names, inputs):
+        alone.node.add(name=name, op="Placeholder").attr["dtype"].type = one.dtype.base_dtype.as_datatype_enum
     node = alone.node.add()
     node.CopyFrom(graph.nodes[op])
     node.attr.pop(GRADIENT_NAME, None)
     forget_placement(node)
     del node.input[:]
     node.name, node.device = _VALUE, ""
-    node.input.append(_INPUT)
+    node.input.extend(names)
+    fetches = [f"{name}:0" for name in (_VALUE, *names)]
     with tf.Graph().as_default() as copy:
-        value, given = import_graph(alone, fetches=[_VALUE + ":0", _INPUT + ":0"], subject="graph file")
+        value, *given = import_graph(alone, fetches=fetches, subject="graph file")
         gradient = v1.placeholder(value.dtype, value.shape, name=_GRADIENT)
         try:
-            (made,) = v1.gradients([value], [given], [gradient])
+            made = v1.gradients([value], given, [gradient])
         except LookupError:
-            return None
-        if made is None:
-            return None
-        ends: Dict[Optional[TensorId], Hashable] = {TensorId(name, 0): name for name in (_INPUT, _VALUE, _GRADIENT)}
-        return _form(Graph(copy.as_graph_def()), TensorId(made.op.name, made.value_index), ends)
+            return {}
+        index = Graph(copy.as_graph_def())
+    ends: Dict[Optional[TensorId], Hashable] = {TensorId(name, 0): name for name in (_VALUE, _GRADIENT)}
+    ends.update((TensorId(name, 0), (_INPUT, place)) for place, name in enumerate(names))
+    found = {place: TensorId(one.op.name, one.value_index) for place, one in enumerate(made) if one is not None}
+    return {place: _form(index, tensor, ends) for place, tensor in found.items()}
 
 
 def _form(graph: Graph, tensor: Optional[TensorId], ends: Dict[Optional[TensorId], Hashable]) -> Hashable:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict
+from typing import TYPE_CHECKING
 
-from legacy.source.basics.expressions import Expression, Lambda, Name, Value, call, replace
+from legacy.source.basics.expressions import Expression, Lambda, Listing, Name, Value, call, replace
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.overrides.marking import is_backward_op
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from legacy.source.basics.expressions import Definition
 
 #: The name of the gradient in a derivative, and those of the tensors that it is made from.
 GRADIENT = Name("gradient")
-_X = "x"
-_OTHERS = ("y", "z", "u", "v")
+_NAMES = ("x", "y", "z", "u", "v", "w")
 #: {function: its text}.
 FUNCTIONS = {
     "with_derivative": [
@@ -30,30 +29,43 @@ FUNCTIONS = {
         "",
         "    return overridden(value, *tensors)",
     ],
+    "with_derivatives": [
+        "def with_derivatives(value, derivatives, *tensors):",
+        '    """Returns a value whose derivatives by the first tensors are `derivatives(gradient, *tensors)`."""',
+        "",
+        "    @tf.custom_gradient",
+        "    def overridden(value, *tensors):",
+        "        def backward(gradient):",
+        "            made = derivatives(gradient, *tensors)",
+        "            return [None, *made, *[None] * (len(tensors) - len(made))]",
+        "",
+        "        return tf.identity(value), backward",
+        "",
+        "    return overridden(value, *tensors)",
+    ],
 }
 
 
 def overridden_value(
-    op: str, value: Expression, x: Expression, derivative: Expression, definition: Callable[[str], Definition | None]
+    op: str, arguments: Sequence[Expression], count: int, definition: Callable[[str], Definition | None]
 ) -> Expression:
     """Returns the expression of an op with an overridden gradient.
 
     Args:
       op: name of the op.
-      value: its value.
-      x: its input.
-      derivative: the gradient by its input.
+      arguments: its value, its derivatives, and the tensors that these are by.
+      count: how many derivatives these are.
       definition: returns the definition that computes a tensor, or None.
 
     Returns:
-      A call of `with_derivative`.
+      A call of `with_derivative`, or of `with_derivatives`.
 
     Raises:
-      Unwritten: the derivative takes more tensors than a function of one line should, or an op of several results.
+      Unwritten: it has the derivative by a constant, more tensors than there are names, or an op of several results.
     """
-    if not isinstance(x, Value):
+    tensors = list(arguments[1 + count :])
+    if not all(isinstance(one, Value) for one in tensors):
         raise Unwritten(f"model: the gradient of {op!r}, which is overridden, is by a constant")
-    names: Dict[str, str] = {x.tensor: _X}
 
     def inlined(part: Expression) -> Expression | None:
         if not isinstance(part, Value):
@@ -63,12 +75,14 @@ def overridden_value(
             if made is None or len(made.targets) > 1:
                 raise Unwritten(f"model: the overridden gradient of {op!r} has an op of several results")
             return replace(made.expression, inlined)
-        if part.tensor not in names:
-            if len(names) > len(_OTHERS):
-                raise Unwritten(f"model: the overridden gradient of {op!r} is made from many tensors")
-            names[part.tensor] = _OTHERS[len(names) - 1]
-        return Name(names[part.tensor])
+        if part not in tensors:
+            tensors.append(part)
+        if len(tensors) > len(_NAMES):
+            raise Unwritten(f"model: the overridden gradient of {op!r} is made from many tensors")
+        return Name(_NAMES[tensors.index(part)])
 
-    body = replace(derivative, inlined)
-    parameters = ", ".join([GRADIENT.text, *names.values()])
-    return call("with_derivative", value, Lambda(parameters, body), *map(Value, names))
+    made = [replace(one, inlined) for one in arguments[1 : 1 + count]]
+    parameters = ", ".join([GRADIENT.text, *_NAMES[: len(tensors)]])
+    if count == 1:
+        return call("with_derivative", arguments[0], Lambda(parameters, made[0]), *tensors)
+    return call("with_derivatives", arguments[0], Lambda(parameters, Listing(tuple(made))), *tensors)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from legacy.source.source import OldProgram, with_shared_variables
+from legacy.source.prepared import OldProgram, with_shared_variables
 from parity.coverage.visits.job_visits import CoverageState
 from parity.coverage.visits.lifted_visits import visits_of_lift
 from tests.legacy.source.trained import assert_trains_alike, assert_workload_verified, source_of

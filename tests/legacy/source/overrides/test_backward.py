@@ -47,7 +47,7 @@ def test_backward_ops_that_draw_random_numbers_are_not_told():
 
 def test_a_gradient_that_is_handed_on_has_no_backward_ops():
     index, found = backward("Sign", "Passing", tf.sign)
-    assert found == Backward("one", (), None, None) and not is_usual(index, found)
+    assert found == Backward("one", (), None, {0: None}) and not is_usual(index, found)
     assert is_usual(*backward("Identity", "Passing", tf.identity))
 
 
@@ -56,11 +56,11 @@ def test_a_usual_gradient_is_known_by_its_ops():
     assert [index.type(name) for name in found.members] == ["ReluGrad"] and is_usual(index, found)
     index, found = backward("Tanh", "LikeRelu", tf.tanh)
     assert not is_usual(index, found)
-    assert found.given.node.startswith("gradients/Square_grad/") and found.result == TensorId(found.members[0], 0)
+    assert found.given.node.startswith("gradients/Square_grad/") and found.results == {0: TensorId(found.members[0], 0)}
 
 
 def test_a_derivative_by_a_constant_is_not_written():
     with pytest.raises(Unwritten, match="by a constant"):
-        overridden_value("one", Value("one/value:0"), Literal(1.0), Name("gradient"), {}.get)
-    made = overridden_value("one", Value("a:0"), Value("x:0"), Prefix("-", Name("gradient")), {}.get)
+        overridden_value("one", [Value("one/value:0"), Name("gradient"), Literal(1.0)], 1, {}.get)
+    made = overridden_value("one", [Value("a:0"), Prefix("-", Name("gradient")), Value("x:0")], 1, {}.get)
     assert made.function == "with_derivative" and made.arguments[1].value.parameters == "gradient, x"

@@ -6,9 +6,11 @@ import pytest
 import tensorflow as tf
 from tensorflow.python.ops import gen_nn_ops
 
+from legacy.saved.derivatives.overridden_gradients import override_sentences
 from legacy.source.overrides.marking import with_overridden_gradients
 from tests.legacy.source.trained import assert_trains_alike, assert_workload_verified, source_of
 from tests.legacy.variants.programs import TOWERS, lifted, split_batch, towers
+from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
 _NUMBERS = itertools.count()
@@ -33,6 +35,11 @@ def _guided(op, gradient):
 @tf.RegisterGradient("UsualRelu")
 def _usual_relu(op, gradient):
     return gen_nn_ops.relu_grad(gradient, op.outputs[0])
+
+
+@tf.RegisterGradient("Noisy")
+def _noisy(op, gradient):
+    return gradient * tf.random.uniform([4, 4])
 
 
 def weight(name, shape):
@@ -108,6 +115,38 @@ def test_signs_of_weights_hand_the_gradient_on(tmp_path):
     assert_written(loss, tmp_path, "lambda gradient, x: gradient, ")
 
 
+def test_a_product_with_the_gradient_of_a_sum_hands_the_gradient_on_to_its_factors(tmp_path):
+    """As binarized weights with a scale have it; here the scale is trained, too."""
+
+    def scaled(kernel):
+        with v1.get_default_graph().gradient_override_map({"Sign": "Identity", "Mul": "Add"}):
+            return tf.sign(kernel) * tf.exp(kernel)
+
+    _, source = assert_written(net(scaled, of_weights=True), tmp_path, "lambda gradient, x, y: [gradient, gradient], ")
+    assert "with_derivatives(" in source.text
+
+
+def test_a_function_with_a_custom_gradient_has_its_derivative(tmp_path):
+    @tf.custom_gradient
+    def clipped(one, other):
+        def derivatives(gradient):
+            return tf.clip_by_value(gradient * other, -0.25, 0.25), gradient * one
+
+        return one * other, derivatives
+
+    loss = net(lambda code: clipped(code, tf.tanh(code)))
+    assert_written(loss, tmp_path, "lambda gradient, x, y: [tf.clip_by_value(gradient * y, -0.25, 0.25), gradient * x]")
+
+
+def test_a_custom_gradient_that_is_the_usual_one_is_written_as_any_function(tmp_path):
+    @tf.custom_gradient
+    def squared(code):
+        return code * code, lambda gradient: gradient * code + gradient * code
+
+    _, source = assert_written(net(squared), tmp_path, "have the old graph's bits")
+    assert "with_derivative" not in source.text
+
+
 def test_another_derivative_in_the_text_is_seen(tmp_path):
     setup = lifted(program(net(lambda x: overridden("Identity", "Reversed", tf.identity, x))), tmp_path)
 
@@ -141,4 +180,12 @@ def test_a_registered_gradient_that_equals_the_usual_one_is_no_override(tmp_path
     )
     assert "with_derivative" not in source.text
     graph = setup.job.workload.graph
-    assert with_overridden_gradients(graph) is graph
+    assert not override_sentences(with_overridden_gradients(graph), graph.nodes) and override_sentences(
+        graph, graph.nodes
+    )
+
+
+def test_an_overridden_gradient_that_is_not_written_is_the_reason_of_a_refusal(tmp_path):
+    setup = lifted(program(net(lambda x: overridden("Sign", "Noisy", tf.sign, x))), tmp_path)
+    with pytest.raises(InputError, match="the gradient of 2 ops Sign is overridden by 'Noisy'"):
+        source_of(setup)

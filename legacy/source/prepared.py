@@ -1,0 +1,62 @@
+"""The program that a source is written of, and the changes to its plan and graph that its text begins with."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Dict, NamedTuple
+
+from legacy.source.basics.dense_uses import with_rows_of_dense_uses
+from legacy.source.basics.inner_targets import with_inner_targets
+from legacy.source.basics.old_derivatives import with_old_derivatives
+from legacy.source.basics.stopped_labels import with_stopped_labels
+from legacy.source.overrides.marking import with_overridden_gradients
+from legacy.source.step.dealt_inputs import with_dealt_inputs
+from legacy.source.step.towers import tensors_of_towers
+from legacy.source.tables import with_equal_tables_joined
+from workloads.lifted.model_copies import model_copies, with_one_model
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from workloads.lifted.graph import Graph
+    from workloads.lifted.plan import Plan
+
+
+class OldProgram(NamedTuple):
+    """A program that a source is written of.
+
+    Attributes:
+      plan: of its lift.
+      graph: of its lift.
+      whole: the whole graph, with its initializers.
+      initial: {variable: value to start from}.
+    """
+
+    plan: Plan
+    graph: Graph
+    whole: Graph
+    initial: Dict[str, np.ndarray]
+
+
+def prepared(program: OldProgram) -> OldProgram:
+    """Returns a program whose graph has all that its losses are differentiated with, and that a text can say."""
+    plan, dealt = with_dealt_inputs(program.plan, program.graph)
+    program = program._replace(plan=plan)
+    joined = with_equal_tables_joined(dealt)
+    graph = with_inner_targets(joined, program.whole, tensors_of_towers(program.plan))
+    plan, graph = with_rows_of_dense_uses(program.plan, with_old_derivatives(with_stopped_labels(graph)))
+    graph = with_overridden_gradients(graph)
+    return with_shared_variables(program._replace(plan=plan, graph=graph))
+
+
+def with_shared_variables(program: OldProgram) -> OldProgram:
+    """Returns a program whose towers share the first one's variables, if each has a copy of all; see `model_copies`."""
+    copies = model_copies(program.plan, program.graph, program.initial)
+    if not copies:
+        return program
+    plan, graph = with_one_model(program.plan, program.graph, copies)
+    note = "each tower has variables of its own, with equal values and updates; here all share the first tower's"
+    if any(variable.role == "statistic" and variable.name in copies for variable in program.plan.variables):
+        note += "; statistics of the other towers' batches, on which no training depends, are left out"
+    about = {**plan.about, "watch": [note, *plan.about.get("watch", [])]}
+    return program._replace(plan=dataclasses.replace(plan, about=about), graph=graph)
