@@ -124,14 +124,23 @@ class TowerFlow:
           labels: {node: tower number}, which is changed.
 
         Returns:
-          The sums of a tower's gradient and a penalty's, which belong to all towers.
+          The sums of a tower's gradient and a penalty's, which belong to all towers, unless every tower has a penalty
+          of its own.
         """
         joint = [name for name in self._before_targets if name in labels and _towers_in(masks.get(name, 0)) > 1]
         if any(self._graph.type(name) not in _SUMS for name in joint):
             return []  # a layer takes what another device computes
         for name in [own for forward in joint for own in (forward, *self._backward.get(forward, []))]:
             labels.pop(name, None)
-        return [name for name in self._order if self._adds_a_penalty(name, masks)]
+        sums = [name for name in self._order if self._adds_a_penalty(name, masks)]
+        own = collections.Counter(self._tower_of_addends(name, labels) for name in sums)
+        is_own = None not in own and len(own) == len(set(labels.values())) and len(set(own.values())) == 1
+        return [] if is_own else sums
+
+    def _tower_of_addends(self, name: str, labels: Mapping[str, int]) -> int | None:
+        """The tower that all gradients which a node adds are labelled with; None if they are not one tower's."""
+        towers = {labels.get(addend.node) for addend in self._graph.inputs(name)}
+        return towers.pop() if len(towers) == 1 else None
 
     def _adds_a_penalty(self, name: str, masks: Mapping[str, int]) -> bool:
         """Returns whether a node adds a gradient without data to one with data: of one loss, no tower computes that."""
