@@ -77,8 +77,9 @@ class TowerFlow:
     def _handed_over(self, given: Mapping[str, int]) -> dict[str, int]:
         """Labels what one tower prepares for another one alone as the other's, as where the first cuts all batches.
 
-        What it prepares for several towers, as one batch that all take, belongs to none. No weight and no gradient is
-        used to prepare data, and weights compute with it: what only leads to an update is no batch.
+        What it prepares for several towers, as one batch that all take, belongs to none; that a gradient uses it, as of
+        its loss in another tower's, tells nothing. No weight and no gradient is used to prepare data, and weights
+        compute with it: what only leads to an update is no batch.
         """
         labels = dict(given)
         gradients = {name for name in self._order if gradient_names.is_gradient_op(name)}
@@ -87,7 +88,7 @@ class TowerFlow:
         common: set[str] = set()
         for name in reversed(self._order):
             if name in labels and self._data[name] and name in prepared:
-                users = [user for user, _, _ in self._graph.users(name) if self._data[user]]
+                users = [user for user, _, _ in self._graph.users(name) if self._data[user] and user not in gradients]
                 towers = {labels[user] for user in users if user in labels}
                 if common.intersection(users) or len(towers) > 1:
                     common.add(name)

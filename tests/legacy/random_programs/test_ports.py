@@ -22,6 +22,10 @@ def test_a_third_is_rounded_as_the_old_graph_rounds_it(combine):
     assert ports.wrong_ports(Traits(towers=3, combine=combine)) == []
 
 
+def test_one_loss_may_have_a_penalty_of_each_tower_on_weights_with_several_uses():
+    assert ports.wrong_ports(Traits(model="recurrent", penalty="matrices", combine="one loss")) == []
+
+
 def test_gradients_of_a_mean_loss_begin_with_its_third_where_the_update_is_by_hand():
     assert ports.wrong_ports(Traits(towers=3, combine="one loss", optimizer="moments by hand")) == []
 

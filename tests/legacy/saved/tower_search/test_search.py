@@ -42,15 +42,19 @@ def test_layers_on_two_devices_are_one_tower():
     assert towers_of(two_towers).doubt == ""
 
 
-def summed_on_the_first_device(penalized):
-    """The losses of two towers are added up on the first GPU, perhaps with a penalty, whose gradient is added there."""
+def summed_on_the_first_device(penalized, of_towers=()):
+    """The losses of two towers are added up on the first GPU, perhaps with a penalty, whose gradient is added there.
+
+    The losses `of_towers` have a penalty of their own.
+    """
 
     def build():
         w = tf.raw_ops.VariableV2(shape=[2], dtype=tf.float32, name="w")
         value, losses = tf.identity(w), []
         for tower, half in enumerate(tf.split(v1.placeholder(tf.float32, [4, 2], name="x"), 2)):
             with tf.device(f"/gpu:{tower}"):
-                losses.append(tf.reduce_sum(tf.tanh(tf.multiply(half, value)), name="loss"))
+                loss = tf.reduce_sum(tf.tanh(tf.multiply(half, value)), name="loss")
+                losses.append(loss + tf.nn.l2_loss(value) if tower in of_towers else loss)
         with tf.device("/gpu:0"):
             total = tf.divide(tf.add_n(losses, "sum"), 2.0, "mean")
             total = total + tf.nn.l2_loss(value) if penalized else total
@@ -68,6 +72,15 @@ def test_a_sum_of_all_losses_on_the_first_device_is_no_towers(penalized):
     assert "sum" not in towers.labels and "mean" not in towers.labels and next(towers.leaks(graph), None) is None
     sums = [name for name in graph.nodes if name.startswith("gradients/") and graph.type(name) == "AddN"]
     assert len(sums) == 1 + penalized and all(towers.tower_of(name) is None for name in sums)
+
+
+@pytest.mark.parametrize("of_towers, own", [((0, 1), [0, 1]), ((1,), [])])
+def test_a_penalty_of_every_tower_is_its_own_and_one_of_a_single_tower_is_not(of_towers, own):
+    graph = traced(summed_on_the_first_device(False, of_towers))
+    towers = find_towers(graph, ImportedGraph(graph), ["w"], [graph.inputs("train")[2]], ["w"])
+    sums = [name for name in graph.nodes if name.startswith("gradients/") and graph.type(name) == "AddN"]
+    assert towers.count == 2
+    assert [t for t in map(towers.tower_of, sums) if t is not None] == own
 
 
 def test_each_tower_may_update_the_variables_by_itself():
