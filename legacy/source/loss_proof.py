@@ -12,6 +12,7 @@ from legacy.source.basics.unwritten import Unwritten
 from legacy.source.made_up_tower import Tower
 from legacy.source.named_results import LOSS
 from legacy.source.ops.arrays import TABLES
+from legacy.source.ops.block_cells import BLOCK_CELL
 from legacy.source.proof import compare_tower
 from legacy.source.step.input_names import InputNames
 from legacy.source.styles import workload_style
@@ -133,9 +134,12 @@ def prove_losses(
 
 
 def _overrides(plan: Plan, graph: Graph) -> str:
-    """Returns which gradients the program has overridden that are not written, in words; "" for none."""
+    """Returns which gradients the program has overridden that are not written, in words; "" for none.
+
+    A cell that is one op is written with a gradient of its own, whether the program overrides it or an add-on has it.
+    """
     ends = [parse_tensor_name(name).node for phase in plan.phases for name in phase.losses]
-    return "; ".join(override_sentences(graph, ends))
+    return "; ".join(override_sentences(graph, ends, without=[BLOCK_CELL]))
 
 
 def _derives_elu_wrongly(graph: Graph) -> bool:

@@ -57,10 +57,20 @@ def is_custom_gradient(graph: Graph, name: str) -> bool:
     return node.op == "IdentityN" and GRADIENT_NAME in node.attr and node.attr[GRADIENT_NAME].s.startswith(_CUSTOM)
 
 
-def override_sentences(graph: Graph, ends: Collection[str]) -> list[str]:
-    """Returns a sentence for each op type and registered gradient of `overridden_gradients`."""
+def override_sentences(graph: Graph, ends: Collection[str], without: Collection[str] = ()) -> list[str]:
+    """Returns a sentence for each op type and registered gradient of `overridden_gradients`.
+
+    Args:
+      graph: the graph.
+      ends: names of the nodes that ops are computed for.
+      without: op types that are left out.
+
+    Returns:
+      The sentences.
+    """
     return [
         f"the gradient of {counted(len(names), f'op {kind}', f'ops {kind}')} is overridden by {registered!r}: "
         + listed(names, _MOST_LISTED)
         for (kind, registered), names in overridden_gradients(graph, ends).items()
+        if kind not in without
     ]

@@ -13,6 +13,8 @@ from legacy.source.basics.old_derivatives import OLD_DERIVATIVE
 if TYPE_CHECKING:
     from legacy.source.ops.view import OpView
 
+#: The type of the cells, which are written as functions with a gradient of their own.
+BLOCK_CELL = "LSTMBlockCell"
 #: Outputs of LSTMBlockCell that are its next state.
 _BLOCK_C, _BLOCK_H = 1, 6
 

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from legacy.source.basics.expressions import OMIT, Infix, Listing, call
 from legacy.source.basics.match import Match
-from legacy.source.ops.block_cells import match_lstm_block_cell
+from legacy.source.ops.block_cells import BLOCK_CELL, match_lstm_block_cell
 from legacy.source.ops.cells import match_gru_cell, match_lstm_cell
 from legacy.source.ops.constants import is_counted
 from legacy.source.ops.dropout import match_dropout
@@ -172,7 +172,7 @@ IDIOMS: Dict[str, List[Callable[[OpView], Optional[Match]]]] = {
     "Div": [match_clip_by_norm, match_neutral],
     "DivNoNan": [match_safe_division],
     "Identity": [match_copy],
-    "LSTMBlockCell": [match_lstm_block_cell],
+    BLOCK_CELL: [match_lstm_block_cell],
     "Less": [match_sequence_mask],
     "Max": [match_empty_reduction],
     "Maximum": [match_clip],
