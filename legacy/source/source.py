@@ -159,7 +159,7 @@ def _source_with_fields(program: OldProgram, options: SourceOptions) -> Source:
       Unwritten: they do not.
     """
     plan, graph = with_divided_losses(program.plan, program.graph)
-    _, _, whole, initial = program
+    whole, initial = program.whole, program.initial
     modelled = [v for v in plan.variables if v.role in ("weight", "statistic")]
     initializers, unknown = find_initializers(whole, modelled)
     held = held_scalars(plan, initial) if options.style == "workload" else {}  # a workload has no such variable

@@ -27,7 +27,7 @@ from workloads.lifted.double.rewriting import in_float64
 from workloads.lifted.graph import Graph, made_dense, parse_tensor_name
 from workloads.lifted.model_copies import model_copies
 from workloads.lifted.plan import Noise, Phase, Plan
-from workloads.lifted.replication import is_averaged_twice
+from workloads.lifted.replication import is_averaged_twice, sums_to_mean
 from workloads.lifted.sources import LiftedSynthetic
 from workloads.lifted.workload import LiftedWorkload
 from workloads.program import State
@@ -35,9 +35,6 @@ from workloads.sources import Source
 from workloads.support.errors import InputError, require
 from workloads.variable_spec import VariableSpec
 from workloads.workload import Workload
-
-#: Part of one by which a loss scale times the number of towers may differ from one.
-_NEAR_ONE = 1e-6
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,7 +130,7 @@ def old_graph_of(
     noise = match_noise(plan, drawn)
     adapted = dataclasses.replace(lift, plan=_adapted(plan, lift.graph, port, inputs, noise))
     state = names.port_state(counted.first_step, values)
-    divides = tracing.asks_for_replicas(port, job.per_replica_batch, job.dtype)
+    divides = port.combine == "sum" and tracing.asks_for_replicas(port, job.per_replica_batch, job.dtype)
     divisor = job.replicas if divides else plan.towers
     gradient_factor, loss_factor = averaging_factors(plan.phases[0], port, plan.towers, divisor)
     return OldGraph(
@@ -232,8 +229,7 @@ def averaging_factors(phase: Phase, port: Workload, towers: int, divisor: int) -
     Returns:
       (factor of the gradients, factor of the losses); 1.0 where nothing is divided, or the port divides alike.
     """
-    divided = towers > 1 and abs(phase.loss_scale * towers - 1.0) < _NEAR_ONE
-    if not divided or is_averaged_twice(phase, towers):
+    if not sums_to_mean(phase, towers) or is_averaged_twice(phase, towers):
         return 1.0, 1.0
     if port.combine == "mean":
         return float(towers), 1.0 if phase.shared_loss else float(towers)

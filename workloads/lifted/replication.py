@@ -154,6 +154,19 @@ def rescaling(combine: Combine, loss_scale: float, towers: int, replicas: int) -
     return towers / replicas if (losses_averaged or rows_averaged) and towers > 1 else 1.0
 
 
+def sums_to_mean(phase: Phase, towers: int) -> bool:
+    """Returns whether each tower's loss is divided by the number of towers, so that their sum is a mean.
+
+    Args:
+      phase: the phase.
+      towers: number of towers.
+
+    Returns:
+      The answer; no for a single tower.
+    """
+    return towers > 1 and abs(phase.loss_scale * towers - 1) < 1e-6
+
+
 def is_averaged_twice(phase: Phase, towers: int) -> bool:
     """Returns whether each tower's loss is divided by the towers and their gradients are averaged besides.
 
@@ -164,5 +177,5 @@ def is_averaged_twice(phase: Phase, towers: int) -> bool:
     Returns:
       True if every update then takes 1 / towers of the mean loss's gradient.
     """
-    divided = towers > 1 and not phase.shared_loss and abs(phase.loss_scale * towers - 1) < 1e-6
+    divided = sums_to_mean(phase, towers) and not phase.shared_loss
     return divided and bool(phase.combine) and all(combine.kind == "mean" for combine in phase.combine)

@@ -11,6 +11,7 @@ import tensorflow as tf
 from legacy.source.basics.expressions import Expression, Infix, Literal, Name
 from workloads.lifted.averaging import division_rounds
 from workloads.lifted.graph import Graph, parse_tensor_name, tensor_name
+from workloads.lifted.replication import sums_to_mean
 
 if TYPE_CHECKING:
     from tensorflow.core.framework.graph_pb2 import GraphDef
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 v1 = tf.compat.v1
 #: The number of replicas, in a loss.
 REPLICAS = Name("scope.replicas")
-#: Part of one by which the number of towers times a loss's factor may differ from one.
-_NEAR_ONE = 1e-6
 
 
 def with_divided_losses(plan: Plan, graph: Graph) -> Tuple[Plan, Graph]:
@@ -63,7 +62,7 @@ def divided_by_replicas(loss: Expression, plan: Plan) -> Expression:
       The loss, for any number of replicas; unchanged unless the losses' sum over towers is a mean, and each is divided
       by their number at last.
     """
-    is_part = plan.towers > 1 and abs(plan.phases[0].loss_scale * plan.towers - 1.0) < _NEAR_ONE
+    is_part = sums_to_mean(plan.phases[0], plan.towers)
     if not is_part or not isinstance(loss, Infix) or (loss.symbol, loss.right) != ("/", Literal(float(plan.towers))):
         return loss
     return dataclasses.replace(loss, right=REPLICAS)
@@ -75,7 +74,7 @@ def is_divided_by_replicas(loss: Expression) -> bool:
 
 
 def _is_rounded_mean(plan: Plan, phase: Phase) -> bool:
-    is_mean = phase.shared_loss and abs(phase.loss_scale * plan.towers - 1.0) < _NEAR_ONE
+    is_mean = phase.shared_loss and sums_to_mean(phase, plan.towers)
     return is_mean and not phase.other_losses and division_rounds(plan.towers)
 
 
