@@ -17,6 +17,7 @@ from legacy.saved.facts.losses import loss_rows
 from legacy.saved.facts.update_rules import update_rule_rows
 from legacy.saved.facts.watch import sentences
 from legacy.saved.facts.whole_facts import whole_facts
+from tests.legacy.saved.facts.one_loss import minimized
 from tests.legacy.saved.graphs import saved, traced
 from tests.legacy.saved.programs import saved_two_towers
 
@@ -121,16 +122,7 @@ def scale():
     ],
 )
 def test_the_losses_of_which_a_root_is_minimized_count_no_number_of_times(total, ending):
-    def build():
-        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
-        made = []
-        for tower, x in enumerate(tf.split(v1.placeholder(tf.float32, [4, 2], "x"), 2)):
-            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
-                made.append(tf.reduce_sum(tf.sigmoid(x * w), name="loss"))
-        v1.train.GradientDescentOptimizer(0.5).minimize(total(made), name="train")
-
-    found = analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"])
-    rows = {row["term"]: row["is"] for row in loss_rows(AnalysedStep(found))}
+    rows = {row["term"]: row["is"] for row in loss_rows(minimized(total, tf.reduce_sum))}
     assert rows["tower_0/loss:0"] == "the loss of the first tower" + ending
 
 
@@ -151,15 +143,7 @@ def test_the_losses_of_which_a_root_is_minimized_count_no_number_of_times(total,
     ],
 )
 def test_a_mean_of_the_losses_that_are_numbers_is_no_mean_of_all(total, kind, sentence):
-    def build():
-        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
-        made = []
-        for tower, x in enumerate(tf.split(v1.placeholder(tf.float32, [4, 2], "x"), 2)):
-            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
-                made.append(tf.reduce_mean(tf.sigmoid(x * w), name="loss"))
-        v1.train.GradientDescentOptimizer(0.5).minimize(total(made), name="train")
-
-    step = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"]))
+    step = minimized(total)
     (phase,) = step.phases
     assert [combination_text(step, phase, combine) for combine in phase.combine] == [kind]
     assert [text for text in sentences(step, [], []) if "loss" in text] == [sentence]

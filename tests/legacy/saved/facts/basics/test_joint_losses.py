@@ -6,6 +6,7 @@ import tensorflow as tf
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.joint_losses import is_linear, is_no_sum
+from tests.legacy.saved.facts.one_loss import minimized
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -21,15 +22,7 @@ v1 = tf.compat.v1
     ],
 )
 def test_a_function_of_all_towers_losses_is_a_sum_or_not(total, linear):
-    def build():
-        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
-        made = []
-        for tower, x in enumerate(tf.split(v1.placeholder(tf.float32, [4, 2], "x"), 2)):
-            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
-                made.append(tf.reduce_mean(tf.sigmoid(x * w), name="loss"))
-        v1.train.GradientDescentOptimizer(0.5).minimize(total(made), name="train")
-
-    step = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"]))
+    step = minimized(total)
     (phase,) = step.phases
     assert phase.shared_loss and (is_linear(step, phase), is_no_sum(step, phase)) == (linear, not linear)
 
