@@ -9,18 +9,19 @@ from legacy.saved.facts.basics.rows import Sections
 from tests.legacy.random_programs.faults import FAULTS
 from tests.legacy.random_programs.inputs import BATCH
 from tests.legacy.random_programs.learning import BY_HAND, OPTIMIZERS, RATES
+from tests.legacy.random_programs.models import MODELS
 from tests.legacy.random_programs.programs import DECAY, GLOBAL_NORM, NORM, VALUE
 from tests.legacy.random_programs.traits import Traits
 
 #: Relative difference of a learning rate that float32 and six printed digits explain.
 RATE_TOLERANCE = 1e-4
-#: {model: its trained variables}.
-TRAINED = {"dense": 4, "convolution": 4, "embedding": 3, "recurrent": 4, "dropout": 4}
+#: {term of the loss: the trained variables that it adds}.
+BESIDES = {"auxiliary": 2, "divergence": 4}
 
 
 def _trained(traits: Traits) -> int:
     """The number of trained variables."""
-    return TRAINED.get(traits.model, 6) + 2 * (traits.besides == "auxiliary")
+    return MODELS[traits.model].trained + BESIDES.get(traits.besides, 0)
 
 
 def mistakes(traits: Traits, sections: Sections) -> Iterator[str]:
@@ -64,7 +65,7 @@ def _combining(traits: Traits, sections: Sections) -> Iterator[str]:
     }
     pattern = meant.get(traits.combine, r"mean|concat, scaled by .*: a mean|(sum|concat) of losses.*: a mean")
     half = r"(sum|concat) of losses with a factor of 0.5"  # of a square, or of two towers: the graph does not tell
-    if "squares" in traits.loss and traits.towers == 2:
+    if _may_be_halved(traits):
         pattern += "|" + half
     if not all(re.match(pattern, text) for text in texts):
         yield f"{sorted(texts)}"
@@ -73,14 +74,21 @@ def _combining(traits: Traits, sections: Sections) -> Iterator[str]:
         yield f"{[row['gradients'] for row in rows]} gradients of {trained}"
 
 
+def _may_be_halved(traits: Traits) -> bool:
+    """Whether a factor 1/2 of a loss may be that of a square, and not of two towers."""
+    has_squares = "squares" in traits.loss or traits.loss in ("huber", "focal") or traits.besides == "divergence"
+    return traits.towers == 2 and has_squares
+
+
 def _clipping(traits: Traits, sections: Sections) -> Iterator[str]:
     texts = {row["clipped"] for row in _combined(sections)}
-    kind = traits.clip.replace(" after", "").replace(" in towers", "")
+    kind = traits.clip.replace(" by hand", "").replace(" after", "").replace(" in towers", "")
     if kind == "no" or (traits.combine == "one loss" and "in towers" in traits.clip):
         wanted = r"no$"
     else:
         number = {"value": f"-{VALUE:g} and {VALUE:g}", "norm": f"{NORM:g}", "global norm": f"{GLOBAL_NORM:g}"}[kind]
         place = "after combining" if "after" in traits.clip else "in each tower|in towers|before combining"
+        kind = "a norm, written by hand" if "by hand" in traits.clip else kind
         wanted = rf"(?=.*({place})).*by {kind}.*at {number}"
     if not all(re.match(wanted, text) for text in texts):
         yield f"{sorted(texts)}"
@@ -157,7 +165,7 @@ def _counter(traits: Traits, sections: Sections) -> Iterator[str]:
 
 def _watch(traits: Traits, sections: Sections) -> Iterator[str]:
     divided = traits.combine in ("losses / towers", "one loss")
-    halved = "squares" in traits.loss and traits.towers == 2
+    halved = _may_be_halved(traits)
     first = traits.model == "batch norm of first"
     prepared = traits.prepared in ("bytes scaled", "centered", "flipped", "one-hot labels")
     schedule = RATES[traits.rate].at is not None and traits.rate != "constant"
@@ -172,6 +180,7 @@ def _watch(traits: Traits, sections: Sections) -> Iterator[str]:
             or ("sum" in text and traits.combine == "sum")
             or ("is what ops outside of the towers compute" in text and prepared)
             or ("a mean of means" in text and traits.besides == "mask")
+            or ("weights decay in their update" in text and traits.optimizer == "decay by hand")
         )
         if not expected:
             yield text
@@ -197,5 +206,6 @@ def _consequences(traits: Traits) -> dict[str, bool]:
         "STATISTICS_RACE": traits.model == "batch norm of each",
         "STATISTICS_OF_ONE_TOWER": traits.model == "batch norm of first",
         "BATCH_SIZE_CONSTANT": traits.loss == "sum / batch" and traits.inputs == "open",
+        "WEIGHT_DECAYED_TWICE": traits.penalty in ("all", "matrices") and traits.optimizer == "decay by hand",
         "NORMALIZATION_DECAYED": traits.model.startswith("batch norm") and traits.penalty == "all",
     }

@@ -24,7 +24,7 @@ def examples_of_towers(traits: Traits) -> Callable[[int], Examples]:
 
     def of_first_tower() -> Examples:
         """Its part, cut again; what it read, where every call reads anew."""
-        return first[0] if traits.inputs in ("each", "iterator") else examples(0)
+        return first[0] if traits.inputs in ("each", "iterator", "queue", "drawn") else examples(0)
 
     def with_fault(tower: int) -> Examples:
         if traits.fault == "same batch" and first:
@@ -46,6 +46,17 @@ def _dealt(traits: Traits) -> Callable[[int], Examples]:
 
     if traits.inputs == "each":
         return lambda tower: placeholders(BATCH)
+    if traits.inputs == "queue":
+        queue = v1.FIFOQueue(64, [kind, tf.int32], shapes=[[WIDTH], []])
+        return lambda tower: _prepared(traits, *queue.dequeue_many(BATCH))
+    if traits.inputs == "drawn":
+        rows, labels = tf.zeros([64, WIDTH], kind), tf.zeros([64], tf.int32)
+
+        def drawn(tower: int) -> Examples:
+            chosen = v1.random_uniform([BATCH], 0, 64, tf.int32)
+            return _prepared(traits, tf.gather(rows, chosen), tf.gather(labels, chosen))
+
+        return drawn
     if traits.inputs == "iterator":
         numbers = tf.zeros([64, WIDTH], kind), tf.zeros([64], tf.int32)
         data = tf.data.Dataset.from_tensor_slices(numbers).repeat().batch(BATCH, drop_remainder=True)
@@ -55,6 +66,8 @@ def _dealt(traits: Traits) -> Callable[[int], Examples]:
         x, y = placeholders(towers, BATCH)
         return lambda tower: (x[tower], y[tower])
     x, y = placeholders(None if traits.inputs == "open" else towers * BATCH)
+    if traits.inputs == "tf.slice":
+        return lambda tower: (_rows(x, tower * BATCH), _rows(y, tower * BATCH))
     if traits.inputs == "slices":
         stride = {"rows overlap": BATCH - 1, "rows left out": BATCH - 1}.get(traits.fault, BATCH)
         size = stride if traits.fault == "rows left out" else BATCH
@@ -62,6 +75,10 @@ def _dealt(traits: Traits) -> Callable[[int], Examples]:
         return lambda tower: (x[part(tower)], y[part(tower)])
     xs, ys = tf.split(x, towers), tf.split(y, towers)
     return lambda tower: (xs[tower], ys[tower])
+
+
+def _rows(x: tf.Tensor, first: int) -> tf.Tensor:
+    return tf.slice(x, [first] + [0] * (x.shape.rank - 1), [BATCH] + [-1] * (x.shape.rank - 1))
 
 
 def _prepared(traits: Traits, x: tf.Tensor, y: tf.Tensor) -> Examples:

@@ -37,6 +37,19 @@ def _warmed_up(step: Any) -> tf.Tensor:
     return tf.minimum(_float(step) / 200.0, 1.0) * decayed
 
 
+def _risen_and_fallen(step: Any) -> tf.Tensor:
+    rising, falling = 0.01 + 0.09 * _float(step) / 500.0, 0.1 * (1.0 - (_float(step) - 500.0) / 1000.0)
+    return tf.where(_float(step) < 500.0, rising, tf.maximum(falling, 0.001))
+
+
+def _restarted(step: int) -> float:
+    """SGDR with periods of 200, 400, 800, ... steps, each beginning with 0.9 times the last one's rate."""
+    number, begin, period = 0, 0, 200
+    while step >= begin + period:
+        number, begin, period = number + 1, begin + period, 2 * period
+    return 0.1 * 0.9**number * 0.5 * (1 + math.cos(math.pi * (step - begin) / period))
+
+
 RATES = {
     "constant": Rate(lambda step: 0.05, lambda step: 0.05),
     "exponential": Rate(lambda step: v1.train.exponential_decay(0.1, step, 300, 0.8), lambda s: 0.1 * 0.8 ** (s / 300)),
@@ -59,6 +72,18 @@ RATES = {
         lambda s: 0.1 * (0.99 * 0.5 * (1 + math.cos(math.pi * min(s, 1500) / 1500)) + 0.01),
     ),
     "warm-up": Rate(_warmed_up, lambda s: min(s / 200, 1.0) * 0.1 * 0.7 ** (s / 500)),
+    "natural exponential": Rate(
+        lambda step: v1.train.natural_exp_decay(0.1, step, 300, 0.5), lambda s: 0.1 * math.exp(-0.5 * s / 300)
+    ),
+    "restarts": Rate(lambda step: v1.train.cosine_decay_restarts(0.1, step, 200, m_mul=0.9), _restarted),
+    "rise and fall": Rate(
+        _risen_and_fallen, lambda s: 0.01 + 0.09 * s / 500 if s < 500 else max(0.1 * (1 - (s - 500) / 1000), 0.001)
+    ),
+    "epochs": Rate(lambda step: 0.1 * tf.pow(0.9, _float(step // 50)), lambda s: 0.1 * 0.9 ** (s // 50)),
+    "branch": Rate(
+        lambda step: v1.cond(step < 500, lambda: tf.constant(0.1), lambda: tf.constant(0.01)),
+        lambda s: 0.1 if s < 500 else 0.01,
+    ),
     "square root": Rate(
         lambda step: 0.5 * tf.minimum(tf.math.rsqrt(_float(step) + 1.0), (_float(step) + 1.0) * 4000.0**-1.5),
         lambda s: 0.5 * min((s + 1) ** -0.5, (s + 1) * 4000**-1.5),
@@ -127,6 +152,24 @@ def _moments_by_hand(pairs: Sequence[Any], rate: Any) -> Any:
     return tf.group(*updates)
 
 
+def _signs_by_hand(pairs: Sequence[Any], rate: Any) -> Any:
+    return tf.group(*[v1.assign_sub(variable, rate * tf.sign(_dense(gradient))) for gradient, variable in pairs])
+
+
+def _decayed_by_hand(pairs: Sequence[Any], rate: Any) -> Any:
+    """Moments without corrections, and a decay of the weights besides, as BERT's optimizer has them."""
+    updates = []
+    for gradient, variable in pairs:
+        gradient, m, v = _dense(gradient), _slot(variable, "adam_m"), _slot(variable, "adam_v")
+        new_m = tf.multiply(0.9, m) + tf.multiply(1.0 - 0.9, gradient)
+        new_v = tf.multiply(0.99, v) + tf.multiply(1.0 - 0.99, tf.square(gradient))
+        update = new_m / (tf.sqrt(new_v) + 1e-6)
+        if variable.shape.rank > 1:
+            update += 0.01 * variable
+        updates += [variable.assign(variable - rate * update), m.assign(new_m), v.assign(new_v)]
+    return tf.group(*updates)
+
+
 OPTIMIZERS = {
     "descent": _library(v1.train.GradientDescentOptimizer, "GradientDescent"),
     "momentum": _library(lambda rate: v1.train.MomentumOptimizer(rate, 0.9), "Momentum", "momentum=0.9"),
@@ -143,6 +186,13 @@ OPTIMIZERS = {
         "momentum=0.5",
         "epsilon=0.001",
     ),
+    "RMSProp centered": _library(
+        lambda rate: v1.train.RMSPropOptimizer(rate, 0.9, 0.0, 1e-2, centered=True),
+        "CenteredRMSProp",
+        "rho=0.9",
+        "epsilon=0.01",
+    ),
+    "proximal": _library(lambda rate: v1.train.ProximalAdagradOptimizer(rate, 0.2), "ProximalAdagrad"),
     "Adagrad": _library(lambda rate: v1.train.AdagradOptimizer(rate, 0.2), "Adagrad"),
     "Adadelta": _library(
         lambda rate: v1.train.AdadeltaOptimizer(rate, 0.9, 1e-6), "Adadelta", "rho=0.9", "epsilon=1e-06"
@@ -151,6 +201,8 @@ OPTIMIZERS = {
     "descent by hand": Optimizer(_descend_by_hand, "written by hand (AssignSub)", ()),
     "velocity by hand": Optimizer(_velocities_by_hand, "written by hand (AssignAdd)", ("0.9",)),
     "moments by hand": Optimizer(_moments_by_hand, "written by hand (Assign)", ("0.9", "0.1", "0.99", "0.01", "1e-06")),
+    "signs by hand": Optimizer(_signs_by_hand, "written by hand (AssignSub)", ()),
+    "decay by hand": Optimizer(_decayed_by_hand, "written by hand (Assign)", ("0.9", "0.1", "0.99", "0.01", "1e-06")),
 }
 #: Those that the library wrote.
-BY_HAND = ("descent by hand", "velocity by hand", "moments by hand")
+BY_HAND = ("descent by hand", "velocity by hand", "moments by hand", "signs by hand", "decay by hand")

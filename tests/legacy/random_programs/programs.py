@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from legacy.saved.graph.graph_file import SavedGraph
-from tests.legacy.random_programs.forward import accuracy_of, logits_of, loss_of, sharing
+from legacy.saved.graph.graph_file import SavedGraph, read_graph_file
+from tests.legacy.random_programs.forward import accuracy_of, logits_of, loss_of
 from tests.legacy.random_programs.inputs import Examples, examples_of_towers
 from tests.legacy.random_programs.learning import OPTIMIZERS, RATES
+from tests.legacy.random_programs.models import sharing
 from tests.legacy.random_programs.traits import Traits
-from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
 #: Bounds of clipping; the weight of a penalty; decay of the moving average.
@@ -21,16 +22,17 @@ VALUE, NORM, GLOBAL_NORM, PENALTY, DECAY = 0.5, 2.0, 5.0, 1e-3, 0.99
 
 
 def graph_of_traits(traits: Traits) -> SavedGraph:
-    """Returns the graph of a program, with the collections that its Saver would write."""
-    names: dict[str, list[str]] = {}
-
-    def build() -> None:
-        build_program(traits)
-        names["trainable_variables"] = [variable.op.name for variable in v1.trainable_variables()]
-        names["update_ops"] = [op.name for op in v1.get_collection("update_ops")]
-
-    graph = traced(build)
-    return saved(graph, **names)
+    """Returns the graph of a program, read from a file as its Saver would write it."""
+    was_v2 = v1.control_flow_v2_enabled()
+    v1.disable_control_flow_v2()
+    try:
+        with tempfile.TemporaryDirectory() as folder, tf.Graph().as_default():
+            build_program(traits)
+            v1.train.export_meta_graph(f"{folder}/graph.meta")
+            return read_graph_file(f"{folder}/graph.meta")
+    finally:
+        if was_v2:
+            v1.enable_control_flow_v2()
 
 
 def build_program(traits: Traits) -> None:
@@ -152,7 +154,8 @@ def _penalty(penalty: str, scope: str) -> Any:
         return 0.0
     trained = v1.get_collection("trainable_variables", scope or None)
     chosen = [w for w in trained if penalty == "all" or w.shape.rank > 1]
-    return PENALTY * tf.add_n([tf.nn.l2_loss(w) for w in chosen])
+    norm = {"absolute": lambda w: tf.reduce_sum(tf.abs(w))}.get(penalty, tf.nn.l2_loss)
+    return PENALTY * tf.add_n([norm(w) for w in chosen])
 
 
 def _clipped_in_tower(clip: str, gradients: Sequence[Any]) -> list[Any]:
@@ -164,6 +167,10 @@ def _clipped_in_tower(clip: str, gradients: Sequence[Any]) -> list[Any]:
 def _clipped(clip: str, gradients: Sequence[Any]) -> list[Any]:
     if clip == "global norm after":
         return tf.clip_by_global_norm(list(gradients), GLOBAL_NORM)[0]
+    if clip == "global norm by hand after":
+        norm = tf.sqrt(tf.add_n([tf.reduce_sum(tf.square(tf.convert_to_tensor(g))) for g in gradients]))
+        factor = GLOBAL_NORM / tf.maximum(norm, GLOBAL_NORM)
+        return [tf.convert_to_tensor(gradient) * factor for gradient in gradients]
     if clip == "norm after":
         return [tf.clip_by_norm(tf.convert_to_tensor(gradient), NORM) for gradient in gradients]
     if clip == "value after":
@@ -184,6 +191,15 @@ def _combined(traits: Traits, row: Sequence[Any]) -> Any:
         return tf.reduce_mean(tf.concat([tf.expand_dims(gradient, 0) for gradient in gradients], 0), 0), variable
     if combine == "add_n":
         return tf.add_n(gradients) / count, variable
+    if combine == "pairs":
+        while len(gradients) > 1:
+            gradients = [tf.add_n(gradients[i : i + 2]) for i in range(0, len(gradients), 2)]
+        return gradients[0] / count, variable
+    if combine == "accumulate_n":
+        return tf.math.accumulate_n([tf.convert_to_tensor(gradient) for gradient in gradients]) / count, variable
+    if combine == "flat":
+        rows = tf.stack([tf.reshape(gradient, [-1]) for gradient in gradients])
+        return tf.reshape(tf.reduce_sum(rows, 0) / count, variable.shape), variable
     if combine == "python sum":
         return sum(gradients[1:], gradients[0]) * (1.0 / count), variable
     return tf.add_n(gradients), variable
@@ -200,5 +216,14 @@ def _report(report: str, scalars: Mapping[str, Any], trained: Sequence[tf.Variab
 def _averages(average: str, trained: Sequence[tf.Variable], step: tf.Variable) -> list[Any]:
     if average == "none":
         return []
+    if average == "by hand":
+        return [_average_by_hand(variable) for variable in trained]
     averages = v1.train.ExponentialMovingAverage(DECAY, step if average == "of steps" else None)
     return [averages.apply(trained)]
+
+
+def _average_by_hand(variable: tf.Variable) -> tf.Operation:
+    name = variable.op.name + "/average"
+    begin = variable.initialized_value()
+    kept = v1.get_variable(name, initializer=begin, trainable=False, use_resource=False)
+    return v1.assign(kept, DECAY * kept + (1.0 - DECAY) * variable).op
