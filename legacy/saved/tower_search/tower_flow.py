@@ -98,18 +98,28 @@ class TowerFlow:
         return labels
 
     def _adopt(self, masks: Mapping[str, int], labels: dict[str, int]) -> bool:
-        """Labels nodes that compute with weights and data and have no label, such as a lookup placed on the CPU.
+        """Labels nodes that compute with data and have no label, such as a lookup or a loss placed on the CPU.
 
-        They belong to the tower whose nodes use them, if that is one; returns whether there were any.
+        They belong to the tower whose nodes use them, if that is one, and if they compute with weights, too, or are in
+        a name scope in which nodes of this tower alone do so; returns whether there were any.
         """
         adopted = False
+        scopes = self._towers_of_scopes(labels)
         for name in reversed(self._order):
-            if name in self._model and masks.get(name, 0) == DATA and name not in labels:
+            if masks.get(name, 0) == DATA and name not in labels:
                 tower = self._tower_of_users(name, masks, labels)
-                if tower is not None:
+                if tower is not None and (name in self._model or scopes.get(_scope(name)) == {tower}):
                     labels.update((own, tower) for own in [name, *self._backward.get(name, [])] if own not in labels)
                     adopted = True
         return adopted
+
+    def _towers_of_scopes(self, labels: Mapping[str, int]) -> dict[str, set[int]]:
+        """{name scope: the towers whose nodes in it compute with weights}."""
+        found: dict[str, set[int]] = collections.defaultdict(set)
+        for name in self._model:
+            if name in labels:
+                found[_scope(name)].add(labels[name])
+        return found
 
     def _minimizes_one_loss(self, masks: Mapping[str, int]) -> bool:
         """Returns whether all that is differentiated is made from several towers: none minimizes a loss of its own."""
@@ -246,3 +256,8 @@ class TowerFlow:
 def _towers_in(mask: int) -> int:
     """Returns the number of towers whose nodes a node depends on; see `Towers`."""
     return bin(mask & ~DATA).count("1")
+
+
+def _scope(name: str) -> str:
+    """Returns the name scope of a node."""
+    return name.rpartition("/")[0]
