@@ -57,6 +57,7 @@ ANALYSIS_CHECKS = (
     divided_by_all.sums_divided_by_all_examples,
     divided_sums.sums_divided_by_another_count,
     broadcasts.columns_against_vectors,
+    broadcasts.scalars_added_to_lists,
     logits.shares_over_examples,
     logits.shares_over_pixels,
     masks.sums_over_all_positions,

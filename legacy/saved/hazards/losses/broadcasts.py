@@ -1,4 +1,4 @@
-"""Hazard of a loss in which a vector meets a column: both broadcast to a matrix of all pairs of examples."""
+"""Hazards of a loss in which shapes broadcast: a vector meets a column, or a scalar is added to a list of terms."""
 
 from __future__ import annotations
 
@@ -51,6 +51,28 @@ def columns_against_vectors(whole: WholeGraph, found: Analysis) -> Iterator[Haza
             "depends on how the examples are divided",
         )
         return
+
+
+def scalars_added_to_lists(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds a loss that adds a scalar to a list of scalars, as `loss + tf.get_collection(...)` does; the first one."""
+    graph, imported = found.context.graph, found.context.imported
+    sums = {whole.graph.origin(TensorId(target, 0)).node for target in whole.targets}  # not the mean of the values
+    for name in (name for name in whole.minimized_ops(*op_types.ADDITIONS) if name in sums and name in graph.nodes):
+        terms = graph.inputs(name)
+        lists = [tensor.node for tensor in terms if graph.type(graph.origin(tensor).node) == "Pack"]
+        scalars = [term.node for term in terms if imported.shape(*term) == () and term.node in whole.data]
+        for packed, scalar in ((packed, scalar) for packed in lists for scalar in scalars):
+            listed = graph.inputs(graph.origin(TensorId(packed, 0)).node)
+            if len(listed) > 1 and all(imported.shape(*term) == () for term in listed):
+                yield Hazard(
+                    "TERM_REPEATED",
+                    name,
+                    f"{name} adds {scalar}, a scalar, to {packed}, a list of {len(listed)} scalars: the loss has "
+                    f"{len(listed)} values, and their sum, which is minimized, contains {scalar} {len(listed)} times, "
+                    "and each term of the list once",
+                    f"add the terms of the list first, by tf.add_n; for parity, multiply the scalar by {len(listed)}",
+                )
+                return
 
 
 def _vector_and_column(graph: Graph, found: Analysis, name: str) -> tuple[TensorId, TensorId] | None:

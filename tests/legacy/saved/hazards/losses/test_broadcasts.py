@@ -1,12 +1,13 @@
-"""Losses in which a vector meets a column, each with a twin that means it, or that has one shape."""
+"""Losses in which a vector meets a column, or a scalar a list of terms, each with a twin that means it."""
 
 import pytest
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.losses.broadcasts import columns_against_vectors
+from legacy.saved.hazards.losses.broadcasts import columns_against_vectors, scalars_added_to_lists
 from tests.legacy.saved.graphs import saved, traced
+from tests.legacy.saved.hazards import minimized
 
 v1 = tf.compat.v1
 
@@ -68,3 +69,37 @@ def test_ops_of_a_branch_that_the_analysis_left_out_are_not_looked_at():
     analysis = analyse_graph(graph, "small", feed={"is_training": "false"})
     assert set(WholeGraph(graph, analysis).minimized_ops("Mul")) - set(analysis.context.graph.nodes)
     assert list(columns_against_vectors(WholeGraph(graph, analysis), analysis)) == []
+
+
+def with_list(join, count=2):
+    """What is found in a loss that `join` makes of a mean over examples and a list of penalties."""
+
+    def loss():
+        weights = [minimized.variable(name, 4, 4) for name in "uvw"[:count]]
+        x = minimized.fed("x", 8, 4)
+        for weight in weights:
+            x = x @ weight
+        return join(tf.reduce_mean(tf.square(x)), [0.5 * tf.nn.l2_loss(weight) for weight in weights])
+
+    return minimized.found_by_analysis(scalars_added_to_lists, loss)
+
+
+def test_a_scalar_that_is_added_to_a_list_of_terms_counts_for_each():
+    assert with_list(lambda mean, terms: mean + terms) == ["TERM_REPEATED"]
+    assert with_list(lambda mean, terms: tf.identity(mean + terms), 3) == ["TERM_REPEATED"]
+
+
+@pytest.mark.parametrize(
+    "join",
+    [
+        lambda mean, terms: mean + tf.add_n(terms),
+        lambda mean, terms: tf.reduce_mean(mean + terms),  # of which the scalar is one part, and the list is divided
+        lambda mean, terms: tf.stack([mean, *terms]),
+    ],
+)
+def test_terms_that_are_added_first_are_not(join):
+    assert with_list(join) == []
+
+
+def test_a_list_of_one_term_is_not():
+    assert with_list(lambda mean, terms: mean + terms, 1) == []
