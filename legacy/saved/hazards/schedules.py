@@ -134,7 +134,7 @@ def _scaled_steps(whole: WholeGraph, step: str, steps: set[str]) -> Iterator[Haz
         is_multiple = whole.count in numbers and _has_step_input(graph, name, steps)
         if rises == whole.count and graph.type(name) != "Mul":
             continue  # it divides by the number of ops that count
-        if is_multiple and not _is_bound(whole, steps) and not _counts_examples(whole, name):
+        if is_multiple and not (_is_bound(whole, steps) or _counts_examples(whole, name) or _is_exponent(graph, name)):
             yield Hazard(
                 "SCHEDULE_COUNTS_TOWERS",
                 name,
@@ -198,6 +198,16 @@ def _counts_examples(whole: WholeGraph, name: str) -> bool:
     products = [user for user, _, _ in graph.users(name) if graph.type(user) == "Mul"]
     numbers = [whole.value(producer) for product in products for producer, _ in graph.inputs(product)]
     return any(number is not None and number > 1 and number == int(number) for number in numbers)
+
+
+def _is_exponent(graph: Graph, name: str) -> bool:
+    """Whether a quotient is an exponent as it is, or rounded: it counts the periods of a decay, as of two steps."""
+    users = [user for user in graph.users(name) if graph.type(user.node) != "Shape"]
+    if graph.type(name) == "Mul" or not users:
+        return False
+    rounded = [user.node for user in users if graph.type(user.node) in ("Floor", "Ceil", "Identity", "Cast")]
+    powers = [user for user in users if graph.type(user.node) == "Pow" and user.position == 1]
+    return len(rounded) + len(powers) == len(users) and all(_is_exponent(graph, user) for user in rounded)
 
 
 def _is_bound(whole: WholeGraph, steps: set[str]) -> bool:

@@ -110,6 +110,19 @@ def test_a_step_divided_by_the_length_of_its_warm_up(bound, expected):
     assert [name for name, _, _ in found] == expected
 
 
+@pytest.mark.parametrize(
+    "exponent, line, expected",
+    [
+        ("scaled", "", []),
+        ("rounded", "rounded = Floor(scaled)\n", []),
+        ("periods", "periods = RealDiv(scaled, one)\n", ["SCHEDULE_COUNTS_TOWERS"]),  # of which it divides the step
+    ],
+)
+def test_a_decay_of_as_many_steps_as_there_are_towers(exponent, line, expected):
+    text = TEXT.replace("Mul(step, one)", "RealDiv(step, two)").replace("Pow(two, scaled)", f"Pow(two, {exponent})")
+    assert [name for name, _, _ in hazards(miscounted_steps, text + line)] == expected
+
+
 def test_a_schedule_that_no_update_depends_on():
     text = TEXT.replace("ApplyGradientDescent(w, ExponentialDecay/Pow, sum)", "ApplyGradientDescent(w, one, sum)")
     (found,) = hazards(frozen_learning_rate, text)
