@@ -35,7 +35,7 @@ def loss_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
                 (row[0], "another loss of the first tower" + _factor_text(phase, scale))
                 for row, scale in zip(phase.other_losses, phase.scales_of_others)
             ]
-            others += _penalties_of_later_towers(analysed, phase)
+            others += _penalties_of_later_towers(analysed, phase) + _separate_penalties(analysed, phase)
             found = [(tensor, text), *terms, *others, *_terms_of_other_weights(analysed, phase)]
             rows += [{"train op": phase.train_op, "term": name, "is": is_} for name, is_ in found]
         rows += [
@@ -63,6 +63,22 @@ def _penalties_of_later_towers(analysed: AnalysedStep, phase: Phase) -> list[tup
         text = REGULARIZER if len(own) == 1 else f"with {len(own) - 1} more, regularizers, which depend on weights only"
         found += [(term, f"in the loss of tower {tower}, and of none before it: {text}") for term in own[:1]]
         penalized.update(*weights.values())
+    return found
+
+
+def _separate_penalties(analysed: AnalysedStep, phase: Phase) -> list[tuple[str, str]]:
+    """(first term, what it is) of each loss of weights alone that is differentiated by itself, of the first tower's."""
+    towers, graph = analysed.context.towers, analysed.graph
+    targets = differentiated(graph, graph.ancestors([phase.train_op]))
+    known = {parse_tensor_name(loss).node for row in [phase.losses, *phase.other_losses] for loss in row}
+    alone = [name for name in targets if name not in known and not towers.masks.get(name, 0)]
+    found = []
+    for target in [name for name in alone if towers.labels.get(name, 0) == 0] if not phase.shared_loss else []:
+        terms = _terms(analysed, target)
+        if terms and all(_is_regularizer(analysed, term) for term in terms):
+            more = f"with {len(terms) - 1} more, regularizers, which depend on weights only"
+            text = REGULARIZER if len(terms) == 1 else more
+            found.append((terms[0], f"differentiated by itself: {text}"))
     return found
 
 

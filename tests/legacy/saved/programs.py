@@ -42,3 +42,27 @@ def two_towers() -> Graph:
 def saved_two_towers() -> SavedGraph:
     """Returns `two_towers` as if it had been read from a file."""
     return saved(two_towers(), trainable_variables=["w"])
+
+
+def saved_penalty_beside_towers(is_added_later: bool) -> SavedGraph:
+    """Two towers' gradients, averaged, and that of a penalty, which is made and differentiated on the first GPU.
+
+    Args:
+      is_added_later: whether the penalty's gradient is added to the mean, and else to the first tower's gradient.
+    """
+
+    def build() -> None:
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        halves = tf.split(v1.placeholder(tf.float32, [4, 2], "x"), 2)
+        gradients = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                gradients += tf.gradients(tf.reduce_mean(tf.square(halves[tower] * w), name="data"), [w])
+        with tf.device("/gpu:0"), tf.name_scope("tower_0/"):
+            (penalty,) = tf.gradients(tf.nn.l2_loss(w, name="l2"), [w])
+            first = gradients[0] if is_added_later else gradients[0] + penalty
+        mean = tf.reduce_mean(tf.stack([first, gradients[1]]), 0)
+        total = mean + penalty if is_added_later else mean
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(total, w)], name="train")
+
+    return saved(traced(build), trainable_variables=["w"])

@@ -15,6 +15,7 @@ from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.hazards.basics.copies import copies_of_one_model
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import data_weight, is_zero_term, linear_weights
+from legacy.saved.hazards.penalties.added_later import is_added_later
 from legacy.saved.hazards.penalties.lost import lost_penalties
 from legacy.saved.hazards.penalties.terms import Penalty, find_penalties
 from legacy.saved.hazards.penalties.undivided import is_undivided
@@ -79,11 +80,11 @@ def _targets(whole: WholeGraph, found: Analysis | None) -> list[str]:
 
 
 def _towers_of_targets(whole: WholeGraph, targets: list[str]) -> list[int | None]:
-    """The tower whose loss each target is; None for one that is made from all towers' losses.
+    """The tower whose loss each target is; None for one of no tower, or made from all towers' losses.
 
     A tower's loss may contain others' terms, as a sum does of a collection that all towers add to.
     """
-    placed = [whole.labels.get(target) for target in targets]
+    placed = [None if is_added_later(whole, target) else whole.labels.get(target) for target in targets]
     if None not in placed and set(placed) == set(whole.towers()):
         return placed
     towers = [whole.data_towers(target) if whole.count > 1 else {0} for target in targets]

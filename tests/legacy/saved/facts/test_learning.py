@@ -19,7 +19,7 @@ from legacy.saved.facts.watch import sentences
 from legacy.saved.facts.whole_facts import whole_facts
 from tests.legacy.saved.facts.one_loss import minimized
 from tests.legacy.saved.graphs import saved, traced
-from tests.legacy.saved.programs import saved_two_towers
+from tests.legacy.saved.programs import saved_penalty_beside_towers, saved_two_towers
 
 v1 = tf.compat.v1
 
@@ -422,6 +422,15 @@ def test_one_loss_of_all_towers_is_each_towers_part_and_what_is_added_to_all():
     rows = {row["term"]: row["is"] for row in loss_rows(AnalysedStep(found))}
     assert rows["tower_0/part:0"] == "the first tower's part of one loss that all towers' results make"
     assert rows["l2"] == "added to all towers' losses: depends on weights only: a regularizer"
+
+
+def test_a_penalty_that_is_differentiated_by_itself_is_listed():
+    found = analyse_graph(saved_penalty_beside_towers(is_added_later=True), "small", ["train"])
+    assert [(row["term"], row["is"]) for row in loss_rows(AnalysedStep(found))] == [
+        ("tower_0/data:0", "the loss of the first tower"),
+        ("tower_0/data", "depends on data"),
+        ("tower_0/l2", "differentiated by itself: depends on weights only: a regularizer"),
+    ]
 
 
 def test_a_term_of_a_loss_that_contains_another_towers_is_not_in_all():

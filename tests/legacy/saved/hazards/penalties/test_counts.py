@@ -8,8 +8,10 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.hazards.penalties.added_later import is_added_later
 from legacy.saved.hazards.penalties.counts import _combining_factor, regularization
 from tests.legacy.saved.graphs import graph_of, saved, traced
+from tests.legacy.saved.programs import saved_penalty_beside_towers
 from workloads.lifted.plan import Combine
 
 v1 = tf.compat.v1
@@ -201,3 +203,13 @@ def test_a_term_is_counted_where_other_runs_add_the_gradients_up(terms, counts):
     analysis = analyse_graph(graph, "small", ["add", "train"])
     hazards = [hazard.description for hazard in regularization(WholeGraph(graph, analysis), analysis)]
     assert [text.partition("each tower's loss: ")[2].partition(";")[0] for text in hazards] == counts
+
+
+@pytest.mark.parametrize("later, expected", [(True, []), (False, ["REGULARIZATION_ONCE"])])
+def test_a_penalty_whose_gradient_is_added_to_the_mean_counts_once(later, expected):
+    """Wherever it is computed, here on the first tower's device."""
+    graph = saved_penalty_beside_towers(later)
+    analysis = analyse_graph(graph, "small", ["train"])
+    whole = WholeGraph(graph, analysis)
+    assert is_added_later(whole, "tower_0/l2") == later and not is_added_later(whole, "tower_0/data")
+    assert [hazard.id for hazard in regularization(whole, analysis)] == expected
