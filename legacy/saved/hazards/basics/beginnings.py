@@ -1,4 +1,4 @@
-"""Beginnings of variables: whether their own initializers set them to zeros."""
+"""Beginnings of variables: the constants that their own initializers set them to."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ from workloads.lifted.plan.initializers import CONSTANT
 
 def begins_with_zeros(whole: WholeGraph, variable: str) -> bool:
     """Returns whether a variable's own initializer sets it to zeros."""
+    return first_value(whole, variable) == 0
+
+
+def first_value(whole: WholeGraph, variable: str) -> float | None:
+    """Returns the number that a variable's own initializer sets all of it to; None where it is not one constant."""
     shape = [size.size for size in whole.graph.nodes[variable].attr["shape"].shape.dim]
     found = find_initializer(whole.graph, variable, shape)
-    return found is not None and found.kind == CONSTANT and not np.any(found.numbers[0])
+    number = np.asarray(found.numbers[0]) if found is not None and found.kind == CONSTANT else None
+    return float(number) if number is not None and number.dtype.kind in "biuf" else None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
-from legacy.saved.hazards.basics.beginnings import begins_with_zeros
+from legacy.saved.hazards.basics.beginnings import first_value
 from legacy.saved.hazards.basics.directions import applied_gradient
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.kept_shares import kept_share
@@ -21,6 +21,12 @@ from workloads.support.wording import counted, listed
 MOST_NAMED = 3
 #: Update rules that keep a moving average of gradients.
 _RULES = ("Momentum", "KerasMomentum", "Adam", "AdaMax")
+#: {the t of 1 - b^t that a read of the count gives before the first step: how to make it 1 in that step}.
+_ORDERS: dict[float | None, str] = {
+    0: "take what the assignment returns, or read under tf.control_dependencies",
+    1: "assign the count under tf.control_dependencies of its read",
+}
+_SOME_ORDER = "make one of both wait for the other, so that t is 1 in the first step"
 
 
 def momentum_twice(whole: WholeGraph) -> Iterator[Hazard]:
@@ -102,16 +108,22 @@ def unordered_corrections(whole: WholeGraph, found: Analysis) -> Iterator[Hazard
             differences = [name for name in behind if graph.type(name) == "Sub"]
             corrections = [name for name in differences if _is_correction(whole, name, race.variable)]
             if corrections and behind & by_hand and update not in behind:
-                is_zero = any(_is_zero_at_first(whole, name, race.variable) for name in corrections)
+                first = {_first_count(whole, name, race.variable) for name in corrections}
                 yield Hazard(
                     "CORRECTION_RACE",
                     race.reader,
                     f"an update by hand corrects by 1 - b^t, of {race.variable}, which the same run changes in no "
-                    f"order: {race.reader} may read it before or after {update}"
-                    f"{'; a count of 0, as at first, makes it divide by 0' if is_zero else ''}",
-                    "take what the assignment returns, or read under tf.control_dependencies; the lift fixes one order",
+                    f"order: {race.reader} may read it before or after {update}{_first_step_text(first)}",
+                    _ORDERS.get(first.pop() if len(first) == 1 else None, _SOME_ORDER) + "; the lift fixes one order",
                 )
                 return
+
+
+def _first_step_text(first: Set[float | None]) -> str:
+    """The rest of a sentence on the first step of corrections whose reads of the count give these before it."""
+    if 0 in first:
+        return "; a count of 0, as at first, makes it divide by 0"
+    return "; in the first step t is 1 or 2, and Adam's is 1" if first == {1} else ""
 
 
 def _is_correction(whole: WholeGraph, name: str, variable: str) -> bool:
@@ -125,9 +137,18 @@ def _is_correction(whole: WholeGraph, name: str, variable: str) -> bool:
     return variable_read(graph, power) == variable
 
 
-def _is_zero_at_first(whole: WholeGraph, name: str, variable: str) -> bool:
-    """Whether 1 - b^t takes t from a variable as it is, which its initializer sets to 0."""
-    power = whole.graph.origin(whole.graph.inputs(name)[1]).node
-    exponents = [tensor.node for tensor in whole.graph.inputs(power)[1:]] if whole.graph.type(power) == "Pow" else []
-    is_read = any(variable_read(whole.graph, exponent) == variable for exponent in exponents)
-    return is_read and begins_with_zeros(whole, variable)
+def _first_count(whole: WholeGraph, name: str, variable: str) -> float | None:
+    """The t of 1 - b^t before the first step, of a variable that counts or holds the power; None if not known."""
+    graph, first = whole.graph, first_value(whole, variable)
+    power = graph.origin(graph.inputs(name)[1]).node
+    if graph.type(power) != "Pow":
+        return None if first is None else float(first != 1)  # b^0, or else b^1
+    exponent = graph.inputs(power)[1].node
+    while graph.type(exponent) in ("Cast", "Identity"):
+        exponent = graph.inputs(exponent)[0].node
+    terms = graph.inputs(exponent) if graph.type(exponent) in op_types.ADDITIONS else []
+    added = [whole.value(term.node) for term in terms]
+    counts = [term.node for term, number in zip(terms, added) if number is None] if terms else [exponent]
+    if first is None or len(counts) != 1 or variable_read(graph, counts[0]) != variable:
+        return None
+    return first + sum(number for number in added if number is not None)

@@ -143,11 +143,31 @@ def test_corrections_in_an_order_and_schedules_are_not(correct):
     assert corrected(correct) == []
 
 
-@pytest.mark.parametrize("late, first, is_zero", [(0.0, 0.0, True), (0.0, 1.0, False), (1.0, 0.0, False)])
-def test_a_division_by_zero_is_told_where_the_count_begins_there(late, first, is_zero):
+@pytest.mark.parametrize(
+    "late, first, said, advice",
+    [
+        (0.0, 0.0, "divide by 0", "what the assignment returns"),
+        (0.0, 1.0, "t is 1 or 2", "under tf.control_dependencies of its read"),
+        (1.0, 0.0, "t is 1 or 2", "under tf.control_dependencies of its read"),
+        (0.0, 5.0, "", "make one of both wait"),
+    ],
+)
+def test_the_order_that_is_advised_has_a_count_of_1_in_the_first_step(late, first, said, advice):
     def correct(count):
         beside(v1.assign_add(count, 1.0))
         return 1.0 / (1.0 - 0.9 ** (count + late if late else count)), None
 
     (hazard,) = corrected(correct, first)
-    assert ("divide by 0" in hazard.description) == is_zero
+    tail = hazard.description.partition(" may read it before or after ")[2].partition("; ")[2]
+    assert said in tail and bool(said) == bool(tail)
+    assert advice in hazard.advice
+
+
+@pytest.mark.parametrize("first, advice", [(0.9, "of its read"), (1.0, "what the assignment returns")])
+def test_a_variable_that_holds_the_power_begins_with_the_first_or_before_it(first, advice):
+    def correct(power):
+        beside(v1.assign(power, 0.9 * power))
+        return 1.0 / (1.0 - power), None
+
+    (hazard,) = corrected(correct, first)
+    assert advice in hazard.advice
