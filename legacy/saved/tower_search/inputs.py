@@ -11,7 +11,7 @@ from legacy.saved.tower_search.integer_bounds import are_lengths, class_limit, u
 from legacy.saved.tower_search.open_shapes import known_shape
 from legacy.saved.tower_search.settings import is_array, is_scalar_setting
 from legacy.saved.tower_search.sparse_inputs import shape_of_part, sparse_parts
-from legacy.saved.tower_search.tables import is_table
+from legacy.saved.tower_search.tables import GATHERS, is_table
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name, tensor_name
 from workloads.lifted.plan import Input, Phase
 
@@ -167,7 +167,10 @@ def part_of_each_slice(graph: Graph, imported: ImportedGraph, tensor: TensorId) 
 
 
 def split_dimension(graph: Graph, imported: ImportedGraph, name: str) -> int:
-    """Returns the dimension that a Split or SplitV divides, which is 1 for sequences with the time first; else 0.
+    """Returns the dimension that an op divides, which is 1 for sequences with the time first; else 0.
+
+    Of a slice it is the only dimension of which it takes a part, where there are three or more: a part of the second
+    one of a matrix may be some of its features.
 
     Args:
       graph: the subgraph that a step runs.
@@ -177,10 +180,24 @@ def split_dimension(graph: Graph, imported: ImportedGraph, name: str) -> int:
     Returns:
       The number of the dimension; 0 for any other op, and where it is not constant.
     """
+    if graph.type(name) in ("Slice", "StridedSlice"):
+        return _sliced_dimension(imported.shape(*graph.inputs(name)[0]), imported.shape(name))
     place = {"Split": 0, "SplitV": 2}.get(graph.type(name))
     axis = None if place is None else imported.constant(*graph.inputs(name)[place])
     shape = imported.shape(name)
     return 0 if axis is None or not shape else int(axis) % len(shape)
+
+
+def _sliced_dimension(whole: tuple[int | None, ...] | None, part: tuple[int | None, ...] | None) -> int:
+    """The only dimension in which a tensor's part is smaller; 0 where that is not known, and of a matrix.
+
+    >>> _sliced_dimension((5, 8, 3), (5, 4, 3)), _sliced_dimension((8, 6), (8, 3)), _sliced_dimension((5, 8, 3), (8, 3))
+    (1, 0, 0)
+    """
+    if not whole or not part or len(whole) != len(part) or len(whole) < 3 or None in whole:
+        return 0
+    cut = [axis for axis, (size, taken) in enumerate(zip(whole, part)) if size != taken]
+    return cut[0] if len(cut) == 1 else 0
 
 
 def rows_taken(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int | None:
@@ -209,7 +226,7 @@ def _constant_rows(graph: Graph, imported: ImportedGraph, name: str) -> int | No
     An index, such as x[0] of batches that are stacked, takes one batch and no row of it.
     """
     kind = graph.type(name)
-    if kind not in ("Slice", "StridedSlice") or (kind == "StridedSlice" and _is_index(graph, name)):
+    if kind not in ("Slice", "StridedSlice") or (kind == "StridedSlice" and is_index(graph, imported, name)):
         return None
     begin, end = (imported.constant(*tensor) for tensor in graph.inputs(name)[1:3])
     if begin is None or end is None or not begin.size:
@@ -218,10 +235,39 @@ def _constant_rows(graph: Graph, imported: ImportedGraph, name: str) -> int | No
     return rows if rows > 0 and begin[0] >= 0 else None
 
 
-def _is_index(graph: Graph, name: str) -> bool:
-    """Returns whether a StridedSlice takes one number of the first dimension, which its result lacks."""
-    attributes = graph.nodes[name].attr
-    return "shrink_axis_mask" in attributes and bool(attributes["shrink_axis_mask"].i & 1)
+def is_index(graph: Graph, imported: ImportedGraph, name: str) -> bool:
+    """Tells ops that take one number of the first dimension, which their result lacks, as x[t] does.
+
+    Args:
+      graph: the subgraph that a step runs.
+      imported: the same graph in TensorFlow.
+      name: of the op.
+
+    Returns:
+      Whether it is such an op.
+    """
+    kind, attributes = graph.type(name), graph.nodes[name].attr
+    if kind in GATHERS:
+        return imported.shape(*graph.inputs(name)[1]) == ()
+    if kind == "Unpack":
+        return attributes["axis"].i == 0
+    return kind == "StridedSlice" and "shrink_axis_mask" in attributes and bool(attributes["shrink_axis_mask"].i & 1)
+
+
+def is_indexed(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
+    """Tells tensors of which each use takes one place of the first dimension, as of a sequence with the time first.
+
+    Args:
+      graph: the subgraph that a step runs.
+      imported: the same graph in TensorFlow.
+      tensor: the tensor.
+
+    Returns:
+      Whether there are such uses, and no others but for its shape.
+    """
+    uses = [use for use in graph.users(tensor.node) if use.output == tensor.output]
+    uses = [use for use in uses if graph.type(use.node) not in op_types.SHAPE_OPS]
+    return bool(uses) and all(use.position == 0 and is_index(graph, imported, use.node) for use in uses)
 
 
 def is_only_measured(graph: Graph, tensor: TensorId) -> bool:

@@ -1,4 +1,4 @@
-"""The number of rows of an input that a tower uses, where it cuts some of them off."""
+"""The rows of an input that a tower uses, where it cuts some of them off."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from legacy.saved.graph.imported import ImportedGraph
 from workloads.lifted.graph import Graph, TensorId
 
 _SLICES = ("StridedSlice", "Slice")
+_MASKS = ("begin", "end", "ellipsis", "new_axis", "shrink_axis")
 
 
 def rows_used(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int | None:
@@ -30,6 +31,31 @@ def rows_used(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int | 
     if shape and len(kept) == len(set(users)) == 1 and kept[0] and len(kept[0]) == len(shape):
         return kept[0][0]
     return shape[0] if shape else None
+
+
+def rows_of_slice(graph: Graph, imported: ImportedGraph, name: str) -> frozenset[int] | None:
+    """Returns the rows that a node takes of a tensor.
+
+    Args:
+      graph: the subgraph that a step runs.
+      imported: the same graph in TensorFlow.
+      name: of the node.
+
+    Returns:
+      Their numbers; None where the node is no slice, its bounds are not constant, or a row's index is all that it has.
+    """
+    shape = imported.shape(*graph.inputs(name)[0]) if graph.type(name) in _SLICES else None
+    numbers = [imported.constant(*tensor) for tensor in graph.inputs(name)[1:]]
+    if not shape or shape[0] is None or any(number is None or not number.size for number in numbers):
+        return None
+    begin, end, *steps = (int(number[0]) for number in numbers if number is not None)
+    if graph.type(name) == "Slice":
+        return frozenset(range(begin, shape[0] if end < 0 else begin + end))
+    masks = {word: graph.nodes[name].attr[f"{word}_mask"].i & 1 for word in _MASKS}
+    if masks["ellipsis"] or masks["new_axis"] or masks["shrink_axis"]:
+        return None
+    bounds = slice(None if masks["begin"] else begin, None if masks["end"] else end, steps[0])
+    return frozenset(range(*bounds.indices(shape[0])))
 
 
 def _is_only_measured(graph: Graph, name: str) -> bool:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
+from legacy.saved.facts.inputs.datasets import rows_of_batches
+from legacy.saved.facts.inputs.indexed_parts import indexed_part
+from legacy.saved.facts.inputs.trained_rows import trained_rows
 from legacy.saved.tower_search.batch_slices import SLICES
-from legacy.saved.tower_search.inputs import constant_part, part_of_each_slice, split_dimension
+from legacy.saved.tower_search.inputs import constant_part, is_indexed, part_of_each_slice, split_dimension
 from legacy.saved.tower_search.rows_used import rows_used
 from workloads.lifted.graph import parse_tensor_name
+from workloads.support.wording import counted
 
 
 def batch_of_tower(analysed: AnalysedStep) -> str:
@@ -16,11 +20,25 @@ def batch_of_tower(analysed: AnalysedStep) -> str:
         size, dimension, name = divided
         return f"{'any' if size is None else size}, along dimension {dimension} of {name}"
     if analysed.plan.batch is not None:
-        return _unequal_parts(analysed) or _rows_of_inputs(analysed) or str(analysed.plan.batch)
+        return _unequal_parts(analysed) or _rows_of_inputs(analysed) or indexed_part(analysed) or _rows_text(analysed)
     if not any(entry.has_examples for entry in analysed.plan.inputs):
         return "-"  # examples that are constants, or inputs that no tower has a part of
-    part = _part_of_slices(analysed)
-    return "its inputs take any" if part is None else f"{part}, by the old graph's slices; its inputs take any"
+    for maker, number in (("slices", _part_of_slices(analysed)), ("dataset", _part_of_dataset(analysed))):
+        if number is not None:
+            return f"{number}, by the old graph's {maker}; its inputs take any"
+    return "its inputs take any"
+
+
+def _rows_text(analysed: AnalysedStep) -> str:
+    """The number of a tower's examples, and of those of them that it trains on."""
+    trained, batch = trained_rows(analysed), str(analysed.plan.batch)
+    if trained is None:
+        return batch
+    return (
+        f"{batch}, of which {trained.chosen_by} chooses some"
+        if trained.chosen_by
+        else (f"{batch}, of which {counted(trained.number, 'trains', 'train')}")
+    )
 
 
 def examples_of_tower(analysed: AnalysedStep) -> int | None:
@@ -31,9 +49,27 @@ def examples_of_tower(analysed: AnalysedStep) -> int | None:
     divided = _divided_behind_the_first(analysed)
     if divided is not None:
         return divided[0]
-    if _rows_of_inputs(analysed):
+    if _rows_of_inputs(analysed) or indexed_part(analysed):
         return None
-    return _part_of_slices(analysed) if analysed.plan.batch is None else analysed.plan.batch
+    if analysed.plan.batch is None:
+        return _part_of_slices(analysed) or _part_of_dataset(analysed)
+    trained = trained_rows(analysed)
+    return analysed.plan.batch if trained is None else trained.number or None
+
+
+def _part_of_dataset(analysed: AnalysedStep) -> int | None:
+    """The number of examples that datasets join to what each tower takes, all of it or an equal part; else None."""
+    graph, whole, parts = analysed.graph, analysed.whole, set()
+    for entry in [entry for entry in analysed.plan.inputs if entry.has_examples]:
+        for tensor in map(parse_tensor_name, entry.tensors):
+            source = graph.inputs(tensor.node)[1].node if graph.type(tensor.node) == "Split" else tensor.node
+            taker = parse_tensor_name(analysed.plan.sources[source]).node if source in analysed.plan.sources else ""
+            if taker not in whole.nodes or not whole.type(taker).startswith("IteratorGetNext"):
+                return None
+            rows = rows_of_batches(whole, whole.origin(whole.inputs(taker)[0]).node)
+            count = 1 if source == tensor.node else graph.nodes[tensor.node].attr["num_split"].i
+            parts.add(None if rows is None or rows % count else rows // count)
+    return parts.pop() if len(parts) == 1 else None
 
 
 def _part_of_slices(analysed: AnalysedStep) -> int | None:
@@ -80,11 +116,16 @@ def _unequal_parts(analysed: AnalysedStep) -> str | None:
 
 
 def _divided_behind_the_first(analysed: AnalysedStep) -> tuple[int | None, int, str] | None:
-    """Returns (a tower's examples, dimension, input) where a split of another dimension than the first deals them."""
+    """Returns (a tower's examples, dimension, input) where the examples are along another dimension than the first.
+
+    A split along that dimension deals them, or the first one is that of the time: each use takes one of its places.
+    """
     imported = analysed.imported
     for entry in analysed.plan.inputs:
-        node = parse_tensor_name(entry.tensors[0]).node
-        dimension = split_dimension(analysed.graph, imported, node) if len(set(entry.tensors)) > 1 else 0
+        tensor, shape = parse_tensor_name(entry.tensors[0]), entry.shape or []
+        dimension = split_dimension(analysed.graph, imported, tensor.node) if len(set(entry.tensors)) > 1 else 0
+        if not dimension and entry.has_examples and len(shape) > 1 and shape[0] is not None and shape[1] is None:
+            dimension = int(is_indexed(analysed.graph, imported, tensor))
         if dimension:
-            return (entry.shape or [])[dimension], dimension, entry.name
+            return shape[dimension], dimension, entry.name
     return None

@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph, scalar_constant
+from legacy.saved.facts.inputs.datasets import dataset_nodes, datasets_before
 from legacy.saved.facts.inputs.recipes import Recipe, Recipes, resources_behind
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from workloads.lifted.graph import Graph
@@ -91,22 +92,12 @@ def seeds_of_shuffles(graph: Graph, iterator: str) -> list[tuple[float | None, .
     return [_numbers_of_shuffle(nodes, node)[1:] for node in _shuffles(nodes)]
 
 
-def dataset_nodes(graph: Graph, iterator: str) -> dict[str, Any]:
-    """Returns {name: node} of what an iterator's dataset is made of, in the graph or in the function that makes it."""
-    if graph.type(iterator) == "OneShotIterator":
-        name = graph.nodes[iterator].attr["dataset_factory"].func.name
-        factories = [f for f in graph.graph_def.library.function if f.signature.name == name]
-        return {node.name: node for factory in factories for node in factory.node_def}
-    made = [use.node for use in graph.users(iterator) if graph.type(use.node) == "MakeIterator"]
-    return {name: graph.nodes[name] for name in graph.ancestors(made, controls=False)}
-
-
 def _shuffles_one(graph: Graph, iterator: str) -> bool:
     """Whether an iterator's dataset is shuffled with a buffer of one element, and not again after that."""
     nodes = dataset_nodes(graph, iterator)
     buffers = {node.name: _numbers_of_shuffle(nodes, node)[0] for node in _shuffles(nodes)}
     larger = [name for name, buffer in buffers.items() if buffer != 1]
-    shuffled_again = {before for name in larger for before in _datasets_before(nodes, nodes[name])}
+    shuffled_again = {before for name in larger for before in datasets_before(nodes, nodes[name])}
     return any(
         buffer == 1 and name not in shuffled_again and not _is_of_one_element(nodes, nodes[name])
         for name, buffer in buffers.items()
@@ -123,16 +114,9 @@ def _numbers_of_shuffle(nodes: Mapping[str, Any], shuffle: Any) -> tuple[float |
     return tuple(None if node is None else scalar_constant(node) for node in given)
 
 
-def _datasets_before(nodes: Mapping[str, Any], dataset: Any) -> Iterator[str]:
-    """Yields the names of the datasets that one is made of, from the last to the first."""
-    while dataset.input and dataset.input[0].partition(":")[0] in nodes:
-        dataset = nodes[dataset.input[0].partition(":")[0]]
-        yield dataset.name
-
-
 def _is_of_one_element(nodes: Mapping[str, Any], dataset: Any) -> bool:
     """Whether a dataset is made of one element, such as the name of the only file, also where that is repeated."""
-    before = [nodes[name] for name in _datasets_before(nodes, dataset)]
+    before = [nodes[name] for name in datasets_before(nodes, dataset)]
     made = next((node for node in before if not node.op.startswith("Repeat")), None)
     if made is None or made.op != "TensorSliceDataset":
         return made is not None and made.op == "TensorDataset"

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph, scalar_constant
+from legacy.saved.facts.inputs.datasets import dataset_nodes
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.data.iterators import dataset_nodes
 from workloads.lifted.graph import Graph
 
 _CACHES = ("CacheDataset", "CacheDatasetV2")

@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.rows import Row, Sections
 from legacy.saved.facts.program_facts import program_facts
 from legacy.saved.hazards.search import find_hazards
@@ -72,6 +73,18 @@ def sections_of(build: Callable[[], None], train_op: Sequence[str] = ("train",))
     graph = saved(traced(named), trainable_variables=names)
     found = analyse_graph(graph, "small", train_op)
     return {**program_facts(graph, found), "hazards": find_hazards(graph, found)}
+
+
+def analysed_step(build: Callable[[], None], train_op: Sequence[str] = ("train",)) -> AnalysedStep:
+    """Returns the analysed training step of a program."""
+    names: list[str] = []
+
+    def named() -> None:
+        build()
+        names.extend(weight.op.name for weight in v1.trainable_variables())
+
+    graph = traced(named)
+    return AnalysedStep(analyse_graph(saved(graph, trainable_variables=names), "small", train_op))
 
 
 def watched(sections: Sections) -> list[str]:

@@ -1,7 +1,14 @@
 import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.tower_search.inputs import InputDescriber, batch_size, constant_part, split_dimension
+from legacy.saved.tower_search.inputs import (
+    InputDescriber,
+    batch_size,
+    constant_part,
+    is_index,
+    is_indexed,
+    split_dimension,
+)
 from tests.legacy.saved.graphs import traced
 from workloads.lifted.graph import TensorId
 
@@ -146,3 +153,35 @@ def test_the_parts_of_a_sparse_batch_are_no_settings_though_their_placeholders_h
     entries = InputDescriber(graph, ImportedGraph(graph), {}, None).describe(rows)
     assert [entry.kind for entry in entries] == ["batch", "batch", "setting"]
     assert [entry.shape for entry in entries] == [[None, None], [None], None]
+
+
+def test_indices_are_told_from_slices():
+    def build():
+        x = v1.placeholder(tf.float32, [5, 3], "x")
+        tf.identity(x[2], name="index")
+        tf.gather(x, 1, name="gathered")
+        tf.gather(x, [1, 2], name="rows")
+        tf.unstack(x, name="parts")
+        tf.unstack(x, axis=1, name="columns")
+        x[1:2]
+        y = v1.placeholder(tf.float32, [5, 3], "y")
+        tf.add(y[0], y[4])
+        tf.shape(y)
+
+    graph = traced(build)
+    imported = ImportedGraph(graph)
+    gathered = {graph.inputs(name)[0].node if graph.type(name) == "Identity" else name for name in ("gathered", "rows")}
+    names = ["strided_slice", "parts", "columns", "strided_slice_1", *sorted(gathered)]
+    assert [is_index(graph, imported, name) for name in names] == [True, True, False, False, True, False]
+    assert is_indexed(graph, imported, TensorId("y", 0)) and not is_indexed(graph, imported, TensorId("x", 0))
+
+
+def test_the_only_dimension_that_a_slice_cuts_is_known_where_there_are_three():
+    def build():
+        x = v1.placeholder(tf.float32, [5, 8, 3], "x")
+        for part in (x[:, :4], x[:2], x[:2, :4], x[:, 4], v1.placeholder(tf.float32, [8, 6])[:, :3]):
+            tf.tanh(part)
+
+    graph = traced(build)
+    names = [name for name in graph.nodes if graph.type(name) == "StridedSlice"]
+    assert [split_dimension(graph, ImportedGraph(graph), name) for name in names] == [1, 0, 0, 0, 0]

@@ -1,0 +1,42 @@
+"""The number of a tower's examples along another dimension than the first."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.inputs.tower_batch import batch_of_tower, examples_of_tower
+from tests.legacy.saved.facts.tower_pages import analysed_step, program, squares
+
+v1 = tf.compat.v1
+
+
+def steps(x):
+    """The loss of a sequence of five steps, the time first."""
+    return sum(squares(x[time]) for time in range(5))
+
+
+def sliced():
+    x = v1.placeholder(tf.float32, [5, 8, 3], "x")
+    return lambda tower: steps(x[:, 4 * tower : 4 * tower + 4])
+
+
+def own():
+    first, second = (v1.placeholder(tf.float32, [5, None, 3], name) for name in "ab")
+    return lambda tower: steps((first, second)[tower])
+
+
+def read_whole():
+    first, second = (v1.placeholder(tf.float32, [5, None, 3], name) for name in "ab")
+    return lambda tower: squares(tf.reshape((first, second)[tower], [-1, 3]))
+
+
+@pytest.mark.parametrize(
+    "inputs, text, number",
+    [
+        (sliced, "4, along dimension 1 of x", 4),
+        (own, "any, along dimension 1 of a", None),
+        (read_whole, "5", 5),  # sequences of any length
+    ],
+)
+def test_steps_of_a_sequence_are_no_examples(inputs, text, number):
+    analysed = analysed_step(lambda: program(inputs())())
+    assert (batch_of_tower(analysed), examples_of_tower(analysed)) == (text, number)
