@@ -26,7 +26,7 @@ def loss_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
             factor = (
                 _factor_text(phase, phase.loss_scale) if is_sum else ", of which a function that is no sum is minimized"
             )
-            text = "the loss of the first tower" + factor
+            text = _owner_of_loss(analysed) + factor
             terms = [(term, _term_text(analysed, term)) for term in _terms(analysed, parse_tensor_name(tensor)[0])]
             if phase.shared_loss and analysed.imported.shape(*parse_tensor_name(tensor)) != ():
                 text = "the first tower's part of one loss that all towers' results make"
@@ -47,6 +47,12 @@ def loss_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
             for term in _shared_terms(analysed, phase)
         ]
     return rows
+
+
+def _owner_of_loss(analysed: AnalysedStep) -> str:
+    """The loss of the first tower that trains, with its number if it is not the first one of the graph."""
+    number = analysed.numbers.of(0)
+    return f"the loss of tower {number}" if number else "the loss of the first tower"
 
 
 def _penalties_of_later_towers(analysed: AnalysedStep, phase: Phase) -> list[tuple[str, str]]:

@@ -17,6 +17,7 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.effects import RATES
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.rows import Row, Sections
+from legacy.saved.facts.basics.tower_numbers import tower_in_graph
 from legacy.saved.facts.combining.rows import combining_rows
 from legacy.saved.facts.combining.unequal_weights import unequal_weight_sentences
 from legacy.saved.facts.decays import Decays, not_constant
@@ -36,10 +37,10 @@ from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.runs import train_ops
 from legacy.saved.runs.carried_state import carrying_node
 from legacy.saved.runs.recorded_feeds import fed_rows
-from workloads.lifted.plan import Plan, Variable
+from workloads.lifted.plan import Effect, Plan, Variable
 from workloads.lifted.replication import replica_counts
 from workloads.lifted.tensors.gradient_names import GRADIENTS
-from workloads.support.wording import listed
+from workloads.support.wording import listed, plural
 
 #: Most differences of towers and the like that are listed.
 MOST_LISTED = 6
@@ -91,7 +92,7 @@ class _ProgramFacts:
     def __init__(self, saved: SavedGraph, found: Analysis) -> None:
         self._saved, self._plan, self._graph = saved, found.plan, found.cut.graph
         self._origins, self._fed = found.cut.origins, found.fed
-        self._analysed = AnalysedStep(found)
+        self._analysed, self._found = AnalysedStep(found), found
         crossings = {name for phase in self._plan.phases for row in phase.crossings for name in row if name}
         self._decays = Decays(self._analysed.cutter, not_constant(self._graph, crossings), self._analysed.addend)
         self._whole, self._trained, self._joined = saved.graph, found.trained, found.whole
@@ -107,7 +108,7 @@ class _ProgramFacts:
         rates, updates = find_learning_rates(self._analysed), self._updates("statistic")
         carried = [update for update in updates if update.node == carrying_node(update.variable)]
         statistics = [update for update in updates if update not in carried]
-        combining = combining_rows(self._analysed)
+        combining = combining_rows(self._analysed, self._saved.all_reduced)
         return collections.OrderedDict(
             [
                 ("program", self._program()),
@@ -182,8 +183,8 @@ class _ProgramFacts:
     def _towers(self) -> list[Row]:
         plan = self._plan
         rows = [
-            {"what": "number", "is": str(plan.towers)},
-            {"what": "told apart by", "is": plan.found_by},
+            {"what": "number", "is": self._number_of_towers()},
+            {"what": "told apart by", "is": self._analysed.numbers.found_by},
             {"what": "batch of one", "is": batch_of_tower(self._analysed)},
             {"what": "replicas of a port", "is": replica_counts(plan)},
             {"what": "symmetry", "is": _symmetry(plan)},
@@ -193,6 +194,15 @@ class _ProgramFacts:
         rows += [{"what": "difference", "is": text} for text in shown]
         more = len(plan.differences) - len(shown)
         return rows + ([{"what": "difference", "is": f"and {more} more, in their gradients"}] if more else [])
+
+    def _number_of_towers(self) -> str:
+        """The number of towers that train; and which of the graph's they are, if it has more."""
+        numbers = self._analysed.numbers
+        if numbers.total == self._plan.towers:
+            return str(numbers.total)
+        names = listed([str(numbers.of(tower)) for tower in range(self._plan.towers)], MOST_LISTED)
+        towers = plural(self._plan.towers, "tower", "towers")
+        return f"{self._plan.towers} of the graph's {numbers.total}: {towers} {names}"
 
     def _random_numbers(self) -> list[Row]:
         owned = [(noise, "tower") for noise in self._plan.noise] + [(noise, "all") for noise in self._plan.common_noise]
@@ -253,6 +263,12 @@ class _ProgramFacts:
                     found[name].add(tower)
         return found
 
+    def _towers_of_update(self, sources: UpdateSources, effect: Effect) -> tuple[int, ...]:
+        """The towers of the old graph whose data an update takes; of one that trains alone, those whose ops it is."""
+        own = tower_in_graph(self._found, self._analysed.numbers, effect.node) if self._plan.towers == 1 else None
+        towers = sources.towers(effect)
+        return (own,) if towers and own is not None else tuple(map(self._analysed.numbers.of, towers))
+
     def _tower_of_op(self, name: str) -> int | None:
         return tower_of_op(self._graph, self._analysed.context.towers, name)
 
@@ -267,7 +283,7 @@ class _ProgramFacts:
             VariableUpdate(
                 name,
                 weight_of[name],
-                tuple(sources.towers(effect)),
+                self._towers_of_update(sources, effect),
                 self._decays.text(phase, effect),
                 effect.op,
                 effect.node,

@@ -19,6 +19,7 @@ from legacy.saved.facts.inputs.tower_batch import examples_of_tower
 from legacy.saved.facts.learning_rates import LearningRate
 from legacy.saved.facts.variable_updates import VariableUpdate
 from legacy.saved.tower_search.inputs import is_only_measured, is_trained_on
+from legacy.saved.tower_search.takers import taker_alone
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Phase
 from workloads.lifted.plan.race_sentences import race_sentences
@@ -53,6 +54,7 @@ def sentences(
     yield from _of_overrides(analysed)
     same = [entry for entry in plan.inputs if entry.is_shared and plan.towers > 1]
     same = [entry for entry in same if is_trained_on(analysed.graph, plan.phases, entry)]
+    same = [entry for entry in same if taker_alone(analysed.graph, analysed.context.towers, entry) is None]
     measured = [e for e in same if e.tensors and is_only_measured(analysed.graph, parse_tensor_name(e.tensors[0]))]
     if len(same) > len(measured):
         yield "every tower gets the same data: " + ", ".join(entry.name for entry in same if entry not in measured)
@@ -88,13 +90,15 @@ def _of_statistics(statistics: Sequence[VariableUpdate], towers: int) -> Iterato
 
 
 def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate]) -> Iterator[str]:
-    towers = analysed.plan.towers
+    towers, of = analysed.plan.towers, analysed.numbers.of
     yield from ("race: " + text for text in race_sentences(phase.races))
     sets_alone = len(analysed.plan.phases) > 1 and not phase.combine  # as a turn that clips or copies weights
     if not phase.losses and (any(phase.gradients) or not (analysed.accumulators or sets_alone)):
         trained = [tower for tower, gradients in enumerate(phase.gradients) if gradients]
         unknown = "the gradient graph does not tell what is minimized"
-        of_one = f"the loss of tower {trained[0]} alone is differentiated" if len(trained) == 1 < towers else unknown
+        of_one = (
+            f"the loss of tower {of(trained[0])} alone is differentiated" if len(trained) == 1 < towers else unknown
+        )
         yield f"{phase.train_op}: {of_one}; losses are not compared"
     if not is_averaged_twice(phase, towers) and abs(phase.loss_scale * towers - 1) < WEIGHT_TOLERANCE and towers > 1:
         if is_no_sum(analysed, phase):
@@ -121,7 +125,7 @@ def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate
         else:
             owners = {tower for one in kept for tower, names in enumerate(one.parts) if names and one.weight in alone}
             if len(owners) == 1:
-                yield f"{phase.train_op}: gradients of tower {min(owners)} alone are applied{besides} to {which}"
+                yield f"{phase.train_op}: gradients of tower {of(min(owners))} alone are applied{besides} to {which}"
             else:
                 yield f"{phase.train_op}: towers apply their own gradients, uncombined{besides}, to {which}"
     others = [combine for combine in kept if combine.weight not in alone]

@@ -12,15 +12,22 @@ if TYPE_CHECKING:
     from tensorflow.core.framework.graph_pb2 import GraphDef
     from tensorflow.core.framework.node_def_pb2 import NodeDef
 
+#: The op type of a sum over devices by NCCL.
+ALL_REDUCE = "NcclAllReduce"
 
-def add_up_all_reduced(graph_def: GraphDef) -> None:
+
+def add_up_all_reduced(graph_def: GraphDef) -> frozenset[str]:
     """Makes each op of a sum by NCCL an `AddN` of what all devices give, so that the data flow shows the sum.
 
     CPUs have no NCCL. A group that is not complete, or that takes a maximum, stays as it is.
+
+    Returns:
+      The names of these ops.
     """
+    changed: set[str] = set()
     groups: dict[bytes, list[NodeDef]] = collections.defaultdict(list)
     for node in graph_def.node:
-        if node.op == "NcclAllReduce" and node.attr["reduction"].s == b"sum":
+        if node.op == ALL_REDUCE and node.attr["reduction"].s == b"sum":
             groups[node.attr["shared_name"].s].append(node)
     for group in groups.values():
         inputs = [name for node in group for name in node.input[:1] if not name.startswith("^")]
@@ -34,6 +41,8 @@ def add_up_all_reduced(graph_def: GraphDef) -> None:
             for attribute in ("reduction", "num_devices", "shared_name"):
                 node.attr.pop(attribute, None)
             node.attr["N"].i = len(inputs)
+            changed.add(node.name)
+    return frozenset(changed)
 
 
 def add_up_accumulated(graph_def: GraphDef) -> None:

@@ -35,12 +35,14 @@ class SavedGraph(NamedTuple):
         was saved.
       written_by: the TensorFlow version, or the GraphDef's version where only that is known.
       path: the file.
+      all_reduced: the sums that the file has NCCL compute; they are `AddN` in the graph.
     """
 
     graph: Graph
     collections: dict[str, list[str]]
     written_by: str
     path: str
+    all_reduced: frozenset[str] = frozenset()
 
     @property
     def graph_def(self) -> GraphDef:
@@ -75,14 +77,14 @@ def read_graph_file(path: str) -> SavedGraph:
         meta = _from_bytes(path, content)
     if not meta.graph_def.node:
         raise InputError(f"graph file: {path!r} holds no graph; expected a MetaGraph, a GraphDef or an events file")
-    add_up_all_reduced(meta.graph_def)
+    all_reduced = add_up_all_reduced(meta.graph_def)
     add_up_accumulated(meta.graph_def)
     add_up_in_temporary_variables(meta.graph_def)
     graph = require_sound_graph(meta.graph_def, f"graph file: {path!r}")
     _forget_computed_shapes(meta.graph_def)
     version = meta.meta_info_def.tensorflow_version
     written_by = version or f"unknown (GraphDef version {meta.graph_def.versions.producer})"
-    return SavedGraph(graph, _collections(meta, path), written_by, path)
+    return SavedGraph(graph, _collections(meta, path), written_by, path, all_reduced)
 
 
 def _forget_computed_shapes(graph_def: GraphDef) -> None:

@@ -17,6 +17,7 @@ from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_inputs, linear_weights
 from legacy.saved.tower_search.inputs import is_only_measured, is_trained_on, split_dimension
 from legacy.saved.tower_search.tables import is_table
+from legacy.saved.tower_search.takers import taker_alone
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.plan import Combine, Input
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -163,6 +164,7 @@ def same_batch(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     towers, inputs = found.plan.towers, found.plan.inputs
     same = [entry for entry in inputs if entry.is_shared and _holds_examples(found, entry)]
     same = [entry for entry in same if is_trained_on(found.cut.graph, found.plan.phases, entry)]
+    same = [entry for entry in same if taker_alone(found.cut.graph, found.context.towers, entry) is None]
     # Where each tower differentiates the losses of all, it takes all parts of a batch.
     dealt = [_dealt_by(found, entry) for entry in same]
     same = [entry for entry, split in zip(same, dealt) if not split or dealt.count(split) < 2]

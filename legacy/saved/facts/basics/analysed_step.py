@@ -9,6 +9,7 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.loss_scale import may_be_its_own, sizes_of_inputs
 from legacy.saved.analysis.reduction.reduction_probe import ReductionProbe
 from legacy.saved.facts.basics.clipping import Clippings
+from legacy.saved.facts.basics.tower_numbers import tower_numbers
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.pieces.cutter import Cutter
@@ -34,6 +35,7 @@ class AnalysedStep:
       positions: {node: its position in the graph}.
       tower_nodes: {node: the only tower that it depends on}.
       probe: recognises how the towers' gradients are combined.
+      numbers: the towers' numbers in the old graph, where some of its towers train nothing.
     """
 
     def __init__(self, found: Analysis) -> None:
@@ -57,6 +59,7 @@ class AnalysedStep:
         owners = {name: towers.tower_of(name) for name in towers.masks}
         self.tower_nodes = {name: tower for name, tower in owners.items() if tower is not None}
         self.probe = ReductionProbe(self.graph, self.imported, self.cutter, self.tower_nodes)
+        self.numbers = tower_numbers(found)
         self.positions = {name: position for position, name in enumerate(self.graph.nodes)}
 
     def _signature(self, tensor: str) -> TensorType:

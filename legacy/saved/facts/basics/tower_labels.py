@@ -37,7 +37,7 @@ def labels_of_analysis(graph: Graph, found: Analysis) -> tuple[str, dict[str, in
     known = {**towers.labels, **{name: tower for name, tower in flow.items() if tower is not None}}
     others = []
     for _, found_by, labels in labellings(graph):
-        numbers = _numbers_of_labels(labels, known)
+        numbers = numbers_of_labels(labels, known)
         are_told_apart = len(set(numbers.values())) == len(numbers) == towers.count
         has_more = bool(set(labels.values()) - set(numbers))
         if has_more and (are_told_apart or found_by == towers.found_by) and _are_towers(graph, labels):
@@ -48,8 +48,8 @@ def labels_of_analysis(graph: Graph, found: Analysis) -> tuple[str, dict[str, in
     return towers.found_by, (others or [known])[0]
 
 
-def _numbers_of_labels(labels: Mapping[str, int], known: Mapping[str, int]) -> dict[int, int]:
-    """{label: the tower that most of its nodes belong to} of the labels of nodes whose tower is known."""
+def numbers_of_labels(labels: Mapping[str, int], known: Mapping[str, int]) -> dict[int, int]:
+    """Returns {label: the tower that most of its nodes belong to} of the labels of nodes whose tower is known."""
     numbers: dict[int, collections.Counter[int]] = collections.defaultdict(collections.Counter)
     for name, tower in known.items():
         if name in labels:

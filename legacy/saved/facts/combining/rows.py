@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.combining.clipped import clipping_text
 from legacy.saved.facts.combining.further import further_combines
 from legacy.saved.facts.combining.words import combination_text
 from legacy.saved.graph import op_types
+from legacy.saved.graph.additions import ALL_REDUCE
 from workloads.lifted.plan import Combine, Phase, is_indices_label, weight_of_label
 
 #: Most op types of a combination that are listed.
@@ -18,8 +19,13 @@ MOST_OPS = 6
 NO_WORK = {"Const", "Identity", "Placeholder", *op_types.VARIABLES}
 
 
-def combining_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
-    """Returns the ways in which gradients are combined and clipped, with the variables of each."""
+def combining_rows(analysed: AnalysedStep, all_reduced: Collection[str] = ()) -> list[dict[str, str]]:
+    """Returns the ways in which gradients are combined and clipped, with the variables of each.
+
+    Args:
+      analysed: the training step.
+      all_reduced: sums that the old graph computes by NCCL.
+    """
     groups: dict[tuple[str, ...], list[str]] = collections.OrderedDict()
     slots = {variable.name for variable in analysed.plan.variables if variable.role == "slot"}
     for phase in analysed.phases:
@@ -27,7 +33,8 @@ def combining_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
             if weight_of_label(combine.weight) in slots:
                 continue  # the same gradient on its way into a moment of rows
             kind = combination_text(analysed, phase, combine)
-            key = (phase.train_op, kind, _combining_ops(analysed, combine), clipping_text(analysed, phase, combine))
+            ops = _combining_ops(analysed, combine, all_reduced)
+            key = (phase.train_op, kind, ops, clipping_text(analysed, phase, combine))
             groups.setdefault(key, []).append(combine.weight)
         for weight, columns in _of_accumulated(analysed, phase):
             groups.setdefault(columns, []).append(weight)
@@ -59,9 +66,10 @@ def _of_accumulated(analysed: AnalysedStep, phase: Phase) -> Iterator[tuple[str,
         yield effect.writes[0], key
 
 
-def _combining_ops(analysed: AnalysedStep, combine: Combine) -> str:
+def _combining_ops(analysed: AnalysedStep, combine: Combine, all_reduced: Collection[str]) -> str:
     starts = [name for tower in combine.parts for name in tower]
-    kinds = {analysed.graph.type(name) for name in analysed.between([combine.tensor], starts)}
+    nodes = analysed.between([combine.tensor], starts)
+    kinds = {ALL_REDUCE if name in all_reduced else analysed.graph.type(name) for name in nodes}
     return listed_types(sorted(kinds - NO_WORK))
 
 

@@ -51,7 +51,9 @@ def combination_text(analysed: AnalysedStep, phase: Phase, combine: Combine) -> 
 
 def _of_one_tower(analysed: AnalysedStep, combine: Combine) -> str:
     alone = [tower for tower, names in enumerate(combine.parts) if names]
-    return f"not combined: tower {alone[0]}'s alone" if len(alone) == 1 < analysed.plan.towers else ""
+    return (
+        f"not combined: tower {analysed.numbers.of(alone[0])}'s alone" if len(alone) == 1 < analysed.plan.towers else ""
+    )
 
 
 def _weighted(analysed: AnalysedStep, combine: Combine) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.rows import Row
 from legacy.saved.tower_search.batch_slices import SLICES
+from legacy.saved.tower_search.takers import taker_alone
 from workloads.lifted.graph import TensorId, parse_tensor_name
 from workloads.lifted.plan import Input
 
@@ -40,6 +41,9 @@ def _kind(analysed: AnalysedStep, entry: Input) -> str:
     What no tower uses, and only the update, is outside of the towers.
     """
     is_own = analysed.plan.towers > 1 and len(set(entry.tensors)) == analysed.plan.towers
+    alone = taker_alone(analysed.graph, analysed.context.towers, entry) if analysed.plan.towers > 1 else None
+    if entry.is_shared and alone is not None:
+        return f"tower {analysed.numbers.of(alone)}'s alone"
     if is_own and (entry.kind == "whole" or (entry.kind == "setting" and entry.shape is None)):
         types = {analysed.graph.type(parse_tensor_name(name).node) for name in entry.tensors}
         return "each tower's part" if types <= {*SLICES} else "each tower's own"

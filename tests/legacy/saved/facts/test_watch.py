@@ -12,7 +12,9 @@ from workloads.lifted.plan import Combine, Input, Noise, Race
 
 #: Losses of one number, but for that of each example.
 SHAPES = types.SimpleNamespace(shape=lambda name, output: (4,) if name == "each" else ())
-CONTEXT = types.SimpleNamespace(state=types.SimpleNamespace(rules=set()), imported=SHAPES)
+CONTEXT = types.SimpleNamespace(
+    state=types.SimpleNamespace(rules=set()), imported=SHAPES, towers=types.SimpleNamespace(masks={})
+)
 
 
 @pytest.fixture(autouse=True)
@@ -92,6 +94,7 @@ def warnings(
         addend=lambda effect: effect.addend,
         may_be_its_own=lambda phase: unsure,
         probe=types.SimpleNamespace(weights=lambda combine: None),
+        numbers=types.SimpleNamespace(of=int),
     )
     return list(watch.sentences(step, statistics, rates))
 

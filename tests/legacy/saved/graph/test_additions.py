@@ -2,7 +2,12 @@
 
 import pytest
 
-from legacy.saved.graph.additions import add_up_accumulated, add_up_all_reduced, add_up_in_temporary_variables
+from legacy.saved.graph.additions import (
+    ALL_REDUCE,
+    add_up_accumulated,
+    add_up_all_reduced,
+    add_up_in_temporary_variables,
+)
 from tests.legacy.saved.graphs import graph_of
 
 TEXT = """
@@ -23,10 +28,10 @@ def test_the_ops_of_one_sum_add_what_all_devices_give(names, reduction, devices,
     for node, name in zip((nodes["first"], nodes["second"]), names):
         node.attr["shared_name"].s, node.attr["reduction"].s = bytes([name]), reduction
         node.attr["num_devices"].i = devices
-    add_up_all_reduced(graph_def)
+    assert add_up_all_reduced(graph_def) == ({"first", "second"} if is_sum else set())
     assert list(nodes["first"].input) == (["a", "b"] if is_sum else ["a"])
     assert list(nodes["second"].input) == (["a", "b", "^a"] if is_sum else ["b", "^a"])
-    assert {nodes[name].op for name in ("first", "second")} == {"AddN" if is_sum else "NcclAllReduce"}
+    assert {nodes[name].op for name in ("first", "second")} == {"AddN" if is_sum else ALL_REDUCE}
 
 
 @pytest.mark.parametrize("op, expected", [("AccumulateNV2", "AddN"), ("Pack", "Pack")])

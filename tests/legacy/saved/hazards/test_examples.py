@@ -29,7 +29,7 @@ def analysis(*inputs, towers=2, use="Tanh", noise=()):
     plan = types.SimpleNamespace(
         towers=towers, batch=4, inputs=list(inputs), noise=list(noise), phases=[], differences=[]
     )
-    context = types.SimpleNamespace(imported=None)
+    context = types.SimpleNamespace(imported=None, towers=types.SimpleNamespace(masks={}))
     return types.SimpleNamespace(plan=plan, cut=types.SimpleNamespace(graph=graph), context=context)
 
 

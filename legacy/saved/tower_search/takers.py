@@ -1,0 +1,30 @@
+"""The tower that alone takes an input, which others have no part in, as of a loss that one tower alone has."""
+
+from __future__ import annotations
+
+from legacy.saved.tower_search.towers import Towers
+from workloads.lifted.graph import Graph, parse_tensor_name
+from workloads.lifted.plan import Input
+
+
+def taker_alone(graph: Graph, towers: Towers, entry: Input) -> int | None:
+    """Returns the only tower that uses an input.
+
+    Args:
+      graph: the subgraph that a step runs.
+      towers: its towers.
+      entry: an input of one array.
+
+    Returns:
+      The tower; None where several do, none does, or each has an array of its own.
+    """
+    tensors = set(entry.tensors)
+    if len(tensors) != 1:
+        return None
+    tensor = parse_tensor_name(tensors.pop())
+    owned = {name for name, mask in towers.masks.items() if mask >> 1}
+    users = {use.node for use in graph.users(tensor.node) if use.output == tensor.output}
+    found = 0
+    for name in users | graph.descendants(users - owned, controls=False, stop=owned):
+        found |= towers.masks.get(name, 0) >> 1
+    return found.bit_length() - 1 if found and found & (found - 1) == 0 else None
