@@ -90,9 +90,14 @@ def _has_one_row(drawn: Sequence[int | None], scale: Sequence[int | None], batch
     (True, True, False)
     >>> _has_one_row([6], [2, 6], 4)
     False
+
+    Noise with more dimensions than the deviation, as a distribution draws it, has samples before the examples.
+
+    >>> _has_one_row([1, None, None], [None, 6], None), _has_one_row([5, 1, 6], [4, 6], 4)
+    (False, True)
     """
     is_of_examples = len(scale) > 1 and scale[0] == batch and scale[0] != 1
-    return is_of_examples and (len(drawn) < len(scale) or drawn[0] == 1) and bool(drawn)
+    return is_of_examples and (len(drawn) < len(scale) or drawn[-len(scale)] == 1) and bool(drawn)
 
 
 def _past_scale(whole: WholeGraph, name: str) -> str:

@@ -55,6 +55,8 @@ def drawn(shape, deviation=tf.exp):
         ([1, 3], lambda h: tf.sqrt(tf.exp(h) + 1e-6), 1),
         ([8, 3], tf.exp, 0),
         ([8, 1], tf.exp, 0),  # one number for each example
+        ([1, 8, 3], tf.exp, 0),  # one sample of each example's numbers, as tf.distributions draws it
+        ([5, 1, 3], tf.exp, 1),  # five samples, each for all examples
         ([3], lambda h: h, 0),  # no deviation
         ([3], lambda h: tf.exp(tf.reduce_mean(h, 0)), 0),
     ],
