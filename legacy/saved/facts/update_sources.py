@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import collections
+import functools
+import operator
 
 from legacy.saved.graph import op_types
 from legacy.saved.tower_search.towers import Towers
@@ -26,10 +28,15 @@ class UpdateSources:
                     towers[parse_tensor_name(name).node] |= 1 << tower
         arriving = graph.flow(graph.order(graph.nodes), towers, controls=False, stop=towers)
         self._bits = {name: bits | towers.get(name, 0) for name, bits in arriving.items()}
+        self._nodes = {name: other.node for other in phase.effects for name in other.writes}
 
     def towers(self, effect: Effect) -> list[int]:
-        """Returns the numbers of an update op's towers, sorted; empty if its value is computed outside of them."""
-        bits = self._bits[effect.node]
+        """Returns the numbers of an update op's towers, sorted; empty if its value is computed outside of them.
+
+        An average that is corrected for its start at zero has the towers of the sum beside it, `biased`.
+        """
+        sums = [self._nodes[f"{name}/biased"] for name in effect.writes if f"{name}/biased" in self._nodes]
+        bits = self._bits[effect.node] | functools.reduce(operator.or_, map(self._bits.__getitem__, sums), 0)
         return [tower for tower in range(bits.bit_length()) if bits >> tower & 1]
 
 

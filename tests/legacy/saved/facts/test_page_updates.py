@@ -255,7 +255,7 @@ def test_a_step_that_two_ops_count_and_the_schedule_halves_counts_no_towers():
     def halved(counts):
         return hazards(
             by_rate(
-                lambda: 0.1 * 0.9 ** tf.cast(tf.math.floordiv(steps(), 2), tf.float32),
+                lambda: 0.1 * 0.9 ** (tf.cast(tf.math.floordiv(steps(), 2), tf.float32) / 10.0),
                 lambda: [v1.assign_add(steps(), 1) for _ in range(counts)],
             )
         )

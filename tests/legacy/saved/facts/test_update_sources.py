@@ -28,8 +28,16 @@ GRAPH = graph_of(
 @pytest.mark.parametrize("node, towers", [("first", [0]), ("second", [1]), ("both", [0, 1]), ("none", [])])
 def test_updating_towers(node, towers):
     """b is another tower's crossing, so that what is behind it does not count."""
-    phase = types.SimpleNamespace(crossings=[["a:0", None], [None, "b:0"]])
+    phase = types.SimpleNamespace(crossings=[["a:0", None], [None, "b:0"]], effects=[])
     assert UpdateSources(GRAPH, phase).towers(Effect(node, "Assign", ["v"], [])) == towers
+
+
+@pytest.mark.parametrize("summed, towers", [("v/biased", [1]), ("u/biased", [])])
+def test_an_average_corrected_for_its_zero_start_is_of_the_tower_of_its_sum(summed, towers):
+    """Its own op reads that sum and a count, which are variables."""
+    effects = [Effect("second", "Assign", [summed], []), Effect("none", "Assign", ["v"], [])]
+    phase = types.SimpleNamespace(crossings=[["a:0", None], [None, "b:0"]], effects=effects)
+    assert UpdateSources(GRAPH, phase).towers(effects[1]) == towers
 
 
 @pytest.mark.parametrize(
