@@ -101,17 +101,25 @@ class TowerFlow:
         """Labels nodes that compute with data and have no label, such as a lookup or a loss placed on the CPU.
 
         They belong to the tower whose nodes use them, if that is one, and if they compute with weights, too, or are in
-        a name scope in which nodes of this tower alone do so; returns whether there were any.
+        a name scope in which nodes of this tower alone do so, or look rows of a variable up, trained or not: a lookup
+        is placed where its table is. Returns whether there were any.
         """
         adopted = False
         scopes = self._towers_of_scopes(labels)
         for name in reversed(self._order):
             if masks.get(name, 0) == DATA and name not in labels:
                 tower = self._tower_of_users(name, masks, labels)
-                if tower is not None and (name in self._model or scopes.get(_scope(name)) == {tower}):
+                is_own = name in self._model or self._looks_up(name) or scopes.get(_scope(name)) == {tower}
+                if tower is not None and is_own:
                     labels.update((own, tower) for own in [name, *self._backward.get(name, [])] if own not in labels)
                     adopted = True
         return adopted
+
+    def _looks_up(self, name: str) -> bool:
+        """Returns whether a node looks up rows of a variable."""
+        graph = self._graph
+        is_lookup = graph.type(name) in op_types.LOOKUPS
+        return is_lookup and graph.type(graph.origin(graph.inputs(name)[0]).node) in op_types.VARIABLES
 
     def _towers_of_scopes(self, labels: Mapping[str, int]) -> dict[str, set[int]]:
         """{name scope: the towers whose nodes in it compute with weights}."""

@@ -4,6 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.graph.op_types import LOOKUPS
 from legacy.saved.tower_search.labellings import labellings
 from legacy.saved.tower_search.tower_flow import TowerFlow
 from tests.legacy.saved.graphs import traced, two_towers
@@ -55,3 +56,27 @@ def test_what_prepares_data_on_the_cpu_is_the_towers_in_whose_scope_it_stands(sc
     ready = [name for name in graph.nodes if "/ready" in name and not name.endswith("/x")]
     assert [found.tower_of(name) for name in ready] == towers
     assert [found.tower_of(f"tower_{tower}/product") for tower in range(2)] == [0, 1]
+
+
+@pytest.mark.parametrize("is_shared, towers", [(False, [0, 1]), (True, [None])])
+def test_a_lookup_of_a_table_that_is_not_trained_is_the_towers_that_uses_it(is_shared, towers):
+    """It is placed where the table is; one for all towers, whose rows they split, belongs to none."""
+
+    def build():
+        table = tf.raw_ops.VariableV2(shape=[5, 2], dtype=tf.float32, name="table")
+        w = tf.raw_ops.VariableV2(shape=[2], dtype=tf.float32, name="w")
+        words = v1.placeholder(tf.int32, [4], name="words")
+        rows = tf.split(tf.gather(table, words, name="rows"), 2) if is_shared else []
+        gradients = []
+        for tower, part in enumerate(tf.split(words, 2)):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                with tf.device(None):
+                    row = rows[tower] if is_shared else tf.gather(table, part, name="rows")
+                gradients += tf.gradients(tf.reduce_sum(tf.multiply(row, w, name="product"), name="loss"), [w])
+        tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=tf.add_n(gradients), name="train")
+
+    graph = traced(build)
+    inputs = [tensor for tensor in graph.inputs("train") if tensor.node != "w"]
+    found = TowerFlow(graph, ImportedGraph(graph), set(), inputs, ["w"]).towers(next(labellings(graph)))
+    lookups = [name for name in graph.nodes if graph.type(name) in LOOKUPS]
+    assert [found.tower_of(name) for name in lookups] == towers
