@@ -143,7 +143,9 @@ def _races(races: Sequence[Race]) -> List[str]:
     >>> _races([Race("w", "update", "read", reader="read"), Race("v", "update", "read", reader="read")])
     ['reads of w, v have no order with the update; here they come after it']
     >>> _races([Race("w", "update", "read", reader="read"), Race("step", "read", "add", reader="read")])
-    ['reads have no order with the update; here those of w come after it, those of step before it']
+    ['reads have no order with the update; here those of w come after it, those of step come before it']
+    >>> _races([Race("w", "update", "read", reader="read"), Race("w", "gradient", "update", reader="gradient")])
+    ['reads have no order with the update; here those of w come in part after it and in part before it']
     """
     variables: Dict[str, Dict[str, None]] = {}
     for race in races:
@@ -155,8 +157,17 @@ def _races(races: Sequence[Race]) -> List[str]:
         lines.append(f"reads of {_few(list(names))} have no order with the update; here they come {place} it")
     elif variables:
         (place, names), (other, others) = variables.items()
-        first, second = f"those of {_few(list(names))} come {place} it", f"those of {_few(list(others))} {other} it"
-        lines.append(f"reads have no order with the update; here {first}, {second}")
+        both = [name for name in names if name in others]
+        clauses = [
+            f"those of {_few(one)} come {where} it"
+            for where, one in (
+                (place, [name for name in names if name not in both]),
+                (other, [name for name in others if name not in both]),
+                (f"in part {place} it and in part {other}", both),
+            )
+            if one
+        ]
+        lines.append(f"reads have no order with the update; here {', '.join(clauses)}")
     return lines + list(race_sentences([race for race in races if race.reader is None]))
 
 
