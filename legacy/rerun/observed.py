@@ -10,6 +10,8 @@ import re
 from typing import TYPE_CHECKING, Dict, List
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from workloads.lifted.plan import Phase, Plan
 
 
@@ -23,15 +25,13 @@ def gradient_tensors(phase: Phase) -> dict[str, str]:
     return {effect.writes[0]: effect.gradient for effect in phase.effects if effect.gradient}
 
 
-def observed_rates(plan: Plan, phase: Phase) -> list[str]:
-    """Returns the tensors to fetch for a phase's learning rates."""
-    copied = changed_tensors(plan)
+def observed_rates(phase: Phase, copied: Collection[str]) -> list[str]:
+    """Returns the tensors to fetch for a phase's learning rates; `copied` are those of `changed_tensors`."""
     return [_copy_of(tensor) if tensor in copied else tensor for tensor in learning_rate_tensors(phase)]
 
 
-def observed_gradients(plan: Plan, phase: Phase) -> dict[str, str]:
-    """Returns {weight: tensor to fetch for the gradient that its update takes}."""
-    copied = changed_tensors(plan)
+def observed_gradients(phase: Phase, copied: Collection[str]) -> dict[str, str]:
+    """Returns {weight: tensor to fetch for the gradient that its update takes}; see `observed_rates`."""
     tensors = gradient_tensors(phase)
     return {weight: _copy_of(tensor) if tensor in copied else tensor for weight, tensor in tensors.items()}
 

@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.rerun import runnable
-from legacy.rerun.observed import observed_gradients, observed_rates
+from legacy.rerun.observed import changed_tensors, observed_gradients, observed_rates
 from legacy.towers.graph_program import GraphProgram
 from legacy.towers.program import session_config
 from workloads.lifted.graph.importing import import_graph
@@ -78,6 +78,7 @@ class OldGraphProgram(GraphProgram):
         self._session = v1.Session(graph=self.graph, config=session_config(devices, options.exact, job.replicas))
         self._session.run(self._starters)
         self._keys = self._noise_keys()
+        self._copied = set(changed_tensors(self._plan))
         self._fetches = [
             {**self._observed(phase), **self._tapped(taps)} for phase, taps in zip(self._plan.phases, self._taps)
         ]
@@ -212,8 +213,8 @@ class OldGraphProgram(GraphProgram):
         return {
             "losses": [tensor(name) for name in phase.losses],
             "gradients": [{w: tensor(name) for w, name in tower.items()} for tower in phase.gradients],
-            "combined": {weight: tensor(name) for weight, name in observed_gradients(self._plan, phase).items()},
-            "rates": [tensor(name) for name in observed_rates(self._plan, phase)],
+            "combined": {weight: tensor(name) for weight, name in observed_gradients(phase, self._copied).items()},
+            "rates": [tensor(name) for name in observed_rates(phase, self._copied)],
         }
 
     def _tapped(self, taps: PhaseTaps) -> Dict[str, Any]:

@@ -107,7 +107,8 @@ def runnable_graph(
     for one in dependencies or [phase.control_dependencies for phase in plan.phases]:
         for before, after in one:
             first.setdefault(after, set()).add(before)
-    for tensor, changes in changed_tensors(plan).items():
+    changed = changed_tensors(plan)
+    for tensor, changes in changed.items():
         name, at = copy_name(tensor), graph.nodes[parse_tensor_name(tensor).node]
         copy = result.node.add(name=name, op="DeepCopy", input=[input_text(parse_tensor_name(tensor))])
         copy.attr["T"].type = at.attr["T" if "T" in at.attr else "dtype"].type
@@ -129,7 +130,7 @@ def runnable_graph(
         controls = graph.controls(name)
         copy.input.extend("^" + control for control in controls)
         copy.input.extend("^" + before for before in sorted(first.get(name, ())) if before not in controls)
-    return _pruned(result, plan)
+    return _pruned(result, plan, changed)
 
 
 def _enter_as_value(graph: Graph, node: Any, devices: Sequence[str], late: Collection[str]) -> None:
@@ -190,10 +191,10 @@ class _Derandomizer:
             fix_seed(node)
 
 
-def _pruned(graph_def: Any, plan: Plan) -> Any:
-    """Removes the nodes that no train op and no observed tensor needs: those upstream of the inputs."""
+def _pruned(graph_def: Any, plan: Plan, copied: Collection[str]) -> Any:
+    """Removes the nodes that no train op, no observed tensor and no copy needs: those upstream of the inputs."""
     ends = {phase.train_op for phase in plan.phases} | {variable.name for variable in plan.variables}
-    ends |= {copy_name(tensor) for tensor in changed_tensors(plan)}
+    ends |= {copy_name(tensor) for tensor in copied}
     for phase in plan.phases:
         observed: List[str] = phase.losses + [name for tower in phase.gradients for name in tower.values()]
         observed += [name for combine in phase.combine for tower in combine.parts for name in tower]

@@ -13,7 +13,7 @@ from legacy.source.made_up_tower import Tower
 from legacy.source.named_results import LOSS
 from legacy.source.ops.arrays import TABLES
 from legacy.source.ops.block_cells import BLOCK_CELL
-from legacy.source.proof import compare_tower
+from legacy.source.proof import Comparison, compare_tower
 from legacy.source.step.input_names import InputNames
 from legacy.source.styles import workload_style
 from legacy.source.styles.docstring import MOST_LISTED
@@ -86,51 +86,70 @@ def prove_losses(
     unwritten = _overrides(plan, graph)
     if unwritten:
         raise Unwritten(f"loss: {unwritten}")
-    space: Dict[str, Any] = {
-        "tf": tf,
-        "initializers": _workload_initializers,
-        **workload_style.NAMED_VALUES,
-        **settings,
-    }
-    constants = [line for loss in losses for line in workload_style.constant_lines(loss.model, {})]
-    text = "\n".join([*constants, *functions])
-    space[TABLES] = tables_of(text, graph)
-    exec(text, space)
-    differing: Dict[str, float] = {}
-    asked: List[str] = []
-    losses_differ = in_any_order = rows_in_loops = False
+    space = _namespace(graph, losses, functions, settings)
+    found: Dict[str, Comparison] = {}
     for loss in losses:
-        phase, model = loss.phase, loss.model
+        model = loss.model
         fed = {
             entry.name: usual_setting(plan, entry.name) for entry in model.inputs.values() if entry.kind == "setting"
         }
         fed.update((source, settings[constant]) for constant, source in model.settings.items())
         names = InputNames(model.inputs, model.settings, model.streams, model.copied)
+        of_all = [space[loss.function_of_all] if lines else None for lines in (loss.of_all, loss.with_others)]
         for number in range(plan.towers):
             proposals = model.statistics.proposals[number]
-            tower = Tower(plan, graph, initial, fed, proposals, number, phase, names, examples, loss.further)
-            of_all = [space[loss.function_of_all] if lines else None for lines in (loss.of_all, loss.with_others)]
-            found = compare_tower(tower, space[loss.function], *of_all)
-            in_any_order = in_any_order or found.in_any_order
-            rows_in_loops = rows_in_loops or found.rows_in_loops
-            asked = asked or found.asked
-            where = f"tower {number}" + (f" in {phase.train_op}" if len(losses) > 1 else "")
-            losses_differ = losses_differ or LOSS in found.differing
-            differing.update((f"{name} of {where}", found.largest) for name in found.differing)
-    which, data = listed(list(differing), MOST_LISTED), "the program's own data" if examples else "made-up numbers"
+            tower = Tower(plan, graph, initial, fed, proposals, number, loss.phase, names, examples, loss.further)
+            where = f"tower {number}" + (f" in {loss.phase.train_op}" if len(losses) > 1 else "")
+            found[where] = compare_tower(tower, space[loss.function], *of_all)
+    return _verdict(found, graph, "the program's own data" if examples else "made-up numbers")
+
+
+def _namespace(
+    graph: Graph, losses: Sequence[WrittenLoss], functions: Sequence[str], settings: Mapping[str, Any]
+) -> Dict[str, Any]:
+    """Returns {name: value} of what the text of some functions defines.
+
+    Args:
+      graph: of the lift.
+      losses: the losses that are written.
+      functions: lines of their functions.
+      settings: {constant: value} of the scalars that were fed.
+    """
+    constants = [line for loss in losses for line in workload_style.constant_lines(loss.model, {})]
+    text = "\n".join([*constants, *functions])
+    named: Dict[str, Any] = {"tf": tf, "initializers": _workload_initializers, **workload_style.NAMED_VALUES}
+    space = {**named, **settings, TABLES: tables_of(text, graph)}
+    exec(text, space)
+    return space
+
+
+def _verdict(found: Mapping[str, Comparison], graph: Graph, data: str) -> Proof:
+    """Returns the proof that the comparisons of all towers make.
+
+    Args:
+      found: {tower, in words: comparison}.
+      graph: of the lift.
+      data: what the towers were run on, in words.
+
+    Raises:
+      Unwritten: the results differ by more than rounding does.
+    """
+    differing = {f"{name} of {where}": one.largest for where, one in found.items() for name in one.differing}
+    which, all_found = listed(list(differing), MOST_LISTED), list(found.values())
     if max(differing.values(), default=0.0) > MOST_DIFFERENCE:
-        if not losses_differ:
+        if not any(LOSS in one.differing for one in all_found):
             reason = f"loss: gradients of the old graph contain what the towers' losses do not: {which}"
             raise Unwritten(reason + (_WRONG_ELU if _derives_elu_wrongly(graph) else ""))
         raise Unwritten(f"model: on {data} it differs in {which}")
+    sentence = f"loss, gradients and statistics of each tower have the old graph's bits on {data}"
     if differing:
         tensors = counted(
             len(differing), "loss, gradient or statistic differs", "losses, gradients or statistics differ"
         )
-        why = _ROWS_IN_LOOPS if rows_in_loops else ""
-        return Proof(f"on {data}, {tensors} by rounding: {which}{why}", in_any_order, asked)
-    same = f"loss, gradients and statistics of each tower have the old graph's bits on {data}"
-    return Proof(same, in_any_order, asked)
+        why = _ROWS_IN_LOOPS if any(one.rows_in_loops for one in all_found) else ""
+        sentence = f"on {data}, {tensors} by rounding: {which}{why}"
+    asked = next((one.asked for one in all_found if one.asked), [])
+    return Proof(sentence, any(one.in_any_order for one in all_found), asked)
 
 
 def _overrides(plan: Plan, graph: Graph) -> str:

@@ -23,12 +23,12 @@ from legacy.saved.tower_search.takers import taker_alone
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Phase
 from workloads.lifted.plan.race_sentences import race_sentences
-from workloads.lifted.replication import is_averaged_twice
+from workloads.lifted.replication import is_averaged_twice, sums_to_mean
 from workloads.support.wording import counted, listed, plural
 
 #: Most variables and the like that are listed.
 MOST_LISTED = 6
-#: Relative difference within which a loss weight is 1, or 1 / N.
+#: Relative difference within which a loss weight is 1.
 WEIGHT_TOLERANCE = 1e-6
 
 
@@ -100,7 +100,7 @@ def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate
             f"the loss of tower {of(trained[0])} alone is differentiated" if len(trained) == 1 < towers else unknown
         )
         yield f"{phase.train_op}: {of_one}; losses are not compared"
-    if not is_averaged_twice(phase, towers) and abs(phase.loss_scale * towers - 1) < WEIGHT_TOLERANCE and towers > 1:
+    if sums_to_mean(phase, towers) and not is_averaged_twice(phase, towers):
         if is_no_sum(analysed, phase):
             yield (
                 f"{phase.train_op}: a function of all towers' losses that is no sum is minimized: how much each counts "

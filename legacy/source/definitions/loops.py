@@ -21,6 +21,7 @@ from legacy.source.basics.expressions import (
     values_used,
 )
 from legacy.source.basics.unwritten import Unwritten
+from legacy.source.definitions.cell_kinds import cell_kind
 from legacy.source.lines.functions import function_lines, signature_lines
 from legacy.source.lines.identifiers import identifier
 from legacy.source.lines.statements import Statement, build_statements
@@ -42,8 +43,6 @@ _CELLS = {
     "rnn": "Runs a recurrent cell for one step of time",
     "loop": "Runs one iteration",
 }
-#: Ops that hand gates on, one by one.
-_PARTS = ("Split", "SplitV", "StridedSlice", "Identity")
 
 
 class LoopFunction(NamedTuple):
@@ -209,37 +208,6 @@ def _parameters(
         counter = "time" if arrays else "turn"
         add(state + ":0", "outputs" if state in arrays else usual.get(state, counter))
     return parameters
-
-
-def cell_kind(operations: Sequence[tf.Operation]) -> str:
-    """Returns the kind of recurrent cell that an iteration runs: "lstm", "gru", "rnn", or "loop" for none.
-
-    A GRU mixes its old state and its candidate by a gate and by one minus the gate. An LSTM has no such difference:
-    each of its products of a gate and a tangent has a gate of its own.
-    """
-    types = [operation.type for operation in operations]
-    gates = [operation for operation in operations if operation.type == "Mul" and _multiplies_gate(operation)]
-    mixes = any(operation.type == "Sub" and _is_gate(operation.inputs[1]) for operation in operations)
-    if "Tanh" not in types:
-        return "loop"
-    if mixes:
-        return "gru"
-    return "lstm" if len(gates) > 1 and types.count("Tanh") > 1 else "rnn"
-
-
-def _multiplies_gate(operation: tf.Operation) -> bool:
-    """Whether a product is of a gate and a hyperbolic tangent."""
-    first, other = operation.inputs
-    return any(_is_gate(one) and two.op.type == "Tanh" for one, two in ((first, other), (other, first)))
-
-
-def _is_gate(tensor: tf.Tensor) -> bool:
-    """Whether a tensor is a sigmoid, or a part of one."""
-    while tensor.op.type in _PARTS:
-        tensor = next((t for t in tensor.op.inputs if t.dtype.is_floating), None)
-        if tensor is None:
-            return False
-    return tensor.op.type == "Sigmoid"
 
 
 def _is_array(operation: tf.Operation) -> bool:

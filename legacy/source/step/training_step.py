@@ -24,6 +24,7 @@ from legacy.source.step.schedules import LearningRate, find_learning_rate
 from legacy.source.step.statistics import Statistics, find_statistics
 from legacy.source.step.weight_order import clipped_weights, in_clipped_order
 from workloads.lifted.averaging import average_form
+from workloads.lifted.replication import sums_to_mean
 from workloads.numerics.statistics import FIRST_TOWER
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ def _combining(plan: Plan, graph: Graph, phase: Phase) -> str:
 
 
 def _combining_of_shared_loss(plan: Plan, phase: Phase) -> str:
-    if abs(phase.loss_scale * plan.towers - 1.0) < 1e-6:
+    if sums_to_mean(phase, plan.towers):
         return "mean"
     if phase.loss_scale == 1.0:
         return "sum"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
 from typing import TYPE_CHECKING, Dict, List
 
@@ -11,6 +10,7 @@ from legacy.source.basics.expressions import calls
 from legacy.source.basics.rendering import WIDTH
 from legacy.source.step.model import all_statements
 from workloads.lifted.plan.race_sentences import race_sentences
+from workloads.lifted.replication import sums_to_mean
 from workloads.support.wording import counted, listed
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def docstring(plan: Plan, step: TrainingStep, notes: List[str]) -> List[str]:
     lines = [f"{plan.name}: the training step of an old graph, decompiled to TensorFlow 2.", "", _origin(plan)]
     clip = f"clipping {step.clip.how} of {step.clip.where} gradients" if step.clip else "no clipping"
     lines.append(f"Recognised: {step.rule.name}, {step.combine} of the towers' gradients, {clip}.")
-    is_part = plan.towers > 1 and math.isclose(plan.phases[0].loss_scale * plan.towers, 1.0)
+    is_part = sums_to_mean(plan.phases[0], plan.towers)
     if step.combine == "sum" and is_part and not is_divided_by_replicas(step.model.statements[-1].expression):
         lines.append(
             f"For {counted(plan.towers, 'replica')} only: the loss is divided by {plan.towers}, gradients are summed."

@@ -26,7 +26,7 @@ def test_the_rate_is_the_one_that_the_update_takes_and_not_what_it_becomes(tmp_p
     setup = lifted(decayed, tmp_path)
     plan = setup.job.workload.plan
     (phase,) = plan.phases
-    assert observed.observed_rates(plan, phase) != observed.learning_rate_tensors(phase)
+    assert observed.observed_rates(phase, observed.changed_tensors(plan)) != observed.learning_rate_tensors(phase)
     with setup.legacy_program() as towers_of_old:
         assert [float(towers_of_old.step().learning_rate[0]) for _ in range(3)] == [1.0, 0.5, 0.25]
     assert_same(setup)
@@ -42,7 +42,7 @@ def constant():
 def test_rates_that_no_reference_gives_are_fetched_as_they_are(build, tmp_path):
     plan = lifted(build, tmp_path).job.workload.plan
     (phase,) = plan.phases
-    assert observed.observed_rates(plan, phase) == observed.learning_rate_tensors(phase)
+    assert observed.observed_rates(phase, observed.changed_tensors(plan)) == observed.learning_rate_tensors(phase)
 
 
 def test_a_rate_that_is_changed_before_its_use_has_both_sides_equal(tmp_path):

@@ -13,6 +13,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiations
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Combine, Effect, Phase
+from workloads.lifted.replication import sums_to_mean
 
 #: Relative difference within which a scale is one over the number of towers.
 SCALE_TOLERANCE = 1e-6
@@ -77,7 +78,7 @@ def _of_losses(analysed: AnalysedStep, phase: Phase, combine: Combine) -> str:
     """The words for the factor of the losses in a sum over towers; rows are added up behind the concatenation."""
     if combine.kind not in ("sum", "concat"):
         return ""
-    if abs(phase.loss_scale * analysed.plan.towers - 1) >= SCALE_TOLERANCE:
+    if not sums_to_mean(phase, analysed.plan.towers):
         return of_divided_losses(analysed, phase)
     if is_no_sum(analysed, phase):
         return " of a function of all towers' losses that is no sum"

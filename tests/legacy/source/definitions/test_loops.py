@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from legacy.source.basics.expressions import Definition
 from legacy.source.basics.rendering import WIDTH
-from legacy.source.definitions.loops import cell_kind
+from legacy.source.definitions.loops import LoopFunction
 from legacy.source.lines.functions import function_lines
 from legacy.source.lines.statements import build_statements
 from tests.legacy.source import tiny
@@ -37,6 +37,7 @@ def written(build, inputs, variables):
         recovery, (end,) = tiny.recovered(build, inputs, variables)
     finally:
         (v1.enable_control_flow_v2 if was_v2 else v1.disable_control_flow_v2)()
+    assert all(isinstance(made, LoopFunction) for made in recovery.loops.values())
     statements = build_statements([*recovery.ordered([end]), Definition((), end)])
     lines = [line for loop in recovery.loops.values() for line in [*loop.lines, ""]]
     return lines + function_lines("f(scope, batch)", "Computes.", statements, recovery.shape, {}, 'batch["x"]')
@@ -91,43 +92,6 @@ def test_a_function_with_many_parameters_is_broken_behind_its_name_also_a_second
     )
     assert "def rnn_step2(" in lines
     compile("\n".join(lines), "source", "exec")
-
-
-def old_gru(x, state, weights):
-    """The cell of a translation model of 2016, which weights its candidate by the gate."""
-    gate, reset = tf.sigmoid(x @ weights + state), tf.sigmoid(x - state)
-    return (1.0 - gate) * state + gate * tf.tanh(x + reset * state)
-
-
-def gru(x, state, weights):
-    update, reset = tf.split(tf.sigmoid(tf.concat([x, state], 1)), 2, 1)
-    return update * state + (1.0 - update) * tf.tanh(x @ weights + reset * state)
-
-
-def lstm(x, state, weights):
-    i, f, o = tf.sigmoid(x), tf.sigmoid(x @ weights), tf.sigmoid(x - state)
-    return o * tf.tanh(f * state + i * tf.tanh(state))
-
-
-@pytest.mark.parametrize(
-    "kind, cells",
-    [
-        ("gru", [gru]),
-        ("gru", [gru, gru]),  # four sigmoids and two tangents are no LSTM
-        ("gru", [old_gru, old_gru]),
-        ("lstm", [lstm]),
-        ("lstm", [lstm, lstm]),
-        ("rnn", [lambda x, state, weights: tf.tanh(x @ weights + state)]),
-        ("rnn", [lambda x, state, weights: tf.tanh(x @ weights) * tf.sigmoid(x) + state]),
-        ("loop", [lambda x, state, weights: x @ weights + state]),
-    ],
-)
-def test_a_cell_is_named_by_what_it_does_with_its_gates(kind, cells):
-    with tf.Graph().as_default() as graph:
-        x, weights = v1.placeholder(tf.float32, [2, UNITS]), v1.placeholder(tf.float32, [UNITS, UNITS])
-        for cell in cells:
-            x = cell(x, v1.placeholder(tf.float32, [2, UNITS]), weights)
-    assert cell_kind(graph.get_operations()) == kind
 
 
 def test_the_text_of_a_loop_computes_what_the_graph_computes():
