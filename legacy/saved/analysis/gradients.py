@@ -10,7 +10,7 @@ from legacy.saved.analysis.reduction.means_of_one import is_mean_of_one
 from legacy.saved.analysis.reduction.meeting_tensors import nearest_tensors
 from legacy.saved.analysis.reduction.reduction_probe import ReductionProbe
 from legacy.saved.graph import op_types
-from workloads.lifted.graph import SWITCHES, Graph, TensorId, parse_tensor_name, tensor_name
+from workloads.lifted.graph import SWITCHES, Graph, TensorId, made_dense, parse_tensor_name, tensor_name
 from workloads.lifted.pieces.cutter import Cutter
 from workloads.lifted.plan import Combine, Effect, indices_label, part_label
 from workloads.lifted.tensors.gradient_names import GRADIENTS
@@ -131,8 +131,12 @@ def _raw_gradient(context: Context, tower: dict[str, str], label: str, tensor: T
     if found is None or not dense:
         return found
     # An IndexedSlices that was made dense has another number of rows than its variable.
-    shape, of_variable = context.imported.shape(*found), context.state.variables[label].shape
-    return found if shape is None or list(shape) == of_variable else None
+    of_variable = context.state.variables[label].shape
+    for one in (found, parse_tensor_name(made_dense(context.graph, found.name))):
+        shape = context.imported.shape(*one)
+        if shape is None or list(shape) == of_variable:
+            return one
+    return None
 
 
 def nearest_derivative(graph: Graph, tensor: TensorId, is_candidate: Callable[[str, int], bool]) -> TensorId | None:

@@ -110,6 +110,30 @@ def test_a_gradient_of_another_shape_than_its_dense_variable_is_not_the_raw_one(
     assert gradients.raw_gradients(context, of_towers)[0] == {}
 
 
+def clipped_rows(clip):
+    """Towers that look rows up, and make the clipped gradient of the table dense."""
+
+    def build():
+        w = tf.raw_ops.VariableV2(shape=[5, 2], dtype=tf.float32, name="w")
+        halves = tf.split(v1.placeholder(tf.int32, [4], name="rows"), 2)
+        clipped = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                taken = tf.raw_ops.Gather(params=w, indices=halves[tower])
+                clipped.append(clip(tf.gradients(tf.reduce_sum(taken * taken, name="loss"), [w])[0]))
+        delta = tf.add_n(clipped, name="total")
+        tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=delta, name="train")
+
+    return build
+
+
+def test_rows_that_are_made_dense_before_they_are_clipped_are_the_raw_gradient():
+    _, of_towers, raw = probed(clipped_rows(lambda rows: tf.clip_by_norm(tf.convert_to_tensor(rows), 1.0)))
+    assert [tower["w"].rpartition("/")[2] for tower in raw] == ["UnsortedSegmentSum:0"] * 2 and raw != of_towers
+    _, _, raw = probed(clipped_rows(lambda rows: tf.convert_to_tensor(tf.clip_by_norm(rows, 1.0))))
+    assert raw == [{}, {}]  # what is made dense is clipped
+
+
 def test_rows_of_one_tower_are_concatenated_and_never_added():
     def build():
         w = tf.raw_ops.VariableV2(shape=[5, 2], dtype=tf.float32, name="w")
