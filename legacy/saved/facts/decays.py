@@ -60,20 +60,25 @@ class Decays:
         piece = self._cutter.piece([effect.values[0]], self._given, phase.versions)
         nodes = [(node.op, node.attr["value"].SerializeToString()) for node in piece.graph_def.node]
         roles = [(feed.kind, feed.kind == "read" and _variable(feed) == effect.writes[0]) for feed in piece.feeds]
-        raised = [self._raised(phase, feed) for feed in piece.feeds]
+        integers = {node.name for node in piece.graph_def.node if tf.as_dtype(node.attr["dtype"].type or 1).is_integer}
+        raised = [self._raised(phase, feed, feed.placeholder in integers) for feed in piece.feeds]
         key = (effect.op, *nodes, *roles, *raised)
         if key not in self._known:
             self._known[key] = _decay_text(effect, piece, raised)
         return self._known[key]
 
-    def _raised(self, phase: Phase, feed: Feed) -> float:
-        """The amount by which a run has raised a counter before it is read; 0 for what is no counter."""
-        if not isinstance(feed.key, VariableVersion):
-            return 0.0
+    def _raised(self, phase: Phase, feed: Feed, is_integer: bool) -> float | None:
+        """The amount by which a run has raised a counter before it is read; None for what is no counter.
+
+        A float that the run changes otherwise than by a constant is none, such as a weight whose average is taken.
+        """
+        if not isinstance(feed.key, VariableVersion) or feed.shape != ():
+            return None
         if phase.train_op not in self._changes:
             self._changes[phase.train_op] = effects_by_variable(phase.effects)
         changes = self._changes[phase.train_op].get(feed.key.variable, [])
-        return sum(self._addend(effect) or 0.0 for effect in changes[: feed.key.version])
+        added = [self._addend(effect) for effect in changes]
+        return None if None in added and not is_integer else sum(filter(None, added[: feed.key.version]))
 
 
 def not_constant(graph: Graph, names: Iterable[str]) -> list[str]:
@@ -93,10 +98,10 @@ def _variable(feed: Feed) -> str:
     return feed.key.variable if isinstance(feed.key, VariableVersion) else ""
 
 
-def _decay_text(effect: Effect, piece: Piece, raised: Sequence[float]) -> str:
+def _decay_text(effect: Effect, piece: Piece, raised: Sequence[float | None]) -> str:
     try:
-        early = _decay(effect, piece, [EARLY + by for by in raised])
-        later = (None if early is None else _decay(effect, piece, [step + by for by in raised]) for step in LATE)
+        early = _decay(effect, piece, _counts(EARLY, raised))
+        later = (None if early is None else _decay(effect, piece, _counts(step, raised)) for step in LATE)
         late = next((decay for decay in later if decay is not None), None)
     except (tf.errors.OpError, ValueError, TypeError, InputError):
         return "-"
@@ -105,10 +110,15 @@ def _decay_text(effect: Effect, piece: Piece, raised: Sequence[float]) -> str:
     return f"{late:g}" if abs(early - late) < TOLERANCE else f"{early:g} at step {EARLY}, later {late:g}"
 
 
+def _counts(step: int, raised: Sequence[float | None]) -> list[float]:
+    """The values of the feeds that are counters at a step; 0 for others."""
+    return [0.0 if by is None else step + by for by in raised]
+
+
 def _decay(effect: Effect, piece: Piece, counts: Sequence[float]) -> float | None:
     """The change of an update's result when the old value changes from 0 to 1; None if that is no decay.
 
-    `counts` has the value of each feed if that is a counter.
+    `counts` has the value of each feed that is a counter, and 0 for others.
     """
     results = []
     with tf.Graph().as_default(), v1.Session(config=v1.ConfigProto(device_count={"CPU": 1})) as session:
@@ -118,8 +128,7 @@ def _decay(effect: Effect, piece: Piece, counts: Sequence[float]) -> float | Non
             for feed, count in zip(piece.feeds, counts):
                 holder = session.graph.get_tensor_by_name(feed.placeholder + ":0")
                 own = _variable(feed) == effect.writes[0]
-                is_counter = feed.kind == "read" and not own and feed.shape == ()
-                value = old if own else count if is_counter else 0
+                value = old if own else count
                 sizes = [size or 1 for size in feed.shape or ()]
                 limit = np.iinfo(holder.dtype.as_numpy_dtype).max if holder.dtype.is_integer else value
                 feeds[holder] = np.full(sizes, min(value, limit)).astype(holder.dtype.as_numpy_dtype)

@@ -21,6 +21,7 @@ from legacy.saved.facts.basics.tower_numbers import tower_in_graph
 from legacy.saved.facts.combining.rows import combining_rows
 from legacy.saved.facts.combining.unequal_weights import unequal_weight_sentences
 from legacy.saved.facts.decays import Decays, not_constant
+from legacy.saved.facts.defaults import default_sentences
 from legacy.saved.facts.inputs.input_rows import input_rows
 from legacy.saved.facts.inputs.tower_batch import batch_of_tower
 from legacy.saved.facts.learning_rates import LearningRate, find_learning_rates
@@ -134,6 +135,8 @@ class _ProgramFacts:
         self, statistics: Sequence[VariableUpdate], rates: Sequence[LearningRate], combining: Sequence[Row]
     ) -> Iterator[str]:
         yield from sentences(self._analysed, statistics, rates)
+        numbers = self._numbers_by_default()
+        yield from default_sentences(self._whole, self._nodes_of_step(), self._plan.settings, numbers)
         trainable = self._saved.collections.get("trainable_variables", [])
         yield from unequal_weight_sentences(self._analysed, combining, trainable, self._writes)
 
@@ -157,13 +160,23 @@ class _ProgramFacts:
 
     def _settings(self) -> dict[str, object]:
         """Returns the values of settings, and of numbers that are constants unless a program feeds them."""
-        values: dict[str, object] = dict(self._plan.settings)
+        return {**self._numbers_by_default(), **self._plan.settings}
+
+    def _numbers_by_default(self) -> dict[str, object]:
+        """Returns {placeholder: text} of those that hold a number which nothing else was given for."""
+        values: dict[str, object] = {}
         for node in self._graph.nodes.values():
             given = self._graph.inputs(node.name)[0].node if node.op == "PlaceholderWithDefault" else ""
             number = scalar_number(self._graph, given) if given else None
-            if number is not None:
-                values.setdefault(node.name, f"{number:g}" if isinstance(number, float) else number)
+            if number is not None and node.name not in self._plan.settings:
+                values[node.name] = f"{number:g}" if isinstance(number, float) else number
         return values
+
+    def _nodes_of_step(self) -> list[str]:
+        """Returns the nodes of the whole graph that a step runs, in their order."""
+        ends = [name for phase in self._plan.phases for name in self._ops_of_run(phase.train_op)]
+        reached = self._whole.ancestors(ends)
+        return [name for name in self._whole.nodes if name in reached]
 
     def _ops_of_run(self, name: str) -> list[str]:
         """Returns the program's own ops of a train op: several, where the analysis joined what one run fetches."""

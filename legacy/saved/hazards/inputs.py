@@ -13,7 +13,6 @@ from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.dropout import kept_share
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.graph import TensorId
-from workloads.support.wording import listed, plural
 
 #: Names of placeholders that hold targets; and of placeholders that serve another purpose than training.
 TARGETS = re.compile(r"(?i)(label|target|truth|(^|[/_])(y|ys|gt)_?(\d*|true|in|input|placeholder)$)")
@@ -177,16 +176,17 @@ def kept_for_dropped(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def inactive_dropout(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds dropout that drops nothing, always, as it is fed or unless it is fed; one hazard for all of it."""
+    """Finds dropout that drops nothing, always or as it is fed; one hazard for all of it.
+
+    One that drops nothing unless it is fed is none: a program feeds it where it trains.
+    """
     advice = "a port without this dropout trains alike; if it was meant to drop, feed or set its probability"
     for name, tensor, is_rate in dropouts(whole):
         constant, label = whole.value(tensor.node), _placeholder(whole, tensor)
         is_fed = constant is None and label in whole.settings
         share = whole.settings.get(label or "") if is_fed else constant
-        share = _default_of(whole, label) if share is None and label is not None else share
         if share == (0 if is_rate else 1):
-            unless = "" if constant is not None else f" as {label} is fed" if is_fed else f" unless {label} is fed"
-            text = f"{name} drops nothing{unless}: the share that it keeps is 1"
+            text = f"{name} drops nothing{f' as {label} is fed' if is_fed else ''}: the share that it keeps is 1"
             yield Hazard("DROPOUT_INACTIVE", name, text, advice)
             return
     handing_on = [name for name in whole.graph.nodes if name in whole.reach and _is_layer_without_training(whole, name)]
@@ -219,12 +219,6 @@ def dropouts(whole: WholeGraph) -> Iterator[tuple[str, TensorId, bool]]:
             yield (name, *share)
 
 
-def _default_of(whole: WholeGraph, placeholder: str) -> float | None:
-    """Returns the value of a scalar placeholder that is not fed, or None if it has none."""
-    given = whole.graph.inputs(placeholder)
-    return whole.value(given[0].node) if given else None
-
-
 def _keep_hazard(op: str, text: str) -> Hazard:
     advice = "tf.nn.dropout of 1.x takes the share that it keeps, that of 2.x the share that it drops"
     return Hazard("KEEP_FOR_RATE", op, text, advice)
@@ -234,27 +228,6 @@ def _placeholder(whole: WholeGraph, tensor: TensorId) -> str | None:
     """The scalar placeholder that a tensor is a copy of, also in a branch as of `tf.layers.dropout`, or None."""
     name = whole.graph.before_branches(tensor).node
     return name if whole.graph.type(name).startswith("Placeholder") else None
-
-
-def switches_off_by_default(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds booleans such as is_training that are fixed as true, and that are false unless fed; one hazard for all.
-
-    One that the step does not use switches nothing, as of a Keras model that is called with `training=True`.
-    """
-    values = whole.settings.items()
-    names = [name for name, value in values if value is True and name in whole.members]
-    off = [name for name in names if _switch_default(whole, name) is False]
-    if off:
-        them = plural(len(off), "it", "them")
-        yield Hazard(
-            "SWITCH_OFF_BY_DEFAULT",
-            off[0],
-            f"{listed(off, MOST_LISTED)} {plural(len(off), 'is', 'are')} false unless fed, and taken as true: in a "
-            f"program that trains without {them}, what {plural(len(off), 'it switches', 'they switch')}, such as "
-            "dropout or batch normalization, runs as in evaluation",
-            f"feed {them} in training; for what a program did that never feeds {them}, "
-            f"--feed={','.join(name + '=false' for name in off)}",
-        )
 
 
 def switched_off(whole: WholeGraph) -> Iterator[Hazard]:
@@ -272,14 +245,3 @@ def switched_off(whole: WholeGraph) -> Iterator[Hazard]:
                 f"{name} is false in the training step: dropout and normalization by it run as in evaluation",
                 "for parity leave it as it is; if it was forgotten, feed true in training",
             )
-
-
-def _switch_default(whole: WholeGraph, name: str) -> bool | None:
-    """The constant that a placeholder has where nothing is fed; None for anything else."""
-    node = whole.graph.nodes.get(name)
-    given = whole.graph.inputs(name) if node is not None and node.op == "PlaceholderWithDefault" else []
-    source = whole.graph.nodes[given[0].node] if given else None
-    if source is None or source.op != "Const":
-        return None
-    value = tf.make_ndarray(source.attr["value"].tensor)
-    return bool(value) if value.dtype == bool and value.size == 1 else None

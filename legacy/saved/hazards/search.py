@@ -74,7 +74,6 @@ GRAPH_CHECKS = (
     hinges.reversed_hinges,
     hinges.hinges_of_means,
     statistics.statistics_of_other_data,
-    inputs.switches_off_by_default,
     inputs.switched_off,
     *data.GRAPH_CHECKS,
     *models.GRAPH_CHECKS,

@@ -93,6 +93,22 @@ def test_a_counter_that_is_read_after_it_rose_counts_as_raised():
     assert [row["decay"] for row in facts["moving averages"]] == ["0.181818 at step 0, later 0.75"]
 
 
+@pytest.mark.parametrize("kind", [tf.float32, tf.int64])
+def test_the_average_of_a_scalar_weight_is_of_no_counter(kind):
+    """A weight of ten million has too few digits for a decay; a float that counts steps is a counter all the same."""
+
+    def build():
+        w = v1.get_variable("w", initializer=1.0, use_resource=False)
+        step = v1.get_variable("step", [], kind, v1.zeros_initializer(), trainable=False, use_resource=False)
+        x = v1.placeholder(tf.float32, [4], "x")
+        update = v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(x * w), step)
+        tf.group(update, v1.train.ExponentialMovingAverage(0.999, step).apply([w]), name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    facts = program_facts(graph, analyse_graph(graph, "small", ["train"]))
+    assert [row["decay"] for row in facts["moving averages"]] == ["0.1 at step 0, later 0.999"]
+
+
 @pytest.mark.parametrize("source, names", [("Const", []), ("Placeholder", ["axes:0"]), ("VariableV2", ["axes:0"])])
 def test_what_follows_from_constants_alone_keeps_its_value(source, names):
     """As the axes of the moments of a layer that no loss uses; as zeros they would make another divisor."""

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.inputs import switched_off, switches_off_by_default, unused_targets
+from legacy.saved.hazards.inputs import switched_off, unused_targets
 from tests.legacy.saved.graphs import graph_of, saved, traced
 
 v1 = tf.compat.v1
@@ -141,40 +141,6 @@ def switched(name, default=None):
         return v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
 
     return build
-
-
-@pytest.mark.parametrize("default, is_off", [(False, True), (True, False), (None, False)])
-def test_a_switch_whose_default_is_false_is_named(default, is_off):
-    graph = saved(traced(switched("is_training", default)), trainable_variables=["w"])
-    found = [hazard[:2] for hazard in switches_off_by_default(WholeGraph(graph, analyse_graph(graph, "small")))]
-    assert found == ([("SWITCH_OFF_BY_DEFAULT", "is_training")] if is_off else [])
-
-
-def test_the_switches_of_all_towers_are_one_hazard():
-    def build():
-        towers = [v1.placeholder_with_default(False, [], f"is_training_{tower}") for tower in range(2)]
-        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
-        x = v1.placeholder(tf.float32, [2], "x")
-        losses = [v1.cond(on, lambda: tf.reduce_sum(w * x), lambda: tf.reduce_sum(w)) for on in towers]
-        return v1.train.GradientDescentOptimizer(0.5).minimize(tf.add_n(losses), name="train")
-
-    graph = saved(traced(build), trainable_variables=["w"])
-    (found,) = switches_off_by_default(WholeGraph(graph, analyse_graph(graph, "small")))
-    assert found.description.startswith("is_training_0, is_training_1 are false unless fed, and taken as true: ")
-
-
-def test_a_switch_of_a_model_that_the_step_calls_without_it_is_not():
-    """A Keras model is made with a switch, and each tower calls it with `training=True`."""
-
-    def build():
-        switched("keras_learning_phase", False)()
-        v = v1.get_variable("v", [2], use_resource=False)
-        loss = tf.reduce_sum(tf.square(v) * v1.placeholder(tf.float32, [2], "y"))
-        return v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="other")
-
-    graph = saved(traced(build), trainable_variables=["v", "w"])
-    found = analyse_graph(graph, "small", train_op=["other"])
-    assert list(switches_off_by_default(WholeGraph(graph, found))) == []
 
 
 @pytest.mark.parametrize("fed, hazards", [("false", [("TRAINS_AS_IN_EVALUATION", "is_training")]), ("true", [])])

@@ -155,7 +155,7 @@ def test_a_keep_probability_in_the_place_of_a_rate(name, expected):
     [
         ("Const()", 1.0, ["DROPOUT_INACTIVE"]),
         ("Const()", 0.5, []),
-        ("PlaceholderWithDefault(one)", 1.0, ["DROPOUT_INACTIVE"]),
+        ("PlaceholderWithDefault(one)", 1.0, []),  # which a program feeds where it trains
         ("Placeholder()", 1.0, []),
     ],
 )
@@ -166,7 +166,6 @@ def test_dropout_that_keeps_everything(share, kept, expected):
     graph = graph_of(FLOOR.replace("keep_prob = Placeholder()", f"keep_prob = {share}"), **given)
     found = list(inputs.inactive_dropout(WholeGraph(saved(graph, trainable_variables=["w"]))))
     assert [hazard.id for hazard in found] == expected
-    assert all(("unless keep_prob is fed" in hazard.description) == ("Default" in share) for hazard in found)
 
 
 @pytest.mark.parametrize(

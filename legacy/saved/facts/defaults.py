@@ -1,0 +1,52 @@
+"""Placeholders with a default, which a program may have fed with another value: what a lift takes for them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+import tensorflow as tf
+
+from workloads.lifted.graph import Graph
+from workloads.support.wording import listed, plural
+
+#: Most placeholders that a sentence names.
+MOST_LISTED = 6
+
+
+def default_sentences(
+    graph: Graph, step: Collection[str], settings: Mapping[str, object], numbers: Mapping[str, object]
+) -> Iterator[str]:
+    """Yields what a lift takes for placeholders that have a default, and how another value is given.
+
+    Args:
+      graph: the whole graph.
+      step: its nodes that a training step runs.
+      settings: {placeholder: value} of those that have one value, as recorded, given or assumed.
+      numbers: {placeholder: text of its default} of those that are a number unless they are fed.
+
+    Yields:
+      A sentence on numbers, such as the share that dropout keeps; and one on switches that are false unless fed, such
+      as is_training, and that a step which trains is assumed to feed with true.
+    """
+    if numbers:
+        names = listed([f"{name} is {number}" for name, number in numbers.items()], MOST_LISTED)
+        given = ",".join(f"{name}=NUMBER" for name in list(numbers)[:MOST_LISTED])
+        yield f"{names} unless fed, which a lift takes; --feed={given} gives another"
+    off = [name for name in step if settings.get(name) is True and _is_off_by_default(graph, name)]
+    if off:
+        given = ",".join(f"{name}=false" for name in off[:MOST_LISTED])
+        yield (
+            f"{listed(off, MOST_LISTED)} {plural(len(off), 'is', 'are')} false unless fed, and taken as true, since "
+            f"the step trains; --feed={given} is a program that never feeds {plural(len(off), 'it', 'them')}"
+        )
+
+
+def _is_off_by_default(graph: Graph, name: str) -> bool:
+    """Whether a placeholder is false where nothing is fed."""
+    node = graph.nodes[name]
+    given = graph.inputs(name) if node.op == "PlaceholderWithDefault" else []
+    source = graph.nodes[given[0].node] if given else None
+    if source is None or source.op != "Const":
+        return False
+    value = tf.make_ndarray(source.attr["value"].tensor)
+    return value.dtype == bool and value.size == 1 and not bool(value)
