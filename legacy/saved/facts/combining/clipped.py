@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.clipping import CLIPPING_SCOPES
+from legacy.saved.facts.combining.one_tower import only_tower
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Combine, Phase, is_indices_label, weight_of_label
@@ -76,7 +77,7 @@ def _clipping_in_towers(analysed: AnalysedStep, combine: Combine) -> str:
     between = analysed.between([combine.tensor], parts) & analysed.context.of_gradients
     behind = analysed.clippings.text(between)
     if behind and combine.kind == "kept as written":  # by what several towers compute
-        return "while combining, " + behind
+        return behind if only_tower(combine) is not None else "while combining, " + behind
     clipped = {text: towers for text, towers in texts.items() if text}
     return "; ".join(f"in tower {', '.join(map(str, towers))} alone, {text}" for text, towers in clipped.items())
 

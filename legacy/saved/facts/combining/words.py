@@ -9,6 +9,7 @@ from legacy.saved.analysis.reduction.multipliers import factor_behind_rows, grad
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.joint_losses import is_no_sum
 from legacy.saved.facts.combining.loss_factors import of_divided_losses
+from legacy.saved.facts.combining.one_tower import one_tower_text
 from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiations
 from workloads.lifted.graph import parse_tensor_name
@@ -40,7 +41,7 @@ def combination_text(analysed: AnalysedStep, phase: Phase, combine: Combine) -> 
     if own and combine.scale != 1.0:
         return f"{combine.kind}, scaled by {combine.scale:g}{own}"
     if kept:
-        return _of_one_tower(analysed, combine) or _weighted(analysed, combine) or combine.kind
+        return one_tower_text(analysed, combine) or _weighted(analysed, combine) or combine.kind
     if combine.scale != 1.0:
         return _scaled(analysed, phase, combine)
     if analysed.plan.towers == 1:
@@ -48,13 +49,6 @@ def combination_text(analysed: AnalysedStep, phase: Phase, combine: Combine) -> 
         of_losses = f", the gradients of {losses} losses" if losses > 1 else ""
         return f"one tower alone{of_losses}; in a port of several replicas: {combine.kind}"
     return combine.kind + _of_losses(analysed, phase, combine)
-
-
-def _of_one_tower(analysed: AnalysedStep, combine: Combine) -> str:
-    alone = [tower for tower, names in enumerate(combine.parts) if names]
-    return (
-        f"not combined: tower {analysed.numbers.of(alone[0])}'s alone" if len(alone) == 1 < analysed.plan.towers else ""
-    )
 
 
 def _weighted(analysed: AnalysedStep, combine: Combine) -> str:
