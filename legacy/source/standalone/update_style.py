@@ -21,6 +21,7 @@ from legacy.source.standalone.scope import ScopeText, scope_of
 from legacy.source.standalone.text import MAIN, trainer_text
 from legacy.source.standalone.update_text import COUNT, GATHER, MAKE, MAKE_LOSS, MAKE_LOSS_OF_ALL, MAKE_SLOTS, RUN
 from legacy.source.step.imported_step import ImportedStep
+from legacy.source.step.model import has_own_variables
 from legacy.source.step.statistics import EACH_TOWER
 from legacy.source.styles.imported_style import losses_lines
 from legacy.source.styles.model_text import with_missing_functions
@@ -80,7 +81,8 @@ def _trainer_text(
 ) -> str:
     losses = ""
     for loss in {loss.function: loss for loss in step.losses}.values():
-        of_all = loss.model.statistics.policy == EACH_TOWER or bool(loss.model.others)
+        own_state = loss.model.statistics.policy == EACH_TOWER or bool(loss.model.others)
+        of_all = own_state or has_own_variables(loss.model)
         make = MAKE_LOSS_OF_ALL if of_all else MAKE_LOSS
         losses += make.format(first_pass=scope.first_pass(loss.function, "replica" if of_all else ""))
     whole = any("{}" in slot for own in slots.values() for slot in own)

@@ -108,6 +108,25 @@ def test_models_that_differ_are_no_copies(options, tmp_path):
     assert with_shared_variables(program) is program
 
 
+def uncombined():
+    """Each tower trains a model of its own by its own gradients."""
+    xs = split_batch()
+
+    def tower(number):
+        glorot = v1.glorot_uniform_initializer(seed=1 + number)
+        w = v1.get_variable(f"own_{number}", [3, 2], initializer=glorot, use_resource=False)
+        return tf.gradients(tf.reduce_mean(tf.tanh(tf.matmul(xs[number], w)) ** 2), [w])[0], w
+
+    return v1.train.MomentumOptimizer(0.1, 0.9).apply_gradients(towers(tower), name="train")
+
+
+def test_a_source_makes_the_weights_of_all_models_that_are_trained_apart(tmp_path):
+    setup = lifted(uncombined, tmp_path)
+    source = source_of(setup)
+    assert "for replica in range(TOWERS):" in source.text and "have the old graph's bits" in source.text
+    assert_trains_alike(setup, tmp_path, source)
+
+
 def test_shared_weights_are_no_copies(tmp_path):
     def shared():
         xs, w = split_batch(), v1.get_variable("w", [3, 2], use_resource=False)
