@@ -21,13 +21,17 @@ class UpdateSources:
     """
 
     def __init__(self, graph: Graph, phase: Phase) -> None:
-        towers: dict[str, int] = collections.defaultdict(int)
-        for row in phase.crossings:
-            for tower, name in enumerate(row):
-                if name:
-                    towers[parse_tensor_name(name).node] |= 1 << tower
-        arriving = graph.flow(graph.order(graph.nodes), towers, controls=False, stop=towers)
-        self._bits = {name: bits | towers.get(name, 0) for name, bits in arriving.items()}
+        crossings = [(parse_tensor_name(name), 1 << k) for row in phase.crossings for k, name in enumerate(row) if name]
+        given: dict[str, int] = collections.defaultdict(int)
+        taken: dict[str, int] = collections.defaultdict(int)
+        for tensor, bit in crossings:
+            given[tensor.node] |= bit
+        for tensor, bit in crossings:  # of a split, each output is another tower's
+            for use in graph.users(tensor.node):
+                if use.output == tensor.output and use.node not in given:
+                    taken[use.node] |= bit
+        arriving = graph.flow(graph.order(graph.nodes), taken, controls=False, stop=given)
+        self._bits = {name: bits | taken.get(name, given.get(name, 0)) for name, bits in arriving.items()}
         self._nodes = {name: other.node for other in phase.effects for name in other.writes}
 
     def towers(self, effect: Effect) -> list[int]:

@@ -47,6 +47,10 @@ def sum_text(analysed: AnalysedStep, phase: Phase) -> str:
     if others:
         which = listed([one.weight for one in sums], MOST_LISTED)
         return f"of the gradients, those of {which} are summed over towers, and those of others averaged"
+    constants = {one.scale for one in sums}
+    if constants and 1.0 not in constants:
+        times = f"{constants.pop():g}" if len(constants) == 1 else "constants"
+        return f"gradients are summed over towers, times {times}"
     return "gradients are summed over towers, not averaged" + of_all_examples(analysed, factors)
 
 

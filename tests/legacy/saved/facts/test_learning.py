@@ -567,7 +567,7 @@ def test_what_combining_comes_to(combine, are, by_hand):
     "scale, are, sentence",
     [
         (0.25, "sum, scaled by 0.25: a mean of 4 gradients, 2 of each tower", "a mean of 4 gradients, 2 of each tower"),
-        (0.125, "sum, scaled by 0.125", "gradients are summed over towers, not averaged"),
+        (0.125, "sum, scaled by 0.125", "gradients are summed over towers, times 0.125"),
     ],
 )
 def test_a_mean_of_several_batches_of_each_tower(scale, are, sentence):

@@ -32,6 +32,26 @@ def test_updating_towers(node, towers):
     assert UpdateSources(GRAPH, phase).towers(Effect(node, "Assign", ["v"], [])) == towers
 
 
+@pytest.mark.parametrize("first, second", [(0, 1), (1, 0), (0, 0)])
+def test_a_row_of_a_split_is_of_the_tower_that_takes_it(first, second):
+    graph = graph_of(
+        f"""
+        rows = Placeholder()
+        axis = Const()
+        parts = Split(axis, rows)
+        used = ScatterSub(v, parts:{first}, one)
+        other = Neg(parts:{second})
+        changed = ScatterSub(v, other, one)
+        one = Const()
+        v = VariableV2()
+        """
+    )
+    phase = types.SimpleNamespace(crossings=[["parts:0", None], [None, "parts:1"]], effects=[])
+    sources = UpdateSources(graph, phase)
+    assert sources.towers(Effect("used", "ScatterSub", ["v"], [])) == [first]
+    assert sources.towers(Effect("changed", "ScatterSub", ["v"], [])) == [second]
+
+
 @pytest.mark.parametrize("summed, towers", [("v/biased", [1]), ("u/biased", [])])
 def test_an_average_corrected_for_its_zero_start_is_of_the_tower_of_its_sum(summed, towers):
     """Its own op reads that sum and a count, which are variables."""
