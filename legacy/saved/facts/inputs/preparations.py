@@ -30,6 +30,8 @@ _MOVES = frozenset(
         *op_types.SHAPE_OPS,
     )
 )
+#: {op that joins tensors: its inputs that are joined, without the axis}.
+_JOINED = {"Concat": slice(1, None), "ConcatV2": slice(0, -1), "Pack": slice(0, None)}
 _NUMBER = re.compile(r"\d+")
 #: Most types of ops that are listed for an input.
 MOST_LISTED = 6
@@ -87,7 +89,8 @@ def preparation_sentences(analysed: AnalysedStep) -> Iterator[str]:
         ends = {parse_tensor_name(name).node for name in entry.tensors} - sources
         before = graph.ancestors(ends, sources | sizes, controls=False)
         after = graph.descendants(before & sources, controls=False, stop=sizes)
-        computing = {name for name in (before & after) - sources if graph.type(name) not in _MOVES}
+        behind = (before & after) - sources
+        computing = {name for name in behind if graph.type(name) not in _MOVES or _adds_numbers(graph, name, after)}
         types = {graph.type(name) for name in computing}
         if types:
             types |= {graph.type(name) for name in before if op_types.is_random(graph.type(name))}
@@ -99,6 +102,18 @@ def preparation_sentences(analysed: AnalysedStep) -> Iterator[str]:
                 f"{entry.name} is what ops {where} the towers compute from {read} ({made_of}); a lift "
                 f"leaves them out: its data for {entry.name} are their results"
             )
+
+
+def _adds_numbers(graph: Graph, name: str, data: Collection[str]) -> bool:
+    """Whether a node joins data with what was not read, as the zeros before a sequence that is shifted by one.
+
+    Args:
+      graph: the graph.
+      name: the node.
+      data: nodes that what was read enters, or that it is.
+    """
+    values = _JOINED.get(graph.type(name))
+    return values is not None and any(tensor.node not in data for tensor in graph.inputs(name)[values])
 
 
 def _are_of_towers(analysed: AnalysedStep, ends: Collection[str]) -> bool:

@@ -42,11 +42,28 @@ def test_what_is_computed_before_the_towers_split_it_is_named():
     [
         lambda x, factor: tf.cast(x, tf.float32),
         lambda x, factor: tf.reshape(tf.transpose(tf.cast(x, tf.float32)), [2 * tf.shape(x)[0] // 2, 3]),
+        lambda x, factor: tf.concat([tf.cast(x[2:], tf.float32), tf.cast(x[:2], tf.float32)], 0),
     ],
-    ids=["as it is read", "moved, by a size that is computed"],
+    ids=["as it is read", "moved, by a size that is computed", "its own parts exchanged"],
 )
 def test_what_is_moved_alone_is_not(prepare):
     assert sentences(prepare) == []
+
+
+@pytest.mark.parametrize(
+    "first",
+    [lambda x: tf.zeros_like(x[:, :1]), lambda x: tf.constant(1.0, shape=[4, 1])],
+    ids=["zeros of the size of an element", "a constant"],
+)
+def test_a_sequence_that_is_shifted_by_one_is_not_what_was_read(first):
+    """As the inputs of a decoder: something before the first element, and all elements but the last."""
+
+    def shifted(x, factor):
+        x = tf.cast(x, tf.float32)
+        return tf.concat([first(x), x[:, :-1]], 1)
+
+    (text,) = sentences(shifted)
+    assert "outside of the towers compute from examples:0 (ConcatV2)" in text
 
 
 def of_slices(bound):
