@@ -17,6 +17,8 @@ from legacy.saved.tower_search.towers import Towers
 from workloads.lifted.graph import Graph
 from workloads.lifted.tensors import gradient_names
 
+#: Why devices are no towers that only differentiate a loss which is computed elsewhere.
+NO_FORWARD = "none of them computes with variables in a forward pass"
 #: Ops that make a penalty of a variable, which is no layer, where no data have met it.
 _PENALTIES = ("L2Loss", "Sum", "Mean")
 #: The dimensions of a variable; None of an unknown rank.
@@ -45,7 +47,7 @@ def different_parts(graph: Graph, towers: Towers, weights: Collection[str]) -> s
     variables = [name for name in graph.nodes if graph.type(name) in op_types.VARIABLES]
     every = {name: _readers(graph, towers, name) for name in variables}
     if not {tower for found in every.values() for tower, _ in found} - {None}:
-        return "none of them computes with variables"
+        return NO_FORWARD
     readers = {name: found for name, found in every.items() if name in weights}
     users = {name: {tower for tower, _ in found if tower is not None} for name, found in readers.items()}
     own: list[list[str]] = [[] for _ in range(towers.count)]

@@ -15,7 +15,7 @@ from collections.abc import Collection, Sequence
 
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.branches import are_branches
-from legacy.saved.tower_search.different_parts import different_parts
+from legacy.saved.tower_search.different_parts import NO_FORWARD, different_parts
 from legacy.saved.tower_search.labellings import SMALLEST_TOWER, Labelling, Source, labellings
 from legacy.saved.tower_search.settings import is_scalar_setting
 from legacy.saved.tower_search.tower_flow import TowerFlow
@@ -99,7 +99,7 @@ def _doubt(graph: Graph, towers: Towers, parts: str) -> str:
     leak = next(towers.leaks(graph), None)
     if len(backward) < towers.count or leak is None and not parts:
         return ""
-    why = f"they have different parts of the program: {parts}"
+    why = parts if parts == NO_FORWARD else f"they have different parts of the program: {parts}"
     if leak is not None:
         why = f"what tower {leak.tower} computes is made from what tower {leak.other} computes: "
         why += f"{leak.user} takes {leak.tensor.name}"

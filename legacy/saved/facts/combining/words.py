@@ -45,9 +45,7 @@ def combination_text(analysed: AnalysedStep, phase: Phase, combine: Combine) -> 
     if combine.scale != 1.0:
         return _scaled(analysed, phase, combine)
     if analysed.plan.towers == 1:
-        losses = _losses_of(analysed, combine)
-        of_losses = f", the gradients of {losses} losses" if losses > 1 else ""
-        return f"one tower alone{of_losses}; in a port of several replicas: {combine.kind}"
+        return f"one tower alone{_losses_text(analysed, combine)}; in a port of several replicas: {combine.kind}"
     return combine.kind + _of_losses(analysed, phase, combine)
 
 
@@ -136,10 +134,13 @@ def _constant_rate(analysed: AnalysedStep, effect: Effect) -> float | None:
     return None if constant is None or constant.size != 1 else float(constant)
 
 
-def _losses_of(analysed: AnalysedStep, combine: Combine) -> int:
-    """The number of losses whose gradients, each from a gradient graph of its own, are in a combined gradient."""
+def _losses_text(analysed: AnalysedStep, combine: Combine) -> str:
+    """The words for several gradient graphs behind a combined gradient: of several losses, or of one each time."""
     before = analysed.graph.ancestors([parse_tensor_name(combine.tensor).node], controls=False)
-    return sum(len(targets) for targets in differentiations(analysed.graph, before).values())
+    losses = [loss for targets in differentiations(analysed.graph, before).values() for loss in targets]
+    if len(set(losses)) > 1:
+        return f", the gradients of {len(set(losses))} losses"
+    return f", the gradient of one loss, computed {len(losses)} times" if len(losses) > 1 else ""
 
 
 def mean_of_parts(combine: Combine) -> str:

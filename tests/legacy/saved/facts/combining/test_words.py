@@ -3,9 +3,13 @@
 import types
 
 import pytest
+import tensorflow as tf
 
+from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.facts.basics.analysed_step import AnalysedStep
+from legacy.saved.facts.combining.rows import combining_rows
 from legacy.saved.facts.combining.words import combination_text
-from tests.legacy.saved.graphs import graph_of
+from tests.legacy.saved.graphs import graph_of, saved, traced
 from workloads.lifted.plan import Combine
 
 
@@ -34,3 +38,36 @@ def test_one_towers_gradients_are_not_said_to_be_combined(towers, kind, scale, l
         probe=types.SimpleNamespace(weights=lambda combine: None),
     )
     assert combination_text(analysed, phase, combine) == text
+
+
+def on_two_devices(losses):
+    """The analysis of two devices that only differentiate: the first and the last of `losses`, computed before."""
+    v1 = tf.compat.v1
+
+    def build():
+        w = v1.get_variable("w", [3, 2], use_resource=False)
+        h = tf.sigmoid(v1.placeholder(tf.float32, [4, 3], "x") @ w)
+        computed, gradients = losses(h), []
+        for k, loss in enumerate((computed[0], computed[-1])):
+            with tf.device(f"/gpu:{k}"), tf.name_scope(f"GPU_{k}"):
+                gradients += v1.gradients(loss, [w])
+        mean = tf.reduce_mean(tf.stack(gradients), 0)
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(mean, w)], name="train")
+
+    return analyse_graph(saved(traced(build), trainable_variables=["w"]), "small")
+
+
+@pytest.mark.parametrize(
+    "losses, words",
+    [
+        (lambda h: [tf.reduce_mean(tf.square(h))], "the gradient of one loss, computed 2 times"),
+        (lambda h: [tf.reduce_mean(tf.square(h)), tf.reduce_mean(h)], "the gradients of 2 losses"),
+    ],
+    ids=["one loss, differentiated on each device", "a loss for each device"],
+)
+def test_one_loss_that_is_differentiated_twice_is_not_said_to_be_two(losses, words):
+    found = on_two_devices(losses)
+    assert found.plan.towers == 1
+    assert "since none of them computes with variables in a forward pass" in found.context.towers.doubt
+    (row,) = combining_rows(AnalysedStep(found))
+    assert row["are"] == f"one tower alone, {words}; in a port of several replicas: sum"
