@@ -28,7 +28,7 @@ from legacy.saved.facts.learning_rates import LearningRate, find_learning_rates
 from legacy.saved.facts.losses import loss_rows
 from legacy.saved.facts.step_counters import counter_role, counter_rows
 from legacy.saved.facts.update_rules import held_constants, update_rule_rows
-from legacy.saved.facts.update_sources import UpdateSources, tower_of_op
+from legacy.saved.facts.update_sources import UpdateSources, tower_of_op, tower_read_back
 from legacy.saved.facts.variable_updates import VariableUpdate
 from legacy.saved.facts.watch import sentences
 from legacy.saved.facts.whole_facts import device_rows
@@ -279,11 +279,15 @@ class _ProgramFacts:
     def _towers_of_update(self, sources: UpdateSources, effect: Effect) -> tuple[int, ...]:
         """The towers of the old graph whose data an update takes; of one that trains alone, those whose ops it is."""
         own = tower_in_graph(self._found, self._analysed.numbers, effect.node) if self._plan.towers == 1 else None
-        towers = sources.towers(effect)
+        towers = sources.towers(effect) or self._read_back(effect.node)
         return (own,) if towers and own is not None else tuple(map(self._analysed.numbers.of, towers))
 
     def _tower_of_op(self, name: str) -> int | None:
         return tower_of_op(self._graph, self._analysed.context.towers, name)
+
+    def _read_back(self, name: str) -> list[int]:
+        tower = tower_read_back(self._graph, self._analysed.context.towers, name)
+        return [] if tower is None else [tower]
 
     def _updates(self, role: str) -> list[VariableUpdate]:
         """The updates of the variables with a role, step counters and sums of gradients aside."""

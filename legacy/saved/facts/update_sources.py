@@ -62,3 +62,24 @@ def tower_of_op(graph: Graph, towers: Towers, name: str) -> int | None:
     values = [node for node, _ in graph.inputs(name) if graph.type(node) not in op_types.VARIABLES]
     labels = {towers.labels[node] for node in values if node in towers.labels}
     return labels.pop() if len(labels) == 1 else None
+
+
+def tower_read_back(graph: Graph, towers: Towers, name: str) -> int | None:
+    """Returns the tower whose assignment an update waits for and reads back.
+
+    Such is a moving average without its bias: each tower changes the biased one, and reads it for the other.
+
+    Args:
+      graph: the cut graph.
+      towers: its towers.
+      name: of the update op.
+
+    Returns:
+      The tower; None if the update reads back no assignment of one tower alone.
+    """
+    values = [node for node, _ in graph.inputs(name) if graph.type(node) not in op_types.VARIABLES]
+    before = graph.ancestors(values, controls=False)
+    waits = {wait for node in before for wait in graph.controls(node) if towers.masks.get(wait, 0)}
+    read_back = [wait for wait in waits if graph.inputs(wait) and graph.inputs(wait)[0].node in before]
+    found = {towers.tower_of(wait) for wait in read_back}
+    return found.pop() if len(found) == 1 else None

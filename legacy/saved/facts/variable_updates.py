@@ -13,7 +13,8 @@ class VariableUpdate(NamedTuple):
     Attributes:
       variable: name of the variable.
       weight: the weight that an average belongs to; "" for others.
-      towers: the towers whose data it is computed from; empty if from none.
+      towers: the towers whose data it is computed from, perhaps read back from what the tower has just changed; empty
+        if from none.
       decay: the decay of a moving average, in words.
       op: type of the op.
       node: its name.

@@ -4,7 +4,7 @@ import types
 
 import pytest
 
-from legacy.saved.facts.update_sources import UpdateSources, tower_of_op
+from legacy.saved.facts.update_sources import UpdateSources, tower_of_op, tower_read_back
 from legacy.saved.tower_search.towers import Towers
 from tests.legacy.saved.graphs import graph_of
 from workloads.lifted.plan import Effect
@@ -67,3 +67,33 @@ def test_an_average_corrected_for_its_zero_start_is_of_the_tower_of_its_sum(summ
 def test_an_assignment_of_no_data_is_of_the_tower_that_computes_its_value(masks, labels, tower):
     """It is placed where its variable is, as the vectors of a spectral norm that each tower assigns."""
     assert tower_of_op(GRAPH, Towers(2, "device", masks, labels, set()), "none") == tower
+
+
+DEBIASED = graph_of(
+    """
+    biased = VariableV2()
+    average = VariableV2()
+    x0 = Placeholder()
+    other = AssignSub(elsewhere, x0)
+    update = AssignSub(biased, x0)
+    read = Identity(biased, ^update)
+    corrected = Sub(average, read)
+    debiased = AssignSub(average, corrected)
+    elsewhere = VariableV2()
+    ready = Identity(average, ^other)
+    waiting = AssignSub(average, ready)
+    """
+)
+
+
+@pytest.mark.parametrize(
+    "name, masks, tower",
+    [
+        ("debiased", {"update": 0b100}, 1),
+        ("debiased", {"update": 0b110}, None),  # of both towers' data
+        ("debiased", {}, None),
+        ("waiting", {"other": 0b100}, None),  # what it waits for changes another variable
+    ],
+)
+def test_an_average_that_a_tower_changes_and_reads_back_is_that_towers(name, masks, tower):
+    assert tower_read_back(DEBIASED, Towers(2, "device", masks, {}, set()), name) == tower
