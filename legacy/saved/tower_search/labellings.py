@@ -14,6 +14,7 @@ from typing import NamedTuple
 from legacy.saved.graph.op_types import VARIABLES
 from legacy.saved.tower_search.mixed_devices import labels_of_both_kinds
 from workloads.lifted.graph import Graph, device_of
+from workloads.lifted.graph.control_flow import ENTERS
 from workloads.lifted.tensors import gradient_names
 
 #: A labelling counts only if its smallest tower has at least this share of the largest one's nodes.
@@ -160,12 +161,26 @@ def _device_number(device: str, kind: str) -> int | None:
 
 
 def _is_with_variable(graph: Graph, name: str) -> bool:
-    """Returns whether a node is placed where a variable is, by colocation: this says nothing of its tower."""
-    attributes = graph.nodes[name].attr
-    if "_class" not in attributes:
-        return False
-    places = [text.decode("utf-8")[len("loc:@") :] for text in attributes["_class"].list.s]
-    return any(place != name and place in graph.nodes and graph.type(place) in VARIABLES for place in places)
+    """Returns whether a node is placed where a variable is: this says nothing of its tower.
+
+    It is colocated with the variable or with a node that is, or it hands the variable to a loop.
+    """
+    seen, todo = {name}, [name]
+    while todo:
+        places = [place for place in _places(graph, todo.pop()) if place not in seen and place in graph.nodes]
+        if any(graph.type(place) in VARIABLES for place in places):
+            return True
+        seen.update(places)
+        todo += places
+    return False
+
+
+def _places(graph: Graph, name: str) -> list[str]:
+    """The names of the nodes that a node is placed with."""
+    node = graph.nodes[name]
+    entered = [tensor.node for tensor in graph.inputs(name)] if node.op in ENTERS else []
+    together = node.attr["_class"].list.s if "_class" in node.attr else []
+    return entered + [text.decode("utf-8")[len("loc:@") :] for text in together]
 
 
 def _numbered(source: Source, found_by: str, labels: Mapping[str, int | None]) -> Iterator[Labelling]:

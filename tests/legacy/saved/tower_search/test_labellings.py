@@ -65,6 +65,24 @@ def test_the_place_of_a_variable_says_nothing_of_an_ops_tower():
     assert device_labels("a")["read"] == 0  # the place of another op is its tower's
 
 
+def test_what_is_colocated_with_the_entry_of_a_variable_into_a_loop_is_placed_by_the_variable():
+    """As the gradient of a weight that enters a second tower's loop, by colocate_gradients_with_ops."""
+    graph = graph_of(
+        """
+        w = VariableV2() @ /gpu:0
+        a = NoOp() @ /gpu:0
+        b = NoOp() @ /gpu:1
+        enter = Enter(w) @ /gpu:0
+        exit = NoOp() @ /gpu:0
+        data = Enter(b) @ /gpu:1
+        """
+    )
+    for name, place in (("exit", "enter"), ("b", "b")):
+        graph.nodes[name].attr["_class"].list.s.append(f"loc:@{place}".encode())
+    labels = {labelling.found_by: labelling.labels for labelling in labellings(graph)}["device /gpu:k"]
+    assert labels == {"w": 0, "a": 0, "b": 1, "data": 1}
+
+
 def test_two_gradient_graphs_are_no_towers():
     """A GAN differentiates two losses in the same name scope."""
     for scope in ("gradients", "cond", "while"):
