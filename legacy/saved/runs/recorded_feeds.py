@@ -37,6 +37,7 @@ class FedTensor(NamedTuple):
       is_computed: whether the graph computes it of data or weights, and not of constants alone.
       is_placeholder: whether it is a placeholder, which got what the step before had fetched.
       shape: of the recorded value.
+      is_set_back: whether some recorded steps got zeros instead, as where a pass over the data begins.
     """
 
     name: str
@@ -44,6 +45,7 @@ class FedTensor(NamedTuple):
     is_computed: bool = False
     is_placeholder: bool = False
     shape: Tuple[int, ...] = ()
+    is_set_back: bool = False
 
 
 def fed_tensors(saved: SavedGraph) -> list[FedTensor]:
@@ -82,7 +84,8 @@ def fed_tensors(saved: SavedGraph) -> list[FedTensor]:
             places = [behind[node], *behind.values()]  # its own tower's, or another one's by mistake
             sources = (_source(steps, name, [other for other in nodes if nodes[other] in place]) for place in places)
             source = next(filter(None, sources), "")
-            found.append(FedTensor(name[len(PREFIX) :], source, shape=_shape(steps, name)))
+            is_set_back = bool(source) and _is_set_back(steps, name)
+            found.append(FedTensor(name[len(PREFIX) :], source, shape=_shape(steps, name), is_set_back=is_set_back))
         found += _carried_placeholders(graph, steps, nodes)
         return found + [FedTensor(name, "", True) for name in _named(saved) if _is_computed(graph, name, depends)]
     except InputError:
@@ -112,7 +115,9 @@ def _carried_placeholders(graph: Graph, steps: list[ArrayArchive], nodes: dict[s
         others = sorted(computed, key=lambda other: nodes[other] not in behind)
         source = _source(steps, name, others)
         if source:
-            found.append(FedTensor(name[len(PREFIX) :], source, is_placeholder=True, shape=_shape(steps, name)))
+            found.append(
+                FedTensor(name[len(PREFIX) :], source, False, True, _shape(steps, name), _is_set_back(steps, name))
+            )
     return found
 
 
@@ -160,7 +165,8 @@ def fed_rows(fed: Collection[FedTensor]) -> list[dict[str, Any]]:
         {
             "variable": tensor.name,
             "of": "-",
-            "changed by": f"the program, which feeds {tensor.source or 'what it fetched'}",
+            "changed by": f"the program, which feeds {tensor.source or 'what it fetched'}"
+            + (", or zeros to begin again" if tensor.is_set_back else ""),
             "decay": "-",
             "op": "-",
         }
@@ -231,14 +237,29 @@ def _shape(steps: list[ArrayArchive], name: str) -> Tuple[int, ...]:
 
 
 def _source(steps: list[ArrayArchive], name: str, others: Collection[str]) -> str:
-    """The tensor among some recorded ones whose value of each step is fed in the next; "" if there is none."""
+    """The tensor among some recorded ones whose value of each step is fed in the next; "" if there is none.
+
+    Steps that are fed zeros begin again, and tell nothing.
+    """
     for other in others:
+        if other == name:
+            continue
         pairs = [(step, after) for step, after in zip(steps, steps[1:]) if other in step and name in after]
-        if other == name or not pairs or any(step.checksum(other) != after.checksum(name) for step, after in pairs):
+        pairs = [(step, after) for step, after in pairs if not _is_zero(after, name)]
+        if not pairs or any(step.checksum(other) != after.checksum(name) for step, after in pairs):
             continue
         if all(_equal(step.array(other), after.array(name)) for step, after in pairs):
             return other[len(PREFIX) :]
     return ""
+
+
+def _is_set_back(steps: list[ArrayArchive], name: str) -> bool:
+    """Whether a tensor is zero in a step after the first."""
+    return any(name in step and _is_zero(step, name) for step in steps[1:])
+
+
+def _is_zero(step: ArrayArchive, name: str) -> bool:
+    return not step.array(name).any()
 
 
 def _equal(value: np.ndarray, other: np.ndarray) -> bool:

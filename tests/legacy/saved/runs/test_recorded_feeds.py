@@ -62,6 +62,19 @@ def test_a_tower_that_is_fed_another_towers_state_is_named_so(tmp_path):
     assert [tensor.source for tensor in fed(tmp_path, steps_of(sources=(0, 0)))] == ["tower_0/last:0"] * 2
 
 
+def test_a_state_that_is_set_back_to_zeros_is_carried_in_the_other_steps(tmp_path):
+    """As at the beginning of each pass over the data; zeros alone show no source."""
+    steps = steps_of()
+    again = {name: ZEROS if name.endswith("/state") else value for name, value in steps[2].items()}
+    found = fed(tmp_path, [*steps, again])
+    assert [(tensor.source, tensor.is_set_back) for tensor in found] == [
+        (f"tower_{tower}/last:0", True) for tower in range(2)
+    ]
+    assert fed_rows(found)[0]["changed by"] == "the program, which feeds tower_0/last:0, or zeros to begin again"
+    other = {**again, "tower_0/state": ZEROS + 0.5}
+    assert [tensor.source for tensor in fed(tmp_path, [*steps, other])] == ["", "tower_1/last:0"]
+
+
 def test_what_was_fetched_may_not_be_recorded(tmp_path):
     found = fed(tmp_path, steps_of(kept=("tower_0/last",)))
     assert [tensor.source for tensor in found] == ["tower_0/last:0", ""]
