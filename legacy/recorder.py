@@ -144,7 +144,7 @@ class _Recording(object):
         try:
             plan = self._plan(session.graph, fetches)
             if self._graph is None:
-                self._begin(session, plan)
+                self._begin(session)
             before = self._variables(session, plan.variables) if self._after else {}
             fed = _by_name(session.graph, feed_dict)
             self._note_fed(fed)
@@ -176,13 +176,13 @@ class _Recording(object):
             self._plans[targets] = _Plan(graph, targets)
         return self._plans[targets]
 
-    def _begin(self, session, plan):
-        # type: (Any, _Plan) -> None
-        """Writes the graph and all variables, before the first step."""
+    def _begin(self, session):
+        # type: (Any) -> None
+        """Writes the graph and all variables before the first step, also those in no collection."""
         self._graph = session.graph
         with self._graph.as_default():
             tf.train.export_meta_graph(os.path.join(self._folder, "graph.meta"))
-        values = self._variables(session, plan.variables)
+        values = self._variables(session, _with_numbers(self._graph.get_operations()))
         with tf.Graph().as_default():  # a graph of its own, so that the program's stays as it is
             holders = [(tf.placeholder(v.dtype, v.shape), v) for _, v in sorted(values.items())]
             made = [tf.Variable(h, name=n) for n, (h, _) in zip(sorted(values), holders)]
@@ -251,8 +251,7 @@ class _Plan(object):
         applies = [op for op in cone if "Apply" in op.type] or _assignments_by_gradients(graph, cone)
         applies = applies or _changes_of_kept_gradients(graph, cone)
         self.updates = bool(applies) or _changes_weights_alone(graph, cone)
-        values = [(op.name, _value(op)) for op in cone if op.type in VARIABLES]
-        self.variables = [name for name, value in values if value is not None and value.dtype.base_dtype != tf.string]
+        self.variables = _with_numbers(cone)
         self.tensors = []  # type: List[Any]
         if self.updates:
             conditional = _conditional(cone)
@@ -263,6 +262,13 @@ class _Plan(object):
             chosen += [t for name in targets for t in graph.get_operation_by_name(name).outputs if _is_plain(t)]
             chosen = [tensor for tensor in chosen if tensor.op not in conditional and graph.is_fetchable(tensor.op)]
             self.tensors = list(collections.OrderedDict((tensor.name, tensor) for tensor in chosen).values())
+
+
+def _with_numbers(operations):
+    # type: (Iterable[Any]) -> List[str]
+    """Returns the names of the variables among some operations that hold numbers, and that somebody reads."""
+    values = [(op.name, _value(op)) for op in operations if op.type in VARIABLES]
+    return [name for name, value in values if value is not None and value.dtype.base_dtype != tf.string]
 
 
 def _value(variable):

@@ -202,6 +202,23 @@ def test_runs_that_add_up_gradients_for_another_and_set_them_back_are_steps(appl
     assert steps[0][0].startswith("Assign") and steps[1][0].startswith("AssignAdd") and "GradientDescent" in steps[2]
 
 
+def test_variables_in_no_collection_that_only_later_runs_use_are_in_the_checkpoint(tmp_path):
+    """The first run sets a sum of gradients back, and the examples of the next one are kept in a variable."""
+    held = """held = tf.Variable(tf.ones([4, 3]), name="held", trainable=False, collections=[], use_resource=False)
+x = tf.identity(held, name="x")
+"""
+    text = ADDED_UP.replace('x = tf.placeholder(tf.float32, [4, 3], name="x")\n', held)
+    text = text.replace(", {x: [[step, 0, 1]] * 4}", "").replace(
+        "run(initialize)", "run([initialize, held.initializer])"
+    )
+    script = tmp_path / "program.py"
+    script.write_text(text)
+    run = run_script(sys.executable, script, tmp_path / "run", tmp_path)
+    assert run.returncode == 0, run.stderr
+    found = checkpoint.read_checkpoint(str(tmp_path / "run" / "model.ckpt"))
+    assert found["held"].tolist() == [[1, 1, 1]] * 4 and set(found) == {"held", "kept", "m/w"}
+
+
 def test_a_run_that_looks_at_gradients_alone_is_no_step(tmp_path):
     script = tmp_path / "program.py"
     script.write_text(BY_HAND.replace("[clip, look]", "[look]"))
