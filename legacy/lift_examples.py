@@ -159,10 +159,14 @@ def _has_sizes(entries: Sequence[Input], batch: Arrays) -> bool:
 def keep_sizes(entries: Sequence[Input], examples: Sequence[Arrays]) -> None:
     """Makes the sizes and bounds of examples those of made-up data, where the graph leaves them open.
 
+    An input of unknown rank has the rank of the examples. It is no batch where it never has as many rows as one.
+
     Args:
       entries: the inputs; changed.
       examples: batches.
     """
+    for entry in [entry for entry in entries if entry.shape is None and entry.kind == "batch"]:
+        _enter_rank(entry, [other for other in entries if other.kind == "batch" and other.shape], examples)
     for entry in [entry for entry in entries if entry.kind != "setting" and not entry.sparse]:
         arrays = [np.asarray(batch[entry.name]) for batch in examples]
         shape = list(entry.shape) if entry.shape is not None else [None] * arrays[0].ndim
@@ -172,3 +176,21 @@ def keep_sizes(entries: Sequence[Input], examples: Sequence[Arrays]) -> None:
             least = min(int(array.min()) for array in arrays)
             entry.low = least if least < 0 or not entry.limit else entry.low
             entry.limit = entry.limit or 1 + max(int(array.max()) for array in arrays)
+
+
+def _enter_rank(entry: Input, others: Sequence[Input], examples: Sequence[Arrays]) -> None:
+    """Makes the rank of examples that of an input, and of one that never has the rows of `others` a part of one size.
+
+    Args:
+      entry: the input, of unknown rank; changed.
+      others: inputs of known rank, which are batches.
+      examples: batches.
+    """
+    shapes = {np.shape(batch[entry.name]) for batch in examples}
+    rows = [
+        (np.shape(batch[entry.name])[:1], np.shape(batch[other.name])[:1]) for batch in examples for other in others
+    ]
+    if all(own == other for own, other in rows) and len({len(shape) for shape in shapes}) == 1:
+        entry.shape = [None] * len(next(iter(shapes)))
+    elif all(own != other for own, other in rows) and len(shapes) == 1:
+        entry.kind, entry.shape = "whole", list(next(iter(shapes)))

@@ -138,6 +138,18 @@ def test_open_sizes_and_bounds_are_the_examples():
 
 
 @pytest.mark.parametrize(
+    "rows, kind, shape", [([3, 5], "batch", [None]), ([1, 1], "whole", [1]), ([1, 5], "batch", None)]
+)
+def test_an_input_of_unknown_rank_is_no_batch_if_it_never_has_its_rows(rows, kind, shape):
+    """As a number for each tower, such as the probability to keep in its dropout."""
+    image = Input("image", "float32", [None, 2], "batch", 0, ["a", "b"], "image")
+    other = Input("other", "float32", None, "batch", 0, ["c", "d"], "other")
+    batches = [{"image": np.ones([n, 2]), "other": np.ones([own])} for n, own in zip((3, 5), rows)]
+    keep_sizes([image, other], batches)
+    assert (other.kind, other.shape) == (kind, shape)
+
+
+@pytest.mark.parametrize(
     "lengths, chosen",
     [([5, 4, 5, 5], [0, 2]), ([5, 5, 4, 4], [0, 1]), ([5, 4, 4, 4], [0, 0])],
 )

@@ -50,6 +50,18 @@ def test_targets_that_each_tower_splits_by_itself_are_used():
     assert "TARGET_UNUSED" in labelled(lambda tower: 0)
 
 
+@pytest.mark.parametrize("shape, kind", [(None, "each tower's part"), ([8], "batch")])
+def test_parts_of_unknown_shape_are_not_said_to_be_examples(shape, kind):
+    """As of a probability for each tower, which a program splits like its batch."""
+
+    def build():
+        halves = tf.split(v1.placeholder(tf.float32, [8, 3], "x"), 2)
+        kept = tf.split(v1.placeholder(tf.float32, shape, "kept"), 2)
+        return program(lambda tower: squares(halves[tower]) * tf.reduce_mean(kept[tower]))()
+
+    assert {row["name"]: row["kind"] for row in sections_of(build)["inputs"]} == {"x": "batch", "kept": kind}
+
+
 def prepared(prepare, in_tower=lambda x: x):
     def build():
         batch = prepare(v1.placeholder(tf.float32, [8, 3], "x"))
