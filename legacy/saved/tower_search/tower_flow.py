@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiated
@@ -105,13 +105,20 @@ class TowerFlow:
         is placed where its table is. Returns whether there were any.
         """
         adopted = False
-        scopes = self._towers_of_scopes(labels)
+        places = {**_single_towers(masks), **labels}
+        scopes = self._towers_of_scopes(places)
         for name in reversed(self._order):
             if masks.get(name, 0) == DATA and name not in labels:
-                tower = self._tower_of_users(name, masks, labels)
-                is_own = name in self._model or self._looks_up(name) or scopes.get(_scope(name)) == {tower}
-                if tower is not None and is_own:
-                    labels.update((own, tower) for own in [name, *self._backward.get(name, [])] if own not in labels)
+                computes = name in self._model or self._looks_up(name)
+                tower = self._tower_of_users(name, masks, labels) if computes else None
+                within = next((scopes[scope] for scope in _scopes_around(name) if scope in scopes), set())
+                if tower is None and len(within) == 1:
+                    tower = self._tower_of_users(name, masks, places)
+                    tower = tower if within == {tower} else None
+                if tower is not None:
+                    found = {own: tower for own in [name, *self._backward.get(name, [])] if own not in labels}
+                    labels.update(found)
+                    places.update(found)
                     adopted = True
         return adopted
 
@@ -121,12 +128,12 @@ class TowerFlow:
         is_lookup = graph.type(name) in op_types.LOOKUPS
         return is_lookup and graph.type(graph.origin(graph.inputs(name)[0]).node) in op_types.VARIABLES
 
-    def _towers_of_scopes(self, labels: Mapping[str, int]) -> dict[str, set[int]]:
-        """{name scope: the towers whose nodes in it compute with weights}."""
+    def _towers_of_scopes(self, places: Mapping[str, int]) -> dict[str, set[int]]:
+        """{name scope: the towers whose nodes in it compute with weights}, from {node: tower}."""
         found: dict[str, set[int]] = collections.defaultdict(set)
         for name in self._model:
-            if name in labels:
-                found[_scope(name)].add(labels[name])
+            if name in places:
+                found[name.rpartition("/")[0]].add(places[name])
         return found
 
     def _minimizes_one_loss(self, masks: Mapping[str, int]) -> bool:
@@ -266,6 +273,13 @@ def _towers_in(mask: int) -> int:
     return bin(mask & ~DATA).count("1")
 
 
-def _scope(name: str) -> str:
-    """Returns the name scope of a node."""
-    return name.rpartition("/")[0]
+def _scopes_around(name: str) -> Iterator[str]:
+    """Yields the name scopes around a node, the innermost one first."""
+    while "/" in name:
+        name = name.rpartition("/")[0]
+        yield name
+
+
+def _single_towers(masks: Mapping[str, int]) -> dict[str, int]:
+    """Returns {node: tower} of those that depend on one tower; see `Towers`."""
+    return {name: (mask >> 1).bit_length() - 1 for name, mask in masks.items() if _towers_in(mask) == 1}

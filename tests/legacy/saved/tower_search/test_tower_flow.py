@@ -32,13 +32,13 @@ def test_one_label_for_all_nodes_is_one_tower():
     assert towers.count == 1 and not towers.is_shared("train")
 
 
-def prepared_on_the_cpu(scope):
+def prepared_on_the_cpu(scope, loss_device):
     """Two towers on GPUs; a scope of each, "tower_k/" or one outside, takes its half on the CPU from 1."""
     w = tf.raw_ops.VariableV2(shape=[2], dtype=tf.float32, name="w")
     halves = tf.split(v1.placeholder(tf.float32, [4, 2], name="x"), 2, name="halves")
     gradients = []
     for tower in range(2):
-        with tf.device("/cpu:0"), tf.name_scope(scope.format(tower)):
+        with tf.device("/cpu:0"), tf.name_scope(scope.format(tower)), tf.name_scope("inner"):
             ready = tf.subtract(1.0, halves[tower], name="ready")
         with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}/"):
             loss = tf.reduce_sum(tf.multiply(ready, w, name="product"), name="loss")
@@ -46,11 +46,12 @@ def prepared_on_the_cpu(scope):
     tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=tf.add_n(gradients), name="train")
 
 
+@pytest.mark.parametrize("loss_device", [None, "/cpu:0"])
 @pytest.mark.parametrize(
     "scope, towers", [("tower_{}/", [0, 1]), ("prepare_{}/", [None, None]), ("all/", [None, None])]
 )
-def test_what_prepares_data_on_the_cpu_is_the_towers_in_whose_scope_it_stands(scope, towers):
-    graph = traced(lambda: prepared_on_the_cpu(scope))
+def test_what_prepares_data_on_the_cpu_is_the_towers_in_whose_scope_it_stands(scope, towers, loss_device):
+    graph = traced(lambda: prepared_on_the_cpu(scope, loss_device))
     inputs = [tensor for tensor in graph.inputs("train") if tensor.node != "w"]
     found = TowerFlow(graph, ImportedGraph(graph), set(), inputs, ["w"]).towers(next(labellings(graph)))
     ready = [name for name in graph.nodes if "/ready" in name and not name.endswith("/x")]
