@@ -13,6 +13,7 @@ from legacy.source.made_up_tower import Tower
 from legacy.source.named_results import LOSS
 from legacy.source.ops.arrays import TABLES
 from legacy.source.ops.block_cells import BLOCK_CELL
+from legacy.source.overrides.marking import custom_gradients
 from legacy.source.proof import Comparison, compare_tower
 from legacy.source.step.input_names import InputNames
 from legacy.source.styles import workload_style
@@ -139,6 +140,8 @@ def _verdict(found: Mapping[str, Comparison], graph: Graph, data: str) -> Proof:
     if max(differing.values(), default=0.0) > MOST_DIFFERENCE:
         if not any(LOSS in one.differing for one in all_found):
             reason = f"loss: gradients of the old graph contain what the towers' losses do not: {which}"
+            decorated = listed(custom_gradients(graph), MOST_LISTED)
+            reason += f"; tf.custom_gradient decorates {decorated}" if decorated else ""
             raise Unwritten(reason + (_WRONG_ELU if _derives_elu_wrongly(graph) else ""))
         raise Unwritten(f"model: on {data} it differs in {which}")
     sentence = f"loss, gradients and statistics of each tower have the old graph's bits on {data}"

@@ -205,7 +205,11 @@ def write_resize(op: OpView) -> Expression | None:
 
 
 def write_raw(op: OpView) -> Expression:
-    """Writes an op that has no idiom as a call of `tf.raw_ops`, with the arguments and attributes that it has."""
+    """Writes an op that has no idiom as a call of `tf.raw_ops`, with the arguments and attributes that it has.
+
+    Raises:
+      Unwritten: TensorFlow 2 has no such op, or it runs a function, which no text can name.
+    """
     definition = op.operation.op_def
     python = _python_names(op)
     arguments: Dict[str, Any] = {}
@@ -225,6 +229,8 @@ def write_raw(op: OpView) -> Expression:
     given = {a.number_attr for a in definition.input_arg} | {a.type_attr for a in definition.input_arg}
     given |= {a.type_list_attr for a in definition.input_arg}
     for attribute in definition.attr:
+        if attribute.type in ("func", "list(func)"):
+            raise Unwritten(f"model: {op.type} {op.operation.name!r} runs a function of the graph's library")
         if attribute.name not in given and attribute.name in op.operation.node_def.attr:
             value = op.attribute(attribute.name)
             if not attribute.HasField("default_value") or value != _default(attribute):

@@ -41,7 +41,7 @@ def with_overridden_gradients(graph: Graph) -> Graph:
       The graph; the same one if there are no such ops.
     """
     registered = [name for name in graph.nodes if gradient_name(graph, name)]
-    return _with_derivatives(graph, [*registered, *_custom_gradients(graph)], _needs_its_own)
+    return _with_derivatives(graph, [*registered, *custom_gradients(graph)], _needs_its_own)
 
 
 def with_custom_gradients(graph: Graph) -> Graph:
@@ -55,10 +55,11 @@ def with_custom_gradients(graph: Graph) -> Graph:
     Returns:
       The graph; the same one if there are no such functions.
     """
-    return _with_derivatives(graph, _custom_gradients(graph), lambda graph, backward: True)
+    return _with_derivatives(graph, custom_gradients(graph), lambda graph, backward: True)
 
 
-def _custom_gradients(graph: Graph) -> List[str]:
+def custom_gradients(graph: Graph) -> List[str]:
+    """Returns the ops of a graph that give the results of functions that `tf.custom_gradient` decorates."""
     return [name for name in graph.nodes if is_custom_gradient(graph, name)]
 
 
@@ -78,7 +79,7 @@ def _with_derivatives(graph: Graph, names: Sequence[str], wanted: Callable[[Grap
       wanted: returns whether an op needs its derivatives; an overridden gradient that does not loses its name.
 
     Returns:
-      The graph; the same one if no op changes.
+      The graph; the same one if no op changes. Ops inside of `while` loops do not.
     """
     gradients = in_gradient_graphs(graph.nodes)
     names = [name for name in names if name not in gradients]
@@ -89,8 +90,11 @@ def _with_derivatives(graph: Graph, names: Sequence[str], wanted: Callable[[Grap
     graph_def = type(graph.graph_def)()
     graph_def.CopyFrom(graph.graph_def)
     nodes = {node.name: node for node in graph_def.node}
+    in_loops = graph.frames()  # whose backward ops take what each iteration has left on a stack
     for backward in found:
         if wanted(graph, backward):
+            if backward.op in in_loops:
+                continue
             _mark(graph, graph_def, nodes[backward.op], backward, imported.get_operation_by_name(backward.op))
         elif not is_custom_gradient(graph, backward.op):
             del nodes[backward.op].attr[GRADIENT_NAME]
@@ -109,7 +113,8 @@ def _backward_ops(graph: Graph, names: Sequence[str], gradients: Collection[str]
         operation = imported.get_operation_by_name(name)
         first = int(is_custom_gradient(graph, name))  # whose first input is the value
         inputs = [place for place, one in enumerate(operation.inputs) if place >= first and one.dtype.is_floating]
-        several = len(operation.outputs) > 1 and not first
+        outputs = {use.output for use in graph.users(name) if use.node not in gradients}
+        several = len(outputs if first else operation.outputs) > 1  # behind a function's results are its arguments
         backward = backward_of(graph, name, made[name], inputs) if inputs and not several else None
         if backward is not None:
             origins = {place: graph.origin(graph.inputs(name)[place]).node for place in backward.results}

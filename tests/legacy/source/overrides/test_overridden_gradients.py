@@ -189,3 +189,41 @@ def test_an_overridden_gradient_that_is_not_written_is_the_reason_of_a_refusal(t
     setup = lifted(program(net(lambda x: overridden("Sign", "Noisy", tf.sign, x))), tmp_path)
     with pytest.raises(InputError, match="the gradient of 2 ops Sign is overridden by 'Noisy'"):
         source_of(setup)
+
+
+def looped(kind, registered, function):
+    """A function that three iterations of a loop apply."""
+
+    def body(turn, x):
+        return turn + 1, tf.tanh(overridden(kind, registered, function, x))
+
+    return lambda x: v1.while_loop(lambda turn, _: turn < 3, body, [0, x])[1]
+
+
+@pytest.fixture
+def loops():
+    """A function that says whether `while` loops are one op each, as of TensorFlow 2."""
+    was_v2 = v1.control_flow_v2_enabled()
+    yield lambda is_v2: (v1.enable_control_flow_v2 if is_v2 else v1.disable_control_flow_v2)()
+    (v1.enable_control_flow_v2 if was_v2 else v1.disable_control_flow_v2)()
+
+
+@pytest.mark.parametrize(
+    "is_v2, reason",
+    [(False, "the gradient of 2 ops Identity is overridden by 'Reversed'"), (True, "runs a function of the graph's")],
+)
+def test_an_overridden_gradient_in_a_loop_is_the_reason_of_a_refusal(is_v2, reason, loops, tmp_path):
+    loops(is_v2)
+    setup = lifted(program(net(looped("Identity", "Reversed", tf.identity))), tmp_path)
+    with pytest.raises(InputError, match=reason):
+        source_of(setup)
+
+
+def test_a_custom_gradient_of_several_results_is_named_where_it_is_not_written(tmp_path):
+    @tf.custom_gradient
+    def both(x):
+        return (tf.tanh(x), tf.square(x)), lambda first, second: 0.5 * first - 2.0 * second
+
+    setup = lifted(program(net(lambda x: tf.add(*both(x)))), tmp_path)
+    with pytest.raises(InputError, match="tf.custom_gradient decorates tower_0/IdentityN, tower_1/IdentityN"):
+        source_of(setup)
