@@ -20,8 +20,7 @@ from legacy.saved.analysis.context import Context
 from legacy.saved.data_trial.trial_choices import all_alike, choices, has_open_rows, is_open, of_full_length
 from legacy.saved.data_trial.trial_run import TrialOutcome, TrialRunner
 from legacy.saved.data_trial.trial_sizes import BATCH_PRIME, corrected_sizes, first_sizes, with_sizes
-from legacy.saved.tower_search import inputs
-from legacy.saved.tower_search.inputs import rows_taken
+from legacy.saved.tower_search.input_parts import constant_part, rows_taken
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.made_up_data import FEW, OPEN
 from workloads.lifted.own_examples import OwnExamples
@@ -106,7 +105,7 @@ class _Search:
         self._most_runs = min(MOST_RUNS, max(FIRST_RUNS, MOST_NODES // len(context.graph.nodes)))
         rows = [[parse_tensor_name(name) for name in entry.tensors] for entry in plan.inputs]
         parts: list[int | None] = [self._own_rows()]
-        parts += [inputs.constant_part(context.graph, context.imported, row) for row in rows]
+        parts += [constant_part(context.graph, context.imported, row) for row in rows]
         parts += [rows_taken(context.graph, context.imported, tensor) for row in rows for tensor in row]
         self._batches = [part for part in dict.fromkeys(parts) if part and plan.batch is None]
         self._batches.append(plan.batch or BATCH_PRIME)

@@ -23,10 +23,10 @@ from legacy.saved.facts.combining.unequal_weights import unequal_weight_sentence
 from legacy.saved.facts.decays import Decays, not_constant
 from legacy.saved.facts.defaults import default_sentences
 from legacy.saved.facts.inputs.input_rows import input_rows
-from legacy.saved.facts.inputs.tower_batch import batch_of_tower
 from legacy.saved.facts.learning_rates import LearningRate, find_learning_rates
 from legacy.saved.facts.losses import loss_rows
 from legacy.saved.facts.step_counters import counter_role, counter_rows
+from legacy.saved.facts.tower_rows import tower_rows
 from legacy.saved.facts.update_rules import held_constants, update_rule_rows
 from legacy.saved.facts.update_sources import UpdateSources, tower_of_op, tower_read_back
 from legacy.saved.facts.variable_updates import VariableUpdate
@@ -38,10 +38,8 @@ from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.runs import train_ops
 from legacy.saved.runs.carried_state import carrying_node
 from legacy.saved.runs.recorded_feeds import fed_rows
-from workloads.lifted.plan import Effect, Plan, Variable
-from workloads.lifted.replication import replica_counts
-from workloads.lifted.tensors.gradient_names import GRADIENTS
-from workloads.support.wording import listed, plural
+from workloads.lifted.plan import Effect, Variable
+from workloads.support.wording import listed
 
 #: Most differences of towers and the like that are listed.
 MOST_LISTED = 6
@@ -80,13 +78,6 @@ def description_fields(sections: Sections) -> dict[str, Any]:
     )
 
 
-def _symmetry(plan: Plan) -> str:
-    """Whether the towers are equal, in words."""
-    wholes = listed([own.whole for own in plan.own_parts], MOST_LISTED)
-    parts = f"; each takes its own part of {wholes}" if wholes else ""
-    return ("not equal" if plan.differences else "equal, op by op") + parts
-
-
 class _ProgramFacts:
     """Facts of one analysis; each method makes one section."""
 
@@ -113,7 +104,7 @@ class _ProgramFacts:
         return collections.OrderedDict(
             [
                 ("program", self._program()),
-                ("towers", self._towers()),
+                ("towers", tower_rows(self._analysed)),
                 ("inputs", input_rows(self._analysed, self._origins)),
                 ("random numbers", self._random_numbers()),
                 ("losses", loss_rows(self._analysed)),
@@ -192,30 +183,6 @@ class _ProgramFacts:
     def _reads_what_they_update(self, name: str, further: Collection[str]) -> bool:
         """Returns whether a node reads a variable after its update, as `assign` does, and runs no `further` updates."""
         return self._whole.type(name) == "ReadVariableOp" and not further
-
-    def _towers(self) -> list[Row]:
-        plan = self._plan
-        rows = [
-            {"what": "number", "is": self._number_of_towers()},
-            {"what": "told apart by", "is": self._analysed.numbers.found_by},
-            {"what": "batch of one", "is": batch_of_tower(self._analysed)},
-            {"what": "replicas of a port", "is": replica_counts(plan)},
-            {"what": "symmetry", "is": _symmetry(plan)},
-        ]
-        forward = [text for text in plan.differences if not GRADIENTS.search(text)]
-        shown = (forward or plan.differences)[:MOST_LISTED]
-        rows += [{"what": "difference", "is": text} for text in shown]
-        more = len(plan.differences) - len(shown)
-        return rows + ([{"what": "difference", "is": f"and {more} more, in their gradients"}] if more else [])
-
-    def _number_of_towers(self) -> str:
-        """The number of towers that train; and which of the graph's they are, if it has more."""
-        numbers = self._analysed.numbers
-        if numbers.total == self._plan.towers:
-            return str(numbers.total)
-        names = listed([str(numbers.of(tower)) for tower in range(self._plan.towers)], MOST_LISTED)
-        towers = plural(self._plan.towers, "tower", "towers")
-        return f"{self._plan.towers} of the graph's {numbers.total}: {towers} {names}"
 
     def _random_numbers(self) -> list[Row]:
         owned = [(noise, "tower") for noise in self._plan.noise] + [(noise, "all") for noise in self._plan.common_noise]

@@ -15,7 +15,8 @@ from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_inputs, linear_weights
-from legacy.saved.tower_search.inputs import is_only_measured, is_trained_on, split_dimension
+from legacy.saved.tower_search.input_parts import split_dimension
+from legacy.saved.tower_search.inputs import is_only_measured, is_trained_on
 from legacy.saved.tower_search.tables import is_table
 from legacy.saved.tower_search.takers import taker_alone
 from workloads.lifted.graph import Graph, parse_tensor_name

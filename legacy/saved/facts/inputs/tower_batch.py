@@ -7,7 +7,7 @@ from legacy.saved.facts.inputs.datasets import rows_of_batches
 from legacy.saved.facts.inputs.indexed_parts import indexed_part
 from legacy.saved.facts.inputs.trained_rows import trained_rows
 from legacy.saved.tower_search.batch_slices import SLICES
-from legacy.saved.tower_search.inputs import constant_part, is_indexed, part_of_each_slice, split_dimension
+from legacy.saved.tower_search.input_parts import constant_part, is_indexed, part_of_each_slice, split_dimension
 from legacy.saved.tower_search.rows_used import rows_used
 from workloads.lifted.graph import parse_tensor_name
 from workloads.support.wording import counted

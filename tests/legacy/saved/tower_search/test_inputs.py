@@ -1,14 +1,7 @@
 import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.tower_search.inputs import (
-    InputDescriber,
-    batch_size,
-    constant_part,
-    is_index,
-    is_indexed,
-    split_dimension,
-)
+from legacy.saved.tower_search.inputs import InputDescriber, batch_size
 from tests.legacy.saved.graphs import traced
 from workloads.lifted.graph import TensorId
 
@@ -95,41 +88,6 @@ def test_a_first_dimension_before_an_open_one_is_time_unless_there_is_nothing_el
     assert batch_size(graph, ImportedGraph(graph), rows[:1]) == 5
 
 
-def test_constant_slices_tell_how_many_rows_a_tower_takes():
-    def build():
-        x = v1.placeholder(tf.float32, name="x")
-        for tower in range(2):
-            tf.identity(x[tower * 4 : tower * 4 + 4], name=f"part_{tower}")
-            tf.slice(x, [tower * 3, 0], [3, -1], name=f"slice_{tower}")
-            tf.slice(x, [0, 0], [tower + 1, -1], name=f"uneven_{tower}")
-            tf.slice(x, v1.placeholder(tf.int32, [2]), [3, -1], name=f"fed_{tower}")
-            tf.strided_slice(x, [tower], [tower + 1], shrink_axis_mask=1, name=f"batch_{tower}")  # x[tower]
-
-    graph = traced(build)
-
-    def part(name):
-        row = [
-            graph.inputs(f"{name}_{tower}")[0] if name == "part" else TensorId(f"{name}_{tower}", 0) for tower in (0, 1)
-        ]
-        return constant_part(graph, ImportedGraph(graph), row)
-
-    assert part("part") == 4 and part("slice") == 3 and part("uneven") is None and part("fed") is None
-    assert part("batch") is None
-    assert "shrink_axis_mask" not in graph.nodes["slice_0"].attr  # to ask a node for an attribute adds none
-
-
-def test_the_dimension_that_a_split_divides_is_known():
-    def parts():
-        x = tf.compat.v1.placeholder(tf.float32, [4, 6, 2], "x")
-        tf.split(x, 2, axis=1, name="halves")
-        tf.split(x, [2, 4], axis=-2, name="unequal")
-        tf.split(x, 2, name="rows")
-
-    graph = traced(parts)
-    dimensions = [split_dimension(graph, ImportedGraph(graph), name) for name in ("halves", "unequal", "rows", "x")]
-    assert dimensions == [1, 1, 0, 0]
-
-
 def test_an_array_of_unknown_rank_is_a_batch_and_a_scalar_is_none():
     def build():
         tf.reshape(tf.split(v1.placeholder(tf.float32, name="x"), 2, name="halves")[0], [-1, 3])
@@ -153,35 +111,3 @@ def test_the_parts_of_a_sparse_batch_are_no_settings_though_their_placeholders_h
     entries = InputDescriber(graph, ImportedGraph(graph), {}, None).describe(rows)
     assert [entry.kind for entry in entries] == ["batch", "batch", "setting"]
     assert [entry.shape for entry in entries] == [[None, None], [None], None]
-
-
-def test_indices_are_told_from_slices():
-    def build():
-        x = v1.placeholder(tf.float32, [5, 3], "x")
-        tf.identity(x[2], name="index")
-        tf.gather(x, 1, name="gathered")
-        tf.gather(x, [1, 2], name="rows")
-        tf.unstack(x, name="parts")
-        tf.unstack(x, axis=1, name="columns")
-        x[1:2]
-        y = v1.placeholder(tf.float32, [5, 3], "y")
-        tf.add(y[0], y[4])
-        tf.shape(y)
-
-    graph = traced(build)
-    imported = ImportedGraph(graph)
-    gathered = {graph.inputs(name)[0].node if graph.type(name) == "Identity" else name for name in ("gathered", "rows")}
-    names = ["strided_slice", "parts", "columns", "strided_slice_1", *sorted(gathered)]
-    assert [is_index(graph, imported, name) for name in names] == [True, True, False, False, True, False]
-    assert is_indexed(graph, imported, TensorId("y", 0)) and not is_indexed(graph, imported, TensorId("x", 0))
-
-
-def test_the_only_dimension_that_a_slice_cuts_is_known_where_there_are_three():
-    def build():
-        x = v1.placeholder(tf.float32, [5, 8, 3], "x")
-        for part in (x[:, :4], x[:2], x[:2, :4], x[:, 4], v1.placeholder(tf.float32, [8, 6])[:, :3]):
-            tf.tanh(part)
-
-    graph = traced(build)
-    names = [name for name in graph.nodes if graph.type(name) == "StridedSlice"]
-    assert [split_dimension(graph, ImportedGraph(graph), name) for name in names] == [1, 0, 0, 0, 0]
