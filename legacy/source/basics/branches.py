@@ -7,7 +7,7 @@ So are random ops that draw by their seed: what they draw depends on how often t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, Set, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Set, Tuple
 
 import tensorflow as tf
 
@@ -121,8 +121,7 @@ def _predicate(nodes: Dict[str, Any], merge: str) -> Tuple[str, Set[str]]:
     seen: Set[Tuple[str, int]] = set(todo)
     while todo:
         node, inner = todo.pop()
-        for text in nodes[node].input:
-            name = parse_tensor_name(text.lstrip("^")).node
+        for name in _before(nodes, node):
             if nodes[name].op == "Switch" and not inner:
                 found.add(_source(nodes, nodes[name].input[1]))
                 continue
@@ -134,6 +133,22 @@ def _predicate(nodes: Dict[str, Any], merge: str) -> Tuple[str, Set[str]]:
     if len(found) != 1:
         raise Unwritten(f"model: the branches that {merge!r} joins depend on {counted(len(found), 'predicate')}")
     return found.pop(), guarded
+
+
+def _before(nodes: Dict[str, Any], name: str) -> List[str]:
+    """Returns the ops that an op follows; of control edges, those to its branch's beginning where it has one.
+
+    Others lead out of the branch, as to an assertion that ran before it.
+    """
+    data = [parse_tensor_name(text).node for text in nodes[name].input if not text.startswith("^")]
+    controls = [text[1:] for text in nodes[name].input if text.startswith("^")]
+    return data + ([control for control in controls if _begins_branch(nodes, control)] or controls)
+
+
+def _begins_branch(nodes: Dict[str, Any], name: str) -> bool:
+    """Whether an op is the copy of a predicate that the ops of a branch wait for."""
+    copied = nodes[name].input[0] if nodes[name].op == "Identity" and nodes[name].input else ""
+    return bool(copied) and nodes[parse_tensor_name(copied).node].op == "Switch"
 
 
 def _is_finite(nodes: Dict[str, Any], name: str) -> bool:

@@ -43,6 +43,21 @@ def test_constants_of_branches_are_chosen_too():
     assert [value(merged, np.float32([sign, 0])) for sign in (1, -1)] == [4.0, 2.0]
 
 
+def test_a_constant_of_a_branch_behind_an_assertion_is_chosen_by_its_own_predicate():
+    """As of `tf.case` of 1.x in a branch, whose assertion that one condition holds is a `cond` of its own."""
+
+    def inner(x):
+        checked = v1.Assert(x[1] < 9.0, [x])
+        with tf.control_dependencies([checked]):
+            return v1.cond(x[1] > 1.0, lambda: tf.constant(4.0), lambda: tf.constant(2.0))
+
+    graph_def = graph_of(lambda x: v1.cond(x[0] > 0.0, lambda: inner(x), lambda: tf.constant(1.0)))
+    merged = merge_branches(graph_def)
+    for x in ([1, 2], [1, 0], [-1, 2]):
+        assert value(merged, np.float32(x)) == value(graph_def, np.float32(x))
+    assert value(merged, np.float32([1, 2])) == 4.0
+
+
 def test_a_cond_in_a_cond_has_the_values_of_its_branches():
     def inner(x):
         """A choice by what the outer branch computes, with a constant and a value from outside of both."""
