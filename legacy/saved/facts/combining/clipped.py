@@ -34,7 +34,9 @@ def clipping_text(analysed: AnalysedStep, phase: Phase, combine: Combine) -> str
     effects = [e for e in phase.effects if e.writes[0] == weight and e.values]
     effect = next((e for e in effects if combine.tensor in (e.gradient, *e.values)), None)
     if effect is None:  # a weight that decays besides has an assignment, which takes no gradient
-        effect = next((e for e in effects if e.node in analysed.rules), effects[0])
+        updates = [e for e in effects if e.node in analysed.rules] or effects[:1]
+        behind = analysed.graph.descendants([parse_tensor_name(combine.tensor).node], controls=False)
+        effect = next((e for e in updates if e.node in behind), updates[0])  # rows that decay take the indices alone
     # A global norm is made of all gradients: between it and the towers are the other combined gradients.
     between = analysed.between([effect.gradient or effect.values[0]], analysed.combined(phase))
     kept = {other.node for other in phase.effects if other.writes != effect.writes} & between

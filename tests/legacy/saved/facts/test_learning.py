@@ -235,6 +235,30 @@ def test_rows_are_clipped_and_their_indices_are_not():
     }
 
 
+@pytest.mark.parametrize("bound", [5.0, None])
+def test_rows_that_decay_besides_are_clipped_as_their_update_takes_them(bound):
+    """As by AdamW of tf.contrib: the decay, which comes first, takes the rows' indices alone."""
+
+    def build():
+        table = v1.get_variable("table", initializer=[[1.0], [2.0], [3.0]], use_resource=False)
+        rows = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), v1.name_scope(f"tower_{tower}"):
+                words = v1.placeholder(tf.int32, [2], "words")
+                rows += tf.gradients(tf.reduce_sum(tf.gather(table, words) ** 2), [table])
+        words = tf.concat([one.indices for one in rows], 0)
+        values = tf.concat([one.values for one in rows], 0)
+        values = tf.clip_by_norm(values, bound) if bound else values
+        decay = v1.scatter_add(table, words, -0.125 * tf.gather(table, words))
+        with tf.control_dependencies([decay]):
+            gradient = tf.IndexedSlices(values, tf.identity(words), rows[0].dense_shape)
+            v1.train.AdamOptimizer(0.5).apply_gradients([(gradient, table)], name="train")
+
+    found = analyse_graph(saved(traced(build), trainable_variables=["table"]), "small", ["train"])
+    clipped = {row["of"]: row["clipped"] for row in combining_rows(AnalysedStep(found)) if row["of"] == "table"}
+    assert clipped == ({"table": "after combining, by norm, at 5"} if bound else {})
+
+
 @pytest.mark.parametrize("is_adam, rule", [(True, "Adam, of rows (AssignSub)"), (False, "written by hand (AssignSub)")])
 def test_adam_of_rows_is_no_optimizer_of_ones_own(is_adam, rule):
     def build():
