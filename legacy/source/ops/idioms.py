@@ -174,6 +174,8 @@ IDIOMS: Dict[str, List[Callable[[OpView], Optional[Match]]]] = {
     "Identity": [match_copy],
     BLOCK_CELL: [match_lstm_block_cell],
     "Less": [match_sequence_mask],
+    "LogicalAnd": [match_neutral],
+    "LogicalOr": [match_neutral],
     "Max": [match_empty_reduction],
     "Maximum": [match_clip],
     "Mean": [match_empty_reduction, match_moments],

@@ -25,12 +25,12 @@ def is_filled(value: Optional[np.ndarray], number: float) -> bool:
 
 
 def match_neutral(op: OpView) -> Optional[Match]:
-    """Matches `x * 1`, `x / 1`, `x - 0`, and `x + 0` where x is never -0.0, which change no bit of x.
+    """Matches `x * 1`, `x / 1`, `x - 0`, `x & True`, `x | False`, and `x + 0` where x is never -0.0: no bit changes.
 
     Those stay without which the parts of a gradient would be added in another order.
     """
-    neutral = 1.0 if op.type in ("Mul", "RealDiv", "Div") else 0.0
-    positions = (0, 1) if op.type in ("Mul",) + _ADD else (0,)
+    neutral = 1.0 if op.type in ("Mul", "RealDiv", "Div", "LogicalAnd") else 0.0
+    positions = (0, 1) if op.type in ("Mul", "LogicalAnd", "LogicalOr") + _ADD else (0,)
     for position in positions:
         other = 1 - position
         same_shape = op.shape(position) is not None and op.shape(position) == op.output_shape()

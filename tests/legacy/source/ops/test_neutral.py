@@ -24,3 +24,20 @@ def test_a_zero_is_left_out_where_the_result_is_never_minus_zero(build, text):
 def test_a_multiple_by_a_negative_number_may_be_minus_zero():
     (line,) = written(lambda x: 0.0 + -0.5 * tf.nn.l2_loss(x), {"x": [3]})
     assert line.startswith("return 0.0 ")
+
+
+@pytest.mark.parametrize(
+    "build, text",
+    [
+        (lambda x: tf.logical_and(True, x > 2.0), 'return batch["x"] > 2.0'),
+        (lambda x: tf.logical_or(x > 2.0, False), 'return batch["x"] > 2.0'),
+        (lambda x: tf.logical_or(x > 2.0, x < 1.0), "return (x > 2.0) | (x < 1.0)"),
+    ],
+)
+def test_a_condition_that_always_holds_is_left_out(build, text):
+    """As of the first case of a `piecewise_constant` of 1.x."""
+    assert written(build, {"x": [3]})[-1] == text
+
+
+def test_a_condition_that_never_holds_stays():
+    assert "False" in written(lambda x: tf.logical_and(False, x > 2.0), {"x": [3]})[-1]
