@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import tensorflow as tf
 
     from legacy.source.basics.forward import Forward
+    from workloads.lifted.pieces.piece import VariableVersion
 
 #: {random op: function of a scope that draws such numbers}.
 NOISE = {"RandomUniform": "uniform", "RandomStandardNormal": "normal", "TruncatedNormal": "truncated_normal"}
@@ -41,6 +42,7 @@ class Names(NamedTuple):
       bounds: {tensor: (least, one above the largest)} of random integers.
       own_parts: tensors that are this tower's part of what is computed once for all, one for each tower.
       towers: number of the towers.
+      between: {version of a variable: expression that stands for it} of what no variable holds any more.
     """
 
     inputs: Mapping[str, Expression]
@@ -52,6 +54,7 @@ class Names(NamedTuple):
     bounds: Mapping[str, Tuple[int, int]] = {}
     own_parts: FrozenSet[str] = frozenset()
     towers: int = 1
+    between: Mapping[VariableVersion, Expression] = {}
 
 
 class InputValues:
@@ -88,6 +91,8 @@ class InputValues:
         read = variable_of(feed)
         if read is not None:
             name = read.variable
+            if read in self._names.between:
+                return self._names.between[read]
             if read.version and name in self._names.changed:
                 return self._names.changed[name]
             if name in self._names.replaced:

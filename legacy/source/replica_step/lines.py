@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Sequence
 
 from legacy.source.basics.rendering import WIDTH, item_lines, literal_text
+from legacy.source.step.known_statistics import TURNS
 from legacy.source.step.statistics import EACH_TOWER
 from workloads.numerics.statistics import FIRST_TOWER, LAST_TOWER, TOWERS_IN_TURN
 
@@ -43,8 +44,18 @@ def clip_lines(rule: Clip | None) -> List[str]:
     return [CLIPS[rule.how].format(limit=literal_text(rule.limit))] if rule else []
 
 
-def statistics_text(model: Model) -> str:
-    """Returns the text of the update of a model's statistics, or "" if it has none."""
+def statistics_text(model: Model, keep_turns: bool = False) -> str:
+    """Returns the text of the update of a model's statistics, or "" if it has none.
+
+    Args:
+      model: the model.
+      keep_turns: whether it keeps what statistics are after each replica's change, which follow each other.
+
+    Returns:
+      The text.
+    """
+    if keep_turns:
+        return _KEPT_TURNS
     if model.statistics.changes_again:
         return _AGAIN[model.statistics.policy]
     return _STATISTICS[model.statistics.policy] if any(model.statistics.proposals) else ""
@@ -105,3 +116,14 @@ _STATISTICS: Dict[str, str] = {
             local[name].assign(value)
 """,
 }
+#: The update of statistics that replicas change in turn, of which the rest of the update uses each replica's.
+_KEPT_TURNS = f"""\
+        {TURNS} = {{}}
+        for name, change in scope.updates.items():  # each replica changes it in turn, as in the old program
+            value, {TURNS}[name] = values[name], []
+            for turn in range(context.num_replicas_in_sync):
+                own = change(value) if replica == turn else tf.zeros_like(value)
+                value = context.all_reduce(tf.distribute.ReduceOp.SUM, own)
+                {TURNS}[name].append(value)
+            local[name].assign(value)
+"""

@@ -189,7 +189,7 @@ def train_op_text(update: WrittenUpdate, functions: str, style: str = "standalon
     body = with_short_lines(body, update.groups)
     body += ["losses = gather(context, loss)"] if update.uses_losses and not update.factor.of_all else []
     head.append(f'    """Runs a replica\'s part of {update.phase.train_op}; returns its loss."""')
-    statistics = textwrap.indent(textwrap.dedent(statistics_text(loss.model)), _INDENT)
+    statistics = textwrap.indent(textwrap.dedent(statistics_text(loss.model, update.uses_turns)), _INDENT)
     statistics = statistics.replace("local[", "variables[").replace(" replica ==", " scope.replica ==")
     lines = [*(_INDENT + line for line in body), *statistics.splitlines(), *update.lines]
     head += [f"{_INDENT}values = scope.values"] if any("values[" in line for line in lines) else []

@@ -6,14 +6,20 @@ import collections
 import dataclasses
 from typing import TYPE_CHECKING, Counter, Dict, List, Sequence
 
+from legacy.source.basics.expressions import Name
+from legacy.source.basics.rendering import literal_text
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.step.statistics import Proposal, Statistics, find_states, find_statistics
 from workloads.lifted.graph import parse_tensor_name
-from workloads.numerics.statistics import FIRST_TOWER
+from workloads.lifted.pieces.piece import VariableVersion
+from workloads.numerics.statistics import FIRST_TOWER, TOWERS_IN_TURN
 
 if TYPE_CHECKING:
     from workloads.lifted.graph import Graph
     from workloads.lifted.plan import Effect, Phase, Plan
+
+#: The dict of what statistics were after each replica's change, in the text: {statistic: [value]}.
+TURNS = "turns"
 
 
 def find_known(plan: Plan, graph: Graph, phase: Phase, counters: Sequence[str]) -> Statistics:
@@ -45,6 +51,18 @@ def find_known(plan: Plan, graph: Graph, phase: Phase, counters: Sequence[str]) 
     kept = [one.proposals for one in found.values() if one.policy == policy]
     proposals: List[List[Proposal]] = [[p for own in kept for p in own[tower]] for tower in range(plan.towers)]
     return Statistics(policy, proposals)
+
+
+def between_turns(statistics: Statistics) -> Dict[VariableVersion, Name]:
+    """Returns {version of a statistic: its text} of what the changes of one tower leave to those of the next."""
+    if statistics.policy != TOWERS_IN_TURN or statistics.changes_again:
+        return {}
+    names = [proposal.variable for proposal in statistics.proposals[0]]
+    return {
+        VariableVersion(name, turn + 1): Name(f"{TURNS}[{literal_text(name)}][{turn}]")
+        for name in names
+        for turn in range(len(statistics.proposals) - 1)
+    }
 
 
 def _effects_of_statistics(plan: Plan, phase: Phase) -> Dict[str, List[Effect]]:

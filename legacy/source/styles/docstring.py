@@ -89,6 +89,8 @@ def docstring_of_update(plan: Plan, step: WrittenStep, notes: Sequence[str]) -> 
     if not step.any_number:
         apart = any(loss.model.others for loss in step.losses)
         own = "each tower has a loss of its own" if apart else "each tower has a state of its own"
+        if any(update.uses_turns for update in step.updates):
+            own = "the update uses statistics as each tower leaves them"
         why = "the update uses the results of each tower" if step.gathers else own
         lines.append(f"For {counted(plan.towers, 'replica')} only: {why}.")
     lines += [note[0].upper() + note[1:] + "." for note in notes]

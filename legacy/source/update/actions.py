@@ -11,7 +11,9 @@ from workloads.lifted.pieces.piece import Fetch
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from legacy.source.basics.expressions import Expression
     from workloads.lifted.graph import Graph
+    from workloads.lifted.pieces.piece import VariableVersion
     from workloads.lifted.plan import Condition, Effect, Phase, Plan
 
 
@@ -64,6 +66,7 @@ def actions_of(
     effects: Sequence[Effect],
     cuts: Sequence[str],
     made: Mapping[str, int],
+    between: Mapping[VariableVersion, Expression],
 ) -> List[Action]:
     """Finds the actions of an update.
 
@@ -74,20 +77,23 @@ def actions_of(
       effects: its changes, in order.
       cuts: tensors that are given.
       made: {variable: number of its changes} of those that are changed before the first action.
+      between: {version of a variable: expression} of what they held between these changes, where the text keeps it.
 
     Returns:
       The changes in order, each after the predicates of its branches.
 
     Raises:
-      Unwritten: an action reads a variable at two moments within the step.
+      Unwritten: an action reads a variable at two moments within the step, or between changes that are made before.
     """
 
     def reads(name: str, path: Sequence[Condition], fetches: Sequence[str | Fetch]) -> FrozenSet[Tuple[str, int]]:
         found: Dict[str, int] = {}
         for feed in cut_part(plan, graph, fetches, cuts, phase.versions, path).piece.feeds:
             read = variable_of(feed)
-            if read is None or not read.version or read.version == made.get(read.variable):
+            if read is None or not read.version or read.version == made.get(read.variable) or read in between:
                 continue
+            if read.variable in made:
+                raise Unwritten(f"updates: {name!r} reads {read.variable!r} between two of its changes")
             changes = [effect for effect in phase.effects if read.variable in effect.writes][: read.version]
             version = sum(not exclude_each_other(change.conditions, path) for change in changes)
             if version and found.setdefault(read.variable, version) != version:

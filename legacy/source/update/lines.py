@@ -27,6 +27,7 @@ from workloads.lifted.pieces.piece import Fetch
 
 if TYPE_CHECKING:
     from workloads.lifted.graph import Graph
+    from workloads.lifted.pieces.piece import VariableVersion
     from workloads.lifted.plan import Effect, Phase, Plan
 
 
@@ -38,6 +39,7 @@ def update_lines(
     given: Mapping[str, Expression],
     groups: Mapping[str, Sequence[str]],
     made: Mapping[str, int],
+    between: Mapping[VariableVersion, Expression],
 ) -> List[str]:
     """Writes changes of variables, on `values` before the step and the replica's own `variables`.
 
@@ -49,6 +51,7 @@ def update_lines(
       given: {tensor: expression} of what is known before the first change.
       groups: {name of a list in the text: the weights in it}.
       made: {variable: number of its changes} of those that are changed before these lines.
+      between: {version of a variable: expression} of what these held between their changes, where the text keeps it.
 
     Returns:
       The lines of a function's body.
@@ -56,8 +59,8 @@ def update_lines(
     Raises:
       Unwritten: a change cannot be written.
     """
-    place = Place(plan, graph, phase, dict(given), groups)
-    actions = actions_of(plan, graph, phase, effects, place.cuts, made)
+    place = Place(plan, graph, phase, dict(given), groups, between=between)
+    actions = actions_of(plan, graph, phase, effects, place.cuts, made, between)
     return _step_lines(place, steps_of(actions, plan.variables))
 
 

@@ -17,7 +17,7 @@ from legacy.source.update.per_weight import DICT
 
 if TYPE_CHECKING:
     from workloads.lifted.graph import Graph
-    from workloads.lifted.pieces.piece import Fetch
+    from workloads.lifted.pieces.piece import Fetch, VariableVersion
     from workloads.lifted.plan import Condition, Phase, Plan, TensorType
 
 INDENT = "    "
@@ -36,6 +36,7 @@ class Place:
       taken: the branches that it is in, the outermost first.
       names: names of values that functions around it have computed.
       functions: names of all functions of branches so far, to which new ones are added.
+      between: {version of a variable: expression} of what the variable no longer holds when the text begins.
     """
 
     plan: Plan
@@ -46,6 +47,7 @@ class Place:
     taken: Tuple[Condition, ...] = ()
     names: Tuple[str, ...] = ()
     functions: List[str] = dataclasses.field(default_factory=list)
+    between: Mapping[VariableVersion, Expression] = dataclasses.field(default_factory=dict)
 
     @property
     def indent(self) -> str:
@@ -105,7 +107,7 @@ class Place:
         _require_known(cut, self.given)
         forward = Forward(cut, self.plan)
         forward.untrained.update(cut.feeds)  # no gradient goes through an update
-        recovery = Recovery(forward, names_of_variables(self.plan, self.given))
+        recovery = Recovery(forward, names_of_variables(self.plan, self.given)._replace(between=self.between))
         return recovery, [recovery.expression_of(name if ":" in name else name + ":0") for name in cut.fetches]
 
 

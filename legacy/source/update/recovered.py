@@ -14,7 +14,7 @@ from legacy.source.basics.unwritten import Unwritten
 from legacy.source.lines.naming import free_name
 from legacy.source.step.imported_step import WrittenLoss
 from legacy.source.step.input_names import input_names
-from legacy.source.step.known_statistics import find_known
+from legacy.source.step.known_statistics import TURNS, between_turns, find_known
 from legacy.source.step.learning import find_counter, find_counters
 from legacy.source.step.model import has_own_variables, recover_model
 from legacy.source.step.statistics import EACH_TOWER
@@ -72,6 +72,11 @@ class WrittenUpdate(NamedTuple):
         return any(_LOSSES.search(line) for line in self.lines)
 
     @property
+    def uses_turns(self) -> bool:
+        """Whether the update uses what statistics are after one of the towers has changed them."""
+        return any(f"{TURNS}[" in line for line in self.lines)
+
+    @property
     def gathers(self) -> bool:
         """Whether it uses results of each tower, and not only reduced ones."""
         factor = self.factor
@@ -118,7 +123,7 @@ class WrittenStep(NamedTuple):
         """Whether the program runs on any number of replicas: no tower's results or states are used by themselves."""
         models = [loss.model for loss in self.losses]
         own = any(m.statistics.policy == EACH_TOWER or m.others or has_own_variables(m) for m in models)
-        return not self.gathers and not own
+        return not self.gathers and not own and not any(update.uses_turns for update in self.updates)
 
 
 def recover_updates(plan: Plan, graph: Graph, initializers: Mapping[str, str], reasons: Sequence[str]) -> WrittenStep:
@@ -203,7 +208,7 @@ def _update(
 ) -> WrittenUpdate:
     function = free_name(name.function, [one.function for one in before])
     if not phase.losses and not any(phase.gradients) and len(plan.phases) > 1:
-        lines = update_lines(plan, graph, phase, phase.effects, {}, groups, {})
+        lines = update_lines(plan, graph, phase, phase.effects, {}, groups, {}, {})
         return WrittenUpdate(function, phase, None, path, own_groups, lines, SharedFactor([], {}, []))
     counters = find_counters(phase, ImportedGraph(graph)) if len(plan.phases) == 1 else []
     known = find_known(plan, graph, phase, counters)
@@ -226,7 +231,7 @@ def _update(
         entries = [entry for entry in plan.inputs + plan.common if entry.name == source]
         given.update((tensor, Name(constant)) for entry in entries for tensor in entry.tensors)
     made = collections.Counter(proposed.values())
-    lines = update_lines(_with_types(plan, path), graph, phase, effects, given, groups, made)
+    lines = update_lines(_with_types(plan, path), graph, phase, effects, given, groups, made, between_turns(known))
     if phase.other_losses and factor.lines:
         raise Unwritten("loss: several are minimized, and follow from all towers' results")
     return WrittenUpdate(function, phase, loss, path, own_groups, lines, factor)

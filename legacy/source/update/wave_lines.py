@@ -27,7 +27,19 @@ _KEY = re.compile(r'\["([^"]*)"\]')
 #: Names that a train op's function has for something else.
 _TAKEN = {
     "!" + name: name
-    for name in ("values", "variables", "gradients", "losses", "name", "context", "loss", "factor", "combined", "names")
+    for name in (
+        "values",
+        "variables",
+        "gradients",
+        "losses",
+        "name",
+        "context",
+        "loss",
+        "factor",
+        "combined",
+        "names",
+        "turns",
+    )
 }
 #: Name of the weights of a loop, where another one is over those that it leaves out.
 NAMES = "names"

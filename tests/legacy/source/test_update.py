@@ -103,7 +103,7 @@ def test_changes_of_changed_values_are_a_wave_of_their_own():
     gan = lift("l_gan")
     phase = gan.plan.phases[0]
     path = find_path(gan.plan, gan.graph, phase)
-    actions = actions_of(gan.plan, gan.graph, phase, phase.effects, list(path.tensors), {})
+    actions = actions_of(gan.plan, gan.graph, phase, phase.effects, list(path.tensors), {}, {})
     first, second = steps_of(actions, gan.plan.variables)
     assert {effect.op for unit in first.units for effect in unit.effects} == {"ApplyRMSProp"}
     assert {effect.op for unit in second.units for effect in unit.effects} == {"Assign"}
