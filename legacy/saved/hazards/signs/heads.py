@@ -22,8 +22,8 @@ _WORDS = {1: "rises", -1: "falls"}
 def results_pushed_one_way(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds layers with a bias on which all losses that train it depend in one direction; one hazard for all.
 
-    Such a bias moves for ever: a term that pulls the other way is missing, or has the wrong sign. A loss that is the
-    mean of one layer's results, as in a test of speed, is left alone.
+    Such a bias moves for ever: a term that pulls the other way is missing, or has the wrong sign. Also a term of one
+    tower alone pulls. A loss that is the mean of one layer's results, as in a test of speed, is left alone.
     """
     layers = _layers_with_bias(whole)
     trained = trained_by(whole)
@@ -31,12 +31,14 @@ def results_pushed_one_way(whole: WholeGraph) -> Iterator[Hazard]:
     if len(targets) < len(whole.targets):
         return  # some losses are maximized
     pushes: dict[tuple[str, ...], Pushes] = {}
-    for bias, results in layers.items():
+    for bias, towers in layers.items():
         own = tuple(target for target in targets if bias in trained.get(target, ()))
         if own not in pushes:
             pushes[own] = Pushes(whole, own)
-        for parts in [[part] for part in _parts(whole, results[0])] if len(results) == 1 else [results]:
-            signs = {pushes[own].sign(part) for part in parts}
+        pushed = [_pushed(whole, towers[tower]) for tower in sorted(towers)] if 0 in towers else [[]]
+        for number, parts in enumerate(pushed[0]):
+            others = {pushes[own].sign(part) for each in pushed[1:] for group in each[number:][:1] for part in group}
+            signs = {pushes[own].sign(part) for part in parts} | (others - {None})
             if len(signs) != 1 or not signs & {1, -1} or _is_all_of_a_loss(whole, parts):
                 continue
             yield Hazard(
@@ -50,20 +52,26 @@ def results_pushed_one_way(whole: WholeGraph) -> Iterator[Hazard]:
             return
 
 
-def _layers_with_bias(whole: WholeGraph) -> dict[str, list[TensorId]]:
-    """{trained bias: the results of the layers to which it is added}, of the first tower."""
+def _layers_with_bias(whole: WholeGraph) -> dict[str, dict[int, list[TensorId]]]:
+    """{trained bias: {tower: the results of its layers to which it is added}}."""
     graph = whole.graph
-    found: dict[str, list[TensorId]] = collections.OrderedDict()
+    found: dict[str, dict[int, list[TensorId]]] = collections.OrderedDict()
     for name in whole.minimized_ops("BiasAdd", "Add", "AddV2"):
-        if whole.labels.get(name, 0) != 0 or is_gradient_op(name):
+        if is_gradient_op(name):
             continue
         inputs = graph.inputs(name)
         for one, other in (inputs, inputs[::-1]):
             variable = variable_read(graph, one.node)
             if variable in whole.trainable and graph.type(other.node) in _LAYERS:
-                found.setdefault(variable, []).append(TensorId(name, 0))
+                towers = found.setdefault(variable, collections.OrderedDict())
+                towers.setdefault(whole.labels.get(name, 0), []).append(TensorId(name, 0))
                 break
     return found
+
+
+def _pushed(whole: WholeGraph, results: list[TensorId]) -> list[list[TensorId]]:
+    """Groups of tensors that a loss may push as one: each part of a layer's only result, or all of its results."""
+    return [[part] for part in _parts(whole, results[0])] if len(results) == 1 else [results]
 
 
 def _parts(whole: WholeGraph, result: TensorId) -> list[TensorId]:

@@ -49,3 +49,19 @@ def test_a_loss_that_is_the_mean_of_a_layer_is_not():
         return tf.reduce_mean(tf.sigmoid(fed("x", 8, 4) @ variable("w", 4, 3) + variable("b", 3)))
 
     assert found(results_pushed_one_way, total) == []
+
+
+@pytest.mark.parametrize("error_of_tower, count", [(None, 1), (0, 0), (1, 0)])
+def test_a_term_of_one_tower_alone_may_pull_the_other_way(error_of_tower, count):
+    def total():
+        w, b, terms = variable("w", 4, 1), variable("b", 1), []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                values = tf.nn.bias_add(fed(f"x{tower}", 8, 4) @ w, b)
+                costs = tf.exp(fed(f"c{tower}", 8, 1))
+                terms.append(tf.reduce_mean(costs * (3.0 - values)))
+                if tower == error_of_tower:
+                    terms.append(tf.reduce_mean(tf.square(fed(f"y{tower}", 8, 1) - values)))
+        return tf.add_n(terms)
+
+    assert found(results_pushed_one_way, total) == ["PUSHED_ONE_WAY"] * count
