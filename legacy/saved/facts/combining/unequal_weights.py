@@ -49,10 +49,15 @@ def _unclipped(combining: Sequence[Row]) -> Iterator[str]:
     for train_op in dict.fromkeys(row["train op"] for row in combining):
         rows = [row for row in combining if row["train op"] == train_op]
         names = [[n for n in row["of"].split(", ") if not is_indices_label(n)] for row in rows]
-        left = [n for row, own in zip(rows, names) for n in own if row["clipped"] == "no"]
-        if left and len(left) < sum(map(len, names)):
+        clipped = {n for row, own in zip(rows, names) for n in own if row["clipped"] != "no"}
+        unclipped = [n for row, own in zip(rows, names) for n in own if row["clipped"] == "no"] if clipped else []
+        left = [name for name in unclipped if name not in clipped]
+        if left:
             variables = plural(len(left), "gradient", "gradients")
             yield f"{train_op}: clipping leaves out the {variables} of {listed(left, MOST_LISTED)}"
+        partly = [name for name in unclipped if name in clipped]
+        if partly:
+            yield f"{train_op}: clipping leaves out some of the gradients of {listed(partly, MOST_LISTED)}"
 
 
 def _unaveraged(analysed: AnalysedStep) -> Iterator[str]:

@@ -61,3 +61,15 @@ def sentences(clipped=("no", "no"), averages=(), trained=(("v", "w"),), writes=(
 )
 def test_what_is_done_to_a_part_of_the_weights_is_said(options, text):
     assert sentences(**options) == ([] if text is None else [text])
+
+
+def test_a_weight_of_which_one_gradient_is_clipped_is_said_to_have_others():
+    """As of a weight that two optimizers train, one of which clips."""
+    rows = [{"train op": "train", "of": of, "clipped": how} for of, how in (("v, w", "by norm, at 5"), ("w, u", "no"))]
+    analysed = types.SimpleNamespace(
+        plan=types.SimpleNamespace(variables=[]), graph=graph_of(GRAPH), phases=[], rules=(), is_changed=bool
+    )
+    assert list(unequal_weight_sentences(analysed, rows, [], {})) == [
+        "train: clipping leaves out the gradient of u",
+        "train: clipping leaves out some of the gradients of w",
+    ]
