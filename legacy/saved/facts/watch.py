@@ -188,10 +188,12 @@ def _of_factors(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
     means = {combine.weight for combine in phase.combine if combine.kind == "mean"}
     for effect in [effect for effect in phase.effects if effect.gradient and effect.writes[0] in means]:
         between = analysed.between([effect.gradient or ""], analysed.combined(phase))
-        found = [name for name in between if not CLIPPING_SCOPES.search(name) and _factor_of_gradient(analysed, name)]
+        applied = analysed.graph.origin(parse_tensor_name(effect.gradient or "")).node
+        found = [name for name in between if not CLIPPING_SCOPES.search(name)]
+        found = [name for name in found if _factor_of_gradient(analysed, name, name == applied)]
         if found:
             name = min(found, key=analysed.positions.__getitem__)
-            factors[effect.writes[0]] = _factor_of_gradient(analysed, name)
+            factors[effect.writes[0]] = _factor_of_gradient(analysed, name, name == applied)
     if factors:
         gradients = counted(len(factors), "combined gradient is", "combined gradients are")
         numbers = list(dict.fromkeys(factors.values()))
@@ -202,10 +204,21 @@ def _of_factors(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
         )
 
 
-def _factor_of_gradient(analysed: AnalysedStep, name: str) -> str:
-    """The scalar by which a node multiplies or divides what is made of gradients; "" of any other, and of a 1."""
+def _factor_of_gradient(analysed: AnalysedStep, name: str, is_applied: bool) -> str:
+    """The scalar by which a node multiplies or divides what is made of gradients; "" of any other, and of a 1.
+
+    Scalars that are not applied as they are may be a bound over a norm.
+
+    Args:
+      analysed: the training step.
+      name: of the node.
+      is_applied: whether its result is what the update takes.
+
+    Returns:
+      The factor, or the name of the tensor that has it.
+    """
     graph, imported = analysed.graph, analysed.imported
-    if graph.type(name) not in ("Mul", "RealDiv", "Div") or imported.shape(name) == ():  # as a bound over a norm
+    if graph.type(name) not in ("Mul", "RealDiv", "Div") or (imported.shape(name) == () and not is_applied):
         return ""
     others = [tensor for tensor in graph.inputs(name) if tensor.node not in analysed.context.of_gradients]
     if len(others) != 1 or imported.shape(*others[0]) != ():

@@ -217,6 +217,28 @@ def test_gradients_that_are_multiplied_by_a_rate_behind_their_mean():
     assert of_factors(lambda gradient: gradient * (4.0 / tf.maximum(tf.norm(gradient), 4.0))) == []
 
 
+def test_gradients_of_scalar_weights_that_are_multiplied_are_named_like_others():
+    def of_factors(change):
+        def build():
+            x = parts("x", 8, 3)
+
+            def loss(tower):
+                scores = tf.matmul(x(tower), variable("w", 3, 2))
+                return tf.reduce_mean(tf.square(variable("scale") * scores))
+
+            program(loss, lambda pairs: descend([(change(gradient), weight) for gradient, weight in pairs]))()
+
+        return [text for text in watched(sections_of(build)) if "before the update takes" in text]
+
+    def bounded(gradient):
+        return gradient * (4.0 / tf.maximum(tf.norm(gradient), 4.0))
+
+    (text,) = of_factors(lambda gradient: tf.clip_by_norm(gradient, 1.0) * (1.0 if gradient.shape.rank else 0.01))
+    assert text == "train: 1 combined gradient is multiplied or divided by 0.01 before the update takes it: scale"
+    assert of_factors(lambda gradient: tf.clip_by_norm(gradient, 1.0)) == []
+    assert of_factors(bounded) == []
+
+
 def test_a_bound_of_a_rate_behind_moments_clips_no_gradient():
     """As of AdaBound by hand, whose rate for each element lies between bounds."""
 
