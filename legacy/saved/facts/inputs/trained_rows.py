@@ -42,7 +42,7 @@ def _of_phase(analysed: AnalysedStep, phase: Phase) -> TrainedRows | None:
     graph, batch = analysed.graph, analysed.plan.batch
     losses = [parse_tensor_name(row[0]).node for row in (phase.losses, *phase.other_losses) if row and row[0]]
     before = graph.ancestors(losses, controls=False)
-    entries = [entry for entry in analysed.plan.inputs if entry.kind == "batch" and entry.tensors[0]]
+    entries = [entry for entry in analysed.plan.inputs if entry.has_examples and entry.tensors[0]]
     starts = [parse_tensor_name(entry.tensors[0]) for entry in entries]
     starts = [one for one in starts if one.node in before and (analysed.imported.shape(*one) or ())[:1] == (batch,)]
     cuts = {name: taken for tensor in starts for name, taken in _cuts(analysed, tensor, before)}

@@ -58,6 +58,25 @@ def test_all_rows(use):
     assert of(use) is None
 
 
+@pytest.mark.parametrize(
+    "use, expected",
+    [
+        (lambda x, tower: x[:8], "16, of which 8 train"),
+        (lambda x, tower: x, "16"),
+        (lambda x, tower: x[tower * 8 : tower * 8 + 8], "8"),
+    ],
+)
+def test_rows_of_one_batch_that_all_towers_get(use, expected):
+    """As where the bounds of each tower's slice lack its number."""
+
+    def build():
+        x = v1.placeholder(tf.float32, [16, 3], "x")
+        program(lambda tower: squares(use(x, tower)))()
+
+    (batch,) = [row["is"] for row in sections_of(build)["towers"] if row["what"] == "batch of one"]
+    assert batch == expected
+
+
 def page(use):
     def build():
         x, mask = parts("x", 16, 3), parts("mask", 16, dtype=tf.bool)
