@@ -74,7 +74,7 @@ def cut_part(
 
     piece = cut(fetches)
     drawn = [str(feed.key) for feed in piece.feeds if feed.kind == "drawn"]
-    drawn = [tensor for tensor in drawn if None in (plan.tensors[tensor].shape or [None])]
+    drawn = [tensor for tensor in drawn if _is_open(plan.tensors[tensor])]
     sizes = [graph.inputs(parse_tensor_name(tensor).node)[0].name for tensor in drawn]
     if sizes:
         piece = cut([*fetches, *sizes])
@@ -82,6 +82,11 @@ def cut_part(
     feeds = {feed.placeholder: feed for feed in piece.feeds}
     known = {name: shapes[str(feed.key)] for name, feed in feeds.items() if str(feed.key) in shapes}
     return Cut(piece, feeds, list(piece.fetches[: len(fetches)]), known)
+
+
+def _is_open(tensor: TensorType) -> bool:
+    """Returns whether the graph leaves sizes of a tensor open; those of a scalar are known."""
+    return tensor.shape is None or None in tensor.shape
 
 
 def without_predicates(piece: Piece) -> Piece:
@@ -113,13 +118,26 @@ def with_noise_shapes(cut: Cut) -> Any:
     """Returns a part's GraphDef with random ops for random numbers whose shape follows from other tensors."""
     graph_def = v1.GraphDef()
     graph_def.CopyFrom(cut.piece.graph_def)
-    for node in graph_def.node:
-        if node.name in cut.noise_shapes:
-            node.op = "RandomUniform"
-            node.input.append(cut.noise_shapes[node.name])
-            node.attr["T"].type = tf.int32.as_datatype_enum
-            del node.attr["shape"]
+    for node in [node for node in graph_def.node if node.name in cut.noise_shapes]:
+        node.op = "RandomUniform"
+        node.input.append(cut.noise_shapes[node.name])
+        node.attr["T"].type = tf.int32.as_datatype_enum
+        del node.attr["shape"]
+        if tf.as_dtype(node.attr["dtype"].type).is_integer:
+            _draw_integers(node, graph_def)
     return graph_def
+
+
+def _draw_integers(node: Any, graph_def: Any) -> None:
+    """Makes a random op one that draws integers; the bounds are any, since only its shape is asked for."""
+    dtype = node.attr["dtype"].type
+    bound = graph_def.node.add(op="Const", name=node.name + "/bound")
+    bound.attr["dtype"].type = dtype
+    bound.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(1, dtype=dtype, shape=[]))
+    node.op = "RandomUniformInt"
+    node.input.extend([bound.name, bound.name])
+    node.attr["Tout"].type = dtype
+    del node.attr["dtype"]
 
 
 def example_sizes(entry: Input) -> List[int]:
