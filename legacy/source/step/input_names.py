@@ -9,7 +9,7 @@ from legacy.source.basics.cut import example_sizes
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.lines.identifiers import identifier
 from legacy.source.lines.naming import free_name
-from workloads.lifted.made_up_data import BatchSize, made_up_shape
+from workloads.lifted.made_up_data import SHAPE, BatchSize, made_up_shape
 from workloads.lifted.plan.settings import fed_learning_rates
 
 if TYPE_CHECKING:
@@ -64,6 +64,10 @@ def input_names(plan: Plan) -> InputNames:
             raise Unwritten(f"inputs: {entry.name!r} is as long as a batch, and used whole, not shared out to towers")
         if not (entry.has_examples or entry.is_copied) or entry in plan.common:
             raise Unwritten(f"inputs: {entry.name!r} is no batch of examples, which towers share out ({entry.kind})")
+        if entry.sparse.endswith("/" + SHAPE):
+            raise Unwritten(
+                f"inputs: {entry.name!r} is the shape of a sparse tensor, which has no row for each example"
+            )
         if not entry.shape and not entry.example:
             raise Unwritten(f"inputs: the rank of {entry.name!r} is not known")
     words = [_input_name(entry) for entry in data]

@@ -1,5 +1,8 @@
 """Names of what enters a program."""
 
+import pytest
+
+from legacy.source.basics.unwritten import Unwritten
 from legacy.source.step.input_names import input_names
 from tests.legacy.source.tiny import plan_of
 from workloads.lifted.plan import Input
@@ -22,3 +25,16 @@ def test_inputs_without_a_telling_name_are_named_after_what_their_type_and_shape
     ]
     found = {name: entry.name for name, entry in input_names(plan).inputs.items()}
     assert found == {"flags": "Placeholder", "features": "Placeholder_1", "labels": "Placeholder_2"}
+
+
+def test_the_shape_of_a_sparse_tensor_is_no_batch_of_examples():
+    plan = plan_of({"x": [3]})
+    parts = {"indices": ("int64", [None, 2]), "values": ("float32", [None])}
+    for part, (dtype, shape) in parts.items():
+        name = "words/" + part
+        plan.inputs.append(Input(name, dtype, shape, "batch", 0, [name + ":0"], name, sparse=name))
+    assert set(input_names(plan).inputs) == {"x", "indices", "data"}
+    name = "words/shape"
+    plan.inputs.append(Input(name, "int64", [None], "batch", 0, [name + ":0"], name, sparse=name))
+    with pytest.raises(Unwritten, match="'words/shape' is the shape of a sparse tensor, which has no row for each"):
+        input_names(plan)
