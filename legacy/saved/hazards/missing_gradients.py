@@ -36,7 +36,7 @@ def _is_divided(whole: WholeGraph, apply: str) -> bool:
 
 
 def stopped_text(whole: WholeGraph, variables: Collection[str], towers: Collection[int]) -> str:
-    """Returns the rest of a sentence on variables that towers use, but only before a StopGradient.
+    """Returns the rest of a sentence on variables that towers use, but only before a StopGradient that others lack.
 
     Args:
       whole: the graph.
@@ -44,16 +44,26 @@ def stopped_text(whole: WholeGraph, variables: Collection[str], towers: Collecti
       towers: the towers that have no gradient of them.
 
     Returns:
-      The text; "" if no tower stops a gradient.
+      The text; "" if no tower stops a gradient, or if one that has the gradient stops it in as many places besides.
     """
-    targets = whole.targets
+    others = [len(_stops(whole, variables, tower)) for tower in whole.towers() if tower not in towers]
     for tower in sorted(towers):
-        ends = [name for name in targets if whole.labels.get(name) == tower]
-        before = whole.graph.ancestors(ends, controls=False)
-        stops = [name for name in whole.graph.nodes if name in before and whole.graph.type(name) == "StopGradient"]
-        passed = whole.graph.ancestors(ends, stops, controls=False)
+        ends, stops = _ends(whole, tower), _stops(whole, variables, tower)
+        before, passed = whole.graph.ancestors(ends, controls=False), whole.graph.ancestors(ends, stops, controls=False)
         stopped = [name for name in variables if name in before and name not in passed]
-        if stopped:
+        if stopped and len(stops) > max(others, default=0):
             of = "those" if len(stopped) == len(variables) else f"those of {counted(len(stopped), 'variable')}"
             return f"; {listed_towers([tower])} stops {of} at {stops[0]}"
     return ""
+
+
+def _ends(whole: WholeGraph, tower: int) -> list[str]:
+    """The nodes of a tower that are minimized."""
+    return [name for name in whole.targets if whole.labels.get(name) == tower]
+
+
+def _stops(whole: WholeGraph, variables: Collection[str], tower: int) -> list[str]:
+    """The StopGradient ops between some variables and what is minimized of a tower, in the order of the graph."""
+    graph = whole.graph
+    between = graph.ancestors(_ends(whole, tower), controls=False) & graph.descendants(set(variables), controls=False)
+    return [name for name in graph.nodes if name in between and graph.type(name) == "StopGradient"]

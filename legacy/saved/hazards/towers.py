@@ -85,7 +85,7 @@ def _updates_of_some_towers(whole: WholeGraph, contributing: set[int]) -> Iterat
         return
     for towers, applies in updates.items():
         names = [name for name in map(whole.variable_of, applies) if name is not None]
-        named = ", ".join(str(name) for name in names[:3])
+        named = listed(names, 3)
         yield Hazard(
             "TOWERS_UPDATE_ALONE" if alone else "GRADIENTS_DROPPED",
             applies[0],

@@ -65,6 +65,28 @@ def test_a_gradient_of_one_tower_that_is_divided_by_all_and_that_the_other_stops
     assert missing_gradients.stopped_text(whole, ["v"], {0}) == missing_gradients.stopped_text(whole, ["w"], {1}) == ""
 
 
+@pytest.mark.parametrize("stopping, is_said", [((0,), True), ((0, 1), False)])
+def test_a_stop_that_each_tower_has_is_not_why_one_has_no_gradient(stopping, is_said):
+    """As of an advantage: all towers stop it, and the last one's gradients of the baseline are applied alone."""
+
+    def build():
+        w, v = (v1.get_variable(name, [4, 1], use_resource=False) for name in "wv")
+        gradients, errors = [], []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                x, y = (v1.placeholder(tf.float32, [8, size], f"{name}{tower}") for name, size in (("x", 4), ("y", 1)))
+                value = x @ v
+                advantage = tf.stop_gradient(y - value) if tower in stopping else y
+                gradients.append(tf.gradients(tf.reduce_mean(tf.square(x @ w) * advantage), [w])[0])
+                errors.append(tf.gradients(tf.reduce_mean(tf.square(y - value)), [v])[0])
+        pairs = [((gradients[0] + gradients[1]) / 2.0, w), (errors[1], v)]
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients(pairs, name="train")
+
+    (found,) = towers.unused_gradients(WholeGraph(saved(traced(build), trainable_variables=["w", "v"])))
+    assert found.description.startswith("1 variable (v) get the gradients of tower 1 only")
+    assert found.description.endswith("tower 0 stops those at tower_0/StopGradient") == is_said
+
+
 def test_towers_that_each_train_variables_of_their_own():
     text = TOWERS.replace(f"sum_w = AddN({G0}, {G1})", f"sum_w = Neg({G1})")
     text = text.replace(f"sum_v = AddN({G0}, {G1})", f"sum_v = Neg({G0})")
