@@ -89,7 +89,8 @@ def _updates_of_some_towers(whole: WholeGraph, contributing: set[int]) -> Iterat
         yield Hazard(
             "TOWERS_UPDATE_ALONE" if alone else "GRADIENTS_DROPPED",
             applies[0],
-            f"{counted(len(names), 'variable')} ({named}) get the gradients of {listed_towers(towers)} only"
+            f"{counted(len(names), 'variable')} ({named}) {plural(len(names), 'gets', 'get')} the gradients of "
+            f"{listed_towers(towers)} only"
             f"{divided_text(whole, applies)}{stopped_text(whole, names, contributing - set(towers))}",
             "reduce every replica's gradient of every variable",
         )

@@ -48,7 +48,7 @@ def test_gradients_that_are_divided_by_the_dropped_towers_too(number, end):
 
 def test_a_variable_that_one_towers_gradients_reach():
     (found,) = hazards(towers.unused_gradients, TOWERS.replace(f"sum_w = AddN({G0}, {G1})", f"sum_w = Neg({G1})"))
-    assert found == ("GRADIENTS_DROPPED", "train_w", "1 variable (w) get the gradients of tower 1 only")
+    assert found == ("GRADIENTS_DROPPED", "train_w", "1 variable (w) gets the gradients of tower 1 only")
 
 
 @pytest.mark.parametrize("number, divided", [(2.0, ", divided by all 2 towers"), (3.0, "")])
@@ -58,7 +58,7 @@ def test_a_gradient_of_one_tower_that_is_divided_by_all_and_that_the_other_stops
     text = text.replace("MatMul(tower_0/y)", "MatMul(gradients/Fill, tower_0/y)\ngradients/Fill = Const()")
     graph = graph_of(text, number={"value": np.array(number, np.float32)})
     (found,) = towers.unused_gradients(WholeGraph(saved(graph, trainable_variables=["v", "w"])))
-    text = f"1 variable (w) get the gradients of tower 1 only{divided}; tower 0 stops those at stop"
+    text = f"1 variable (w) gets the gradients of tower 1 only{divided}; tower 0 stops those at stop"
     assert found[:3] == ("GRADIENTS_DROPPED", "train_w", text)
     whole = WholeGraph(saved(graph, trainable_variables=["v", "w"]))
     assert missing_gradients.stopped_text(whole, ["v", "w"], {0}) == "; tower 0 stops those of 1 variable at stop"
@@ -83,7 +83,7 @@ def test_a_stop_that_each_tower_has_is_not_why_one_has_no_gradient(stopping, is_
         v1.train.GradientDescentOptimizer(0.5).apply_gradients(pairs, name="train")
 
     (found,) = towers.unused_gradients(WholeGraph(saved(traced(build), trainable_variables=["w", "v"])))
-    assert found.description.startswith("1 variable (v) get the gradients of tower 1 only")
+    assert found.description.startswith("1 variable (v) gets the gradients of tower 1 only")
     assert found.description.endswith("tower 0 stops those at tower_0/StopGradient") == is_said
 
 
