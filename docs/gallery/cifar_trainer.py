@@ -6,7 +6,7 @@ Loss, gradients and statistics of each tower have the old graph's bits on made-u
 
 In the old program:
   * reads have no order with the update; here those of global_step come before it, those of conv1/weights, conv1/biases,
-    local/weights after it
+    local/weights come after it
   * the schedule counts updates (global_step), each of 2 x 8 examples, and no constant of it is 2: if its steps were
     planned for one tower's batch, it changes 2 times too late
 """
