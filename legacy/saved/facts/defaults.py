@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-import tensorflow as tf
-
+from legacy.saved.folding.decided import default_number
 from workloads.lifted.graph import Graph
 from workloads.support.wording import listed, plural
 
@@ -32,21 +31,10 @@ def default_sentences(
         names = listed([f"{name} is {number}" for name, number in numbers.items()], MOST_LISTED)
         given = ",".join(f"{name}=NUMBER" for name in list(numbers)[:MOST_LISTED])
         yield f"{names} unless fed, which a lift takes; --feed={given} gives another"
-    off = [name for name in step if settings.get(name) is True and _is_off_by_default(graph, name)]
+    off = [name for name in step if settings.get(name) is True and default_number(graph, name) is False]
     if off:
         given = ",".join(f"{name}=false" for name in off[:MOST_LISTED])
         yield (
             f"{listed(off, MOST_LISTED)} {plural(len(off), 'is', 'are')} false unless fed, and taken as true, since "
             f"the step trains; --feed={given} is a program that never feeds {plural(len(off), 'it', 'them')}"
         )
-
-
-def _is_off_by_default(graph: Graph, name: str) -> bool:
-    """Whether a placeholder is false where nothing is fed."""
-    node = graph.nodes[name]
-    given = graph.inputs(name) if node.op == "PlaceholderWithDefault" else []
-    source = graph.nodes[given[0].node] if given else None
-    if source is None or source.op != "Const":
-        return False
-    value = tf.make_ndarray(source.attr["value"].tensor)
-    return value.dtype == bool and value.size == 1 and not bool(value)

@@ -32,7 +32,7 @@ from legacy.saved.facts.update_sources import UpdateSources, tower_of_op, tower_
 from legacy.saved.facts.variable_updates import VariableUpdate
 from legacy.saved.facts.watch import sentences
 from legacy.saved.facts.whole_facts import device_rows
-from legacy.saved.folding.decided import scalar_number
+from legacy.saved.folding.decided import default_number
 from legacy.saved.graph.assignments import written_variables
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.runs import train_ops
@@ -156,11 +156,10 @@ class _ProgramFacts:
     def _numbers_by_default(self) -> dict[str, object]:
         """Returns {placeholder: text} of those that hold a number which nothing else was given for."""
         values: dict[str, object] = {}
-        for node in self._graph.nodes.values():
-            given = self._graph.inputs(node.name)[0].node if node.op == "PlaceholderWithDefault" else ""
-            number = scalar_number(self._graph, given) if given else None
-            if number is not None and node.name not in self._plan.settings:
-                values[node.name] = f"{number:g}" if isinstance(number, float) else number
+        for name in self._graph.nodes:
+            number = default_number(self._graph, name)
+            if number is not None and name not in self._plan.settings:
+                values[name] = f"{number:g}" if isinstance(number, float) else number
         return values
 
     def _nodes_of_step(self) -> list[str]:

@@ -56,6 +56,11 @@ def scalar_number(graph: Graph, name: str) -> bool | int | float | None:
     return number
 
 
+def default_number(graph: Graph, name: str) -> bool | int | float | None:
+    """Returns the number that a placeholder holds unless it is fed; None without one, and for any other node."""
+    return scalar_number(graph, graph.inputs(name)[0].node) if graph.type(name) == "PlaceholderWithDefault" else None
+
+
 def _is_number(dtype: int) -> bool:
     found = tf.as_dtype(dtype)
     return bool(found.is_bool or found.is_integer or found.is_floating)

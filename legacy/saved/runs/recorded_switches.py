@@ -8,7 +8,7 @@ import os
 import numpy as np
 import tensorflow as tf
 
-from legacy.saved.folding.decided import scalar_number
+from legacy.saved.folding.decided import default_number
 from legacy.saved.folding.settings import TRAINING, is_boolean_setting
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.runs.recording_folder import STEPS
@@ -52,10 +52,9 @@ def recorded_switches(saved: SavedGraph) -> dict[str, str]:
 
 def _defaults(graph: Graph, booleans: list[str]) -> dict[str, object]:
     """Returns {placeholder: the constant that it has unless it is fed} of the scalars that are no booleans."""
-    nodes = [node for node in graph.nodes.values() if node.op == "PlaceholderWithDefault" and node.name not in booleans]
     found: dict[str, object] = {}
-    for node in nodes:
-        number = scalar_number(graph, graph.inputs(node.name)[0].node)
+    for node in [node for node in graph.nodes.values() if node.name not in booleans]:
+        number = default_number(graph, node.name)
         if number is not None:
             found[node.name] = tf.as_dtype(node.attr["dtype"].type).as_numpy_dtype(number)
     return found

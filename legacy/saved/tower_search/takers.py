@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from legacy.saved.tower_search.towers import Towers
+from legacy.saved.tower_search.towers import Towers, only_tower_of
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.plan import Input
 
@@ -26,5 +26,5 @@ def taker_alone(graph: Graph, towers: Towers, entry: Input) -> int | None:
     users = {use.node for use in graph.users(tensor.node) if use.output == tensor.output}
     found = 0
     for name in users | graph.descendants(users - owned, controls=False, stop=owned):
-        found |= towers.masks.get(name, 0) >> 1
-    return found.bit_length() - 1 if found and found & (found - 1) == 0 else None
+        found |= towers.masks.get(name, 0)
+    return only_tower_of(found)

@@ -10,7 +10,7 @@ from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.batch_slices import DATA, batch_slices
 from legacy.saved.tower_search.labellings import Labelling
-from legacy.saved.tower_search.towers import Towers
+from legacy.saved.tower_search.towers import Towers, owners
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors import gradient_names
 
@@ -105,7 +105,7 @@ class TowerFlow:
         is placed where its table is. Returns whether there were any.
         """
         adopted = False
-        places = {**_single_towers(masks), **labels}
+        places = {**owners(masks), **labels}
         scopes = self._towers_of_scopes(places)
         for name in reversed(self._order):
             if masks.get(name, 0) == DATA and name not in labels:
@@ -278,8 +278,3 @@ def _scopes_around(name: str) -> Iterator[str]:
     while "/" in name:
         name = name.rpartition("/")[0]
         yield name
-
-
-def _single_towers(masks: Mapping[str, int]) -> dict[str, int]:
-    """Returns {node: tower} of those that depend on one tower; see `Towers`."""
-    return {name: (mask >> 1).bit_length() - 1 for name, mask in masks.items() if _towers_in(mask) == 1}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from legacy.saved.tower_search.batch_slices import DATA
@@ -49,8 +49,7 @@ class Towers:
 
     def tower_of(self, name: str) -> int | None:
         """Returns the only tower that a node depends on, or None."""
-        mask = self.masks.get(name, 0) >> 1
-        return mask.bit_length() - 1 if mask and mask & (mask - 1) == 0 else None
+        return only_tower_of(self.masks.get(name, 0))
 
     def leaks(self, graph: Graph) -> Iterator[Leak]:
         """Yields the first tensors that the forward pass of a tower takes from another one."""
@@ -69,3 +68,15 @@ class Towers:
         """Returns whether a node depends on several towers."""
         mask = self.masks.get(name, 0) >> 1
         return mask & (mask - 1) != 0
+
+
+def only_tower_of(mask: int) -> int | None:
+    """Returns the only tower in a mask of `Towers`, or None."""
+    towers = mask >> 1
+    return towers.bit_length() - 1 if towers and towers & (towers - 1) == 0 else None
+
+
+def owners(masks: Mapping[str, int]) -> dict[str, int]:
+    """Returns {node: tower} of the nodes that depend on one tower only, from their masks; see `Towers`."""
+    found = {name: only_tower_of(mask) for name, mask in masks.items()}
+    return {name: tower for name, tower in found.items() if tower is not None}

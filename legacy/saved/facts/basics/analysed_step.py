@@ -11,6 +11,7 @@ from legacy.saved.analysis.reduction.reduction_probe import ReductionProbe
 from legacy.saved.facts.basics.clipping import Clippings
 from legacy.saved.facts.basics.tower_numbers import tower_numbers
 from legacy.saved.graph import op_types
+from legacy.saved.tower_search.towers import owners
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.pieces.cutter import Cutter
 from workloads.lifted.plan import Effect, Phase, TensorType, effects_by_variable
@@ -55,9 +56,7 @@ class AnalysedStep:
         combines = [combine for phase in self.plan.phases for combine in phase.combine]
         self.tower_ends = {parse_tensor_name(n).node for one in combines for tower in one.parts for n in tower}
         self._effects = effects_by_variable(effect for phase in self.plan.phases for effect in phase.effects)
-        towers = found.context.towers
-        owners = {name: towers.tower_of(name) for name in towers.masks}
-        self.tower_nodes = {name: tower for name, tower in owners.items() if tower is not None}
+        self.tower_nodes = owners(found.context.towers.masks)
         self.probe = ReductionProbe(self.graph, self.imported, self.cutter, self.tower_nodes)
         self.numbers = tower_numbers(found)
         self.positions = {name: position for position, name in enumerate(self.graph.nodes)}

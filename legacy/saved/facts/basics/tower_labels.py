@@ -11,7 +11,7 @@ from legacy.saved.graph.assignments import variable_of
 from legacy.saved.tower_search.batch_slices import DATA
 from legacy.saved.tower_search.different_parts import different_parts
 from legacy.saved.tower_search.labellings import SMALLEST_TOWER, Source, labellings
-from legacy.saved.tower_search.towers import Towers
+from legacy.saved.tower_search.towers import Towers, owners
 from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -33,8 +33,7 @@ def labels_of_analysis(graph: Graph, found: Analysis) -> tuple[str, dict[str, in
     towers = found.context.towers
     if towers.count < 2:
         return "", {}
-    flow = {name: towers.tower_of(name) for name in towers.masks}
-    known = {**towers.labels, **{name: tower for name, tower in flow.items() if tower is not None}}
+    known = {**towers.labels, **owners(towers.masks)}
     others = []
     for _, found_by, labels in labellings(graph):
         numbers = numbers_of_labels(labels, known)

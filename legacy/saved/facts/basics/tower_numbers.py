@@ -8,6 +8,7 @@ from typing import NamedTuple
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.tower_labels import labels_of_analysis, numbers_of_labels, suggested_labels
 from legacy.saved.graph import op_types
+from legacy.saved.tower_search.towers import owners
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 
@@ -42,9 +43,8 @@ def tower_numbers(found: Analysis) -> TowerNumbers:
     if towers > 1:
         found_by, labels = labels_of_analysis(found.whole, found)
         step = found.context.towers
-        flow = {name: step.tower_of(name) for name in step.masks}
-        known = {name: tower for name, tower in flow.items() if tower is not None}
-        numbers = {tower: label for label, tower in numbers_of_labels(labels, {**step.labels, **known}).items()}
+        known = {**step.labels, **owners(step.masks)}
+        numbers = {tower: label for label, tower in numbers_of_labels(labels, known).items()}
     else:
         members = found.whole.ancestors([phase.train_op for phase in found.plan.phases])
         found_by, labels = suggested_labels(found.whole, members)

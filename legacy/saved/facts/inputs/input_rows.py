@@ -42,8 +42,9 @@ def _kind(analysed: AnalysedStep, entry: Input) -> str:
     the towers.
     """
     is_own = analysed.plan.towers > 1 and len(set(entry.tensors)) == analysed.plan.towers
-    alone = taker_alone(analysed.graph, analysed.context.towers, entry) if analysed.plan.towers > 1 else None
-    if entry.is_shared and alone is not None:
+    is_common = entry.is_shared and analysed.plan.towers > 1
+    alone = taker_alone(analysed.graph, analysed.context.towers, entry) if is_common else None
+    if alone is not None:
         return f"tower {analysed.numbers.of(alone)}'s alone"
     if is_own and (entry.kind == "whole" or (entry.kind in ("setting", "batch") and entry.shape is None)):
         types = {analysed.graph.type(parse_tensor_name(name).node) for name in entry.tensors}

@@ -34,11 +34,9 @@ def _rows_text(analysed: AnalysedStep) -> str:
     trained, batch = trained_rows(analysed), str(analysed.plan.batch)
     if trained is None:
         return batch
-    return (
-        f"{batch}, of which {trained.chosen_by} chooses some"
-        if trained.chosen_by
-        else (f"{batch}, of which {counted(trained.number, 'trains', 'train')}")
-    )
+    if trained.chosen_by:
+        return f"{batch}, of which {trained.chosen_by} chooses some"
+    return f"{batch}, of which {counted(trained.number, 'trains', 'train')}"
 
 
 def examples_of_tower(analysed: AnalysedStep) -> int | None:
