@@ -18,7 +18,7 @@ from parity.comparison.runs.verification import verify
 from parity.comparison.setup import Setup
 from parity.comparison.tour import Tour, Visit
 from parity.coverage.graph.constants import ConstantIndex, GraphConstant
-from parity.coverage.graph.outside_constants import OUTSIDE
+from parity.coverage.graph.outside_constants import place_of
 from parity.coverage.measuring.measurement import Measurement
 from parity.coverage.mutant import Choice, MutantOutcome
 from parity.verdict.measurement_plan import CoveragePlan, measurement
@@ -50,7 +50,7 @@ def visit_bounds(setup: Setup, coverage: Measurement, verification: Verification
                 if not coverage.misses_constants() or not verification.passed:
                     return
                 value = np.asarray(constant.value * factor, constant.value.dtype)
-                changed = with_constants(workload, {name.removesuffix(OUTSIDE): value for name in constant.nodes})
+                changed = with_constants(workload, {place_of(name): value for name in constant.nodes})
                 if changed is None or not np.isfinite(value).all():
                     continue
                 towers.set_bounds({name + ":0": value for name in constant.nodes})
@@ -117,7 +117,7 @@ def _visits(constant: GraphConstant, value: np.ndarray, last: State, phases: int
     """Yields the last state once for each train op, named after the bound."""
     own, other = (float(np.ravel(array)[0]) for array in (constant.value, value))
     for phase in range(phases):
-        name = f"{constant.name.removesuffix(OUTSIDE)} {own:.6g} -> {other:.6g} on both sides"
+        name = f"{place_of(constant.name)} {own:.6g} -> {other:.6g} on both sides"
         yield Visit(name, dataclasses.replace(last, step=last.step + phase))
 
 

@@ -13,6 +13,8 @@ import tensorflow as tf
 
 from legacy.towers.graph_program import GraphProgram
 from parity.coverage.changed_constants import EPSILON_FACTOR, FACTOR, FROM_ZERO
+from parity.coverage.graph.boundaries import COMPARISONS, is_boundary, only_changes_rates
+from parity.coverage.graph.outside_constants import place_of
 from parity.coverage.graph.overwritten import find_overwritten
 from parity.coverage.graph.zeros import find_zeros, reaches
 from workloads.lifted.graph import Graph, forget_placement, parse_tensor_name
@@ -21,7 +23,7 @@ from workloads.lifted.graph import Graph, forget_placement, parse_tensor_name
 EPSILON = 1e-5
 
 #: A threshold is changed by this factor; only values between the old and the new threshold show it.
-THRESHOLD_FACTOR, _COMPARISONS = 1.25, ("Greater", "GreaterEqual", "Less", "LessEqual")
+THRESHOLD_FACTOR = 1.25
 
 #: Most elements of a constant that every step is given; see `ConstantIndex.own_values`.
 MOST_GIVEN = 1024
@@ -44,12 +46,14 @@ class GraphConstant(NamedTuple):
       nodes: the nodes.
       value: its value.
       in_towers: whether the towers' losses or gradients depend on it.
+      is_rate_boundary: whether it is only a step at which learning rates change.
     """
 
     name: str
     nodes: tuple[str, ...]
     value: np.ndarray
     in_towers: bool
+    is_rate_boundary: bool = False
 
 
 class ConstantIndex:
@@ -65,7 +69,10 @@ class ConstantIndex:
         self._constant_only: dict[str, bool] = {}
 
     def constants(self) -> Iterator[GraphConstant]:
-        """Yields the constants whose change makes sense: all floats, and the whole numbers that are no shapes."""
+        """Yields the constants whose change makes sense: all floats, and the whole numbers that are no shapes.
+
+        Whole numbers: those that learning rates and keys of random numbers are computed from, and boundaries.
+        """
         graph, program = self._graph, self._program
         given = {parse_tensor_name(tensor).node for tensor in program.given_tensors()}
         towers = self._ancestors_of_tensors(program.tower_tensors())
@@ -80,16 +87,21 @@ class ConstantIndex:
         for name, nodes in groups.items():
             values = [self._value(node) for node in nodes]
             if all(np.array_equal(value, values[0]) for value in values):
-                yield GraphConstant(name, tuple(nodes), values[0], nodes[0] in towers)
+                yield GraphConstant(name, tuple(nodes), values[0], nodes[0] in towers, self._is_rate_boundary(nodes))
             else:
                 for node, value in zip(nodes, values):
-                    yield GraphConstant(node, (node,), value, node in towers)
+                    yield GraphConstant(node, (node,), value, node in towers, self._is_rate_boundary([node]))
 
     def changed_values(self, constant: GraphConstant) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
-        """Yields the changes of a constant, each in words and as {tensor name: value}."""
-        uses = {self._graph.type(use.node) for node in constant.nodes for use in self._graph.users(node)}
-        is_threshold = bool(uses) and uses <= set(_COMPARISONS)
-        for value in _changed(constant.value, THRESHOLD_FACTOR if is_threshold else FACTOR):
+        """Yields the changes of a constant, each in words and as {tensor name: value}.
+
+        A boundary of a schedule has one, whose `opposite_change` visits try too: where the pieces meet, as those of a
+        warm-up that ends at the rate, a step earlier or a step later is the same schedule.
+        """
+        uses = {self._graph.type(use.node) for node in constant.nodes for use in self._graph.users(place_of(node))}
+        is_threshold = bool(uses) and uses <= set(COMPARISONS)
+        changed = _changed(constant.value, THRESHOLD_FACTOR if is_threshold else FACTOR)
+        for value in changed[:1] if constant.is_rate_boundary else changed:
             words = f"{_words(constant.value)} -> {_words(value)}"
             yield words, {node + ":0": value for node in constant.nodes}
 
@@ -98,7 +110,7 @@ class ConstantIndex:
         for constant in self.constants():
             if constant.in_towers or not np.any(constant.value) or not np.isfinite(constant.value).all():
                 continue
-            read = {place for node in constant.nodes for place in self._frontier(node) or {node + ":0"}}
+            read = {place for node in constant.nodes for place in self._frontier(node) or {place_of(node) + ":0"}}
             users = {use.node for place in read for use in self._graph.users(parse_tensor_name(place).node)}
             if any(self._graph.type(user) in _BOUNDING and not self._is_constant_only(user) for user in users):
                 yield constant
@@ -141,6 +153,14 @@ class ConstantIndex:
         scalars = [float(value) for value in values if value.size == 1 and value.dtype.kind in "iuf"]
         return sorted({int(value) for value in scalars if value >= 2 and value == int(value) and value < 2**31})
 
+    def _is_rate_boundary(self, nodes: list[str]) -> bool:
+        places, rates = (
+            list(map(place_of, nodes)),
+            {parse_tensor_name(rate).node for rate in self._program.rate_tensors()},
+        )
+        is_number = self._value(nodes[0]).dtype.kind in "iu" and is_boundary(self._graph, places)
+        return is_number and only_changes_rates(self._graph, places, rates, self._ends)
+
     @functools.cached_property
     def _ends(self) -> set[str]:
         """Nodes whose values are compared, or change what is compared."""
@@ -176,7 +196,9 @@ class ConstantIndex:
         kind = tf.as_dtype(self._graph.nodes[node].attr["dtype"].type)
         if kind.is_floating:
             return self._value(node).size > 0
-        return is_number and kind.is_integer and self._value(node).size == 1
+        if not kind.is_integer or self._value(node).size != 1:
+            return False
+        return is_number or is_boundary(self._graph, [place_of(node)])
 
     def _value(self, node: str) -> np.ndarray:
         return np.asarray(tf.make_ndarray(self._graph.nodes[node].attr["value"].tensor))
@@ -250,10 +272,10 @@ def opposite_change(constant: GraphConstant, values: Mapping[str, np.ndarray]) -
       values: {tensor name: changed value}.
 
     Returns:
-      The change; {} for whole numbers, which have a mutant of each direction, for epsilons, and for infinity.
+      The change; {} for whole numbers that have a mutant of each direction, for epsilons, and for infinity.
     """
-    is_number = constant.value.dtype.kind not in "iu" and np.isfinite(constant.value).all()
-    if not is_number or np.all(np.abs(constant.value) < EPSILON):
+    has_one = constant.is_rate_boundary or constant.value.dtype.kind not in "iu"
+    if not has_one or not np.isfinite(constant.value).all() or np.all(np.abs(constant.value) < EPSILON):
         return {}
     own = np.asarray(constant.value, np.float64)
     return {name: np.asarray(2 * own - value, constant.value.dtype) for name, value in values.items()}

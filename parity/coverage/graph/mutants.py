@@ -13,7 +13,7 @@ from legacy.towers.graph_program import GraphProgram
 from parity.comparison import stages
 from parity.comparison.floats import length
 from parity.coverage.graph.constants import ConstantIndex, GraphConstant, opposite_change
-from parity.coverage.graph.outside_constants import OUTSIDE
+from parity.coverage.graph.outside_constants import place_of
 from parity.coverage.mutant import Choice, Effect, Mutant
 from parity.coverage.observed_step import ObservedStep
 from workloads.program import State, StepRecord
@@ -100,7 +100,7 @@ class MutatedTowers:
             self._refused[key] = ""
             yield Mutant(
                 Choice.CONSTANT,
-                f"constant {constant.name.removesuffix(OUTSIDE)}",
+                f"constant {place_of(constant.name)}",
                 change,
                 functools.partial(self._effects, values, opposite, key),
                 lambda: HINT,

@@ -10,15 +10,12 @@ import tensorflow as tf
 from legacy.saved.analysis.updates_by_hand import ASSIGNS
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
+from parity.coverage.graph.boundaries import COMPARISONS
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.plan import Plan, Variable
 
 #: The largest number that a counter is set to.
 LARGEST = 2**31
-
-
-#: Ops that compare a counter, or its part of a schedule's length, with a threshold.
-_COMPARISONS = ("Greater", "GreaterEqual", "Less", "LessEqual")
 
 
 def is_counted(plan: Plan, graph: Graph, variable: Variable) -> bool:
@@ -86,7 +83,7 @@ def numbers_beside(plan: Plan, graph: Graph, counters: Collection[str]) -> list[
         todo += [use.node for use in graph.users(name)]
         values = [scalar_value(graph, tensor.node) for tensor in graph.inputs(name)]
         found |= {int(value) for value in values if value is not None and 2 <= value < LARGEST and value == int(value)}
-        parts |= {value for value in values if value and 0 < value < 1 and graph.type(name) in _COMPARISONS}
+        parts |= {value for value in values if value and 0 < value < 1 and graph.type(name) in COMPARISONS}
     return sorted(found | {round(part * number) for part in parts for number in found if part * number >= 2})
 
 

@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from legacy.towers.graph_program import GraphProgram
 from parity.coverage.graph.constants import ConstantIndex, GraphConstant, _changing, opposite_change
+from parity.coverage.graph.outside_constants import place_of, with_constants_outside
 from tests.legacy.saved.graphs import graph_of
 
 v1 = tf.compat.v1
@@ -84,6 +85,7 @@ def test_the_constants_of_a_step_are_found_and_the_towers_are_one(index):
     assert set(found) == {"factor", "boundary", "low", "high", "guard", "count"}
     assert found["factor"].nodes == ("tower_0/factor", "tower_1/factor") and found["factor"].in_towers
     assert not found["low"].in_towers
+    assert {name for name, constant in found.items() if constant.is_rate_boundary} == {"boundary"}
 
 
 def test_every_step_may_be_given_small_constants_outside_of_branches(index):
@@ -128,6 +130,12 @@ def test_each_kind_of_constant_is_changed(index, value, expected):
     assert all(set(values) == {"low:0", "high:0"} for _, values in changes)
 
 
+def test_a_boundary_has_one_change_and_its_opposite(index):
+    [boundary] = [constant for constant in index.constants() if constant.is_rate_boundary]
+    [(words, values)] = index.changed_values(boundary)
+    assert words == "6 -> 5" and opposite_change(boundary, values) == {"boundary:0": 7}
+
+
 @pytest.mark.parametrize(
     "value, changed, expected",
     [(1.0, 1.01, 0.99), (0.75, 0.7475, 0.7525), (0.0, 0.01, None), (1e-8, 1e-7, None), (np.inf, np.inf, None)],
@@ -153,3 +161,33 @@ class Waiting(TwoTowers):
 def test_what_the_update_only_waits_for_is_no_choice(index):
     names = [constant.name for constant in ConstantIndex(Waiting()).constants()]
     assert "waited" not in names and names == [constant.name for constant in index.constants()]
+
+
+class ChosenRate(TwoTowers):
+    """The rate is 0.5 before step 200 of a `cond` with two constants, and 0.25 from then on."""
+
+    def __init__(self, outside):
+        with tf.Graph().as_default() as graph:
+            v1.disable_control_flow_v2()
+            try:
+                step = tf.raw_ops.VariableV2(shape=[], dtype=tf.int32, name="step")
+                late = tf.less(step, tf.constant(200, name="boundary"))
+                rate = v1.cond(late, lambda: tf.constant(0.5, name="high"), lambda: tf.constant(0.25, name="low"))
+            finally:
+                v1.enable_control_flow_v2()
+            weight = tf.raw_ops.VariableV2(shape=[], dtype=tf.float32, name="w")
+            tf.raw_ops.ApplyGradientDescent(var=weight, alpha=rate, delta=1.0, name="train")
+        graph_def = with_constants_outside(graph.as_graph_def()) if outside else graph.as_graph_def()
+        self.graph, self.losses = tf.Graph(), []
+        with self.graph.as_default():
+            v1.import_graph_def(graph_def, name="")
+        self.rate, self.train = self.graph.get_tensor_by_name("cond/Merge:0"), self.graph.get_operation_by_name("train")
+
+
+def test_the_predicate_of_a_cond_with_constants_is_a_choice():
+    index = ConstantIndex(ChosenRate(outside=True))
+    found = {place_of(constant.name) for constant in index.constants()}
+    assert {"boundary", "cond/high", "cond/low"} <= found and index.counted_numbers() == [200]
+    # Without Switches for the constants, nothing that flows into the rate comes from the predicate.
+    where_they_are = ConstantIndex(ChosenRate(outside=False))
+    assert "boundary" not in {constant.name for constant in where_they_are.constants()}

@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from parity.coverage.graph.outside_constants import OUTSIDE, with_constants_outside
+from workloads.lifted.graph import Graph
 
 v1 = tf.compat.v1
 
@@ -77,3 +78,79 @@ def test_constants_that_are_no_numbers_stay():
         tf.constant("a", name="text")
     before = graph.as_graph_def()
     assert with_constants_outside(before) == before
+
+
+def chosen(inside):
+    """A graph whose `power` is chosen by `late` between 2 and 3, directly or in each turn of a loop."""
+    with v1.Graph().as_default() as graph:
+        v1.disable_control_flow_v2()
+        try:
+            late = v1.placeholder_with_default(False, [], name="late")
+
+            def choice(predicate):
+                return v1.cond(predicate, lambda: tf.constant(2.0, name="two"), lambda: tf.constant(3.0, name="three"))
+
+            if inside == "branch":
+                result = choice(late)
+            elif inside == "branch of a branch":
+                early = v1.placeholder_with_default(True, [], name="early")
+                result = v1.cond(early, lambda: choice(late), lambda: tf.constant(5.0, name="five"))
+            elif inside == "loop of a branch":
+
+                def loop():
+                    return v1.while_loop(
+                        lambda turn, _: turn < 3,
+                        lambda turn, value: (turn + 1, value * tf.constant(2.0, name="two")),
+                        (tf.constant(0), tf.constant(1.0)),
+                    )[1]
+
+                result = v1.cond(late, loop, lambda: tf.constant(3.0, name="three"))
+            else:  # a branch of a loop
+                _, result = v1.while_loop(
+                    lambda turn, _: turn < 3,
+                    lambda turn, value: (turn + 1, value * choice(late)),
+                    (tf.constant(0), tf.constant(1.0)),
+                )
+        finally:
+            v1.enable_control_flow_v2()
+        tf.identity(result, name="power")
+    return graph.as_graph_def()
+
+
+def _name(graph_def, end):
+    """The node outside for the constant of a name."""
+    [name] = [node.name for node in graph_def.node if node.name.endswith(f"{end}{OUTSIDE}")]
+    return f"{name}:0"
+
+
+@pytest.mark.parametrize("inside", ["branch", "branch of a branch", "loop of a branch"])
+def test_a_constant_of_a_branch_counts_only_where_the_branch_is_taken(inside):
+    before = chosen(inside)
+    after = with_constants_outside(before)
+    two, three = _name(after, "two"), _name(after, "three")
+    for late in (False, True):
+        own = run(before, {"late:0": late})
+        assert run(after, {"late:0": late}) == own
+        changed = [run(after, {"late:0": late, name: np.float32(7.0)}) != own for name in (two, three)]
+        assert changed == [late, not late]
+
+
+def test_what_a_branch_chooses_depends_on_its_predicate():
+    before = chosen("branch")
+    found = [
+        "late" in Graph(graph).ancestors(["power"], controls=False)
+        for graph in (before, with_constants_outside(before))
+    ]
+    assert found == [False, True]
+
+
+def test_a_constant_of_a_branch_that_is_not_taken_would_be_the_result_if_it_were_given_there():
+    """Which is why it is moved."""
+    assert 7.0 in {run(chosen("branch"), {"late:0": late, "cond/two:0": np.float32(7.0)}) for late in (False, True)}
+
+
+def test_constants_of_a_branch_inside_of_a_loop_stay():
+    before = chosen("branch of a loop")
+    after = with_constants_outside(before)
+    assert not [node.name for node in after.node if "two" in node.name and OUTSIDE in node.name]
+    assert [run(after, {"late:0": late}) for late in (False, True)] == [27.0, 8.0]
