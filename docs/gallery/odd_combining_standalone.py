@@ -17,7 +17,7 @@ import tensorflow as tf
 
 ZEROS = tf.compat.v1.zeros_initializer()
 GLOROT = tf.compat.v1.glorot_uniform_initializer()
-GLOBAL_BATCH, TOWERS = 24, 3  # examples of all replicas together; replicas
+GLOBAL_BATCH, TOWERS = 24, 3  # examples of all replicas, any number fits; replicas
 INPUTS = {  # shape and dtype of one example
     "replica0/m/Placeholder": ((4,), tf.float32),
     "replica0/m/Placeholder_1": ((1,), tf.float32),

@@ -11,6 +11,8 @@ import numpy as np
 from legacy.saved.analysis import analyse, initial_values
 from legacy.saved.analysis.initializers import find_initializer
 from legacy.saved.data_trial.fitting import fit_made_up_data
+from legacy.saved.facts.basics.analysed_step import AnalysedStep
+from legacy.saved.facts.inputs.tower_batch import usual_batch
 from legacy.saved.facts.program_facts import description_fields, program_facts
 from legacy.saved.graph import graph_file
 from legacy.saved.graph.layout import as_requested
@@ -114,6 +116,7 @@ def lift_graph(
         own = options.own_data(found)
     report("trying made-up data")
     fit_made_up_data(found.plan, found.context, start, own)
+    found.plan.usual_batch = usual_batch(AnalysedStep(found))
     found.plan.about = dict(description_fields(program_facts(saved, found)), graph=os.path.basename(path))
     found.plan.about["written by TensorFlow"] = saved.written_by
     if out:

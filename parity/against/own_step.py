@@ -62,12 +62,9 @@ def _require_one_update_each(plan: Plan, replicas: int) -> None:
 
     The old graph makes as many changes as it has towers, a port as many as it has replicas.
     """
-    statistics = {variable.name for variable in plan.variables if variable.role == "statistic"}
-    for phase in plan.phases if replicas != plan.towers else ():
-        changed = [name for effect in phase.effects for name in effect.writes if name in statistics]
-        twice = [name for name in changed if changed.count(name) > 1]
-        why = f"each tower changes {twice[:1]} in turn: only --replicas={plan.towers}"
-        require(not twice, "--replicas", replicas, why)
+    if replicas != plan.towers:
+        why = f"each tower changes {plan.changed_in_turn[:1]} in turn: only --replicas={plan.towers}"
+        require(not plan.changed_in_turn, "--replicas", replicas, why)
 
 
 def _require_variables(old: Mapping[str, list[int]], port: Mapping[str, list[int]], name: str) -> None:

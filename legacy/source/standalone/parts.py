@@ -62,9 +62,10 @@ def constants_of(
     lines = list(dict.fromkeys(line for model in models for line in constant_lines(model, settings)))
     lines += [line for name, line in _NAMED.items() if re.search(rf"(?<![\w.]){name}\b", text)]
     lines += [_GLOROT] if any(map(leaves_initializers_out, models)) else []
-    comment = "examples of all replicas together; replicas"
+    comment = "examples of all replicas" + (" together" if plan.batch or plan.usual_batch else ", any number fits")
+    comment += "; replicas"
     comment += ", unless --replicas says otherwise" if any_number else ""
-    lines.append(f"GLOBAL_BATCH, TOWERS = {plan.global_batch}, {plan.towers}  # {comment}")
+    lines.append(f"GLOBAL_BATCH, TOWERS = {plan.usual_global_batch}, {plan.towers}  # {comment}")
     return lines + _inputs_lines(models[0])
 
 

@@ -91,6 +91,8 @@ def docstring_of_update(plan: Plan, step: WrittenStep, notes: Sequence[str]) -> 
         own = "each tower has a loss of its own" if apart else "each tower has a state of its own"
         if any(update.uses_turns for update in step.updates):
             own = "the update uses statistics as each tower leaves them"
+        if step.fixed_changes:
+            own = f"each tower changes {listed(step.fixed_changes, MOST_NAMED)}"
         why = "the update uses the results of each tower" if step.gathers else own
         lines.append(f"For {counted(plan.towers, 'replica')} only: {why}.")
     lines += [note[0].upper() + note[1:] + "." for note in notes]

@@ -19,7 +19,7 @@ from legacy.source.replica_step.train_op import train_op_text
 from legacy.source.step.imported_step import ImportedStep
 from legacy.source.styles.imported_style import losses_lines
 from legacy.source.styles.model_text import with_missing_functions
-from legacy.source.styles.workload_style import NAMED, class_name, constant_lines, inputs_lines
+from legacy.source.styles.workload_style import NAMED, class_name, constant_lines, inputs_lines, name_and_size_lines
 
 if TYPE_CHECKING:
     from legacy.source.update.recovered import WrittenStep
@@ -75,8 +75,7 @@ def _class_lines(plan: Plan, step: WrittenStep, tables: Mapping[str, str]) -> Li
     """Returns the lines of the class, with a method for each of {method: name of a table}."""
     lines = ["@dataclasses.dataclass(frozen=True)", f"class {class_name(plan.name)}(StepWorkload):"]
     lines += ['    """The old program\'s model and its whole training step."""', ""]
-    lines.append(f"    name: str = {literal_text(plan.name)}")
-    lines.append(f"    global_batch: int = {plan.global_batch}")
+    lines += name_and_size_lines(plan)
     lines += [] if step.any_number else [f"    replicas: int = {plan.towers}"]
     lines += [f"    counter: str = {literal_text(step.counter)}"] if step.counter else []
     lines += ["", "    def inputs(self):", *inputs_lines(step.losses[0].model.inputs)]

@@ -93,8 +93,7 @@ def _body(plan: Plan, step: TrainingStep, settings: Dict[str, Any]) -> List[str]
         rate_text = "LearningRate()"
     lines += ["@dataclasses.dataclass(frozen=True)", f"class {class_name(plan.name)}(Workload):"]
     lines += ['    """The old program\'s model and every choice that changes its mathematics."""', ""]
-    lines.append(f"    name: str = {literal_text(plan.name)}")
-    lines.append(f"    global_batch: int = {plan.global_batch}")
+    lines += name_and_size_lines(plan)
     lines.append(f"    optimizer: Any = {step.rule.text()}")
     lines.append(f"    learning_rate: Any = {rate_text}")
     if step.combine != "mean":
@@ -128,6 +127,15 @@ def spec_text(entry: Input) -> str:
     if entry.dtype.startswith("float"):
         return f"InputSpec({shape})"
     return f'InputSpec({shape}, "int", classes={integer_limit(entry)})'
+
+
+def name_and_size_lines(plan: Plan) -> List[str]:
+    """Returns the lines of a class's first fields: the workload's name, and its global batch."""
+    any_size = "" if plan.batch or plan.usual_batch else "  # the old graph takes any number"
+    return [
+        f"    name: str = {literal_text(plan.name)}",
+        f"    global_batch: int = {plan.usual_global_batch}{any_size}",
+    ]
 
 
 def class_name(name: str) -> str:

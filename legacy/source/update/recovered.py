@@ -91,12 +91,14 @@ class WrittenStep(NamedTuple):
       groups: {name of a list in the text: the weights in it}.
       reasons: why no optimizer with named fields describes it.
       counter: the variable that counts the steps, or "".
+      changed_in_turn: statistics and counters that each tower changes.
     """
 
     updates: List[WrittenUpdate]
     groups: Dict[str, List[str]]
     reasons: List[str]
     counter: str = ""
+    changed_in_turn: Sequence[str] = ()
 
     @property
     def losses(self) -> List[WrittenLoss]:
@@ -119,11 +121,19 @@ class WrittenStep(NamedTuple):
         return self.gathers or any(update.path.rows for update in self.updates)
 
     @property
+    def fixed_changes(self) -> List[str]:
+        """Variables that the update changes as often as the old graph has towers, and no replica by itself."""
+        proposals = [tower for loss in self.losses for tower in loss.model.statistics.proposals]
+        of_replicas = {proposal.variable for tower in proposals for proposal in tower}
+        return [name for name in self.changed_in_turn if name not in of_replicas]
+
+    @property
     def any_number(self) -> bool:
-        """Whether the program runs on any number of replicas: no tower's results or states are used by themselves."""
+        """Whether the program runs on any number of replicas: no tower's results, states or changes stand alone."""
         models = [loss.model for loss in self.losses]
         own = any(m.statistics.policy == EACH_TOWER or m.others or has_own_variables(m) for m in models)
-        return not self.gathers and not own and not any(update.uses_turns for update in self.updates)
+        turns = self.fixed_changes or any(update.uses_turns for update in self.updates)
+        return not (self.gathers or own or turns)
 
 
 def recover_updates(plan: Plan, graph: Graph, initializers: Mapping[str, str], reasons: Sequence[str]) -> WrittenStep:
@@ -161,7 +171,7 @@ def recover_updates(plan: Plan, graph: Graph, initializers: Mapping[str, str], r
             )
         except Unwritten as reason:
             raise reason if alone else Unwritten(f"{phase.train_op}: {reason}") from reason
-    return WrittenStep(updates, groups, list(reasons), find_counter(plan, ImportedGraph(graph)))
+    return WrittenStep(updates, groups, list(reasons), find_counter(plan, ImportedGraph(graph)), plan.changed_in_turn)
 
 
 def _named_groups(name: TrainOpName, path: GradientPath, groups: Dict[str, List[str]]) -> List[str]:

@@ -76,3 +76,22 @@ def test_an_update_that_reads_what_no_text_keeps_is_refused(monkeypatch, tmp_pat
     monkeypatch.setattr(recovered, "between_turns", lambda statistics: {})
     with pytest.raises(InputError, match="reads 'mean/biased' between two of its changes"):
         source_of(lifted(unbiased_means, tmp_path))
+
+
+def counting_towers():
+    """A program whose towers each raise the counter that its rate, of an update written by hand, is computed from."""
+    xs, w, count = split_batch(), weight("w", [3, 2]), plain("count", [])
+    gradients = towers(lambda tower: tf.gradients(tf.reduce_sum(tf.tanh(tf.matmul(xs[tower], w)) ** 2), [w])[0])
+    rate = 0.25 / (1.0 + count)
+    with tf.control_dependencies([v1.assign_sub(w, rate * tf.sign(tf.add_n(gradients) / TOWERS))]):
+        counts = [v1.assign_add(count, 1.0) for _ in range(TOWERS)]
+    return tf.group(*counts)
+
+
+def test_a_counter_that_each_tower_raises_is_for_as_many_replicas(tmp_path):
+    setup = lifted(counting_towers, tmp_path)
+    source = source_of(setup)
+    assert source.text.count('variables["count"].assign_add(1.0)') == TOWERS
+    assert "For 2 replicas only: each tower changes count." in source.text and "--replicas" not in source.text
+    with pytest.raises(InputError, match="is for 2 only"):
+        assert_port_verified(setup, tmp_path, source_of(setup, "workload"), replicas=3)

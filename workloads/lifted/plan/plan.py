@@ -54,6 +54,7 @@ class Plan:
       notes: sentences for people about what is unusual, such as a tower that reads another's loss.
       own_parts: what is cut into parts once for all towers, of which each takes its own.
       own_batches: number of batches of the program's own data that the lift keeps, since made-up ones do not run.
+      usual_batch: where the graph takes any number, examples of one tower by its slices or dataset; None if unknown.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Plan:
     notes: List[str] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
     own_parts: List[OwnParts] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
     own_batches: int = dataclasses.field(default=0, metadata={OMIT_EMPTY: True})
+    usual_batch: Optional[int] = dataclasses.field(default=None, metadata={OMIT_EMPTY: True})
 
     @property
     def per_replica_batch(self) -> int:
@@ -86,6 +88,18 @@ class Plan:
     def global_batch(self) -> int:
         """Examples of the towers that the program was written for."""
         return self.towers * self.per_replica_batch
+
+    @property
+    def usual_global_batch(self) -> int:
+        """Examples of a step of the old program, where the graph tells; those of `global_batch` where it does not."""
+        return self.towers * (self.batch or self.usual_batch or DEFAULT_BATCH)
+
+    @property
+    def changed_in_turn(self) -> list[str]:
+        """Statistics and counters that several ops of one train op change, as each tower does in turn."""
+        statistics = {variable.name for variable in self.variables if variable.role == "statistic"}
+        changes = [[name for e in phase.effects for name in e.writes if name in statistics] for phase in self.phases]
+        return sorted({name for names in changes for name in names if names.count(name) > 1})
 
     def to_json(self) -> dict[str, Any]:
         """Returns the plan as plain dicts and lists."""

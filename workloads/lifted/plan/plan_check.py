@@ -58,6 +58,8 @@ class _Checks:
             yield f"towers is {plan.towers}, expected 1 to {MOST_TOWERS}"
         if plan.batch is not None and not 1 <= plan.batch <= MOST_EXAMPLES:
             yield f"batch is {plan.batch}, expected 1 to {MOST_EXAMPLES}"
+        if plan.usual_batch is not None and plan.usual_batch < 1:
+            yield f"usual_batch is {plan.usual_batch}, expected at least 1"
         if not 0 <= plan.own_batches <= MOST_EXAMPLES:
             yield f"own_batches is {plan.own_batches}, expected 0 to {MOST_EXAMPLES}"
         if not plan.phases:

@@ -55,6 +55,13 @@ def examples_of_tower(analysed: AnalysedStep) -> int | None:
     return analysed.plan.batch if trained is None else trained.number or None
 
 
+def usual_batch(analysed: AnalysedStep) -> int | None:
+    """Returns a tower's examples by the old graph's slices or dataset where its inputs take any; None if none tells."""
+    if analysed.plan.batch is not None or _divided_behind_the_first(analysed) is not None:
+        return None
+    return _part_of_slices(analysed) or _part_of_dataset(analysed)
+
+
 def _part_of_dataset(analysed: AnalysedStep) -> int | None:
     """The number of examples that datasets join to what each tower takes, all of it or an equal part; else None."""
     graph, whole, parts = analysed.graph, analysed.whole, set()

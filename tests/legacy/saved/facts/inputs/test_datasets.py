@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.inputs.datasets import dataset_nodes, datasets_before, rows_of_batches
-from legacy.saved.facts.inputs.tower_batch import batch_of_tower, examples_of_tower
+from legacy.saved.facts.inputs.tower_batch import batch_of_tower, examples_of_tower, usual_batch
 from tests.legacy.saved.facts.tower_pages import analysed_step, program, squares
 from tests.legacy.saved.graphs import traced
 
@@ -66,6 +66,6 @@ def split(element):
 @pytest.mark.parametrize("take, batch, number", [(own, 6, 6), (split, 6, 3), (split, 5, None)])
 def test_a_towers_examples_by_its_dataset(take, batch, number):
     analysed = step(take, batch)
-    assert examples_of_tower(analysed) == number
+    assert examples_of_tower(analysed) == usual_batch(analysed) == number
     text = "its inputs take any"
     assert batch_of_tower(analysed) == (f"{number}, by the old graph's dataset; {text}" if number else text)
