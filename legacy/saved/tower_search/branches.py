@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Iterator
 
+from legacy.saved.tower_search.labellings import Labelling, Source
 from legacy.saved.tower_search.towers import Towers
-from workloads.lifted.graph import Graph
+from workloads.lifted.graph import Graph, device_of
 from workloads.lifted.tensors import gradient_names
+
+#: Words of which programs make the names of their towers.
+_TOWER_WORDS = re.compile(r"(?i)tower|clone|replica|worker|gpu|cpu|device|shard|parallel|learner|agent|thread|rank")
 
 #: Ops that hand on the value of a variable.
 _READS = ("Identity", "ReadVariableOp", "Enter", "RefEnter", "Cast", "Switch", "RefSwitch")
@@ -26,16 +31,51 @@ def are_branches(graph: Graph, towers: Towers, weights: Collection[str]) -> bool
     Returns:
       The answer.
     """
-    gradients = [name for name in graph.nodes if gradient_names.is_gradient_op(name)]
-    of_gradients = graph.descendants(gradients, controls=False)
     joined = False
-    for weight in weights:
-        users = _forward_users(graph, weight, of_gradients)
+    for users in _forward_users_by_weight(graph, weights):
         owners = {towers.tower_of(name) for name in users} - {None}
         if len(owners) > 1:
             return False
         joined = joined or any(towers.is_shared(name) for name in users)
     return joined
+
+
+def may_be_towers(
+    graph: Graph, labelling: Labelling, towers: Towers, targets: Collection[str], weights: Collection[str]
+) -> bool:
+    """Tells towers from a model that is used several times in one step, on the CPU or one GPU, or from its heads.
+
+    So are a Siamese network, a classifier of each position, the heads of several tasks, or the members of an ensemble:
+    their parts have numbers. Towers stand on devices, are called so, or each differentiates a loss of its own by
+    weights that they share.
+
+    Args:
+      graph: the subgraph that a step runs.
+      labelling: of the candidate.
+      towers: the candidate.
+      targets: nodes that are differentiated.
+      weights: names of the variables that are trained.
+
+    Returns:
+      Whether anything but the numbers in names says that the parts are towers.
+    """
+    if labelling.source is Source.DEVICES or _TOWER_WORDS.search(labelling.found_by):
+        return True
+    devices = {device_of(node.device) for node in graph.nodes.values() if node.device}
+    if len({device for device in devices if device is not None and device.kind == "gpu"}) > 1:
+        return True
+    if not {towers.tower_of(name) for name in targets} >= set(range(towers.count)):
+        return False
+    users = _forward_users_by_weight(graph, weights)
+    return not weights or any(len({towers.tower_of(name) for name in found} - {None}) > 1 for found in users)
+
+
+def _forward_users_by_weight(graph: Graph, weights: Collection[str]) -> Iterator[set[str]]:
+    """Yields for each weight the nodes that compute with its value, and with no gradient."""
+    gradients = [name for name in graph.nodes if gradient_names.is_gradient_op(name)]
+    of_gradients = graph.descendants(gradients, controls=False)
+    for weight in weights:
+        yield _forward_users(graph, weight, of_gradients)
 
 
 def _forward_users(graph: Graph, weight: str, of_gradients: Collection[str]) -> set[str]:

@@ -14,7 +14,7 @@ import operator
 from collections.abc import Collection, Sequence
 
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.tower_search.branches import are_branches
+from legacy.saved.tower_search.branches import are_branches, may_be_towers
 from legacy.saved.tower_search.different_parts import NO_FORWARD, different_parts
 from legacy.saved.tower_search.labellings import SMALLEST_TOWER, Labelling, Source, labellings
 from legacy.saved.tower_search.settings import is_scalar_setting
@@ -66,6 +66,8 @@ def find_towers(
             continue
         tried.add(labelled)
         candidate = flow.towers(labelling)
+        if not may_be_towers(graph, labelling, candidate, flow.targets, weights):
+            continue
         score = float(_score(candidate, update_inputs, model))
         score /= SUFFIX_MARGIN if labelling.source is Source.SUFFIXES else 1.0
         is_refuted = score <= best_score or _is_leaky(graph, candidate) or _crosses_more(graph, candidate, best)

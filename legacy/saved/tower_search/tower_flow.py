@@ -27,6 +27,9 @@ class TowerFlow:
       settings: placeholders that bring in no data.
       update_inputs: see `search.find_towers`.
       weights: see `search.find_towers`.
+
+    Attributes:
+      targets: nodes that are differentiated.
     """
 
     def __init__(
@@ -47,8 +50,8 @@ class TowerFlow:
                 self._backward[gradient_names.forward_name(name, graph.nodes) or ""].append(name)
         self._shapes = {name for name in self._order if graph.type(name) in op_types.SHAPE_OPS}
         self._data = self._dependent(self._sources())
-        self._targets = differentiated(graph, graph.nodes)
-        self._before_targets = graph.ancestors(self._targets, controls=False)
+        self.targets = differentiated(graph, graph.nodes)
+        self._before_targets = graph.ancestors(self.targets, controls=False)
 
     def towers(self, labelling: Labelling) -> Towers:
         """Returns the towers of a labelling, without the nodes that take their parts of a common batch."""
@@ -138,7 +141,7 @@ class TowerFlow:
 
     def _minimizes_one_loss(self, masks: Mapping[str, int]) -> bool:
         """Returns whether all that is differentiated is made from several towers: none minimizes a loss of its own."""
-        return bool(self._targets) and all(_towers_in(masks.get(name, 0)) > 1 for name in self._targets)
+        return bool(self.targets) and all(_towers_in(masks.get(name, 0)) > 1 for name in self.targets)
 
     def _sums_of_all(self, masks: Mapping[str, int], labels: dict[str, int]) -> list[str]:
         """Finds what one loss of all towers' losses computes on a tower's device, as where the first GPU adds them up.
