@@ -45,8 +45,8 @@ def minimized_targets(whole: WholeGraph) -> list[str]:
     starts = differentiations(whole.graph, whole.reach)
     raised: set[str] = set()
     for apply in whole.applies:
-        for name in _followed_up(whole, apply):
-            raised |= whole.graph.ancestors([name], controls=False) & set(starts)
+        up, down = (whole.graph.ancestors(names, controls=False) for names in _followed(whole, apply))
+        raised |= (up - down) & set(starts)  # both have those of g - mean(g), which tells no direction
     maximized = {target for root in raised for target in starts[root]}
     return [target for target in whole.targets if target not in maximized]
 
@@ -66,17 +66,18 @@ def trained_by(whole: WholeGraph) -> dict[str, set[str]]:
     return found
 
 
-def _followed_up(whole: WholeGraph, apply: str) -> list[str]:
-    """Gradients, or nodes computed from them, that an update adds to its variable with a positive weight."""
+def _followed(whole: WholeGraph, apply: str) -> tuple[list[str], list[str]]:
+    """The gradients, or nodes computed from them, that an update adds to its variable, and those that it subtracts."""
     kind = whole.graph.type(apply)
     is_rule = op_types.is_apply(kind)
     if not is_rule and kind not in _ADDS + _SUBTRACTS:
-        return []
+        return [], []
     change = applied_gradient(whole, apply) if is_rule else whole.graph.inputs(apply)[1].node
     sign = 1 if kind in _ADDS and not is_rule else -1
     variable = whole.variable_of(apply)
-    up = [name for name, own in _signs_of_gradients(whole, change) if own * sign > 0 and name != variable]
-    return [name for name in up if whole.graph.type(name) != "ReadVariableOp"]
+    signs = [(name, own * sign) for name, own in _signs_of_gradients(whole, change) if name != variable]
+    signs = [(name, own) for name, own in signs if whole.graph.type(name) != "ReadVariableOp"]
+    return [name for name, own in signs if own > 0], [name for name, own in signs if own < 0]
 
 
 def _assigned(whole: WholeGraph, name: str) -> list[tuple[str, float]]:

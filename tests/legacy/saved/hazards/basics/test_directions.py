@@ -31,6 +31,7 @@ def applied(sign):
         (applied(-1.0), False),
         (lambda w, g: v1.assign_sub(w, 0.5 * g), True),
         (lambda w, g: v1.assign_add(w, 0.5 * g), False),
+        (lambda w, g: v1.assign_sub(w, 0.5 * (g - tf.reduce_mean(g))), True),  # gradients that are centred
         (lambda w, g: v1.assign(w, w - 0.5 * g), True),
         (lambda w, g: v1.assign(w, w + 0.5 * g), False),
         (lambda w, g: v1.assign(w, w - v1.get_variable("rate", [], trainable=False) * g), True),
