@@ -42,6 +42,7 @@ class LearningRate(NamedTuple):
       values: its values at some steps, in words; "-" if it is not a function of the step alone.
       reads: the variables that it is computed from.
       constants: the scalar constants that it is computed with, 1 left out.
+      updates: the update ops that take it.
     """
 
     train_op: str
@@ -50,6 +51,7 @@ class LearningRate(NamedTuple):
     values: str
     reads: Tuple[str, ...] = ()
     constants: Tuple[float, ...] = ()
+    updates: Tuple[str, ...] = ()
 
     def row(self) -> Row:
         """Returns the learning rate as a row of the page."""
@@ -59,22 +61,29 @@ class LearningRate(NamedTuple):
 def find_learning_rates(analysed: AnalysedStep) -> list[LearningRate]:
     """The tensors that update rules take as learning rate, and the scalar factors of rules written by hand."""
     found: dict[tuple[str, ...], LearningRate] = collections.OrderedDict()
+    takers: dict[tuple[str, ...], list[str]] = collections.defaultdict(list)
     schedules: _Schedules = {}
     for phase in analysed.plan.phases:
-        tensors = filter(None, map(analysed.learning_rate, phase.effects))
-        for tensor in dict.fromkeys(_without_correction(analysed, tensor) for tensor in tensors):
+        users: dict[str, list[str]] = collections.OrderedDict()
+        for effect in phase.effects:
+            tensor = analysed.learning_rate(effect)
+            if tensor:
+                users.setdefault(without_correction(analysed, tensor), []).append(effect.node)
+        for tensor, nodes in users.items():
             rate = _learning_rate(analysed, phase.train_op, tensor, schedules)
             fed = tensor if parse_tensor_name(tensor).node in analysed.plan.sources else ""  # each is fed by itself
-            found.setdefault((rate.train_op, rate.text, rate.values, fed), rate)
+            key = (rate.train_op, rate.text, rate.values, fed)
+            found.setdefault(key, rate)
+            takers[key] += nodes
         for effect in phase.effects:
             is_by_hand = effect.node in analysed.rules and not op_types.is_apply(effect.op)
             if is_by_hand and not copied_variable(analysed.graph, effect.node) and not analysed.learning_rate(effect):
                 text = "not known: the update is written by hand"
                 found.setdefault((phase.train_op, text), LearningRate(phase.train_op, "-", text, "-"))
-    return list(found.values())
+    return [rate._replace(updates=tuple(takers[key])) for key, rate in found.items()]
 
 
-def _without_correction(analysed: AnalysedStep, tensor: str) -> str:
+def without_correction(analysed: AnalysedStep, tensor: str) -> str:
     """The rate of an Adam of rows, lr in lr * sqrt(1 - beta2_power) / (1 - beta1_power); any other as it is."""
     graph, factor = analysed.graph, parse_tensor_name(tensor)
     assigned = [effect for phase in analysed.phases for effect in phase.effects if effect.op.startswith("Assign")]

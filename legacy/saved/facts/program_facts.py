@@ -109,7 +109,7 @@ class _ProgramFacts:
                 ("random numbers", self._random_numbers()),
                 ("losses", loss_rows(self._analysed)),
                 ("combining", combining),
-                ("optimizers", update_rule_rows(self._analysed)),
+                ("optimizers", update_rule_rows(self._analysed, rates)),
                 ("learning rates", [rate.row() for rate in rates]),
                 ("variables", [self._variable(variable) for variable in self._plan.variables]),
                 ("statistics", [update.row() for update in statistics]),

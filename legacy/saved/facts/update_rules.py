@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,24 +11,50 @@ from legacy.saved.analysis.effects import RATES
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.clipping import CLIPPING_SCOPES
 from legacy.saved.facts.basics.whole_graph import scalar_constant
+from legacy.saved.facts.learning_rates import LearningRate, without_correction
+from legacy.saved.facts.rows_of_moments import moments_of_rows, slots_read
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import copied_variable
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Effect, Phase, weight_of_label
 
 
-def update_rule_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
-    """The update rules with their constants, and the number of variables of each, or of updates if they are more."""
-    groups: dict[tuple[str, str, str], list[str]] = collections.OrderedDict()
+def update_rule_rows(analysed: AnalysedStep, rates: Sequence[LearningRate] = ()) -> list[dict[str, str]]:
+    """Returns the update rules with their constants, and the number of variables of each, or of updates if more.
+
+    Rules that are equal but for their learning rates, as of two optimizers with two schedules, have a row each.
+
+    Args:
+      analysed: the training step.
+      rates: its learning rates.
+    """
+    rate_of = {(rate.train_op, node): rate.tensor for rate in rates for node in rate.updates}
+    groups: dict[tuple[str, str, str], dict[str, list[str]]] = collections.OrderedDict()
     for phase in analysed.phases:
         for effect in phase.effects:
             if effect.node in analysed.rules:
                 key = (phase.train_op, _rule_name(analysed, phase, effect), _constants(analysed, phase, effect))
-                groups.setdefault(key, []).append(effect.writes[0])
+                rate = rate_of.get((phase.train_op, effect.node), "")
+                groups.setdefault(key, collections.OrderedDict()).setdefault(rate, []).append(effect.writes[0])
     return [
-        {"train op": op, "rule": rule, "constants": constants, "variables": _count(names)}
-        for (op, rule, constants), names in groups.items()
+        {
+            "train op": op,
+            "rule": rule,
+            "constants": constants if len(by_rate) == 1 or not rate else _with_rate(rate, constants),
+            "variables": _count(names),
+        }
+        for (op, rule, constants), by_rate in groups.items()
+        for rate, names in by_rate.items()
     ]
+
+
+def _with_rate(rate: str, constants: str) -> str:
+    """The constants of a rule behind the tensor that is its learning rate.
+
+    >>> _with_rate("decay:0", "momentum=0.9"), _with_rate("decay:0", "-")
+    ('learning rate decay:0, momentum=0.9', 'learning rate decay:0')
+    """
+    return f"learning rate {rate}" + (f", {constants}" if constants != "-" else "")
 
 
 def _count(names: list[str]) -> str:
@@ -38,25 +65,25 @@ def _count(names: list[str]) -> str:
 
 def _rule_name(analysed: AnalysedStep, phase: Phase, effect: Effect) -> str:
     op = effect.op
-    if "ScatterSub" in op:
-        return f"GradientDescent, row by row ({op})"
     if op_types.is_apply(op):
         return op_types.rule_name(op)
     if copied_variable(analysed.graph, effect.node):
         return f"none: a copy of another weight in another type ({op})"
-    return f"Adam, of rows ({op})" if _is_adam_of_rows(analysed, phase, effect) else f"written by hand ({op})"
-
-
-def _is_adam_of_rows(analysed: AnalysedStep, phase: Phase, effect: Effect) -> bool:
-    """Whether an assignment is the one that TensorFlow's Adam makes of rows: it adds them to two decayed moments."""
-    moments = {v.name for v in analysed.plan.variables if v.role == "slot" and v.of == effect.writes[0]}
-    scattered = {other.writes[0] for other in phase.effects if "ScatterAdd" in other.op}
-    return "AssignSub" in effect.op and len(moments) == 2 and moments <= scattered
+    if moments_of_rows(analysed, phase, effect):
+        return f"Adam, row by row ({op})" if "Scatter" in op else f"Adam, of rows ({op})"
+    is_plain = "ScatterSub" in op and not slots_read(analysed, effect)
+    return f"GradientDescent, row by row ({op})" if is_plain else f"written by hand ({op})"
 
 
 def _constants(analysed: AnalysedStep, phase: Phase, effect: Effect) -> str:
     """The scalar constants that an update rule takes, e.g. "beta1=0.9, beta2=0.999"; "-" if there are none."""
-    if "Scatter" in effect.op:
+    moments = moments_of_rows(analysed, phase, effect)
+    if moments is not None:
+        rate = parse_tensor_name(without_correction(analysed, analysed.learning_rate(effect) or ""))
+        constant = analysed.imported.constant(*rate) if rate.node else None
+        numbers = {**({} if constant is None else {"lr": float(constant)}), **moments._asdict()}
+        return ", ".join(f"{name}={number:g}" for name, number in numbers.items())
+    if "Scatter" in effect.op and not slots_read(analysed, effect):
         return "-"  # gradients times the learning rate, row by row
     if not op_types.is_apply(effect.op):
         return _constants_by_hand(analysed, phase, effect)

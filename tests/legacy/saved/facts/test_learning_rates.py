@@ -64,3 +64,27 @@ def test_variables_that_several_updates_change_are_counted_once(updates, text):
 
     step = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"]))
     assert [row["variables"] for row in update_rule_rows(step)] == [text]
+
+
+@pytest.mark.parametrize(
+    "rates, constants",
+    [
+        ((lambda step: 0.5 / step, lambda step: 0.25 / step), ["learning rate rate_1:0", "learning rate rate_0:0"]),
+        ((lambda step: 0.5 / step, lambda step: 0.5 / step), ["-"]),
+        ((lambda step: 0.5, lambda step: 0.25), ["alpha=0.25", "alpha=0.5"]),
+    ],
+)
+def test_two_optimizers_with_two_schedules_have_a_row_each(rates, constants):
+    def build():
+        step = v1.get_variable("step", initializer=1.0, trainable=False, use_resource=False)
+        weights = [v1.get_variable(name, [2], use_resource=False) for name in "uw"]
+        loss = tf.reduce_sum(v1.placeholder(tf.float32, [2], "x") * weights[0] * weights[1])
+        pairs = list(zip(tf.gradients(loss, weights), weights))
+        made = [tf.identity(rate(step), f"rate_{number}") for number, rate in enumerate(rates)]
+        applied = [v1.train.GradientDescentOptimizer(rate).apply_gradients([one]) for rate, one in zip(made, pairs)]
+        tf.group(*applied, name="train")
+
+    step = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["u", "w"]), "small", ["train"]))
+    rows = update_rule_rows(step, find_learning_rates(step))
+    assert [row["constants"] for row in rows] == constants
+    assert sum(int(row["variables"]) for row in rows) == 2

@@ -1,0 +1,85 @@
+"""Updates of rows with the moments of their gradients, as TensorFlow's Adam makes them of plain ops."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from legacy.saved.analysis import updates_by_hand
+from legacy.saved.facts.basics.analysed_step import AnalysedStep
+from legacy.saved.graph import op_types
+from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.plan import Effect, Phase
+
+#: Ops whose result is their first input, or rows of it, perhaps after a change.
+_PASSES = ("Identity", "ReadVariableOp", "Cast", *op_types.LOOKUPS)
+
+
+class Moments(NamedTuple):
+    """Constants of an update by lr * m / (sqrt(v) + epsilon)."""
+
+    beta1: float
+    beta2: float
+    epsilon: float
+
+
+def slots_read(analysed: AnalysedStep, effect: Effect) -> set[str]:
+    """Returns the slots that the value of an update is computed from."""
+    ends = [parse_tensor_name(value).node for value in effect.values]
+    before = analysed.graph.ancestors(ends, analysed.tower_ends, controls=False)
+    return {v.name for v in analysed.plan.variables if v.role == "slot" and v.name in before}
+
+
+def moments_of_rows(analysed: AnalysedStep, phase: Phase, effect: Effect) -> Moments | None:
+    """Finds the constants of an Adam's update of a table of which some rows have gradients.
+
+    `tf.train.AdamOptimizer` changes the whole table by two moments, to which it adds rows; an Adam that is lazy changes
+    the rows alone.
+
+    Args:
+      analysed: the training step.
+      phase: the train op.
+      effect: an update.
+
+    Returns:
+      The constants; None for any other update.
+    """
+    graph = analysed.graph
+    if not ("AssignSub" in effect.op or "ScatterSub" in effect.op) or not effect.values:
+        return None
+    name = graph.origin(parse_tensor_name(effect.values[-1])).node
+    if graph.type(name) != "RealDiv":
+        return None
+    first, divisor = [tensor.node for tensor in graph.inputs(name)]
+    terms = graph.inputs(divisor) if graph.type(divisor) in op_types.ADDITIONS else []
+    roots = [term.node for term in terms if graph.type(term.node) == "Sqrt"]
+    numbers = [updates_by_hand.scalar(analysed.context, term) for term in terms if term.node not in roots]
+    if len(roots) != 1 or len(numbers) != 1 or numbers[0] is None or graph.type(first) != "Mul":
+        return None
+    slots = {v.name for v in analysed.plan.variables if v.role == "slot" and v.of == effect.writes[0]}
+    firsts = {_variable(analysed, tensor.node) for tensor in graph.inputs(first)} & slots
+    second = _variable(analysed, graph.inputs(roots[0])[0].node)
+    if len(firsts) != 1 or second not in slots - firsts:
+        return None
+    decays = [_decay(analysed, phase, slot) for slot in (*firsts, second)]
+    return None if None in decays else Moments(decays[0] or 0.0, decays[1] or 0.0, numbers[0])
+
+
+def _variable(analysed: AnalysedStep, name: str) -> str:
+    """The variable whose value, or rows of it, a node gives; "" of any other node."""
+    graph = analysed.graph
+    while graph.type(name) in _PASSES or name in analysed.context.state.writes:
+        name = graph.inputs(name)[0].node
+    return name if graph.type(name) in op_types.VARIABLES else ""
+
+
+def _decay(analysed: AnalysedStep, phase: Phase, slot: str) -> float | None:
+    """The only number by which a run multiplies the value, or rows, of a slot before it sets them."""
+    graph = analysed.graph
+    ends = [parse_tensor_name(effect.values[-1]).node for effect in phase.effects if slot in effect.writes[:1]]
+    found = set()
+    for name in graph.ancestors(ends, analysed.tower_ends, controls=False):
+        if graph.type(name) == "Mul":
+            for own, other in (graph.inputs(name), graph.inputs(name)[::-1]):
+                if _variable(analysed, own.node) == slot:
+                    found.add(updates_by_hand.scalar(analysed.context, other))
+    return found.pop() if len(found) == 1 else None

@@ -1,0 +1,73 @@
+"""Updates of rows by moments: the Adam of TensorFlow, one that is lazy, and others."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.facts.basics.analysed_step import AnalysedStep
+from legacy.saved.facts.rows_of_moments import moments_of_rows, slots_read
+from legacy.saved.facts.update_rules import update_rule_rows
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def step_of(update):
+    """The analysed step of a table of which two towers use rows; `update` takes the table and its gradient's rows."""
+
+    def build():
+        table = v1.get_variable("table", initializer=[[1.0], [2.0], [3.0]], use_resource=False)
+        rows = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), v1.name_scope(f"tower_{tower}"):
+                words = v1.placeholder(tf.int32, [2], "words")
+                rows += tf.gradients(tf.reduce_sum(tf.gather(table, words) ** 2), [table])
+        values, words = tf.concat([one.values / 2.0 for one in rows], 0), tf.concat([one.indices for one in rows], 0)
+        update(table, tf.IndexedSlices(values, words, rows[0].dense_shape))
+
+    return AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["table"]), "small", ["train"]))
+
+
+def adam(table, gradient):
+    v1.train.AdamOptimizer(0.5, 0.75, 0.875, 0.25).apply_gradients([(gradient, table)], name="train")
+
+
+def lazily(root):
+    """An Adam that changes the moments of the rows at hand alone, whose second moment is put through `root`."""
+
+    def update(table, gradient):
+        m, v = (v1.get_variable(f"table/{name}", [3, 1], trainable=False, use_resource=False) for name in "mv")
+        words, values = gradient.indices, gradient.values
+        m_t = v1.scatter_update(m, words, 0.75 * tf.gather(m, words) + 0.25 * values)
+        v_t = v1.scatter_update(v, words, 0.875 * tf.gather(v, words) + 0.125 * tf.square(values))
+        divisor = root(tf.gather(v_t, words)) + 0.25
+        v1.scatter_sub(table, words, 0.5 * tf.gather(m_t, words) / divisor, name="train")
+
+    return update
+
+
+@pytest.mark.parametrize(
+    "update, rule, constants",
+    [
+        (adam, "Adam, of rows (AssignSub)", "lr=0.5, beta1=0.75, beta2=0.875, epsilon=0.25"),
+        (lazily(tf.sqrt), "Adam, row by row (ScatterSub)", "lr=0.5, beta1=0.75, beta2=0.875, epsilon=0.25"),
+        (lazily(tf.identity), "written by hand (ScatterSub)", "0.75, 0.25, 0.875, 0.125, 0.5"),
+    ],
+)
+def test_moments_of_rows(update, rule, constants):
+    step = step_of(update)
+    assert [(row["rule"], row["constants"]) for row in update_rule_rows(step)] == [(rule, constants)]
+    (phase,) = step.phases
+    (effect,) = [effect for effect in phase.effects if effect.node in step.rules]
+    assert bool(moments_of_rows(step, phase, effect)) == rule.startswith("Adam")
+    assert {"Adam", "m"} & {name.split("/")[-1] for name in slots_read(step, effect)}
+
+
+def test_gradient_descent_on_rows_reads_no_slots():
+    step = step_of(
+        lambda table, gradient: v1.train.GradientDescentOptimizer(0.5).apply_gradients(
+            [(gradient, table)], name="train"
+        )
+    )
+    assert [row["rule"] for row in update_rule_rows(step)] == ["GradientDescent, row by row (ScatterSub)"]
+    assert not any(slots_read(step, effect) for phase in step.phases for effect in phase.effects)
