@@ -25,7 +25,7 @@ from parity.coverage.visits.job_visits import ChooseVisits, visits_of_job, with_
 from parity.coverage.visits.lifted_visits import visits_of_lift
 from workloads.job import Job
 from workloads.lifted.graph import Graph
-from workloads.lifted.workload import LiftedWorkload, as_lifted
+from workloads.lifted.workload import KINDS, LiftedWorkload, as_lifted
 from workloads.sources import Source
 from workloads.variable_spec import VariableSpec
 
@@ -117,7 +117,7 @@ def _towers(setup: Setup) -> MutatedTowers:
 
 
 def _lifted_updates(workload: LiftedWorkload, gradients: GradientLog) -> Iterator[Mutant]:
-    """Mutants of a lift's updates: each variable that an op changes, left as it is."""
+    """Mutants of a lift's updates: each variable that an op changes, left as it is; slots follow the weights."""
     plan = workload.plan
     written = {name for phase in plan.phases for effect in phase.effects for name in effect.writes}
     names = [variable.name for variable in plan.variables if variable.role == "weight"]
@@ -126,6 +126,8 @@ def _lifted_updates(workload: LiftedWorkload, gradients: GradientLog) -> Iterato
         return gradients.why_still(name) if name in written else "no op of the train ops changes the variable"
 
     yield from update_mutants.left_out_mutants(names, reason)
+    others = {v.name: KINDS[v.role] for v in plan.variables if v.role not in ("weight", "slot") and v.name in written}
+    yield from update_mutants.left_out_changes(others)
 
 
 def _detector(setup: Setup, plan: CoveragePlan) -> tuple[Detector, str]:

@@ -14,6 +14,7 @@ import tensorflow as tf
 from legacy.towers.graph_program import GraphProgram
 from parity.coverage.changed_constants import EPSILON_FACTOR, FACTOR, FROM_ZERO
 from parity.coverage.graph.boundaries import COMPARISONS, is_boundary, only_changes_rates
+from parity.coverage.graph.decisions import deciding_constants, is_period
 from parity.coverage.graph.outside_constants import place_of
 from parity.coverage.graph.overwritten import find_overwritten
 from parity.coverage.graph.zeros import find_zeros, reaches
@@ -27,6 +28,9 @@ THRESHOLD_FACTOR = 1.25
 
 #: Most elements of a constant that every step is given; see `ConstantIndex.own_values`.
 MOST_GIVEN = 1024
+
+#: Periods from this number of steps on are also halved: the half of a shorter one is one less, or 1.
+SHORTEST_HALVED = 4
 
 #: Ops that bound a value by another one.
 _BOUNDING = ("ClipByValue", "Maximum", "Minimum")
@@ -71,7 +75,7 @@ class ConstantIndex:
     def constants(self) -> Iterator[GraphConstant]:
         """Yields the constants whose change makes sense: all floats, and the whole numbers that are no shapes.
 
-        Whole numbers: those that learning rates and keys of random numbers are computed from, and boundaries.
+        Whole numbers: those that learning rates, keys of random numbers and decisions of the step are computed from.
         """
         graph, program = self._graph, self._program
         given = {parse_tensor_name(tensor).node for tensor in program.given_tensors()}
@@ -80,6 +84,7 @@ class ConstantIndex:
         # What an update only waits for changes no result.
         used = graph.ancestors(_changing(graph, run), stop=given, controls=False) | (towers if given else run & towers)
         numbers = self._ancestors_of_tensors(program.rate_tensors()) | self._ancestors_of_keys(used)
+        numbers |= deciding_constants(graph, used)
         groups: collections.defaultdict[str, list[str]] = collections.defaultdict(list)
         for name in sorted(used):
             if graph.type(name) == "Const" and self._is_choice(name, name in numbers):
@@ -95,12 +100,15 @@ class ConstantIndex:
     def changed_values(self, constant: GraphConstant) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
         """Yields the changes of a constant, each in words and as {tensor name: value}.
 
+        A period of steps is halved too, as where it was divided by the towers: its multiples are multiples of the half.
         A boundary of a schedule has one, whose `opposite_change` visits try too: where the pieces meet, as those of a
         warm-up that ends at the rate, a step earlier or a step later is the same schedule.
         """
         uses = {self._graph.type(use.node) for node in constant.nodes for use in self._graph.users(place_of(node))}
         is_threshold = bool(uses) and uses <= set(COMPARISONS)
         changed = _changed(constant.value, THRESHOLD_FACTOR if is_threshold else FACTOR)
+        if is_period(self._graph, list(map(place_of, constant.nodes))) and constant.value >= SHORTEST_HALVED:
+            changed.append(constant.value // 2)
         for value in changed[:1] if constant.is_rate_boundary else changed:
             words = f"{_words(constant.value)} -> {_words(value)}"
             yield words, {node + ":0": value for node in constant.nodes}
@@ -196,9 +204,7 @@ class ConstantIndex:
         kind = tf.as_dtype(self._graph.nodes[node].attr["dtype"].type)
         if kind.is_floating:
             return self._value(node).size > 0
-        if not kind.is_integer or self._value(node).size != 1:
-            return False
-        return is_number or is_boundary(self._graph, [place_of(node)])
+        return is_number and kind.is_integer and self._value(node).size == 1
 
     def _value(self, node: str) -> np.ndarray:
         return np.asarray(tf.make_ndarray(self._graph.nodes[node].attr["value"].tensor))

@@ -1,9 +1,9 @@
-"""Mutants of the update: the optimizer's constants changed, and each weight's update left out."""
+"""Mutants of the update: the optimizer's constants changed, and each variable's update left out."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
@@ -81,9 +81,28 @@ def left_out_mutants(names: list[str], reason: Reason) -> Iterator[Mutant]:
         )
 
 
-def _left_out(name: str) -> Effects:
+def left_out_changes(variables: Mapping[str, str]) -> Iterator[Mutant]:
+    """Yields one mutant for each statistic, counter and moving average: its change left out.
+
+    A change every thousand steps, as of a target network, is in no step that a short comparison takes.
+
+    Args:
+      variables: {variable: kind of state that it is in the records, "statistics" or "averages"}.
+    """
+    for name, kind in variables.items():
+        yield Mutant(
+            Choice.MOVING_AVERAGE if kind == "averages" else Choice.STATISTICS,
+            f"change of {name}",
+            "left out",
+            _left_out(name, kind, stages.AVERAGES if kind == "averages" else stages.STATISTICS),
+            lambda: "the variable changes in no compared step",
+            every_step=True,
+        )
+
+
+def _left_out(name: str, kind: str = "weights", stage: str = stages.WEIGHTS) -> Effects:
     def effects(step: ObservedStep) -> Iterator[Effect]:
-        yield Effect(stages.WEIGHTS, name, step.record.state.weights[name], step.before.weights[name])
+        yield Effect(stage, name, getattr(step.record.state, kind)[name], getattr(step.before, kind)[name])
 
     return effects
 

@@ -1,4 +1,4 @@
-"""Visits of a lifted program that changes variables in branches of a `cond`, so that other branches are taken."""
+"""Visits of a lifted program whose steps differ by what a predicate decides, so that it decides otherwise."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from legacy.saved.graph.imported import ImportedGraph
 from parity.comparison.tour import Visit
+from parity.coverage.graph.decisions import REMAINDERS, decisions
 from parity.coverage.visits.changed_states import times, weights_times
 from parity.coverage.visits.counted_numbers import scalar_value
 from workloads.lifted.graph import Graph, parse_tensor_name
@@ -20,7 +21,6 @@ from workloads.program import State
 
 #: Ops that ask whether numbers are finite.
 _ASK_FINITE = {"IsFinite", "IsInf", "IsNan", "CheckNumerics"}
-_REMAINDERS = ("FloorMod", "Mod", "TruncateMod")
 #: A longer period is not searched: a run of so many steps would show it as well.
 LONGEST_PERIOD = 10**6
 #: Powers of 2 between a weight near the largest number and that number; factor on weights for larger gradients.
@@ -28,11 +28,12 @@ MARGIN, STEEP = 28, 1024.0
 
 
 class Deciders(NamedTuple):
-    """The numbers that decide which branches a step takes.
+    """The numbers that decide what a step does, such as which branches it takes.
 
     Attributes:
       counters: integer scalars that predicates are computed from.
       numbers: whole numbers, from 2 on, that predicates compare with or divide by.
+      periods: the numbers that predicates divide by.
       period: predicates of remainders are the same after so many counts; 1 without any.
       scales: float scalars that a branch changes, such as a loss scale.
       ask_finite: whether a predicate asks if numbers are finite.
@@ -40,30 +41,38 @@ class Deciders(NamedTuple):
 
     counters: list[Variable]
     numbers: list[int]
+    periods: list[int]
     period: int
     scales: list[Variable]
     ask_finite: bool
 
 
 def find_deciders(workload: LiftedWorkload) -> Deciders | None:
-    """Returns what decides the branches in which a lift changes variables; None if it does so in no branch."""
-    effects = [e for phase in workload.plan.phases for e in phase.effects if e.condition is not None]
-    if not effects:
-        return None
+    """Returns what decides the branches in which a lift changes variables, or what it computes at which steps.
+
+    Returns:
+      The numbers; None if it changes variables in no branch, and compares no counter with whole numbers.
+    """
     plan, graph = workload.plan, workload.graph
-    predicates = [condition.predicate for effect in effects for condition in effect.conditions]
+    effects = [e for phase in plan.phases for e in phase.effects if e.condition is not None]
+    compared = [f"{name}:0" for name in decisions(graph, graph.nodes)]
+    if not effects and not compared:
+        return None
+    predicates = [condition.predicate for effect in effects for condition in effect.conditions] + compared
     whole = _whole_numbers_before(graph, predicates)
     names = {plan.aliases[f"{node}:0"] for node in whole if f"{node}:0" in plan.aliases}
     changed = {name for effect in effects for name in effect.writes}
     scalars = [v for v in plan.variables if not v.shape and KINDS[v.role] == "statistics"]
     values = {node: scalar_value(graph, node) for node in whole}
     numbers = {node: int(value) for node, value in values.items() if value is not None and value >= 2}
-    divisors = {graph.inputs(node)[1].node for node in whole if graph.type(node) in _REMAINDERS}
-    period = math.lcm(*(number for node, number in numbers.items() if node in divisors))
+    divisors = {graph.inputs(node)[1].node for node in whole if graph.type(node) in REMAINDERS}
+    periods = sorted({number for node, number in numbers.items() if node in divisors})
+    period = math.lcm(*periods)
     before = graph.ancestors([parse_tensor_name(predicate).node for predicate in predicates], controls=False)
     return Deciders(
         counters=[v for v in scalars if v.name in names and "int" in v.dtype],
         numbers=sorted(set(numbers.values())),
+        periods=periods,
         period=period if period <= LONGEST_PERIOD else 1,
         scales=[v for v in scalars if v.name in changed and "float" in v.dtype],
         ask_finite=any(graph.type(node) in _ASK_FINITE for node in before),
@@ -102,9 +111,11 @@ def in_other_branches(visit: Visit, deciders: Deciders) -> Iterator[Visit]:
       deciders: of the program.
 
     Yields:
-      the visit with all counters that decide one count before a multiple of the period, then at a multiple.
+      the visit with all counters that decide one count before a multiple of the period, and at a multiple; likewise
+      where the half of a period ends.
     """
-    for rest in (deciders.period - 1, 0) if deciders.period > 1 and deciders.counters else ():
+    halves = [rest for period in deciders.periods for rest in (period // 2 - 1, period // 2) if rest > 0]
+    for rest in dict.fromkeys([deciders.period - 1, 0, *halves]) if deciders.period > 1 and deciders.counters else ():
         counts = {v.name: int(visit.state.statistics[v.name]) for v in deciders.counters}
         moved = {name: count - count % deciders.period + rest for name, count in counts.items()}
         text = ", ".join(f"{name} at {count:,}" for name, count in moved.items())

@@ -61,6 +61,14 @@ def test_an_update_left_out_shows_where_the_weight_moves(after, expected):
     assert mutants[0].harmless() == "w is not used"
 
 
+@pytest.mark.parametrize("kind, choice", [("statistics", "statistics"), ("averages", "moving_average")])
+def test_a_change_of_a_statistic_left_out_shows_where_it_changes(kind, choice):
+    [mutant] = update_mutants.left_out_changes({"s": kind})
+    changed, same = (observed(dyadic_job(), {kind: {"s": [1.0]}}, after={kind: {"s": [s]}}) for s in (2.0, 1.0))
+    assert seen([mutant], changed) == {"change of s"} and seen([mutant], same) == set()
+    assert mutant.choice.value == choice and mutant.hidden() == "the variable changes in no compared step"
+
+
 def test_a_weight_without_gradient_at_random_weights_too_cannot_move():
     job, log = dyadic_job(), update_mutants.GradientLog()
     log.add(observed(job, combined={"w": [0.0, 0.0], "v": [0.0, 1.0]}))

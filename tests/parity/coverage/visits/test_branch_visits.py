@@ -66,14 +66,19 @@ def test_the_deciders_of_a_loss_scale_and_of_a_count(tmp_path):
 
 
 def test_counts_move_to_where_a_remainder_changes():
-    found = list(in_other_branches(Visit("v", last_state()), Deciders([COUNT], [3], 3, [], False)))
-    assert [visit.name for visit in found] == ["v, count at 20", "v, count at 18"]
-    assert [visit.state.statistics["count"].dtype for visit in found] == [np.int32] * 2
-    assert not list(in_other_branches(Visit("v", last_state()), Deciders([COUNT], [3], 1, [], False)))
+    found = list(in_other_branches(Visit("v", last_state()), Deciders([COUNT], [3], [3], 3, [], False)))
+    assert [visit.name for visit in found] == ["v, count at 20", "v, count at 18", "v, count at 19"]
+    assert [visit.state.statistics["count"].dtype for visit in found] == [np.int32] * 3
+    assert not list(in_other_branches(Visit("v", last_state()), Deciders([COUNT], [3], [3], 1, [], False)))
+
+
+def test_counts_move_to_where_half_of_a_period_ends():
+    found = list(in_other_branches(Visit("v", last_state()), Deciders([COUNT], [4, 12], [4, 12], 12, [], False)))
+    assert [int(visit.state.statistics["count"]) - 12 for visit in found] == [11, 0, 1, 2, 5, 6]
 
 
 def test_gradients_overflow_by_their_scale_or_by_the_weights():
-    deciders = Deciders([], [], 1, [SCALE], True)
+    deciders = Deciders([], [], [], 1, [SCALE], True)
     largest, steep, near = overflowing(last_state(), deciders)
     assert largest.state.statistics["scale"] == np.finfo(np.float32).max and largest.state.weights["w"][0] == 1.0
     assert steep.state.weights["w"][1] == 2048.0
@@ -96,7 +101,40 @@ def test_a_constant_that_is_no_finite_scalar_is_no_number():
     assert [scalar_value(graph, name) for name in ("three", "nan", "two")] == [3.0, None, None]
 
 
-@pytest.mark.parametrize("build", [scaled_loss_of_a_short_run, decayed_every_third_step])
+def target_set(choose):
+    """Plain descent, and a copy of the weights that `choose(is_due, copied, kept)` changes at every fortieth step."""
+    copy = plain("copy", [3, 2])
+    count = conditional.counter("global_step")
+    with tf.control_dependencies([v1.assign_sub(weights(), 0.25 * conditional.mean_gradient())]):
+        due = tf.equal(v1.assign_add(count, 1) % 40, 0)
+    return choose(due, copy)
+
+
+@conditional.with_old_cond
+def target_in_a_branch():
+    copied = lambda copy: v1.group(v1.assign(copy, weights().read_value()))  # noqa: E731
+    return target_set(lambda due, copy: v1.cond(due, lambda: copied(copy), lambda: v1.no_op()).op)
+
+
+def target_by_a_choice():
+    def chosen(due, copy):
+        with tf.control_dependencies([due]):
+            return v1.assign(copy, tf.where(due, weights().read_value(), copy.read_value())).op
+
+    return target_set(chosen)
+
+
+@pytest.mark.parametrize("build", [target_in_a_branch, target_by_a_choice])
+def test_the_steps_of_a_target_network_are_exercised(build, tmp_path):
+    found = compare_programs(lifted(build, tmp_path), None, ComparisonPlan(4, tolerance_name="exact"))
+    assert found.verification.verdict is Verdict.PARITY, found.verification.not_shown
+    seen = {(o.mutant.name, o.mutant.change): o.place for o in found.coverage.outcomes if o.seen}
+    assert "global_step at" in seen["change of copy", "left out"]
+    changes = {change: place for (_, change), place in seen.items() if change.startswith("40 -> ")}
+    assert set(changes) == {"40 -> 39", "40 -> 41", "40 -> 20"} and all(changes.values())
+
+
+@pytest.mark.parametrize("build", [scaled_loss_of_a_short_run, decayed_every_third_step, target_in_a_branch])
 def test_both_branches_are_shown_by_visits_only(build, tmp_path):
     setup = lifted(build, tmp_path)
     found = compare_programs(setup, None, ComparisonPlan(4, tolerance_name="exact"))
