@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
@@ -58,12 +59,35 @@ def find_losses(graph: Graph, towers: Towers, members: Collection[str]) -> Tower
             terms = terms or {one: [tensor] for one, tensor in _nearest_of_towers(graph, towers, target).items()}
             for one, tensors in terms.items():
                 found[one] = found[one] or tensors
-    rows = list(zip(*(list(dict.fromkeys(found[tower])) for tower in range(towers.count))))
+    rows = list(zip(*_alike(graph, [list(dict.fromkeys(found[tower])) for tower in range(towers.count)])))
     if not rows:
         return TowerLosses([], [])
     of_rows = [weights.get(row[0], 1.0) for row in rows]
     is_alike = all(abs(weight - of_rows[0]) <= WEIGHT_TOLERANCE * abs(of_rows[0]) for weight in of_rows)
     return TowerLosses(list(rows[0]), [list(row) for row in rows[1:]], [] if is_alike else of_rows)
+
+
+def _alike(graph: Graph, losses: Sequence[list[TensorId]]) -> list[list[TensorId]]:
+    """Returns each tower's losses without those that others have no like of, as of a term in one tower alone.
+
+    Args:
+      graph: the subgraph that a step runs.
+      losses: of each tower.
+    """
+    fewest = min(losses, key=len)
+    if all(len(own) == len(fewest) for own in losses):
+        return list(losses)
+    return [own if len(own) == len(fewest) else _matches(graph, fewest, own) for own in losses]
+
+
+def _matches(graph: Graph, wanted: Sequence[TensorId], among: Sequence[TensorId]) -> list[TensorId]:
+    """Returns for each of some losses the one of another tower, of more losses, that is made of the most like ops."""
+    kinds = {loss: collections.Counter(map(graph.type, graph.ancestors([loss.node]))) for loss in (*wanted, *among)}
+    free, found = list(among), []
+    for loss in wanted:
+        found.append(min(free, key=lambda one: sum(((kinds[loss] | kinds[one]) - (kinds[loss] & kinds[one])).values())))
+        free.remove(found[-1])
+    return found
 
 
 def _terms_of_towers(towers: Towers, weights: Mapping[TensorId, float]) -> dict[int, list[TensorId]]:

@@ -6,8 +6,8 @@ from legacy.saved.analysis.loss_terms import term_weights
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.joint_losses import LINEAR, is_linear
 from legacy.saved.graph import op_types
-from legacy.saved.graph.differentiation import differentiated
-from workloads.lifted.graph import parse_tensor_name, tensor_name
+from legacy.saved.graph.differentiation import differentiated, without_zero
+from workloads.lifted.graph import TensorId, parse_tensor_name, tensor_name
 from workloads.lifted.plan import Phase
 from workloads.support.wording import listed
 
@@ -35,6 +35,7 @@ def loss_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
                 (row[0], "another loss of the first tower" + _factor_text(phase, scale))
                 for row, scale in zip(phase.other_losses, phase.scales_of_others)
             ]
+            others += _losses_of_one_tower(analysed, phase)
             others += _penalties_of_later_towers(analysed, phase) + _separate_penalties(analysed, phase)
             found = [(tensor, text), *terms, *others, *_terms_of_other_weights(analysed, phase)]
             rows += [{"train op": phase.train_op, "term": name, "is": is_} for name, is_ in found]
@@ -53,6 +54,19 @@ def _owner_of_loss(analysed: AnalysedStep) -> str:
     """The loss of the first tower that trains, with its number if it is not the first one of the graph."""
     number = analysed.numbers.of(0)
     return f"the loss of tower {number}" if number else "the loss of the first tower"
+
+
+def _losses_of_one_tower(analysed: AnalysedStep, phase: Phase) -> list[tuple[str, str]]:
+    """(loss, the tower that alone differentiates it) of each loss that the other towers have no like of."""
+    graph, tower_of = analysed.graph, analysed.context.towers.tower_of
+    targets = differentiated(graph, graph.ancestors([phase.train_op])) if phase.losses else []
+    losses = [without_zero(graph, TensorId(name, 0)) for name in targets if tower_of(name) is not None]
+    known = {parse_tensor_name(loss).node for row in [phase.losses, *phase.other_losses] for loss in row}
+    return [
+        (loss.name, f"a loss that tower {analysed.numbers.of(tower_of(loss.node) or 0)} alone differentiates")
+        for loss in losses
+        if loss.node not in known and not phase.shared_loss
+    ]
 
 
 def _penalties_of_later_towers(analysed: AnalysedStep, phase: Phase) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable
 #: The name scope that `tf.gradients` opens.
 GRADIENTS = re.compile(r"(^|/)gradients(_\d+)?/")
 #: The derivative of the loss by itself, where a gradient graph starts: "gradients/Fill", "tower_0/gradients/grad_ys_0".
-ROOT = re.compile(r"^(.*/)?gradients(_\d+)?/(Fill|grad_ys_\d+|Const(_\d+)?|ones(_like)?(_\d+)?)$")
+ROOT = re.compile(r"^(.*/)?gradients(_\d+)?/(Fill(_\d+)?|grad_ys_\d+|Const(_\d+)?|ones(_like)?(_\d+)?)$")
 
 #: Beginnings of its name in that scope: most nodes can be told by these alone.
 ROOT_NAMES = ("Fill", "grad_ys_", "Const", "ones")

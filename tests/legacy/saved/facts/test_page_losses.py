@@ -3,7 +3,9 @@
 import tensorflow as tf
 
 from tests.legacy.saved.facts.tower_pages import (
+    descend,
     hazards,
+    mean,
     of_frames,
     parts,
     program,
@@ -67,6 +69,41 @@ def test_a_sum_of_means_that_are_divided_by_the_towers_is_a_mean_where_towers_ha
 
     for rows in (4, 8):
         assert [text for text in clones(rows) if "counts 1/2: the sum of gradients is a mean" in text]
+
+
+def test_a_loss_that_one_tower_alone_differentiates_is_its_own_and_no_like_of_others_losses():
+    """The first tower's penalty of its layer is differentiated before its loss, of which the others have a like."""
+
+    def build():
+        x, pairs = parts("x", 8, 3), []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                layer = tf.matmul(x(tower), variable("w", 3, 1))
+                aux = tf.reduce_mean(tf.abs(layer), name="aux")
+                loss = tf.reduce_mean(tf.square(tf.tanh(layer)), name="loss")
+                losses = [aux, loss] if tower == 0 else [loss]
+                gradients = [tf.gradients(one, v1.trainable_variables())[0] for one in losses]
+                pairs.append(tf.add_n(gradients))
+        descend([(mean(pairs), v1.trainable_variables()[0])])
+
+    found = {row["term"]: row["is"] for row in sections_of(build)["losses"]}
+    assert found["tower_0/loss:0"] == "the loss of the first tower"
+    assert found["tower_0/aux:0"] == "a loss that tower 0 alone differentiates"
+
+
+def test_each_of_several_losses_that_one_call_differentiates_is_a_loss():
+    def several():
+        x = parts("x", 8, 3)
+
+        def losses(tower):
+            layer = tf.matmul(x(tower), variable("w", 3, 1))
+            return [tf.reduce_mean(tf.abs(layer), name="first"), tf.reduce_mean(tf.square(layer), name="second")]
+
+        return program(losses)()
+
+    found = {row["term"]: row["is"] for row in sections_of(several)["losses"]}
+    assert found["tower_0/first:0"] == "the loss of the first tower"
+    assert found["tower_0/second:0"] == "another loss of the first tower"
 
 
 def test_a_part_that_is_computed_again_is_no_further_loss():
