@@ -51,6 +51,7 @@ class Analysis(NamedTuple):
       context: variables and towers of the cut graph.
       trained: names of the variables that the program trains; see `trained_variables`.
       fed: tensors that the recording beside the graph fed in place of their own values, and the lift does not carry.
+      given: names of the settings whose values were given, and not assumed.
     """
 
     plan: Plan
@@ -59,6 +60,7 @@ class Analysis(NamedTuple):
     context: Context
     trained: list[str]
     fed: Sequence[FedTensor] = ()
+    given: Collection[str] = ()
 
 
 def analyse_graph(
@@ -158,7 +160,7 @@ def _analyse(
     fed = [tensor for tensor in fed if tensor.is_placeholder or tensor.name not in entries]
     fed = [tensor for tensor in fed if not tensor.is_computed or parse_tensor_name(tensor.name).node in cut.graph.nodes]
     plan.notes += filter(None, [feeds_text(fed)])
-    return Analysis(plan, cut, whole, context, trainable, fed)
+    return Analysis(plan, cut, whole, context, trainable, fed, frozenset(feed))
 
 
 def _plan(context: Context, cut: cone.Cone, name: str, analysed: list[PhaseParts]) -> Plan:

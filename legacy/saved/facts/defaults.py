@@ -20,16 +20,17 @@ def default_sentences(
     Args:
       graph: the whole graph.
       step: its nodes that a training step runs.
-      settings: {placeholder: value} of those that have one value, as recorded, given or assumed.
-      numbers: {placeholder: text of its default} of those that are a number unless they are fed.
+      settings: {placeholder: value} of those that are assumed to have one value.
+      numbers: {placeholder: its default, or its text} of those that are a number or a boolean unless they are fed.
 
     Yields:
       A sentence on numbers, such as the share that dropout keeps; and one on switches that are false unless fed, such
       as is_training, and that a step which trains is assumed to feed with true.
     """
     if numbers:
-        names = listed([f"{name} is {number}" for name, number in numbers.items()], MOST_LISTED)
-        given = ",".join(f"{name}=NUMBER" for name in list(numbers)[:MOST_LISTED])
+        names = listed([f"{name} is {_text(number)}" for name, number in numbers.items()], MOST_LISTED)
+        others = {name: _text(not value) if isinstance(value, bool) else "NUMBER" for name, value in numbers.items()}
+        given = ",".join(f"{name}={other}" for name, other in list(others.items())[:MOST_LISTED])
         yield f"{names} unless fed, which a lift takes; --feed={given} gives another"
     off = [name for name in step if settings.get(name) is True and default_number(graph, name) is False]
     if off:
@@ -38,3 +39,8 @@ def default_sentences(
             f"{listed(off, MOST_LISTED)} {plural(len(off), 'is', 'are')} false unless fed, and taken as true, since "
             f"the step trains; --feed={given} is a program that never feeds {plural(len(off), 'it', 'them')}"
         )
+
+
+def _text(value: object) -> str:
+    """A value as --feed takes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

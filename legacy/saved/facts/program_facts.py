@@ -127,7 +127,8 @@ class _ProgramFacts:
     ) -> Iterator[str]:
         yield from sentences(self._analysed, statistics, rates)
         numbers = self._numbers_by_default()
-        yield from default_sentences(self._whole, self._nodes_of_step(), self._plan.settings, numbers)
+        assumed = {name: value for name, value in self._plan.settings.items() if name not in self._found.given}
+        yield from default_sentences(self._whole, self._nodes_of_step(), assumed, numbers)
         trainable = self._saved.collections.get("trainable_variables", [])
         yield from unequal_weight_sentences(self._analysed, combining, trainable, self._writes)
 

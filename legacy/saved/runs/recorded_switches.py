@@ -29,31 +29,33 @@ def recorded_switches(saved: SavedGraph) -> dict[str, str]:
       saved: the graph, as read from its file.
 
     Returns:
-      {placeholder: text of its value} of those that had one value in the first recorded runs, another one than is
-      assumed otherwise: by `fold_settings`, or the constant; {} without a recording, or if it cannot be read.
+      {placeholder: text of its value} of those that had one value in the first recorded runs, another one than their
+      constant or than `fold_settings` assumes; {} without a recording, or if it cannot be read.
     """
     path = os.path.join(os.path.dirname(saved.path), STEPS)
     booleans = [name for name, node in saved.graph.nodes.items() if is_boolean_setting(node)]
-    assumed: dict[str, object] = {name: True for name in booleans if TRAINING.search(name)}
-    assumed.update(_defaults(saved.graph, booleans))
-    if not (booleans or assumed) or not os.path.isfile(path):
+    defaults = _defaults(saved.graph)
+    names = list(dict.fromkeys([*booleans, *defaults]))
+    if not names or not os.path.isfile(path):
         return {}
     try:
-        seen = [_values(content, list(dict.fromkeys([*booleans, *assumed]))) for content in _first_steps(path)]
+        seen = [_values(content, names) for content in _first_steps(path)]
     except InputError:
         return {}
     found = {}
-    for name in dict.fromkeys([*booleans, *assumed]):
+    for name in names:
         values = [step[name] for step in seen if name in step]
-        if len(set(values)) == 1 and values[0] != assumed.get(name):
+        assumed: list[object] = [True] if name in booleans and TRAINING.search(name) else []
+        assumed += [defaults[name]] if name in defaults else []
+        if len(set(values)) == 1 and set(assumed) != set(values):
             found[name] = str(values[0]).lower()
     return found
 
 
-def _defaults(graph: Graph, booleans: list[str]) -> dict[str, object]:
-    """Returns {placeholder: the constant that it has unless it is fed} of the scalars that are no booleans."""
+def _defaults(graph: Graph) -> dict[str, object]:
+    """Returns {placeholder: the constant that it has unless it is fed} of the scalars."""
     found: dict[str, object] = {}
-    for node in [node for node in graph.nodes.values() if node.name not in booleans]:
+    for node in graph.nodes.values():
         number = default_number(graph, node.name)
         if number is not None:
             found[node.name] = tf.as_dtype(node.attr["dtype"].type).as_numpy_dtype(number)

@@ -79,6 +79,15 @@ def test_a_switch_whose_default_is_false_is_named(default, expected):
     assert len(found) == expected and all(text.startswith(OFF) for text in found)
 
 
+def test_a_switch_whose_value_is_given_is_not_assumed():
+    assert page(switched(False), feed={"is_training": "true"}) == []
+
+
+def test_a_boolean_that_is_no_name_of_training_has_the_other_value_and_no_number():
+    (found,) = page(switched(True, names=("use_data",)))
+    assert found == "use_data is true unless fed, which a lift takes; --feed=use_data=false gives another"
+
+
 def test_a_switch_that_the_step_does_not_use_is_not():
     assert page(switched(False, is_used=False)) == []
 

@@ -65,6 +65,16 @@ def test_constants_that_were_fed_otherwise_have_the_value_of_all_recorded_steps(
     assert recorded_switches(graph_file.SavedGraph(graph, {}, "1.15", str(tmp_path / "graph.meta"))) == expected
 
 
+@pytest.mark.parametrize("default, recorded, expected", [(0, 1, "true"), (0, 0, "false"), (1, 0, "false"), (1, 1, "")])
+def test_a_boolean_with_a_default_has_its_recorded_value_unless_all_agree(default, recorded, expected, tmp_path):
+    """A switch called is_training is assumed to be true."""
+    record(tmp_path, [{"is_training": np.array(bool(recorded))}])
+    values = {"off": {"value": np.array(bool(default)), "dtype": tf.bool}, "is_training": {"dtype": tf.bool}}
+    graph = graph_of("off = Const()\nis_training = PlaceholderWithDefault(off)", **values)
+    found = recorded_switches(graph_file.SavedGraph(graph, {}, "1.15", str(tmp_path / "graph.meta")))
+    assert found == ({"is_training": expected} if expected else {})
+
+
 def test_without_a_recording_or_with_a_damaged_one_nothing_is_known(tmp_path):
     assert switches(tmp_path) == {}
     (tmp_path / "steps.zip").write_bytes(b"no archive")
