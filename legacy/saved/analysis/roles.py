@@ -99,7 +99,9 @@ def _is_power(graph: Graph, state: VariableUses, effect: Effect) -> bool:
 def _slots_by_hand(
     graph: Graph, state: VariableUses, effect: Effect, changed: set[str], powers: set[str]
 ) -> dict[str, str]:
-    """{slot: weight} of an assignment that trains: variables of the weight's shape that it reads and the step changes.
+    """{slot: weight} of an assignment that trains: variables of its shape that it reads and the step changes.
+
+    So are numbers for each row or column of a matrix, as the factored moments of Adafactor are.
 
     A gradient is where the search ends: behind it lies the model. Of powers, those that it takes from 1 belong to "".
 
@@ -118,7 +120,7 @@ def _slots_by_hand(
         tensor = todo.pop()
         variable = _variable_behind(graph, state, tensor)
         is_own = variable in changed and variable != weight
-        if variable is not None and is_own and state.variables[variable].shape == state.variables[weight].shape:
+        if variable is not None and is_own and _is_shape_of_slot(state, variable, weight):
             found[variable] = weight
         is_assigned = tensor.node in state.writes  # the value that a slot gets, which may be made of another slot
         if (variable is None or is_assigned) and tensor not in seen and not GRADIENT_SCOPE.search(tensor.node):
@@ -129,6 +131,13 @@ def _slots_by_hand(
                 {name: "" for name in powers for one in subtracted if _variable_behind(graph, state, one) == name}
             )
     return found
+
+
+def _is_shape_of_slot(state: VariableUses, variable: str, weight: str) -> bool:
+    """Whether a variable has a weight's shape, or this shape without one of its dimensions."""
+    shape, whole = state.variables[variable].shape, state.variables[weight].shape or ()
+    without_one = [[*whole[:axis], *whole[axis + 1 :]] for axis in range(len(whole)) if len(whole) > 1]
+    return shape == state.variables[weight].shape or (shape is not None and [*shape] in without_one)
 
 
 def _variable_behind(graph: Graph, state: VariableUses, tensor: TensorId) -> str | None:

@@ -69,6 +69,24 @@ def test_moments_that_an_update_reads_as_they_are_assigned_are_slots():
     assert slots == {name: ("slot", "w", None) for name in ("m", "v", "largest")}
 
 
+def test_moments_of_rows_and_columns_are_slots_and_numbers_that_have_no_dimension_of_the_weight_are_none():
+    """As of Adafactor; `count` is a number that the update takes, too."""
+
+    def build():
+        w = variable("w", [[1.0, 2.0, 3.0]] * 2)
+        rows, columns = variable("rows", [1.0] * 2, trainable=False), variable("columns", [1.0] * 3, trainable=False)
+        count = variable("count", [1.0] * 4, trainable=False)
+        square = tf.square(tf.gradients(tf.reduce_sum(tf.square(w)), [w])[0])
+        first = v1.assign(rows, 0.5 * rows + tf.reduce_mean(square, 1))
+        second = v1.assign(columns, 0.5 * columns + tf.reduce_mean(square, 0))
+        counted = tf.reduce_sum(v1.assign(count, count + 1.0))
+        v1.assign_sub(w, square / (first[:, None] * second[None] * counted))
+
+    roles = roles_of(build)
+    assert [roles[name] for name in ("rows", "columns")] == [("slot", "w", None)] * 2
+    assert roles["count"][0] == "statistic"
+
+
 def test_what_is_moved_towards_a_weight_of_another_shape_is_no_average():
     def build():
         w, mean = variable("w"), variable("mean", [1.0], trainable=False)
