@@ -9,6 +9,9 @@ from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.tables import GATHERS
 from workloads.lifted.graph import Graph, TensorId
 
+#: Masks of a StridedSlice with which its dimensions are not those of its input.
+_OTHER_RANKS = ("ellipsis", "new_axis", "shrink_axis")
+
 
 def constant_part(graph: Graph, imported: ImportedGraph, row: Sequence[TensorId]) -> int | None:
     """Returns the number of rows that each tower takes of a batch by constants, x[4:8]; None if they are not constant.
@@ -79,6 +82,29 @@ def _sliced_dimension(whole: tuple[int | None, ...] | None, part: tuple[int | No
         return 0
     cut = [axis for axis, (size, taken) in enumerate(zip(whole, part)) if size != taken]
     return cut[0] if len(cut) == 1 else 0
+
+
+def dealt_dimension(graph: Graph, imported: ImportedGraph, row: Sequence[TensorId]) -> int:
+    """Returns the only dimension along which towers take different parts of one tensor, by slices that begin elsewhere.
+
+    Args:
+      graph: the subgraph that a step runs.
+      imported: the same graph in TensorFlow.
+      row: an input's tensors, one a tower.
+
+    Returns:
+      The number of the dimension; 0 also where the tensors are no slices of one tensor, or where it is not constant.
+    """
+    if any(graph.type(tensor.node) not in ("Slice", "StridedSlice") for tensor in row):
+        return 0
+    begins = [imported.constant(*graph.inputs(tensor.node)[1]) for tensor in row]
+    known = [begin.tolist() for begin in begins if begin is not None]
+    is_of_one = len({graph.inputs(tensor.node)[0] for tensor in row}) == 1
+    masks = {graph.nodes[tensor.node].attr[f"{word}_mask"].i for tensor in row for word in _OTHER_RANKS}
+    if len(known) < len(row) or not is_of_one or any(masks):
+        return 0
+    differing = [axis for axis, numbers in enumerate(zip(*known)) if len(set(numbers)) == len(row)]
+    return differing[0] if len(differing) == 1 else 0
 
 
 def rows_taken(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int | None:

@@ -38,7 +38,7 @@ def input_rows(analysed: AnalysedStep, origins: Mapping[str, tuple[str, str]]) -
 def _kind(analysed: AnalysedStep, entry: Input) -> str:
     """The kind of an input in a word; a part of each tower that has not as many rows as examples is its own.
 
-    So is one of unknown shape, such as a number for each tower. What no tower uses, and only the update, is outside of
+    So is a number for each tower, or what may be one. What no tower uses, and only the update, is outside of
     the towers.
     """
     is_own = analysed.plan.towers > 1 and len(set(entry.tensors)) == analysed.plan.towers
@@ -46,7 +46,7 @@ def _kind(analysed: AnalysedStep, entry: Input) -> str:
     alone = taker_alone(analysed.graph, analysed.context.towers, entry) if is_common else None
     if alone is not None:
         return f"tower {analysed.numbers.of(alone)}'s alone"
-    if is_own and (entry.kind == "whole" or (entry.kind in ("setting", "batch") and entry.shape is None)):
+    if is_own and (entry.kind == "whole" or (entry.kind in ("setting", "batch") and not entry.shape)):
         types = {analysed.graph.type(parse_tensor_name(name).node) for name in entry.tensors}
         return "each tower's part" if types <= {*SLICES} else "each tower's own"
     if entry.kind == "same" and entry in analysed.plan.common and analysed.plan.towers > 1:

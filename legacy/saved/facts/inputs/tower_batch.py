@@ -7,7 +7,13 @@ from legacy.saved.facts.inputs.datasets import rows_of_batches
 from legacy.saved.facts.inputs.indexed_parts import indexed_part
 from legacy.saved.facts.inputs.trained_rows import trained_rows
 from legacy.saved.tower_search.batch_slices import SLICES
-from legacy.saved.tower_search.input_parts import constant_part, is_indexed, part_of_each_slice, split_dimension
+from legacy.saved.tower_search.input_parts import (
+    constant_part,
+    dealt_dimension,
+    is_indexed,
+    part_of_each_slice,
+    split_dimension,
+)
 from legacy.saved.tower_search.rows_used import rows_used
 from workloads.lifted.graph import parse_tensor_name
 from workloads.support.wording import counted
@@ -127,8 +133,11 @@ def _divided_behind_the_first(analysed: AnalysedStep) -> tuple[int | None, int, 
     """
     imported = analysed.imported
     for entry in analysed.plan.inputs:
-        tensor, shape = parse_tensor_name(entry.tensors[0]), entry.shape or []
-        dimension = split_dimension(analysed.graph, imported, tensor.node) if len(set(entry.tensors)) > 1 else 0
+        row, shape = [parse_tensor_name(name) for name in entry.tensors], entry.shape or []
+        tensor, dimension = row[0], 0
+        if len(set(row)) > 1:
+            dimension = split_dimension(analysed.graph, imported, tensor.node)
+            dimension = dimension or dealt_dimension(analysed.graph, imported, row)
         if not dimension and entry.has_examples and len(shape) > 1 and shape[0] is not None and shape[1] is None:
             dimension = int(is_indexed(analysed.graph, imported, tensor))
         if dimension:

@@ -62,6 +62,24 @@ def test_parts_of_unknown_shape_are_not_said_to_be_examples(shape, kind):
     assert {row["name"]: row["kind"] for row in sections_of(build)["inputs"]} == {"x": "batch", "kept": kind}
 
 
+def test_a_number_of_each_tower_is_its_part_and_not_of_all_examples():
+    def build():
+        halves = tf.split(v1.placeholder(tf.float32, [8, 3], "x"), 2)
+        kept = tf.unstack(v1.placeholder(tf.float32, [2], "kept"))
+        return program(lambda tower: squares(halves[tower]) * kept[tower])()
+
+    assert {row["name"]: row["kind"] for row in sections_of(build)["inputs"]}["kept"] == "each tower's part"
+
+
+def test_columns_that_towers_take_of_sequences_with_the_time_first_are_their_examples():
+    def build():
+        words = v1.placeholder(tf.int32, [5, 8], "words")
+        table = variable("table", 20, 3)
+        return program(lambda tower: squares(tf.gather(table, words[:, 4 * tower : 4 * tower + 4])[0]))()
+
+    assert batch_text(sections_of(build)) == "4, along dimension 1 of words"
+
+
 def prepared(prepare, in_tower=lambda x: x):
     def build():
         batch = prepare(v1.placeholder(tf.float32, [8, 3], "x"))

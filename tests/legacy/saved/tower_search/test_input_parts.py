@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.tower_search.input_parts import constant_part, is_index, is_indexed, split_dimension
+from legacy.saved.tower_search.input_parts import constant_part, dealt_dimension, is_index, is_indexed, split_dimension
 from tests.legacy.saved.graphs import traced
 from workloads.lifted.graph import TensorId
 
@@ -75,3 +75,21 @@ def test_the_only_dimension_that_a_slice_cuts_is_known_where_there_are_three():
     graph = traced(build)
     names = [name for name in graph.nodes if graph.type(name) == "StridedSlice"]
     assert [split_dimension(graph, ImportedGraph(graph), name) for name in names] == [1, 0, 0, 0, 0]
+
+
+def test_the_dimension_along_which_towers_take_different_parts_is_known_of_matrices_too():
+    def build():
+        x, other = v1.placeholder(tf.int32, [5, 8], "x"), v1.placeholder(tf.int32, [5, 8])
+        parts = (x[:, :4], x[:, 4:], x[:2, :4], other[:, 4:], x[:4, 4:], x[:, 4], x[:, :3])
+        for number, part in enumerate(parts):
+            tf.identity(part, name=f"part_{number}")
+
+    graph = traced(build)
+    imported = ImportedGraph(graph)
+
+    def dimension(*numbers):
+        row = [graph.inputs(f"part_{number}")[0] for number in numbers]
+        return dealt_dimension(graph, imported, row)
+
+    assert dimension(0, 1) == 1
+    assert [dimension(*pair) for pair in ((2, 1), (0, 3), (0, 6), (1, 5))] == [1, 0, 0, 0]
