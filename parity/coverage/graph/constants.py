@@ -14,9 +14,9 @@ import tensorflow as tf
 from legacy.towers.graph_program import GraphProgram
 from parity.coverage.changed_constants import EPSILON_FACTOR, FACTOR, FROM_ZERO
 from parity.coverage.graph.boundaries import COMPARISONS, is_boundary, only_changes_rates
-from parity.coverage.graph.decisions import deciding_constants, is_period
 from parity.coverage.graph.outside_constants import place_of
 from parity.coverage.graph.overwritten import find_overwritten
+from parity.coverage.graph.step_functions import constants_of_step, is_period
 from parity.coverage.graph.zeros import find_zeros, reaches
 from workloads.lifted.graph import Graph, forget_placement, parse_tensor_name
 
@@ -51,6 +51,7 @@ class GraphConstant(NamedTuple):
       value: its value.
       in_towers: whether the towers' losses or gradients depend on it.
       is_rate_boundary: whether it is only a step at which learning rates change.
+      of_step: whether it makes what is computed depend on the number of the step.
     """
 
     name: str
@@ -58,6 +59,7 @@ class GraphConstant(NamedTuple):
     value: np.ndarray
     in_towers: bool
     is_rate_boundary: bool = False
+    of_step: bool = False
 
 
 class ConstantIndex:
@@ -75,7 +77,7 @@ class ConstantIndex:
     def constants(self) -> Iterator[GraphConstant]:
         """Yields the constants whose change makes sense: all floats, and the whole numbers that are no shapes.
 
-        Whole numbers: those that learning rates, keys of random numbers and decisions of the step are computed from.
+        Whole numbers: those that learning rates, keys of random numbers and functions of the step are computed from.
         """
         graph, program = self._graph, self._program
         given = {parse_tensor_name(tensor).node for tensor in program.given_tensors()}
@@ -84,18 +86,26 @@ class ConstantIndex:
         # What an update only waits for changes no result.
         used = graph.ancestors(_changing(graph, run), stop=given, controls=False) | (towers if given else run & towers)
         numbers = self._ancestors_of_tensors(program.rate_tensors()) | self._ancestors_of_keys(used)
-        numbers |= deciding_constants(graph, used)
+        of_step = constants_of_step(graph, used)
         groups: collections.defaultdict[str, list[str]] = collections.defaultdict(list)
         for name in sorted(used):
-            if graph.type(name) == "Const" and self._is_choice(name, name in numbers):
+            if graph.type(name) == "Const" and self._is_choice(name, name in numbers | of_step):
                 groups[_TOWER.sub("", name)].append(name)
         for name, nodes in groups.items():
             values = [self._value(node) for node in nodes]
             if all(np.array_equal(value, values[0]) for value in values):
-                yield GraphConstant(name, tuple(nodes), values[0], nodes[0] in towers, self._is_rate_boundary(nodes))
+                yield self._found(name, nodes, values[0], towers, of_step)
             else:
                 for node, value in zip(nodes, values):
-                    yield GraphConstant(node, (node,), value, node in towers, self._is_rate_boundary([node]))
+                    yield self._found(node, [node], value, towers, of_step)
+
+    def _found(
+        self, name: str, nodes: list[str], value: np.ndarray, towers: set[str], of_step: set[str]
+    ) -> GraphConstant:
+        first = nodes[0]
+        return GraphConstant(
+            name, tuple(nodes), value, first in towers, self._is_rate_boundary(nodes), first in of_step
+        )
 
     def changed_values(self, constant: GraphConstant) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
         """Yields the changes of a constant, each in words and as {tensor name: value}.

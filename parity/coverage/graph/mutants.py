@@ -62,10 +62,11 @@ class MutatedTowers:
         """Yields the mutants of the constants.
 
         Args:
-          with_towers: also of those inside of the towers, not only of the update.
+          with_towers: also of those inside of the towers, not only of the update and of functions of the step: what
+            a tower computes from its data is compared in every step, but not what it will compute later.
         """
         for constant in self.index.constants():
-            if with_towers or not constant.in_towers:
+            if with_towers or constant.of_step or not constant.in_towers:
                 self._own.update(self.index.own_values(constant))
                 yield from self._mutants_of(constant)
 

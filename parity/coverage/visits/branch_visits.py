@@ -11,7 +11,8 @@ import numpy as np
 
 from legacy.saved.graph.imported import ImportedGraph
 from parity.comparison.tour import Visit
-from parity.coverage.graph.decisions import REMAINDERS, decisions
+from parity.coverage.graph.boundaries import COMPARISONS
+from parity.coverage.graph.step_functions import REMAINDERS, functions_of_step
 from parity.coverage.visits.changed_states import times, weights_times
 from parity.coverage.visits.counted_numbers import scalar_value
 from workloads.lifted.graph import Graph, parse_tensor_name
@@ -21,6 +22,8 @@ from workloads.program import State
 
 #: Ops that ask whether numbers are finite.
 _ASK_FINITE = {"IsFinite", "IsInf", "IsNan", "CheckNumerics"}
+#: Ops that decide by numbers of steps, or compute these.
+_DECISIONS = {*COMPARISONS, *REMAINDERS, "Equal", "NotEqual"}
 #: A longer period is not searched: a run of so many steps would show it as well.
 LONGEST_PERIOD = 10**6
 #: Powers of 2 between a weight near the largest number and that number; factor on weights for larger gradients.
@@ -55,16 +58,16 @@ def find_deciders(workload: LiftedWorkload) -> Deciders | None:
     """
     plan, graph = workload.plan, workload.graph
     effects = [e for phase in plan.phases for e in phase.effects if e.condition is not None]
-    compared = [f"{name}:0" for name in decisions(graph, graph.nodes)]
-    if not effects and not compared:
+    of_step = functions_of_step(graph, graph.nodes)
+    if not effects and not any(graph.type(name) in _DECISIONS for name in of_step):
         return None
-    predicates = [condition.predicate for effect in effects for condition in effect.conditions] + compared
-    whole = _whole_numbers_before(graph, predicates)
+    predicates = [condition.predicate for effect in effects for condition in effect.conditions]
+    whole = _whole_numbers_before(graph, predicates) | graph.ancestors(of_step, controls=False)
     names = {plan.aliases[f"{node}:0"] for node in whole if f"{node}:0" in plan.aliases}
     changed = {name for effect in effects for name in effect.writes}
     scalars = [v for v in plan.variables if not v.shape and KINDS[v.role] == "statistics"]
     values = {node: scalar_value(graph, node) for node in whole}
-    numbers = {node: int(value) for node, value in values.items() if value is not None and value >= 2}
+    numbers = {node: int(value) for node, value in values.items() if value and value >= 2 and value == int(value)}
     divisors = {graph.inputs(node)[1].node for node in whole if graph.type(node) in REMAINDERS}
     periods = sorted({number for node, number in numbers.items() if node in divisors})
     period = math.lcm(*periods)
