@@ -21,6 +21,7 @@ BOUNDS = ("Minimum", "Maximum")
 #: Those, and the one that is an op of its own.
 CLIPPING_OPS = (*BOUNDS, "ClipByValue")
 SCALES = ("Mul", "RealDiv", "Div")
+_COMPARISONS = ("Greater", "GreaterEqual", "Less", "LessEqual")
 
 
 class Clippings:
@@ -56,6 +57,9 @@ class Clippings:
         if set(BOUNDS) & types and NORMS & types:
             bounds = _bounds_of_norm(self._graph, nodes)
             return "" if bounds is None else "by a norm, written by hand" + _numbers(bounds)
+        chosen = _bounds_chosen(self._graph, nodes) if NORMS & types else []
+        if chosen:
+            return "by a norm, written by hand" + _numbers(chosen)
         if set(BOUNDS) <= types:
             return "by value, written by hand" + _numbers(_constants(self._graph, nodes, BOUNDS))
         return ""
@@ -127,6 +131,16 @@ def _bounds_of_norm(graph: Graph, nodes: Collection[str]) -> list[float] | None:
         elif graph.type(name) == "Minimum" or known[0] in _constants(graph, nodes, SCALES):
             found.add(known[0])
     return sorted(found) if found or is_bounded else None
+
+
+def _bounds_chosen(graph: Graph, nodes: Collection[str]) -> list[float]:
+    """The constants c of choices by whether a norm is above c, as by `tf.where(norm > c, c / norm, 1.0)`, sorted."""
+    compared = set()
+    for name in [name for name in nodes if graph.type(name) in ("Select", "SelectV2")]:
+        predicate = _value_behind(graph, graph.inputs(name)[0].node)
+        if graph.type(predicate) in _COMPARISONS and _is_behind_norm(graph, predicate, nodes):
+            compared.update(_constants(graph, [predicate], _COMPARISONS))
+    return sorted(compared.intersection(_constants(graph, nodes, SCALES)))
 
 
 def _is_behind_norm(graph: Graph, name: str, nodes: Collection[str]) -> bool:

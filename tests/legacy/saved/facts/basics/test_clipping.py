@@ -25,6 +25,9 @@ BY_HAND = "by a norm, written by hand"
         (lambda g: g * tf.minimum(1.0, 4.0 / tf.norm(g)), "by a norm, written by hand, at 4"),
         (lambda g: g * (4.0 / tf.maximum(tf.norm(g), 4.0)), "by a norm, written by hand, at 4"),
         (lambda g: g / tf.norm(g) * tf.minimum(tf.norm(g), 4.0), "by a norm, written by hand, at 4"),
+        (lambda g: g * tf.where(tf.norm(g) > 4.0, 4.0 / tf.norm(g), 1.0), "by a norm, written by hand, at 4"),
+        (lambda g: tf.where(tf.norm(g) > 4.0, g * 4.0 / tf.norm(g), g), BY_HAND + ", at 4"),
+        (lambda g: tf.where(tf.norm(g) > 4.0, tf.zeros_like(g), g), ""),  # left out, not clipped
         (lambda g: g * tf.minimum(1.0, tf.identity(v1.placeholder(tf.float32, [], "c")) / tf.norm(g)), BY_HAND),
         (lambda g: g / tf.maximum(tf.norm(g), 1e-6), ""),  # each has the norm 1
         (lambda g: g / tf.sqrt(tf.maximum(g * g, tf.ones([2]))), ""),  # the larger of two moments, of AMSGrad
