@@ -119,8 +119,8 @@ def _learning_rate(analysed: AnalysedStep, train_op: str, tensor: str, schedules
     constant = analysed.imported.constant(*parse_tensor_name(tensor))
     if constant is not None:
         return LearningRate(train_op, tensor, f"{float(constant):g}, always", "-")
-    if parse_tensor_name(tensor)[0] in analysed.plan.sources:
-        return LearningRate(train_op, tensor, "fed at every step", "-")
+    if parse_tensor_name(tensor).node in analysed.plan.sources:
+        return LearningRate(train_op, tensor, _source_text(analysed, parse_tensor_name(tensor).node), "-")
     fed = _fed_schedule(analysed, tensor)
     if fed is not None:
         return LearningRate(train_op, tensor, fed, "-")
@@ -143,6 +143,12 @@ def _learning_rate(analysed: AnalysedStep, train_op: str, tensor: str, schedules
         values = _values_by_step(piece, reads, _counted_before(analysed, tensor, variables))
         schedules[key] = values if values == "-" else by_other + values
     return LearningRate(train_op, tensor, text, schedules[key] if is_counted else "-", variables, constants)
+
+
+def _source_text(analysed: AnalysedStep, name: str) -> str:
+    """The description of a learning rate that enters a step by itself: fed, unless another op gives it."""
+    kind = analysed.whole.type(name)  # the cut graph has a placeholder for each source
+    return "fed at every step" if kind.startswith("Placeholder") else f"what {name} ({kind}) gives at every step"
 
 
 def _constant(piece: Piece) -> float | None:

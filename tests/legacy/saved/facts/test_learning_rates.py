@@ -43,6 +43,23 @@ def test_a_rate_that_is_computed_from_a_setting_is_a_number(fed, text):
     assert rate.text.startswith(text) and rate.values == "-"
 
 
+@pytest.mark.parametrize(
+    "rate, text",
+    [
+        (lambda: v1.py_func(lambda: np.float32(0.5), [], tf.float32, name="host"), "what host (PyFunc) gives at every"),
+        (lambda: v1.placeholder(tf.float32, [], "host"), "fed at every"),
+    ],
+)
+def test_a_rate_that_python_computes_is_not_said_to_be_fed(rate, text):
+    def build():
+        w = v1.get_variable("w", [2], use_resource=False)
+        loss = tf.reduce_sum(v1.placeholder(tf.float32, [2], "x") * w)
+        v1.train.GradientDescentOptimizer(rate()).minimize(loss, name="train")
+
+    step = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"]))
+    assert [rate.text for rate in find_learning_rates(step)] == [f"{text} step"]
+
+
 def test_boundaries_of_more_than_ten_million_steps_are_shown():
     def build():
         w = v1.get_variable("w", [2], use_resource=False)
