@@ -134,8 +134,8 @@ def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate
         yield "combining not recognised, kept as written: " + listed(odd, MOST_LISTED)
     summed = any(is_summed(analysed, combine) for combine in phase.combine) and towers > 1
     summed = summed and (not phase.shared_loss or _has_scalar_losses(analysed, phase))
-    if summed and abs(phase.loss_scale - 1) < WEIGHT_TOLERANCE:
-        yield f"{phase.train_op}: {sum_text(analysed, phase)}"
+    text = sum_text(analysed, phase) if summed and abs(phase.loss_scale - 1) < WEIGHT_TOLERANCE else ""
+    yield from [f"{phase.train_op}: {text}"] if text else []
     yield from _of_weights(analysed, phase)
     yield from _of_conditions(analysed, phase)
     yield from _of_factors(analysed, phase)
@@ -154,7 +154,7 @@ def _of_weights(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
     weights = {variable.name for variable in analysed.plan.variables if variable.role == "weight"}
     groups: dict[tuple[str, bool], list[str]] = collections.defaultdict(list)
     for effect in phase.effects:
-        if effect.writes[0] in weights and effect.node not in analysed.context.state.rules and effect.gradient is None:
+        if effect.writes[0] in weights and effect.node not in analysed.rules:
             ends = {parse_tensor_name(value)[0] for value in effect.values}
             nodes = analysed.graph.ancestors(ends, set(analysed.context.state.writes) | weights, controls=False)
             text = analysed.clippings.text(nodes - set(analysed.context.state.writes))
@@ -174,8 +174,7 @@ def _of_weights(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
 
 def _of_conditions(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
     """Yields a sentence on weights that a step updates under a condition, as where all gradients are finite."""
-    rules = analysed.context.state.rules
-    effects = [effect for effect in phase.effects if effect.node in rules and effect.condition is not None]
+    effects = [effect for effect in phase.effects if effect.node in analysed.rules and effect.condition is not None]
     names = list(dict.fromkeys(effect.writes[0] for effect in effects))
     if names:
         how_many = counted(len(names), "weight is", "weights are")

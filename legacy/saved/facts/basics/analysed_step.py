@@ -15,6 +15,7 @@ from legacy.saved.tower_search.towers import owners
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.pieces.cutter import Cutter
 from workloads.lifted.plan import Effect, Phase, TensorType, effects_by_variable
+from workloads.lifted.tensors.gradient_names import in_gradient_graphs
 
 
 class AnalysedStep:
@@ -28,7 +29,7 @@ class AnalysedStep:
       whole: the graph that it was cut from.
       phases: of the plan, each train op once: a period may run one several times.
       imported: the graph in TensorFlow, which knows types, shapes and constants.
-      rules: nodes that are update rules.
+      rules: nodes that are update rules; a change of the rows that a gradient has, by their own values, is none.
       accumulators: variables that keep gradients between runs.
       cutter: cuts functions out of the graph.
       clippings: finds clipping in the graph.
@@ -46,7 +47,8 @@ class AnalysedStep:
         for phase in self.plan.phases:
             first.setdefault(phase.train_op, phase)
         self.phases = list(first.values())
-        self.imported, self.rules = found.context.imported, found.context.state.rules
+        self.imported = found.context.imported
+        self.rules = {name for name in found.context.state.rules if not self._has_rows_alone(name)}
         slots = {variable.name for variable in self.plan.variables if variable.role == "slot"}
         self.accumulators = set(found.context.accumulators) - slots
         shapes = {variable.name: TensorType(variable.dtype, variable.shape) for variable in self.plan.variables}
@@ -64,6 +66,18 @@ class AnalysedStep:
     def _signature(self, tensor: str) -> TensorType:
         name, output = parse_tensor_name(tensor)
         return TensorType(self.imported.dtype(name, output), self.imported.shape(name, output))
+
+    def _has_rows_alone(self, name: str) -> bool:
+        """Whether an op that changes rows takes their numbers from a gradient, and no derivative, as a decay does."""
+        graph, state = self.graph, self.context.state
+        if not graph.type(name).startswith(("Scatter", "ResourceScatter")):
+            return False
+        written = state.writes[name][0]
+        lookups = {node for node in graph.nodes if graph.type(node) in op_types.LOOKUPS}
+        lookups = {node for node in lookups if written in state.reads.get(node, [])}
+        value = graph.inputs(name)[-1].node
+        behind = graph.ancestors([value], stop=lookups, controls=False) - lookups
+        return not in_gradient_graphs(behind)
 
     def combined(self, phase: Phase) -> frozenset[str]:
         """Returns the nodes that give a train op its combined gradients."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
-from legacy.saved.facts.basics.clipping import CLIPPING_SCOPES
+from legacy.saved.facts.basics.clipping import CLIPPING_SCOPES, SCALES
 from legacy.saved.facts.combining.loss_factors import factors_of_losses, may_be_their_own, of_all_examples
 from legacy.saved.facts.combining.rows import NO_WORK, listed_types
-from legacy.saved.facts.combining.words import OWN_CONSTANTS, SCALE_TOLERANCE, is_summed, mean_of_parts
+from legacy.saved.facts.combining.words import OWN_CONSTANTS, SCALE_TOLERANCE, is_summed, mean_of_parts, share_of_mean
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Phase
@@ -20,7 +20,10 @@ MADE_DENSE = {"UnsortedSegmentSum", "StridedSlice", "Cast"}
 
 
 def sum_text(analysed: AnalysedStep, phase: Phase) -> str:
-    """Returns a sentence on a sum of the towers' gradients: a mean where their losses are divided, or scaled later."""
+    """Returns a sentence on a sum of the towers' gradients: a mean where their losses are divided, or scaled later.
+
+    There is none on sums that are kept between runs, and scaled where an update takes them.
+    """
     changed = _changes_in_towers(analysed, phase)
     if changed:
         return f"gradients are changed in their towers ({listed_types(changed)}) before they are summed"
@@ -49,9 +52,15 @@ def sum_text(analysed: AnalysedStep, phase: Phase) -> str:
         return f"of the gradients, those of {which} are summed over towers, and those of others averaged"
     constants = {one.scale for one in sums}
     if constants and 1.0 not in constants:
-        times = f"{constants.pop():g}" if len(constants) == 1 else "constants"
-        return f"gradients are summed over towers, times {times}"
-    return "gradients are summed over towers, not averaged" + of_all_examples(analysed, factors)
+        scale = constants.pop() if len(constants) == 1 else None
+        share = share_of_mean(analysed, phase, scale * towers) if scale else ""
+        return f"gradients are summed over towers, times {f'{scale:g}' if scale else 'constants'}{share}"
+    if analysed.accumulators.issuperset(one.weight for one in sums) and _are_scaled_behind(analysed):
+        return ""
+    of_examples = of_all_examples(analysed, factors)
+    if of_examples.startswith(","):
+        return f"gradients are summed over towers{of_examples}: a mean"
+    return "gradients are summed over towers, not averaged" + of_examples
 
 
 def _changes_in_towers(analysed: AnalysedStep, phase: Phase) -> list[str]:
@@ -71,12 +80,23 @@ def _changes_in_towers(analysed: AnalysedStep, phase: Phase) -> list[str]:
     return sorted(found - NO_WORK - {"Reshape", "ExpandDims"} - dense)
 
 
+def _are_scaled_behind(analysed: AnalysedStep) -> bool:
+    """Whether an update multiplies or divides what other runs have added up."""
+    effects = [effect for phase in analysed.phases for effect in phase.effects if effect.node in analysed.rules]
+    ends = [effect.gradient or effect.values[0] for effect in effects if effect.values]
+    return any(
+        analysed.graph.type(name) in SCALES and any(n.node in kept for n in analysed.graph.inputs(name))
+        for kept in [analysed.graph.descendants(analysed.accumulators, controls=False)]
+        for name in analysed.between(ends, sorted(analysed.accumulators))
+    )
+
+
 def _is_scaled_later(analysed: AnalysedStep, gradient: str, combined: list[str]) -> bool:
     """Whether combined gradients are multiplied or divided before the update takes one, other than to clip it."""
     graph = analysed.graph
     shapes = [name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS]  # as of noise that is added
     valued = graph.descendants([parse_tensor_name(name).node for name in combined], controls=False, stop=shapes)
     return any(
-        analysed.graph.type(name) in ("Mul", "RealDiv", "Div") and not CLIPPING_SCOPES.search(name)
+        analysed.graph.type(name) in SCALES and not CLIPPING_SCOPES.search(name)
         for name in analysed.between([gradient], combined) & valued
     )

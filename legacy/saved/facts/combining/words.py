@@ -8,7 +8,7 @@ from typing import Tuple
 from legacy.saved.analysis.reduction.multipliers import factor_behind_rows, gradient_of_moments, multiplier_of_mean
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.joint_losses import is_no_sum
-from legacy.saved.facts.combining.loss_factors import of_divided_losses
+from legacy.saved.facts.combining.loss_factors import factors_of_losses, of_divided_losses
 from legacy.saved.facts.combining.one_tower import one_tower_text
 from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiations
@@ -37,7 +37,7 @@ def combination_text(analysed: AnalysedStep, phase: Phase, combine: Combine) -> 
     multiplier, kept = _multiplier(analysed, combine), combine.kind == "kept as written"
     is_unscaled = not phase.shared_loss and abs((multiplier or 0) * phase.loss_scale - 1) < SCALE_TOLERANCE
     if multiplier is not None and not is_unscaled:
-        return f"mean, times {multiplier:g}{own}"
+        return f"mean, times {multiplier:g}{own}{share_of_mean(analysed, phase, multiplier)}"
     if own and combine.scale != 1.0:
         return f"{combine.kind}, scaled by {combine.scale:g}{own}"
     if kept:
@@ -63,7 +63,27 @@ def _scaled(analysed: AnalysedStep, phase: Phase, combine: Combine) -> str:
     unscaled = not phase.shared_loss and abs(factor * phase.loss_scale - 1) < SCALE_TOLERANCE
     without = f"a mean, without the losses' factor of {phase.loss_scale:g}"
     meaning = mean_of_parts(combine) or ("a mean" if is_mean else without if unscaled else "")
-    return f"{combine.kind}, scaled by {combine.scale:g}" + (f": {meaning}" if meaning else "")
+    text = f": {meaning}" if meaning else share_of_mean(analysed, phase, factor)
+    return f"{combine.kind}, scaled by {combine.scale:g}{text}"
+
+
+def share_of_mean(analysed: AnalysedStep, phase: Phase, factor: float) -> str:
+    """Finds what a multiple of the mean of gradients is where losses are scaled up, as where several runs are added up.
+
+    Args:
+      analysed: the training step.
+      phase: the train op.
+      factor: by which the mean of the towers' gradients is multiplied.
+
+    Returns:
+      The end of a text; "" unless each loss has the same constant factor above 1, and one whole number is left.
+    """
+    scales = set(factors_of_losses(analysed, phase)) if not phase.shared_loss else set()
+    scale = scales.pop() if len(scales) == 1 else 1.0
+    runs = 1.0 / (factor * scale)
+    if scale <= 1.0 or round(runs) < 2 or abs(runs - round(runs)) > SCALE_TOLERANCE * runs:
+        return ""
+    return f": with the losses' factor of {scale:g}, {1.0 / round(runs):g} of a mean"
 
 
 def _of_losses(analysed: AnalysedStep, phase: Phase, combine: Combine) -> str:

@@ -688,6 +688,8 @@ def test_what_towers_make_of_their_gradients_before_they_are_summed(of_tower, te
 def test_a_sum_over_the_examples_of_a_tower_that_is_divided_by_their_number_is_no_part_of_a_mean():
     """Two towers of two examples each, whose losses are means: their gradients are summed nevertheless."""
     assert summed(lambda data, w: data / 2.0, rows=4) == "gradients are summed over towers, not averaged"
+    of_all = "gradients are summed over towers, of losses that are divided by the 4 examples of all towers: a mean"
+    assert summed(lambda data, w: data / 4.0, rows=4) == of_all
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.rows_of_moments import moments_of_rows, slots_read
 from legacy.saved.facts.update_rules import update_rule_rows
+from legacy.saved.facts.watch import sentences
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -71,3 +72,24 @@ def test_gradient_descent_on_rows_reads_no_slots():
     )
     assert [row["rule"] for row in update_rule_rows(step)] == ["GradientDescent, row by row (ScatterSub)"]
     assert not any(slots_read(step, effect) for phase in step.phases for effect in phase.effects)
+
+
+@pytest.mark.parametrize(
+    "change, rules",
+    [
+        (lambda rows, values: rows, ["Adam, of rows (AssignSub)"]),
+        (lambda rows, values: values, ["written by hand (ScatterAdd)", "Adam, of rows (AssignSub)"]),
+    ],
+    ids=["a decay of the rows that a gradient has", "a step of its own"],
+)
+def test_rows_that_decay_besides_are_trained_by_one_rule(change, rules):
+    def update(table, gradient):
+        words = gradient.indices
+        changed = v1.scatter_add(table, words, -0.125 * change(tf.gather(table, words), gradient.values))
+        with tf.control_dependencies([changed]):
+            adam(table, tf.IndexedSlices(gradient.values, tf.identity(words), gradient.dense_shape))
+
+    step = step_of(update)
+    assert [row["rule"] for row in update_rule_rows(step)] == rules
+    said = [text for text in sentences(step, [], []) if "besides" in text]
+    assert said == ["train: 1 weight is set by ScatterAdd besides its update: table"] * (len(rules) == 1)

@@ -88,6 +88,7 @@ def warnings(
         graph=graph_of("rows = Placeholder()\ncount = Shape(rows)"),
         context=CONTEXT,
         clippings=None,
+        rules=set(),
         accumulators=set(accumulators),
         is_counter=is_counter,
         is_changed=lambda name: changed,
@@ -224,7 +225,8 @@ def test_weights_that_are_set_besides_their_update(names, text):
     variables = [types.SimpleNamespace(name=name, role="weight") for name in names]
     step = types.SimpleNamespace(
         plan=types.SimpleNamespace(variables=variables),
-        context=types.SimpleNamespace(state=types.SimpleNamespace(rules=set(), writes={})),
+        rules=set(),
+        context=types.SimpleNamespace(state=types.SimpleNamespace(writes={})),
         graph=graph_of("x = Const()"),
         clippings=types.SimpleNamespace(text=lambda nodes: ""),
     )

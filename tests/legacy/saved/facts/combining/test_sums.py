@@ -1,0 +1,49 @@
+"""Sums of gradients over towers, and over runs: what is said of them where losses or sums are scaled."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.combining.sums import sum_text
+from legacy.saved.facts.combining.words import combination_text
+from tests.legacy.saved.facts.tower_pages import analysed_step, variable
+
+v1 = tf.compat.v1
+RUNS = ["zero", "add", "add", "add", "add", "train"]
+
+
+def step_of_runs(scale, factor, divisor):
+    """The analysed step that adds `factor` times the towers' gradients, of losses times `scale`, up over four runs."""
+
+    def build():
+        w, kept, gradients = variable("w", 3, 2), variable("kept", 3, 2, trainable=False), []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                loss = tf.reduce_mean(tf.square(v1.placeholder(tf.float32, [4, 3], "x") @ w)) * scale
+                gradients += tf.gradients(loss, [w])
+        v1.assign(kept, tf.zeros([3, 2]), name="zero")
+        v1.assign_add(kept, tf.add_n(gradients) * factor if factor != 1.0 else tf.add_n(gradients), name="add")
+        gradient = kept / divisor if divisor != 1.0 else kept + 0.0
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(gradient, w)], name="train")
+
+    return analysed_step(build, RUNS)
+
+
+@pytest.mark.parametrize(
+    "scale, factor, divisor, kind, sentence",
+    [
+        (1.0, 1.0, 1.0, "sum", "gradients are summed over towers, not averaged"),
+        (1.0, 1.0, 8.0, "sum", ""),
+        (1.0, 0.125, 1.0, "sum, scaled by 0.125", "gradients are summed over towers, times 0.125"),
+        (
+            *(16.0, 1.0 / 128.0, 1.0),
+            "sum, scaled by 0.0078125: with the losses' factor of 16, 0.25 of a mean",
+            "gradients are summed over towers, times 0.0078125: with the losses' factor of 16, 0.25 of a mean",
+        ),
+        (16.0, 1.0 / 100.0, 1.0, "sum, scaled by 0.01", "gradients are summed over towers, times 0.01"),
+    ],
+)
+def test_sums_over_towers_and_runs(scale, factor, divisor, kind, sentence):
+    step = step_of_runs(scale, factor, divisor)
+    (phase,) = [phase for phase in step.phases if phase.combine]
+    assert combination_text(step, phase, phase.combine[0]) == kind
+    assert sum_text(step, phase) == sentence
