@@ -26,7 +26,7 @@ def interpolated_by_pixel(whole: WholeGraph, found: Analysis) -> Iterator[Hazard
     graph, imported = found.cut.graph, found.context.imported
     if not any(is_gradient_op(name) for name in whole.minimized):
         return  # no loss contains derivatives
-    for name in whole.minimized_ops(*op_types.ADDITIONS):
+    for name in [name for name in whole.minimized_ops(*op_types.ADDITIONS) if name in graph.nodes]:
         for product in [tensor.node for tensor in graph.inputs(name) if graph.type(tensor.node) == "Mul"]:
             for factor, other in zip(graph.inputs(product), reversed(graph.inputs(product))):
                 shape = imported.shape(*factor) or ()
@@ -78,7 +78,7 @@ def norms_of_parts(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     """Finds gradient penalties whose norm leaves dimensions of an example out; one hazard for all."""
     graph, imported = found.cut.graph, found.context.imported
     for name in whole.minimized_ops("Sqrt"):
-        if is_gradient_op(name):
+        if is_gradient_op(name) or name not in graph.nodes:
             continue
         inner = graph.origin(graph.inputs(name)[0])
         terms = graph.inputs(inner.node) if graph.type(inner.node) in _SUMS else [inner]

@@ -84,3 +84,20 @@ def by_moments(axis):
 @pytest.mark.parametrize("normalize, count", [(by_moments(0), 1), (by_moments(1), 0), (tf.identity, 0)])
 def test_a_penalty_of_a_critic_with_batch_normalization_is_named(normalize, count):
     assert penalized(normalize) == ["PENALTY_MIXES_EXAMPLES"] * count
+
+
+def test_a_penalty_of_another_train_op_is_no_part_of_the_step():
+    def build():
+        x = v1.placeholder(tf.float32, [4, 3], "x")
+        w = v1.get_variable("w", [3, 1], use_resource=False)
+        norms = tf.sqrt(tf.reduce_sum(tf.square(tf.gradients(tf.square(x @ w), x)[0]), 0))
+        optimizer = v1.train.GradientDescentOptimizer(0.5)
+        optimizer.minimize(tf.reduce_mean(x @ w), name="step")
+        optimizer.minimize(tf.reduce_mean(tf.square(norms - 1.0)), name="beside")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    for train_op, named in (("step", []), ("beside", ["PENALTY_OF_PARTS"])):
+        analysis = analyse_graph(graph, "made-for-a-test", [train_op])
+        whole = WholeGraph(graph, analysis)
+        assert [hazard.id for hazard in critics.norms_of_parts(whole, analysis)] == named
+        assert not list(critics.interpolated_by_pixel(whole, analysis))
