@@ -6,12 +6,13 @@ import collections
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.directions import minimized_targets, trained_by
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from legacy.saved.hazards.signs.pushes import Pushes
-from workloads.lifted.graph import TensorId
+from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _PARTS = ("Split", "SplitV", "StridedSlice", "Slice", "Unpack")
@@ -75,17 +76,38 @@ def _pushed(whole: WholeGraph, results: list[TensorId]) -> list[list[TensorId]]:
 
 
 def _parts(whole: WholeGraph, result: TensorId) -> list[TensorId]:
-    """A layer's result, or the parts into which it is split, each with entries of the bias of its own."""
+    """A layer's result, or the parts into which it is split, each with entries of the bias of its own.
+
+    Rows of it, as of both examples of a pair that a loss compares, have the same entries; so may parts of what is
+    reshaped.
+    """
     graph, todo, found = whole.graph, [result.node], []
     while todo:
         users = {use.node for use in graph.users(todo.pop()) if use.node in whole.minimized}
         users = {user for user in users if not is_gradient_op(user) and graph.type(user) not in ("Shape", "ShapeN")}
-        if users and all(graph.type(user) in (*_PARTS, "Identity", "Reshape") for user in users):
+        if users and all(graph.type(user) == "Identity" or _cuts_columns(graph, user) for user in users):
             todo += [user for user in users if graph.type(user) not in _PARTS]
             found += sorted(_outputs(whole, [user for user in users if graph.type(user) in _PARTS]))
         else:
             return [result]
     return found or [result]
+
+
+def _cuts_columns(graph: Graph, name: str) -> bool:
+    """Whether a node takes parts of its input along the last dimension, or along another one than the first."""
+    kind, inputs = graph.type(name), graph.inputs(name)
+    if kind == "Unpack":
+        return graph.nodes[name].attr["axis"].i != 0
+    place = {"Split": 0, "SplitV": 2, "StridedSlice": 1, "Slice": 2}.get(kind)
+    numbers = None if place is None else constant_array(graph, inputs[place].node)
+    if numbers is None or not numbers.size:
+        return False
+    if kind in ("Split", "SplitV"):
+        return bool(numbers.ravel()[0] != 0)
+    if kind == "Slice":
+        return bool(numbers.size > 1 and numbers[-1] != -1)
+    masks = graph.nodes[name].attr["begin_mask"].i & graph.nodes[name].attr["end_mask"].i
+    return numbers.size > 1 and not masks >> (numbers.size - 1) & 1
 
 
 def _outputs(whole: WholeGraph, names: list[str]) -> set[TensorId]:

@@ -34,6 +34,27 @@ def test_parts_of_a_layer_that_are_pushed_one_way_are_named(loss, count):
     assert likelihood(loss) == ["PUSHED_ONE_WAY"] * count
 
 
+@pytest.mark.parametrize(
+    "parts, count",
+    [
+        (lambda h: (h[:, :3], h[:, 3:]), 1),
+        (lambda h: tf.split(h, 2, 1), 1),
+        (lambda h: (tf.slice(h, [0, 0], [-1, 3]), tf.slice(h, [0, 3], [-1, 3])), 1),
+        (lambda h: tf.unstack(h, axis=1)[:2], 1),
+        (lambda h: (h[0::2], h[1::2]), 0),
+        (lambda h: tf.split(h, 2), 0),
+        (lambda h: (tf.slice(h, [0, 0], [4, -1]), tf.slice(h, [4, 0], [4, -1])), 0),
+        (lambda h: (tf.reshape(h, [4, 2, 6])[:, 0], tf.reshape(h, [4, 2, 6])[:, 1]), 0),
+    ],
+)
+def test_rows_that_a_loss_compares_are_of_the_same_layer_and_columns_have_a_bias_of_their_own(parts, count):
+    def total():
+        first, second = parts(fed("x", 8, 4) @ variable("w", 4, 6) + variable("b", 6))
+        return tf.reduce_mean(tf.nn.softplus(second - first))
+
+    assert found(results_pushed_one_way, total) == ["PUSHED_ONE_WAY"] * count
+
+
 @pytest.mark.parametrize("sign, count", [(1.0, 1), (-1.0, 0)])
 def test_a_critic_that_lowers_both_scores_is_named(sign, count):
     def total():
