@@ -96,7 +96,9 @@ def _counts_of_examples(found: Analysis, total: str) -> tuple[set[int], bool]:
         return set(), False
     if batch is None:
         return {0}, False
-    counts = {batch, shape[0] or batch}
+    dealt = [entry.shape for entry in found.plan.inputs if entry.shape and len(set(entry.tensors)) == found.plan.towers]
+    rows = shape[0] or batch
+    counts = {batch, rows} | {own[0] for own in dealt if own[0] and rows % own[0] == 0}  # words, dealt beside sentences
     for axis in sorted(reduced - {0}):
         counts |= {count * (shape[axis] or 1) for count in counts}
     return counts, is_flat

@@ -1,5 +1,6 @@
 """Lines on losses and their terms that unusual programs made false, and likes of these of which they are true."""
 
+import pytest
 import tensorflow as tf
 
 from tests.legacy.saved.facts.tower_pages import (
@@ -50,6 +51,22 @@ def test_a_sum_over_as_many_examples_as_towers_is_not_divided_twice():
     assert "LOSS_DIVIDED_TWICE" not in hazards(of_frames(12, 4, lambda each: tf.reduce_sum(each) / 2.0))
     assert "LOSS_DIVIDED_TWICE" in hazards(of_frames(8, 8, lambda each: tf.reduce_sum(each) / 2.0))
     assert "LOSS_DIVIDED_TWICE" in hazards(of_frames(4, 4, lambda each: tf.reduce_mean(each) / 2.0))
+
+
+@pytest.mark.parametrize("divisor, is_named", [(4.0, False), (12.0, False), (5.0, True)])
+def test_a_sum_over_words_may_be_divided_by_the_sentences_that_are_dealt_beside_them(divisor, is_named):
+    """The words of 8 sentences, of 3 each, are joined before the towers, as are their weights."""
+
+    def build():
+        x, targets, weights = parts("x", 8, 3), parts("targets", 24), parts("weights", 24)
+
+        def loss(tower):
+            words = tf.reshape(x(tower)[:, :, None] * variable("w", 1), [-1])
+            return tf.reduce_sum(tf.abs(words - targets(tower)) * weights(tower)) / divisor
+
+        return program(loss)()
+
+    assert ("BATCH_SIZE_CONSTANT" in hazards(sections_of(build))) == is_named
 
 
 def test_a_sum_of_means_that_are_divided_by_the_towers_is_a_mean_where_towers_have_as_many_examples():
