@@ -88,12 +88,15 @@ def inspect_graph(
     def analysed(ran: Ran) -> Analysis:
         return analyse.analyse_graph(saved, os.path.basename(path), ran.train_op, feed, beside=ran.beside)
 
+    ran_by_itself = Ran()  # what the lift finds if no flag names it, and many names would hide the rest of the command
     try:
         if train_op or beside:
             ran, assumed = Ran(train_op, beside), ""
             found = analysed(ran)
         else:
-            found, ran, assumed = _with_likely_runs(analysed, ran_in_recording(saved, feed))
+            recorded_run = ran_in_recording(saved, feed)
+            ran_by_itself = recorded_run if recorded_run.is_long else ran_by_itself
+            found, ran, assumed = _with_likely_runs(analysed, recorded_run)
     except InputError as error:
         return _sections_without_analysis(saved, error)
     assumptions = [assumed] if assumed else []
@@ -107,8 +110,7 @@ def inspect_graph(
         sections[ASSUMED] = [{"what": text} for text in assumptions]
     sections.update(program_facts(saved, found))
     sections["hazards"] = find_hazards(saved, found)
-    flags = [f"--train_op={','.join(ran.train_op)}"] if ran.train_op else []
-    flags += [f"--with={','.join(ran.beside)}"] if ran.beside else []
+    flags = [] if ran == ran_by_itself else ran.flags()
     flags += ["--feed=" + ",".join(f"{name}={value}" for name, value in feed.items())] if feed else []
     flags += [f"--layout={layout}"] if layout else []
     rows = next_rows(found.plan, path, [*flags, *carry_flag(found.fed)])

@@ -17,6 +17,9 @@ from legacy.saved.runs.train_ops import TrainOpError, choose_train_ops, training
 from workloads.lifted.graph import Graph
 from workloads.support.errors import InputError
 
+#: Most ops of one run that are named.
+MOST_NAMED = 3
+
 
 class Ran(NamedTuple):
     """The runs of a program that make up its training.
@@ -29,14 +32,37 @@ class Ran(NamedTuple):
     train_op: Sequence[str] = ()
     beside: Sequence[str] = ()
 
+    @property
+    def is_long(self) -> bool:
+        """Whether a run is of more ops than are named."""
+        return any(run.count("+") >= MOST_NAMED for run in self.train_op)
+
+    def flags(self) -> list[str]:
+        """Returns the flags that name the runs.
+
+        >>> Ran(["d", "g"], ["ema"]).flags()
+        ['--train_op=d,g', '--with=ema']
+        """
+        flags = [f"--train_op={','.join(self.train_op)}"] if self.train_op else []
+        return flags + ([f"--with={','.join(self.beside)}"] if self.beside else [])
+
     def describe(self) -> str:
         """Returns the runs in words.
 
         >>> Ran(["d", "g"], ["ema"]).describe()
         'd, g in turn, with ema'
+        >>> Ran(["a+b+c+d+e"]).describe()
+        'a+b+c and 2 more at once'
         """
-        names = ", ".join(self.train_op) + (" in turn" if len(self.train_op) > 1 else "")
+        names = ", ".join(map(_shortened, self.train_op)) + (" in turn" if len(self.train_op) > 1 else "")
         return names + (f", with {', '.join(self.beside)}" if self.beside else "")
+
+
+def _shortened(run: str) -> str:
+    """The ops of a run, of many the first ones."""
+    ops = run.split("+")
+    more = len(ops) - MOST_NAMED
+    return run if more <= 0 else f"{'+'.join(ops[:MOST_NAMED])} and {more} more at once"
 
 
 def ran_in_recording(saved: SavedGraph, feed: Mapping[str, str] | None = None) -> Ran:

@@ -149,3 +149,9 @@ def test_a_counter_that_every_run_raised_once_more_beside_the_train_op(tmp_path)
     counts = counts.replace(", ^both)", ")")
     assert ran(tmp_path, [["both", "raise"]] * 3, more=counts) == Ran(["both"], ["raise"])
     assert ran(tmp_path, [["both", "raise"], ["both"]], more=counts) == Ran(["both"], [])
+
+
+def test_a_run_of_many_ops_is_not_listed_in_full():
+    many, few = Ran(["a+b+c+d", "train"]), Ran(["a+b+c", "train"])
+    assert many.is_long and many.describe() == "a+b+c and 1 more at once, train in turn"
+    assert not few.is_long and few.describe() == "a+b+c, train in turn" and few.flags() == ["--train_op=a+b+c,train"]
