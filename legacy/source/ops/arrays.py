@@ -40,11 +40,12 @@ def reshape_target(op: OpView, target: List[int], shape: List[int]) -> Expressio
 
     Returns:
       A list with -1 for the first dimension if that holds the examples; otherwise the target, with `batch_size` in it.
+      Where a later dimension follows the batch, the first one is another, such as the times, of whatever size.
     """
     first = shape[0] if shape else 0
     before = op.shape(0) or [0]
     holds_batch = bool(first) and first % op.batch == 0 and bool(before[0]) and before[0] % op.batch == 0
-    if holds_batch and np.prod(shape[1:], dtype=np.int64) > 0:
+    if holds_batch and np.prod(shape[1:], dtype=np.int64) > 0 and True not in op.follows_batch(1)[1:]:
         return Literal([-1] + shape[1:])
     return op.sizes(1) or Literal(target)
 

@@ -93,6 +93,10 @@ class OpView:
             return None
         return as_expression([_times_batch(factor) if follows else factor for factor, follows in factors])
 
+    def follows_batch(self, position: int) -> list[bool]:
+        """Returns whether each entry of input `position`, a vector of sizes, follows the batch; [] if unknown."""
+        return [follows for _, follows in self._forward.sizes_per_example(self.tensor(position)) or []]
+
     def shape(self, position: int) -> list[int] | None:
         """Returns the static shape of input number `position`, or None."""
         return self._forward.shape(self.tensor(position))

@@ -35,6 +35,14 @@ def test_the_text_reads_as_one_would_write_it_and_computes_the_same(build, line)
     assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
 
 
+@pytest.mark.parametrize("times", [6, 8, 14])
+def test_times_that_the_batch_divides_are_not_taken_for_examples(times):
+    rows = {"x": [times, 2, 3]}
+    lines = written(lambda x: tf.reshape(tf.transpose(x, [1, 0, 2, 3]), [-1, tf.shape(x)[0], 6]), rows)
+    assert lines[-1] == 'return tf.reshape(tf.transpose(batch["x"], [1, 0, 2, 3]), [-1, batch_size, 6])'
+    assert values_of(lines, {"x": np.ones((5, times, 2, 3), np.float32)}).shape == (times, 5, 6)
+
+
 def test_a_state_of_zeros_has_as_many_rows_as_the_batch():
     lines = written(lambda x: tf.concat([x, tf.zeros([tf.shape(x)[0], 40, 3])], 1), X)
     assert lines[0] == 'batch_size = int(batch["x"].shape[0])'
