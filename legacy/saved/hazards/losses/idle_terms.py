@@ -61,7 +61,9 @@ def terms_without_gradient(whole: WholeGraph) -> Iterator[Hazard]:
         for name in terms:
             if graph.type(name) not in ("Mean", "Sum", "StopGradient") or is_gradient_op(name):
                 continue
-            if graph.type(name) == "StopGradient" and _exchanges_a_value(whole, name, target):
+            if graph.type(name) == "StopGradient" and (
+                _exchanges_a_value(whole, name, target) or _is_taken_away(whole, name, target)
+            ):
                 continue
             if not _is_trained_by(whole, name, sizes):
                 continue
@@ -98,6 +100,23 @@ def _exchanges_a_value(whole: WholeGraph, stop: str, target: str) -> bool:
     kept = graph.ancestors([target], {stop}, controls=False)
     same = (graph.type(taken), graph.inputs(taken)[:1])
     return any((graph.type(name), graph.inputs(name)[:1]) == same for name in kept)
+
+
+def _is_taken_away(whole: WholeGraph, stop: str, target: str) -> bool:
+    """Whether a loss also takes a term away, as `tf.reduce_logsumexp` does before the exponential: log(sum(e^(x-m)))+m.
+
+    Nothing is lost then: what is added behind the logarithm has no gradient as a whole.
+    """
+    graph, todo, seen = whole.graph, [stop], {stop}
+    before = graph.ancestors([target], controls=False)
+    while todo:
+        for use in graph.users(todo.pop()):
+            if use.node in before and graph.type(use.node) == "Sub" and use.position == 1:
+                return "Exp" in {graph.type(user.node) for user in graph.users(use.node)}
+            if graph.type(use.node) in op_types.VIEWS and use.node not in seen:
+                seen.add(use.node)
+                todo.append(use.node)
+    return False
 
 
 def terms_of_constants(whole: WholeGraph) -> Iterator[Hazard]:

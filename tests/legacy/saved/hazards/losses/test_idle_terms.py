@@ -37,6 +37,12 @@ def mean_by_size(value, like):
     return tf.reduce_sum(value) / tf.cast(tf.size(like), tf.float32)
 
 
+def shifted(value, function):
+    """The mean of log(sum(f(x - m))) + m over rows, with m their greatest values."""
+    most = tf.stop_gradient(tf.reduce_max(value, 1, keepdims=True))
+    return tf.reduce_mean(tf.math.log(tf.reduce_sum(function(value - most), 1)) + tf.squeeze(most, 1))
+
+
 @pytest.mark.parametrize("weight, count", [(0.0, 1), (0.5, 0)])
 def test_a_term_times_zero_is_named(weight, count):
     loss = lambda one, other, y: error(one, y) + weight * error(other, y)  # noqa: E731
@@ -59,6 +65,10 @@ def test_a_term_times_zero_is_named(weight, count):
         (lambda one, other: error(one, other), 0),
         (lambda one, other: tf.stop_gradient(tf.reduce_mean(one)), 1),
         (lambda one, other: tf.reduce_mean(tf.cast(tf.cast(one, tf.int32), tf.float32)), 1),
+        (lambda one, other: tf.reduce_mean(tf.reduce_logsumexp(one, axis=1)), 0),
+        (lambda one, other: -tf.reduce_mean(tf.reduce_logsumexp(one + other, axis=1)), 0),
+        (lambda one, other: shifted(one, tf.exp), 0),
+        (lambda one, other: shifted(one, tf.square), 1),  # nothing gives back what the square takes away
         (
             lambda one, other: (lambda kept: kept + tf.stop_gradient(tf.reduce_mean(one) - kept))(tf.reduce_sum(other)),
             0,
