@@ -100,13 +100,14 @@ def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate
             f"the loss of tower {of(trained[0])} alone is differentiated" if len(trained) == 1 < towers else unknown
         )
         yield f"{phase.train_op}: {of_one}; losses are not compared"
-    if sums_to_mean(phase, towers) and not is_averaged_twice(phase, towers):
-        if is_no_sum(analysed, phase):
-            yield (
-                f"{phase.train_op}: a function of all towers' losses that is no sum is minimized: how much each counts "
-                "depends on what they are"
-            )
-        elif analysed.may_be_its_own(phase):
+    no_sum = is_no_sum(analysed, phase)
+    if no_sum:
+        yield (
+            f"{phase.train_op}: a function of all towers' losses that is no sum is minimized: how much each counts "
+            "depends on what they are"
+        )
+    elif sums_to_mean(phase, towers) and not is_averaged_twice(phase, towers):
+        if analysed.may_be_its_own(phase):
             yield (
                 f"{phase.train_op}: each tower's loss has the factor 1/{towers}; the sum over towers is a mean if that "
                 "stands for the towers, and no mean if it is a weight of the loss, such as the half of a square"
@@ -132,8 +133,8 @@ def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate
     odd = list(dict.fromkeys(combine.weight for combine in others if analysed.probe.weights(combine) is None))
     if odd:
         yield "combining not recognised, kept as written: " + listed(odd, MOST_LISTED)
-    summed = any(is_summed(analysed, combine) for combine in phase.combine) and towers > 1
-    summed = summed and (not phase.shared_loss or _has_scalar_losses(analysed, phase))
+    summed = any(is_summed(analysed, phase, combine) for combine in phase.combine) and towers > 1
+    summed = summed and not no_sum and (not phase.shared_loss or _has_scalar_losses(analysed, phase))
     text = sum_text(analysed, phase) if summed and abs(phase.loss_scale - 1) < WEIGHT_TOLERANCE else ""
     yield from [f"{phase.train_op}: {text}"] if text else []
     yield from _of_weights(analysed, phase)
@@ -184,7 +185,8 @@ def _of_conditions(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
 def _of_factors(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
     """Yields a sentence on means of gradients that a computed number, as of a rate, multiplies."""
     factors: dict[str, str] = {}
-    means = {combine.weight for combine in phase.combine if combine.kind == "mean"}
+    known = [one for one in phase.combine if one.kind in ("mean", "sum", "concat")]
+    means = {one.weight for one in known if not is_summed(analysed, phase, one)}
     for effect in [effect for effect in phase.effects if effect.gradient and effect.writes[0] in means]:
         between = analysed.between([effect.gradient or ""], analysed.combined(phase))
         applied = analysed.graph.origin(parse_tensor_name(effect.gradient or "")).node

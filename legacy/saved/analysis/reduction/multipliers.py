@@ -98,6 +98,37 @@ def gradient_of_moments(graph: Graph, imported: ImportedGraph, phase: Phase, eff
     return ""
 
 
+def constants_behind(graph: Graph, imported: ImportedGraph, combine: Combine, end: str) -> float:
+    """Returns the product of the constants that multiply a combined gradient behind or between other scalars.
+
+    Such is 1/2 of `w - rate * (g0 + g1) / 2`, whose rate is no constant.
+
+    Args:
+      graph: the cut graph.
+      imported: the same graph in TensorFlow.
+      combine: how the gradients are combined.
+      end: the tensor that an update takes.
+
+    Returns:
+      The product; 1 where the gradient goes another way than by products, quotients and copies.
+    """
+    start, name, product = parse_tensor_name(combine.tensor).node, parse_tensor_name(end).node, 1.0
+    behind = graph.descendants([start], controls=False)
+    while name != start:
+        kind, inputs = graph.type(name), graph.inputs(name)
+        own = [place for place, tensor in enumerate(inputs) if tensor.node in behind]
+        if len(own) != 1 or kind not in ("Mul", "RealDiv", "Div", "Sub", "Neg", *_COPIES):
+            return 1.0
+        if kind in ("Mul", "RealDiv", "Div"):
+            other = inputs[1 - own[0]]
+            if imported.shape(*other) != () or (kind != "Mul" and own[0]):
+                return 1.0
+            number = _number(imported, other) or 1.0
+            product *= number if kind == "Mul" else 1.0 / number
+        name = inputs[own[0]].node
+    return product
+
+
 def factors_on_sum(graph: Graph, imported: ImportedGraph, combine: Combine, towers: int) -> list[Factor]:
     """Returns the constant factors on the sum of the towers' gradients, as far as they are known, the last one first.
 

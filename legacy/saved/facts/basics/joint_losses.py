@@ -9,7 +9,7 @@ from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Phase
 
 #: Ops whose result is a sum of multiples of their inputs.
-LINEAR = {*op_types.LINEAR, "Unpack", "StridedSlice", "Gather", "GatherV2"}
+LINEAR = {*op_types.LINEAR, "Unpack", "StridedSlice", "Gather", "GatherV2", "Print"}
 
 
 def is_linear(analysed: AnalysedStep, phase: Phase) -> bool:

@@ -33,7 +33,7 @@ def sum_text(analysed: AnalysedStep, phase: Phase) -> str:
     if are_parts and not may_be_their_own(analysed, phase):
         return f"what each tower's loss makes of its data counts 1/{towers}: the sum of gradients is a mean of those"
     effects = {effect.writes[0]: effect for effect in phase.effects if effect.gradient and effect.writes}
-    sums = [one for one in phase.combine if is_summed(analysed, one)]
+    sums = [one for one in phase.combine if is_summed(analysed, phase, one)]
     summed = [one for one in sums if one.weight in effects]
     if summed and all(mean_of_parts(one) for one in summed):
         return f"gradients are combined to {mean_of_parts(summed[0])}"
@@ -66,7 +66,7 @@ def sum_text(analysed: AnalysedStep, phase: Phase) -> str:
 def _changes_in_towers(analysed: AnalysedStep, phase: Phase) -> list[str]:
     """Types of the ops that towers compute with their gradients before these are summed, other than clipping."""
     graph, found = analysed.graph, set()
-    for combine in [one for one in phase.combine if is_summed(analysed, one)]:
+    for combine in [one for one in phase.combine if is_summed(analysed, phase, one)]:
         todo = [parse_tensor_name(name).node for tower in combine.parts for name in tower]
         while todo:
             name = todo.pop()

@@ -5,7 +5,12 @@ from __future__ import annotations
 import dataclasses
 from typing import Tuple
 
-from legacy.saved.analysis.reduction.multipliers import factor_behind_rows, gradient_of_moments, multiplier_of_mean
+from legacy.saved.analysis.reduction.multipliers import (
+    constants_behind,
+    factor_behind_rows,
+    gradient_of_moments,
+    multiplier_of_mean,
+)
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.joint_losses import is_no_sum
 from legacy.saved.facts.combining.loss_factors import factors_of_losses, of_divided_losses
@@ -106,9 +111,29 @@ def _multiplier(analysed: AnalysedStep, combine: Combine) -> float | None:
     return multiplier_of_mean(analysed.graph, analysed.imported, combine, analysed.plan.towers)
 
 
-def is_summed(analysed: AnalysedStep, combine: Combine) -> bool:
-    """Returns whether gradients are summed over towers, and not averaged first."""
-    return combine.kind == "sum" and _multiplier(analysed, combine) is None
+def is_summed(analysed: AnalysedStep, phase: Phase, combine: Combine) -> bool:
+    """Tells a sum of gradients over towers from one that is divided at once, or where an update takes it.
+
+    Args:
+      analysed: the training step.
+      phase: the train op.
+      combine: how it combines the gradients of one variable.
+
+    Returns:
+      Whether they are summed, and not averaged.
+    """
+    is_sum = combine.kind == "sum" and _multiplier(analysed, combine) is None
+    return is_sum and not _is_divided_later(analysed, phase, combine)
+
+
+def _is_divided_later(analysed: AnalysedStep, phase: Phase, combine: Combine) -> bool:
+    """Whether a sum becomes a mean by a constant behind a factor that is none, such as a rate."""
+    effect = next((effect for effect in phase.effects if combine.weight in effect.writes[:1] and effect.values), None)
+    if effect is None or combine.kind != "sum":
+        return False
+    end = effect.gradient or effect.values[0]
+    scale = combine.scale * constants_behind(analysed.graph, analysed.imported, combine, end)
+    return scale != combine.scale and abs(scale * analysed.plan.towers - 1) < SCALE_TOLERANCE
 
 
 def _without_rate(analysed: AnalysedStep, phase: Phase, combine: Combine) -> Tuple[Combine, str]:
@@ -120,6 +145,8 @@ def _without_rate(analysed: AnalysedStep, phase: Phase, combine: Combine) -> Tup
     effect = next((effect for effect in phase.effects if combine.weight in effect.writes[:1]), None)
     if effect is None or effect.writes[0] in analysed.accumulators:
         return combine, ""
+    if _is_divided_later(analysed, phase, combine):
+        return dataclasses.replace(combine, kind="mean", scale=1.0), ""
     rate, by_hand = _constant_rate(analysed, effect), not op_types.is_apply(effect.op)
     by_hand = by_hand and combine.tensor in effect.values
     gradient = effect.gradient or gradient_of_moments(analysed.graph, analysed.imported, phase, effect)

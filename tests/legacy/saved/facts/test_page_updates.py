@@ -209,6 +209,7 @@ def test_gradients_that_are_multiplied_by_a_rate_behind_their_mean():
 
     (text,) = of_factors(lambda gradient: gradient * variable("rate", trainable=False))
     assert text == "train: 1 combined gradient is multiplied or divided by rate/read:0 before the update takes it: w"
+    assert of_factors(lambda gradient: 0.5 * gradient * variable("rate", trainable=False)) == [text]
     assert of_factors(lambda gradient: 0.5 * gradient) == []  # the mean, times 0.5
     assert of_factors(lambda gradient: tf.clip_by_norm(gradient, 1.0)) == []
     (text,) = of_factors(lambda gradient: tf.clip_by_norm(gradient, 1.0) / 128.0)  # a loss scale behind the clipping

@@ -27,7 +27,8 @@ def sums(monkeypatch):
     monkeypatch.setattr(watch, "_of_overrides", lambda step: ())
     monkeypatch.setattr(watch, "unequal_mean_sentences", lambda step, phase: ())
     monkeypatch.setattr(watch, "examples_of_tower", lambda step: step.plan.batch)
-    monkeypatch.setattr(watch, "is_summed", lambda step, combine: combine.kind == "sum")
+    monkeypatch.setattr(watch, "is_summed", lambda step, phase, combine: combine.kind == "sum")
+    monkeypatch.setattr(watch, "is_no_sum", lambda step, phase: False)
 
 
 def warnings(

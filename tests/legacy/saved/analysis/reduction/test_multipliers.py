@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
-from legacy.saved.analysis.reduction.multipliers import multiplier_of_mean
+from legacy.saved.analysis.reduction.multipliers import constants_behind, multiplier_of_mean
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.facts.combining.rows import combining_rows
@@ -62,6 +62,30 @@ def test_a_constant_on_a_mean_is_told_from_the_divisor_of_a_sum(combine, multipl
     (entry,) = found.plan.phases[0].combine
     result = multiplier_of_mean(found.cut.graph, found.context.imported, entry, 2)
     assert result == (None if multiplier is None else pytest.approx(multiplier))
+
+
+def scale():
+    """A scalar that is no constant."""
+    with v1.variable_scope("", reuse=v1.AUTO_REUSE):
+        return v1.get_variable("scale", initializer=2.0, use_resource=False, trainable=False)
+
+
+@pytest.mark.parametrize(
+    "combine, constants, kind",
+    [
+        (lambda a, b, w: tf.add_n([a, b]) / scale() / 2.0, 0.5, "mean"),
+        (lambda a, b, w: -(0.5 * (scale() * tf.add_n([a, b]))), 0.5, "mean"),
+        (lambda a, b, w: tf.add_n([a, b]) / scale() / 4.0, 0.25, "sum"),
+        (lambda a, b, w: tf.add_n([a, b]) / scale(), 1.0, "sum"),
+        (lambda a, b, w: scale() / tf.add_n([a, b]) / 2.0, 1.0, "sum"),
+    ],
+)
+def test_a_sum_that_is_divided_behind_another_scalar_is_a_mean(combine, constants, kind):
+    graph, found = program(combine)
+    (phase,) = found.plan.phases
+    (entry,), (effect,) = phase.combine, [one for one in phase.effects if one.gradient]
+    assert constants_behind(found.cut.graph, found.context.imported, entry, effect.gradient) == constants
+    assert [row["are"] for row in combining_rows(AnalysedStep(found))] == [kind]
 
 
 def of_layers(last, reduce=tf.reduce_sum):

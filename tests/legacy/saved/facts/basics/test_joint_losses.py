@@ -6,6 +6,7 @@ import tensorflow as tf
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.joint_losses import is_linear, is_no_sum
+from legacy.saved.facts.watch import sentences
 from tests.legacy.saved.facts.one_loss import minimized
 from tests.legacy.saved.graphs import saved, traced
 
@@ -18,6 +19,8 @@ v1 = tf.compat.v1
         (lambda losses: tf.add_n(losses) / 2.0, True),
         (lambda losses: tf.reduce_mean(tf.stack(losses)), True),
         (lambda losses: tf.reduce_mean(tf.boolean_mask(losses, ~tf.math.is_nan(losses))), False),
+        (lambda losses: v1.Print(tf.add_n(losses), losses), True),
+        (lambda losses: tf.reduce_max(tf.stack(losses)), False),
         (lambda losses: tf.sqrt(tf.add_n(losses)), False),
     ],
 )
@@ -25,6 +28,8 @@ def test_a_function_of_all_towers_losses_is_a_sum_or_not(total, linear):
     step = minimized(total)
     (phase,) = step.phases
     assert phase.shared_loss and (is_linear(step, phase), is_no_sum(step, phase)) == (linear, not linear)
+    said = [text for text in sentences(step, [], []) if "no sum is minimized" in text]
+    assert len(said) == (not linear)
 
 
 def test_towers_with_losses_of_their_own_have_no_function_of_all():
