@@ -55,7 +55,9 @@ def sentences(
     same = [entry for entry in plan.inputs if entry.is_shared and plan.towers > 1]
     same = [entry for entry in same if is_trained_on(analysed.graph, plan.phases, entry)]
     same = [entry for entry in same if taker_alone(analysed.graph, analysed.context.towers, entry) is None]
-    measured = [e for e in same if e.tensors and is_only_measured(analysed.graph, parse_tensor_name(e.tensors[0]))]
+    parts = {parse_tensor_name(name).node for entry in plan.inputs for name in entry.tensors}
+    tensors = {entry.name: parse_tensor_name(entry.tensors[0]) for entry in same if entry.tensors}
+    measured = [e for e in same if e.name in tensors and is_only_measured(analysed.graph, tensors[e.name], parts)]
     if len(same) > len(measured):
         yield "every tower gets the same data: " + ", ".join(entry.name for entry in same if entry not in measured)
     if measured:

@@ -213,7 +213,8 @@ def _holds_examples(found: Analysis, entry: Input) -> bool:
     """
     tensor = parse_tensor_name(entry.tensors[0])
     graph = found.cut.graph
-    if is_only_measured(graph, tensor) or is_table(graph, found.context.imported, tensor):
+    parts = {parse_tensor_name(name).node for other in found.plan.inputs for name in other.tensors}
+    if is_only_measured(graph, tensor, parts) or is_table(graph, found.context.imported, tensor):
         return False
     rows = entry.shape[0] if entry.shape else 0
     own = [other for other in found.plan.inputs if other.kind == "batch"]

@@ -12,7 +12,7 @@ from legacy.saved.folding.settings import TRAINING, chooses_optimizer
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.dropout import kept_share
 from legacy.saved.hazards.basics.hazard import Hazard
-from workloads.lifted.graph import TensorId
+from workloads.lifted.graph import Graph, TensorId
 
 #: Names of placeholders that hold targets; and of placeholders that serve another purpose than training.
 TARGETS = re.compile(r"(?i)(label|target|truth|(^|[/_])(y|ys|gt)_?(\d*|true|in|input|placeholder)$)")
@@ -113,13 +113,21 @@ def _idle_outputs(whole: WholeGraph, name: str) -> list[int]:
 
 
 def _splits_alike(whole: WholeGraph, name: str) -> list[str]:
-    """The ops, `name` among them, that split the same tensor by the same op type into as many parts."""
+    """The ops, `name` among them, that split tensors made alike of the same data by the same op type, as often."""
     graph = whole.graph
     kind, key = graph.type(name), "num" if graph.type(name) == "Unpack" else "num_split"
     at = 1 if kind == "Split" else 0
     source, count = graph.inputs(name)[at], graph.nodes[name].attr[key].i
-    users = {use.node for use in graph.users(source.node) if use.output == source.output and use.position == at}
-    return [n for n in users if graph.type(n) == kind and graph.nodes[n].attr[key].i == count]
+    alike = [n for n in graph.nodes if graph.type(n) == kind and graph.nodes[n].attr[key].i == count]
+    made_of = _made_of(graph, source)
+    return [n for n in alike if graph.inputs(n)[at] == source or _made_of(graph, graph.inputs(n)[at]) == made_of]
+
+
+def _made_of(graph: Graph, tensor: TensorId) -> tuple[int, list[str], list[str]]:
+    """The number of a node's output, the types of all ops before it, and the data sources among them."""
+    before = graph.ancestors([tensor.node], controls=False)
+    kinds = sorted(map(graph.type, before))
+    return tensor.output, kinds, sorted(name for name in before if op_types.is_source(graph.type(name)))
 
 
 def _idle_components(whole: WholeGraph, name: str) -> list[int]:

@@ -10,9 +10,10 @@ import collections
 from collections.abc import Collection, Hashable, Mapping
 from typing import Tuple
 
+from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.tables import GATHERS
-from workloads.lifted.graph import Graph
+from workloads.lifted.graph import Graph, TensorId
 
 #: The bit of a node's mask that says that it depends on data or random numbers; see `towers.Towers`.
 DATA = 1
@@ -32,6 +33,7 @@ def batch_slices(
     masks: Mapping[str, int],
     labels: Mapping[str, int],
     known: Collection[str],
+    model: Collection[str] = (),
 ) -> set[str]:
     """Returns the labelled nodes that take a tower's part of what all towers share.
 
@@ -41,16 +43,18 @@ def batch_slices(
       masks: {node: bit set} as in `towers.Towers`, with the nodes in `known` outside of the towers.
       labels: {node: tower number}.
       known: slices found before; they are left out.
+      model: nodes that depend on weights.
 
     Returns:
-      Names of the slices. No two towers may take the same part: then it is not a split batch.
+      Names of the slices, and of what each tower computes of the whole batch before it takes its part. No two towers
+      may take the same part: then it is not a split batch.
     """
     candidates = {name for name in labels if name not in known}
     found = {name for name in masks if name in candidates and _serves_several_towers(graph, masks, labels, name)}
     for name, mask in masks.items():
         if mask == DATA:
             found |= _slices_of(graph, imported, name, labels, candidates) | _stacks_of(graph, name, labels, candidates)
-    return found
+    return found or _slices_of_prepared(graph, imported, masks, labels, candidates, model)
 
 
 def _slices_of(
@@ -64,11 +68,76 @@ def _slices_of(
     for user, position, output in users:
         if graph.type(user) not in _SHAPES:
             parts[output][labels[user]][user] = _part(graph, imported, user, position)
-    found: set[str] = set()
-    for by_tower in parts.values():
-        taken = [part for users in by_tower.values() for part in set(users.values())]
-        if len(by_tower) >= 2 and None not in taken and len(taken) == len(set(taken)):
-            found |= {user for users in by_tower.values() for user in users}
+    return {
+        user for by_tower in parts.values() if _are_different(by_tower) for users in by_tower.values() for user in users
+    }
+
+
+def _are_different(by_tower: Mapping[int, Mapping[str, Part | None]]) -> bool:
+    """Returns whether several towers take parts of one tensor, and no two the same; {tower: {node: its part}}."""
+    taken = [part for users in by_tower.values() for part in set(users.values())]
+    return len(by_tower) >= 2 and None not in taken and len(taken) == len(set(taken))
+
+
+def _slices_of_prepared(
+    graph: Graph,
+    imported: ImportedGraph,
+    masks: Mapping[str, int],
+    labels: Mapping[str, int],
+    candidates: Collection[str],
+    model: Collection[str],
+) -> set[str]:
+    """Returns slices of what towers compute alike of the whole batch, as of one-hot labels, with the ops that do.
+
+    Args:
+      graph, imported, masks, labels: see `batch_slices`.
+      candidates: nodes that may be such.
+      model: nodes that depend on weights, which prepare no data.
+    """
+    wholes: dict[str, TensorId] = {}
+    for name in [name for name in candidates if graph.type(name) in SLICES and name not in model]:
+        whole = graph.inputs(name)[_place_of_whole(graph, name)]
+        if whole.node not in model and masks.get(whole.node, 0) >> 1 == 1 << labels[name]:
+            wholes[name] = whole
+    made = _made_alike(graph, masks, labels, model, {whole.node for whole in wholes.values()})
+    parts: dict[Hashable, dict[int, dict[str, Part | None]]] = collections.defaultdict(dict)
+    for name, whole in wholes.items():
+        own = parts[made.get(whole.node, whole.node), whole.output].setdefault(labels[name], {})
+        own[name] = _part(graph, imported, name, _place_of_whole(graph, name))
+    dealt = [
+        name for by_tower in parts.values() if _are_different(by_tower) for own in by_tower.values() for name in own
+    ]
+    before = [name for name in graph.ancestors(dealt, controls=False) if name in candidates and graph.inputs(name)]
+    return {name for name in before if masks.get(name, 0) >> 1}
+
+
+def _place_of_whole(graph: Graph, name: str) -> int:
+    """Returns the place of what an op takes a part of among its inputs."""
+    return 1 if graph.type(name) == "Split" else 0
+
+
+def _made_alike(
+    graph: Graph,
+    masks: Mapping[str, int],
+    labels: Mapping[str, int],
+    model: Collection[str],
+    ends: Collection[str],
+) -> dict[str, int]:
+    """Returns {node: number}, equal for nodes of towers that compute the same, up to what belongs to no tower.
+
+    Args:
+      graph, masks, labels, model: see `batch_slices`.
+      ends: nodes that are asked about. What depends on weights or random numbers is like no other node.
+    """
+    numbers: dict[Hashable, int] = {}
+    found: dict[str, int] = {}
+    before = graph.ancestors(ends, controls=False)
+    for name in [name for name in graph.order(before) if name in labels and masks.get(name, 0) != DATA]:
+        if name not in model and not op_types.is_random(graph.type(name)):
+            inputs = [(found.get(tensor.node, tensor.node), tensor.output) for tensor in graph.inputs(name)]
+            attributes = graph.nodes[name].attr.items()
+            own = sorted((key, value.SerializeToString()) for key, value in attributes if key[0] != "_")
+            found[name] = numbers.setdefault((graph.type(name), *inputs, *own), len(numbers))
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
@@ -129,10 +129,16 @@ def own_rows(imported: ImportedGraph, rows: Sequence[Sequence[TensorId]]) -> lis
     return [row for row in rows if len(set(row)) == len(row) and imported.shape(*row[0]) != ()]
 
 
-def is_only_measured(graph: Graph, tensor: TensorId) -> bool:
-    """Returns whether a tensor is used for its shape alone, as for the number of rows: its values do not matter."""
-    uses = [graph.type(use.node) for use in graph.users(tensor.node) if use.output == tensor.output]
-    return bool(uses) and set(uses) <= set(op_types.SHAPE_OPS)
+def is_only_measured(graph: Graph, tensor: TensorId, parts: Collection[str] = ()) -> bool:
+    """Returns whether a tensor is used for its shape alone, as for the number of rows: its values do not matter.
+
+    Args:
+      graph: the subgraph that a step runs.
+      tensor: the tensor.
+      parts: nodes that take parts of it, which are inputs themselves.
+    """
+    uses = [use.node for use in graph.users(tensor.node) if use.output == tensor.output and use.node not in parts]
+    return bool(uses) and {graph.type(name) for name in uses} <= set(op_types.SHAPE_OPS)
 
 
 def _origin(

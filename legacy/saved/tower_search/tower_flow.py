@@ -63,7 +63,7 @@ class TowerFlow:
             masks = self._masks(labels, slices, (), together)
         while count > 1:
             if not self._adopt(masks, labels):
-                found = batch_slices(self._graph, self._imported, masks, labels, slices)
+                found = batch_slices(self._graph, self._imported, masks, labels, slices, self._model)
                 if not found:
                     break
                 slices |= found

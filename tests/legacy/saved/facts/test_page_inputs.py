@@ -80,6 +80,42 @@ def test_columns_that_towers_take_of_sequences_with_the_time_first_are_their_exa
     assert batch_text(sections_of(build)) == "4, along dimension 1 of words"
 
 
+@pytest.mark.parametrize("part_of, is_dealt", [(lambda tower: tower, True), (lambda tower: 0, False)])
+def test_labels_that_each_tower_prepares_whole_and_then_splits_are_dealt(part_of, is_dealt):
+    def build():
+        halves, y = tf.split(v1.placeholder(tf.float32, [8, 3], "x"), 2), v1.placeholder(tf.int32, [8], "y")
+
+        def loss(tower):
+            part = tf.split(tf.one_hot(y, 2), 2)[part_of(tower)]
+            return tf.reduce_mean(tf.abs(tf.matmul(halves[tower], variable("w", 3, 2)) - part))
+
+        return program(loss)()
+
+    page = sections_of(build)
+    assert set(hazards(page)).isdisjoint(("SAME_BATCH", "TARGET_UNUSED")) == is_dealt
+    kinds = {row["name"]: (row["kind"], row["shape"]) for row in page["inputs"]}
+    assert (kinds["y"] == ("batch", "[4, 2]")) == is_dealt
+
+
+@pytest.mark.parametrize("uses_values", [False, True])
+def test_a_batch_of_which_towers_use_a_slice_each_and_the_size_is_not_the_same_data_of_all(uses_values):
+    def build():
+        x = v1.placeholder(tf.float32, [None, 3], "x")
+        half, count = tf.shape(x)[0] // 2, tf.cast(tf.shape(x)[0], tf.float32)
+        halves = (x[:half], x[half:])
+
+        def loss(tower):
+            total = tf.reduce_sum(tf.square(tf.matmul(halves[tower], variable("w", 3, 1)))) / count
+            return total * tf.reduce_mean(x) if uses_values else total
+
+        return program(loss)()
+
+    page = sections_of(build)
+    assert ("every tower uses the shape alone of: x:0" in watched(page)) != uses_values
+    assert ("every tower gets the same data: x:0" in watched(page)) == uses_values
+    assert uses_values or "SAME_BATCH" not in hazards(page)
+
+
 def prepared(prepare, in_tower=lambda x: x):
     def build():
         batch = prepare(v1.placeholder(tf.float32, [8, 3], "x"))

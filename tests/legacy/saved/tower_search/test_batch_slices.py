@@ -8,13 +8,13 @@ v1 = tf.compat.v1
 TOWER = (2, 4)
 
 
-def slices_of(build, known=()):
+def slices_of(build, known=(), model=()):
     """The slices of a graph where "x" is common data, and nodes named t0*, t1* are labelled as towers 0 and 1."""
     graph = traced(build)
     labels = {name: int(name[1]) for name in graph.nodes if name.startswith(("t0", "t1"))}
     masks = {name: DATA | TOWER[labels[name]] if name in labels else 0 for name in graph.nodes}
     masks["x"] = DATA
-    return batch_slices(graph, ImportedGraph(graph), masks, labels, known)
+    return batch_slices(graph, ImportedGraph(graph), masks, labels, known, model)
 
 
 def batch():
@@ -29,6 +29,28 @@ def test_towers_that_take_different_parts_of_a_batch_slice_it():
 
     assert slices_of(build) == {"t0_half", "t1_half"}
     assert slices_of(build, known={"t0_half", "t1_half"}) == set()
+
+
+def prepared(first=tf.negative, second=tf.negative, begin=2):
+    """Towers that each compute with the whole batch before they take their part."""
+
+    def build():
+        x = batch()
+        for tower, (prepare, start) in enumerate(((first, 0), (second, begin))):
+            whole = prepare(x, name=f"t{tower}_whole")
+            tf.raw_ops.Slice(input=whole, begin=[start, 0], size=[2, 3], name=f"t{tower}_half")
+
+    return build
+
+
+def test_what_towers_compute_alike_of_the_whole_batch_before_they_slice_it_is_outside_of_them():
+    assert slices_of(prepared()) == {"t0_whole", "t1_whole", "t0_half", "t1_half"}
+
+
+def test_parts_of_what_towers_compute_differently_or_with_weights_and_equal_parts_are_no_slices():
+    assert slices_of(prepared(second=tf.abs)) == set()
+    assert slices_of(prepared(begin=0)) == set()
+    assert slices_of(prepared(), model=["t0_whole", "t1_whole"]) == set()
 
 
 def test_towers_that_take_the_same_part_do_not():
