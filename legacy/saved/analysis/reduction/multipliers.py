@@ -148,7 +148,7 @@ def factors_on_sum(graph: Graph, imported: ImportedGraph, combine: Combine, towe
 def _factors_of_parts(
     graph: Graph, imported: ImportedGraph, name: str, parts: Collection[str], towers: int
 ) -> list[Factor]:
-    """The factors behind a node, on through a sum where they are alike in all of its terms.
+    """The factors behind a node, on through a sum or a mean where they are alike in all of its terms.
 
     Args:
       graph: the cut graph.
@@ -159,8 +159,9 @@ def _factors_of_parts(
     """
     factors, reached = _factors(graph, imported, name, parts, (*_COPIES, *_SUMS, "Neg"))
     if graph.type(reached) == "Mean" and reached not in parts:
-        return [*factors, Factor(reached, 1.0 / towers)]
-    if graph.type(reached) in op_types.ADDITIONS and reached not in parts:
+        factors.append(Factor(reached, 1.0 / towers))
+        reached = graph.inputs(reached)[0].node
+    if graph.type(reached) in (*op_types.ADDITIONS, *op_types.JOINS, "Pack") and reached not in parts:
         behind = graph.descendants(parts, controls=False)
         own = [tensor.node for tensor in graph.inputs(reached) if tensor.node in behind]
         branches = [_factors_of_parts(graph, imported, node, parts, towers) for node in own]

@@ -46,6 +46,8 @@ def mean(first, second, weight):
     [
         (lambda a, b, w: mean(a, b, w) * 10.0, 10.0),
         (lambda a, b, w: 2.0 * mean(a, b, w), 2.0),
+        (lambda a, b, w: mean(a * 2.0, b * 2.0, w), 2.0),  # in each tower, whose sum has the same value
+        (lambda a, b, w: mean(a * 2.0, b * 4.0, w), None),
         (lambda a, b, w: tf.add_n([a, b]) / 2.0 * 0.1, 0.1),
         (lambda a, b, w: -(0.1 * mean(a, b, w)), -0.1),
         (lambda a, b, w: (a / 2.0 + b / 2.0) * 0.1, 0.1),
