@@ -140,12 +140,20 @@ def _of_normalizations(whole: WholeGraph) -> list[str]:
         if graph.type(name).startswith("FusedBatchNorm"):
             found += inputs[1:3]
         elif graph.type(name) == "Mul" and "Rsqrt" in kinds:  # tf.nn.batch_normalization
+            if _is_of_weights(whole, inputs[kinds.index("Rsqrt")]):
+                continue
             found += [before for before, kind in zip(inputs, kinds) if kind != "Rsqrt"]
             of_scale = {user for user, _, _ in graph.users(name)}
             products = of_scale | {user for node in of_scale for user, _, _ in graph.users(node)}
             found += [graph.inputs(node)[0].node for node in products if graph.type(node) == "Sub"]
     variables = [variable_read(graph, name) for name in found]
     return [name for name in dict.fromkeys(variables) if name in whole.trainable]
+
+
+def _is_of_weights(whole: WholeGraph, root: str) -> bool:
+    """Whether a normalization divides by the norm of weights, as of the classes of cosines, and not by a deviation."""
+    before = whole.graph.ancestors([root], controls=False)
+    return bool(before & whole.trainable) and not before & whole.data
 
 
 def _decays(whole: WholeGraph, name: str) -> bool:

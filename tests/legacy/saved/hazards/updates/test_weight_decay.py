@@ -83,6 +83,26 @@ def test_scales_and_offsets_of_a_normalization_in_the_penalty_are_named(names, r
 
 
 @pytest.mark.parametrize(
+    "normalized, count",
+    [
+        (lambda w, x: x @ tf.nn.l2_normalize(w, 0), 0),  # the classes of cosines
+        (lambda w, x: tf.nn.l2_normalize(x, 1) @ w, 0),
+        (lambda w, x: tf.nn.l2_normalize(x @ w, 0) * w[0], 0),
+        (lambda w, x: tf.nn.batch_normalization(x, *tf.nn.moments(x, [0]), None, w[0], 1e-3), 0),  # a part of it
+        (lambda w, x: tf.nn.batch_normalization(x, *tf.nn.moments(x, [0]), None, w, 1e-3), 1),
+    ],
+)
+def test_weights_that_are_normalized_themselves_are_no_scale(normalized, count):
+    def build():
+        w = v1.get_variable("w", [3, 3], use_resource=False)
+        loss = tf.reduce_mean(tf.square(normalized(w, v1.placeholder(tf.float32, [3, 3], "x")) - 1.0))
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss + 0.01 * tf.nn.l2_loss(w), name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
+    assert [hazard.id for hazard in decayed_normalizations(whole)] == ["NORMALIZATION_DECAYED"] * count
+
+
+@pytest.mark.parametrize(
     "penalty, count",
     [
         (lambda w: tf.nn.l2_loss(w) * 0.001 * 0.001, 1),
