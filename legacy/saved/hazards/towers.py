@@ -154,6 +154,8 @@ def unshared_variables(whole: WholeGraph) -> Iterator[Hazard]:
         apart = ": the towers train separate models"
         if whole.trainable - some.keys():  # the towers share the others, which they train together
             apart = ", which it trains alone; they share all others"
+        if not some.keys() & {whole.variable_of(name) for name in whole.applies}:
+            apart = ", which no update rule trains"  # copies of weights that other ops set
         consequence = _stale_copies_text(whole, some) or _synchronized_text(whole, some) or apart
         yield Hazard(
             "VARIABLES_NOT_SHARED",

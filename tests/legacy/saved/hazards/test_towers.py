@@ -97,6 +97,15 @@ def test_towers_that_each_train_variables_of_their_own():
     ]
 
 
+def test_copies_of_weights_that_no_update_rule_trains_are_not_said_to_be_trained():
+    """As of actors that compute gradients of copies, for weights that all of them share."""
+    text = TOWERS.replace("tower_0/y = Mul(v, w)", "tower_0/y = Neg(v)")
+    text = text.replace("tower_1/y = Mul(v, w)", "read = Identity(w)\ntower_1/y = Neg(read)")
+    copies = text.replace("ApplyGradientDescent(v,", "ApplyGradientDescent(g,").replace("(w, sum_w)", "(g, sum_w)")
+    ((_, _, found),) = hazards(towers.unshared_variables, copies + "    g = VariableV2()\n")
+    assert found == "every tower has 1 variable of its own, which no update rule trains"
+
+
 def test_variables_that_each_tower_has_for_itself():
     text = TOWERS.replace("tower_0/y = Mul(v, w)", "tower_0/y = Neg(v)")
     text = text.replace("tower_1/y = Mul(v, w)", "read = Identity(w)\ntower_1/y = Neg(read)")
