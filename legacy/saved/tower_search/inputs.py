@@ -130,12 +130,15 @@ def own_rows(imported: ImportedGraph, rows: Sequence[Sequence[TensorId]]) -> lis
 
 
 def is_only_measured(graph: Graph, tensor: TensorId, parts: Collection[str] = ()) -> bool:
-    """Returns whether a tensor is used for its shape alone, as for the number of rows: its values do not matter.
+    """Tells tensors that are used for their shape alone, as for the number of rows: their values do not matter.
 
     Args:
       graph: the subgraph that a step runs.
       tensor: the tensor.
       parts: nodes that take parts of it, which are inputs themselves.
+
+    Returns:
+      Whether all other uses are of its shape.
     """
     uses = [use.node for use in graph.users(tensor.node) if use.output == tensor.output and use.node not in parts]
     return bool(uses) and {graph.type(name) for name in uses} <= set(op_types.SHAPE_OPS)
