@@ -8,6 +8,7 @@ import numpy as np
 
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import TensorId, parse_tensor_name
+from workloads.lifted.tensors.gradient_names import in_gradient_graphs
 
 if TYPE_CHECKING:
     from legacy.saved.analysis.context import Context
@@ -121,6 +122,30 @@ def _rate_in_factor(context: Context, factor: TensorId) -> str | None:
         return None
     parts = [part for part in context.graph.inputs(factor.node) if part.node not in context.of_gradients]
     return parts[0].name if len(parts) == 1 and not _is_of_weights(context, parts[0]) else None
+
+
+def rate_in_gradient(context: Context, gradient: str, weight: str) -> str | None:
+    """Returns the rate by which a program multiplies a gradient, with a ratio of norms: lr of LARS.
+
+    An update op then takes 1 for its rate. A bound over a norm, as of clipping, is no ratio to the norm of the weight.
+
+    Args:
+      context: of the cut graph.
+      gradient: the tensor that an update op takes.
+      weight: the variable that it changes.
+
+    Returns:
+      The tensor's name; None where the gradient is of another form.
+    """
+    graph, name = context.graph, context.graph.origin(parse_tensor_name(gradient)).node
+    factors = graph.inputs(name) if graph.type(name) == "Mul" else []
+    for factor in [one for one in factors if context.imported.shape(*one) == () and one.node in context.of_gradients]:
+        parts = graph.inputs(factor.node) if graph.type(factor.node) == "Mul" else []
+        rates = [part for part in parts if part.node not in context.of_gradients]
+        ratios = [part.node for part in parts if part not in rates]
+        if len(rates) == 1 and weight in graph.ancestors(ratios, in_gradient_graphs(graph.nodes), controls=False):
+            return rates[0].name
+    return None
 
 
 def _is_of_weights(context: Context, tensor: TensorId) -> bool:

@@ -106,6 +106,9 @@ class AnalysedStep:
         """Returns the tensor that an update takes as learning rate; of one written by hand, the scalar factor."""
         if op_types.is_apply(effect.op) and effect.learning_rate is None and effect.learning_rate_at >= 0:
             return effect.values[effect.learning_rate_at]  # it is computed where the update's condition holds
+        rate = parse_tensor_name(effect.learning_rate or "")
+        if effect.learning_rate and effect.gradient and updates_by_hand.scalar(self.context, rate) == 1:
+            return updates_by_hand.rate_in_gradient(self.context, effect.gradient, effect.writes[0]) or rate.name
         if effect.learning_rate or effect.node not in self.rules or op_types.is_apply(effect.op):
             return effect.learning_rate
         return updates_by_hand.learning_rate(self.context, effect)

@@ -60,6 +60,25 @@ def test_a_rate_that_python_computes_is_not_said_to_be_fed(rate, text):
     assert [rate.text for rate in find_learning_rates(step)] == [f"{text} step"]
 
 
+@pytest.mark.parametrize(
+    "factor, text",
+    [
+        (lambda w, g: 0.25 * (tf.norm(w) / tf.norm(g)), "0.25, always"),  # LARS
+        (lambda w, g: 0.25 * (tf.constant(4.0) / tf.maximum(tf.norm(g), 4.0)), "1, always"),  # a bound on a norm
+        (lambda w, g: tf.norm(w) / tf.norm(g), "1, always"),
+    ],
+)
+def test_the_rate_that_a_gradient_has_beside_a_ratio_of_norms(factor, text):
+    def build():
+        w = v1.get_variable("w", [2], use_resource=False)
+        (gradient,) = tf.gradients(tf.reduce_sum(tf.square(v1.placeholder(tf.float32, [2], "x") * w)), [w])
+        optimizer = v1.train.MomentumOptimizer(1.0, 0.9)
+        optimizer.apply_gradients([(gradient * factor(w, gradient), w)], name="train")
+
+    step = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"]))
+    assert [rate.text for rate in find_learning_rates(step)] == [text]
+
+
 def test_boundaries_of_more_than_ten_million_steps_are_shown():
     def build():
         w = v1.get_variable("w", [2], use_resource=False)
