@@ -22,6 +22,7 @@ _COMPARISONS = ("Greater", "NotEqual")
 #: Ops that give the diagonal of a matrix.
 _DIAGONALS = ("DiagPart", "MatrixDiagPart", "MatrixDiagPartV2", "MatrixDiagPartV3")
 _TESTS = ("IsNan", "IsInf", "IsFinite")
+_SLICES = ("StridedSlice", "Slice")
 
 
 def roots_of_zero(whole: WholeGraph) -> Iterator[Hazard]:
@@ -152,7 +153,8 @@ def infinite_behind_where(whole: WholeGraph) -> Iterator[Hazard]:
 def losses_that_are_not_numbers(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds where(is_nan(x), c, x), and x without those that are NaN, in what is minimized; one hazard for all.
 
-    The gradient of x is 0 there, and NaN behind the op that made it so.
+    The gradient of x is 0 there, and NaN behind the op that made it so. A mean of no examples, as a tower has that gets
+    the rest of a small batch, is NaN, too, but has no examples that a gradient could go to: such means are left out.
     """
     graph = whole.graph
     tests = {name for name in graph.nodes if graph.type(name) in _TESTS}
@@ -163,6 +165,7 @@ def losses_that_are_not_numbers(whole: WholeGraph) -> Iterator[Hazard]:
         asked = tests & graph.ancestors([condition.node], controls=False)
         tested = [_values(graph, graph.inputs(node)[0]) for node in asked]
         kept = [branch.node for branch in branches if _values(graph, branch) in tested and branch.node in whole.data]
+        kept = [node for node in kept if not _may_be_of_none(whole, TensorId(node, 0))]
         if kept and gradient_flow(whole).passes(name):
             does = "replaces" if is_choice else "leaves out what is not finite of"
             where = " where it is not finite" if is_choice else ""
@@ -174,6 +177,17 @@ def losses_that_are_not_numbers(whole: WholeGraph) -> Iterator[Hazard]:
                 "test the gradients, or keep the arguments of its ops in their range; for parity keep it",
             )
             return
+
+
+def _may_be_of_none(whole: WholeGraph, tensor: TensorId) -> bool:
+    """Whether values are means over slices of what the program reads, or over selected elements: perhaps none."""
+    graph, values = whole.graph, _values(whole.graph, tensor)
+    means = [values] if isinstance(values, TensorId) else values
+    before = graph.ancestors([mean.node for mean in means], controls=False) & whole.data
+    parts = [name for name in before if graph.type(name) in _SLICES]
+    sliced = {graph.type(graph.origin(graph.inputs(name)[0]).node) for name in parts}
+    is_part = any(map(op_types.is_source, sliced)) or any(graph.type(name) == "Where" for name in before)
+    return is_part and all(graph.type(mean.node) == "Mean" for mean in means)
 
 
 def _values(graph: Graph, tensor: TensorId) -> TensorId | tuple[TensorId, ...]:

@@ -151,6 +151,32 @@ def test_losses_without_those_that_are_nan_are_named(choose, count):
     assert found(losses_that_are_not_numbers, lambda e: choose(losses(e))) == ["INFINITE_BEHIND_WHERE"] * count
 
 
+def of_two_parts(parts_of, reduce=tf.reduce_mean):
+    """The hazards of a mean of those losses of two parts of a fed batch that are numbers."""
+
+    def build():
+        w, x = v1.get_variable("w", [4], use_resource=False), v1.placeholder(tf.float32, [None, 4], "x")
+        losses = [reduce(tf.square(tf.linalg.matvec(part, w))) for part in parts_of(x)]
+        mean = tf.reduce_mean(tf.boolean_mask(losses, ~tf.math.is_nan(losses)))
+        v1.train.GradientDescentOptimizer(0.5).minimize(mean, name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    return [hazard.id for hazard in losses_that_are_not_numbers(WholeGraph(graph))]
+
+
+@pytest.mark.parametrize(
+    "parts_of, reduce, count",
+    [
+        (lambda x: [x[:4], x[4:8]], tf.reduce_mean, 0),
+        (lambda x: [tf.boolean_mask(x, x[:, n] > 0.0) for n in range(2)], tf.reduce_mean, 0),
+        (lambda x: tf.split(x, 2), tf.reduce_mean, 1),
+        (lambda x: [x[:4], x[4:8]], lambda e: tf.reduce_sum(e) / tf.cast(tf.size(e), tf.float32), 1),  # 0 / 0
+    ],
+)
+def test_a_mean_of_no_examples_is_nan_without_a_gradient(parts_of, reduce, count):
+    assert of_two_parts(parts_of, reduce) == ["INFINITE_BEHIND_WHERE"] * count
+
+
 def test_a_choice_by_another_condition_or_without_a_gradient_is_not():
     assert found(losses_that_are_not_numbers, lambda e: v1.where(e > 0.0, tf.zeros_like(e), e)) == []
     stopped = lambda e: e + tf.stop_gradient(v1.where(tf.math.is_nan(e), tf.zeros_like(e), e))  # noqa: E731
