@@ -20,6 +20,8 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops that answer a question about data.
 _ANSWERS = (*COMPARISONS, "LogicalAnd", "LogicalOr", "LogicalNot")
+#: {comparison: the one that it negates}.
+_NEGATIONS = {"NotEqual": "Equal", "LessEqual": "Greater", "GreaterEqual": "Less"}
 _INTEGERS = (tf.int32.as_datatype_enum, tf.int64.as_datatype_enum)
 ADVICE = "divide the sum by the sum of the mask, of all replicas; for parity keep the mean"
 
@@ -27,11 +29,13 @@ ADVICE = "divide the sum by the sum of the mask, of all replicas; for parity kee
 def masked_means(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds means of a product of the model's results and a mask of data; one hazard for all.
 
-    Such a mean that is divided by another, of the mask, is one over the positions that the mask keeps.
+    Such a mean that is divided by another, of the mask, is one over the positions that the mask keeps. Beside a mean of
+    what another mask keeps, all that this one leaves out, it is a part of a mean over all, as of a cross entropy.
     """
-    for name in whole.minimized_ops("Mean"):
-        mask = "" if is_gradient_op(name) else _mask(whole, name)
-        if mask and not _is_divided_by(whole, name, mask):
+    masks = {name: _mask(whole, name) for name in whole.minimized_ops("Mean") if not is_gradient_op(name)}
+    questions = {_question(whole, mask) for mask in masks.values() if mask}
+    for name, mask in masks.items():
+        if mask and _opposite(_question(whole, mask)) not in questions and not _is_divided_by(whole, name, mask):
             yield Hazard(
                 "MASKED_MEAN",
                 name,
@@ -208,6 +212,23 @@ def _is_answer(whole: WholeGraph, name: str) -> bool:
     before = graph.inputs(name)[0].node
     attributes = graph.nodes[before].attr
     return (attributes["SrcT"].type if graph.type(before) == "Cast" else graph.nodes[name].attr["T"].type) in _INTEGERS
+
+
+def _question(whole: WholeGraph, answer: str) -> tuple[object, bool]:
+    """The node, or comparison of two tensors, that an answer is about, and whether it is yes where that holds."""
+    graph, is_yes = whole.graph, True
+    while graph.type(answer) in ("Sub", "LogicalNot"):
+        answer, is_yes = source_of_elements(graph, graph.inputs(answer)[-1]).node, not is_yes
+    kind = graph.type(answer)
+    if kind not in {*_NEGATIONS, *_NEGATIONS.values()}:
+        return answer, is_yes
+    sides = [graph.origin(tensor) for tensor in graph.inputs(answer)]
+    compared = tuple(side if whole.value(side.node) is None else whole.value(side.node) for side in sides)
+    return (_NEGATIONS.get(kind, kind), compared), is_yes != (kind in _NEGATIONS)
+
+
+def _opposite(question: tuple[object, bool]) -> tuple[object, bool]:
+    return question[0], not question[1]
 
 
 def _is_divided_by(whole: WholeGraph, mean: str, mask: str) -> bool:

@@ -20,6 +20,15 @@ def words():
     return tf.cast(v1.placeholder(tf.int32, [2, 3], "words"), tf.float32)
 
 
+def zero(comparison):
+    labels = v1.get_default_graph()
+    try:
+        given_labels = labels.get_tensor_by_name("labels:0")
+    except KeyError:
+        given_labels = v1.placeholder(tf.int32, [2, 3], "labels")
+    return tf.cast(comparison(given_labels, 0), tf.float32)
+
+
 @pytest.mark.parametrize(
     "mean, count",
     [
@@ -27,6 +36,9 @@ def words():
         (lambda values, mask: tf.reduce_sum(values * mask) / tf.reduce_sum(mask), 0),
         (lambda values, mask: tf.reduce_mean(values * mask) / tf.reduce_mean(mask), 0),
         (lambda values, mask: tf.reduce_mean(values * (1.0 - mask)), 1),
+        (lambda values, mask: tf.reduce_mean(values * mask) + tf.reduce_mean((3.0 - values) * (1.0 - mask)), 0),
+        (lambda values, mask: tf.reduce_mean(values * mask) + tf.reduce_mean((3.0 - values) * mask), 1),
+        (lambda values, mask: tf.reduce_mean(values * zero(tf.equal)) + tf.reduce_mean(values * zero(tf.not_equal)), 0),
         (lambda values, mask: tf.reduce_mean(values * tf.sign(words())), 1),
         (lambda values, mask: tf.reduce_sum(values * tf.sign(words())) / tf.reduce_sum(tf.sign(words())), 0),
         (lambda values, mask: tf.reduce_mean(values * tf.sign(given([2, 3]))), 0),  # labels of -1 and 1
