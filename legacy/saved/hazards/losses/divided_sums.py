@@ -75,6 +75,7 @@ def _by_rule(whole: WholeGraph, found: Analysis, phase: Phase, combine: Combine)
         and not is_unscaled(combine, scale, count)
         and not is_unscaled(combine, scale * scale, count)
         and not _is_multiplied_mean(found, combine)
+        and not _is_multiplied_by_share(found, combine)
         and abs(factor * divisor - 1) < TOLERANCE
     ):
         yield _Divided(combine, parse_tensor_name(combine.tensor).node, divisor)
@@ -126,6 +127,16 @@ def _is_multiplied_mean(found: Analysis, combine: Combine) -> bool:
     count = found.plan.towers
     multiplier = multiplier_of_mean(found.cut.graph, found.context.imported, combine, count)
     return multiplier is not None and abs(multiplier * count - 1) > TOLERANCE
+
+
+def _is_multiplied_by_share(found: Analysis, combine: Combine) -> bool:
+    """Whether a product has a share of the sum, such as 0.1 for a layer's learning rate, which no number of towers is.
+
+    A half, a quarter and so on may be one over a number of towers.
+    """
+    factors = factors_on_sum(found.cut.graph, found.context.imported, combine, found.plan.towers)
+    numbers = [round(1 / one.value) for one in factors if found.cut.graph.type(one.node) == "Mul" and 0 < one.value < 1]
+    return any(number % 5 == 0 and _is_decimal(number) for number in numbers)
 
 
 def _is_mean_over_all_examples(whole: WholeGraph, found: Analysis, phase: Phase, divisor: int) -> bool:

@@ -116,6 +116,12 @@ def test_a_sum_that_is_divided_by_another_number_and_a_mean_that_is_divided_agai
     assert of_layers(lambda a, b, w: mean(a, b, w) / 2.0, tf.reduce_mean)[2] == ["GRADIENTS_DIVIDED_BY_ANOTHER_COUNT"]
 
 
+@pytest.mark.parametrize("factor, count", [(0.1, 0), (0.125, 1)])
+def test_a_share_of_a_sum_is_one_over_no_number_of_towers(factor, count):
+    hazards = of_layers(lambda a, b, w: (a + b) * factor)[2]
+    assert hazards.count("GRADIENTS_DIVIDED_BY_ANOTHER_COUNT") == count
+
+
 @pytest.mark.parametrize(
     "reduce, count",
     [(tf.reduce_sum, 0), (tf.nn.l2_loss, 0), (lambda x: tf.reduce_mean([tf.nn.l2_loss(x), tf.reduce_sum(x)]), 0)]
