@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from legacy.saved.facts.basics.clipping import CLIPPING_OPS
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph.differentiation import differentiated
+from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.tensors.gradient_names import GRADIENTS, in_gradient_graphs
 from workloads.support.wording import counted
@@ -61,7 +62,7 @@ def unused_gradient_penalty(whole: WholeGraph) -> Iterator[Hazard]:
     idle = {name for name in gradients if scopes[name] not in of_updates}
     after = graph.descendants(idle, controls=False) - gradients - used if idle else set()
     squares = graph.descendants([name for name in after if graph.type(name) in _SQUARES], controls=False)
-    means = [name for name in graph.nodes if name in after & squares and graph.type(name) in ("Mean", "Sum")]
+    means = [name for name in graph.nodes if name in after & squares and _is_of_all(whole, name)]
     if means:
         before = graph.ancestors(means[-1:], controls=False)
         scope = next(scopes[name] for name in graph.nodes if name in before & idle)
@@ -73,6 +74,14 @@ def unused_gradient_penalty(whole: WholeGraph) -> Iterator[Hazard]:
         )
 
 
+def _is_of_all(whole: WholeGraph, name: str) -> bool:
+    """Whether a node is a mean or sum over all dimensions, axes 0, 1, and so on; a map of saliency keeps examples."""
+    if whole.graph.type(name) not in ("Mean", "Sum"):
+        return False
+    axes = constant_array(whole.graph, whole.graph.inputs(name)[1].node)
+    return axes is None or axes.ravel().tolist() == list(range(axes.size))
+
+
 def losses_of_other_towers(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds towers' losses that are computed as the one that is minimized, and that nothing differentiates."""
     graph = whole.graph
@@ -80,7 +89,9 @@ def losses_of_other_towers(whole: WholeGraph) -> Iterator[Hazard]:
     needed = graph.ancestors(targets, controls=False) | whole.reach
     every = set(differentiated(graph, set(graph.nodes)))
     for target in targets:
-        twins = [name for name in _twins(whole, target) if name not in needed and name not in every]
+        twins = [name for name in _twins(whole, target) if name not in every]
+        if needed & set(twins):
+            continue  # it is not alone: what else has its name may be an evaluation
         weights = graph.ancestors([target], controls=False) & whole.trainable
         idle = [name for name in twins if graph.ancestors([name], controls=False) & whole.trainable == weights]
         if idle and weights:

@@ -47,6 +47,28 @@ def test_a_penalty_on_derivatives_that_no_loss_contains_is_named(used):
     assert found == ([] if used else ["GRADIENT_PENALTY_UNUSED"])
 
 
+def test_a_map_of_derivatives_for_each_example_is_no_penalty():
+    def build():
+        w, x = model()
+        value = tf.tanh(x @ w)
+        tf.reduce_mean(tf.square(tf.gradients(value, x)[0]), axis=1, name="saliency")
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(value), name="train")
+
+    assert list(unused_gradient_penalty(whole_of(build))) == []
+
+
+def test_losses_beside_those_of_two_towers_are_of_no_tower():
+    def build():
+        w, x = model()
+        losses = []
+        for tower, part in enumerate(tf.split(x, 4)):
+            with tf.name_scope(f"tower_{tower}"):
+                losses.append(tf.reduce_mean(tf.square(part @ w), name="loss"))
+        v1.train.GradientDescentOptimizer(0.5).minimize(losses[0] + losses[1], name="train")
+
+    assert list(losses_of_other_towers(whole_of(build))) == []
+
+
 @pytest.mark.parametrize("minimized, scopes, count", [("last", "tower", 1), ("sum", "tower", 0), ("last", "valid", 0)])
 def test_a_tower_whose_loss_is_not_minimized_is_named(minimized, scopes, count):
     def build():
