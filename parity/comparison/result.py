@@ -88,6 +88,7 @@ class Verification:
       half_precision: the 16-bit type that parts of the left side's steps compute in; "" for none, or not looked for.
       noise: "tensor (stage)" of those that float32 does not determine: they were judged in float64, or not at all.
       first: the first tensor beyond its tolerance, or None.
+      beyond: (stage, name) of all tensors beyond their tolerances.
       mismatched: lines about variables that do not match; if any, no number was compared.
       drift: mirrored variables whose copies disagreed, with the step.
       races: variables, with the step, that another order of reads and updates explains.
@@ -111,6 +112,7 @@ class Verification:
     half_precision: str = ""
     noise: list[str] = dataclasses.field(default_factory=list)
     first: Failure | None = None
+    beyond: set[tuple[str, str]] = dataclasses.field(default_factory=set)
     mismatched: list[str] = dataclasses.field(default_factory=list)
     drift: list[str] = dataclasses.field(default_factory=list)
     races: list[str] = dataclasses.field(default_factory=list)
@@ -141,6 +143,7 @@ class Verification:
         if failures:
             self.passed = False
             self.first = self.first or failures[0]
+            self.beyond |= {(failure.stage, failure.difference.name) for failure in failures}
 
     def to_json(self) -> dict[str, Any]:
         """Returns the result for the report."""

@@ -37,11 +37,11 @@ class VariableUpdate(NamedTuple):
         if not makers and self.among is not None:
             makers = f"tower {self.among}, of no data"
         if self.is_conditional:
-            makers = (makers or "outside the towers") + ", under a condition"
+            makers = (makers or "once, for all towers") + ", under a condition"
         return {
             "variable": self.variable,
             "of": self.weight or "-",
-            "changed by": makers or "once, outside the towers",
+            "changed by": makers or "once, for all towers",
             "decay": self.decay,
             "op": self.op,
         }

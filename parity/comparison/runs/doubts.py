@@ -27,7 +27,7 @@ def doubt_text(found: Verification, plan: Plan, graph: Graph) -> str | None:
     """
     if is_as_large_as_noise(found):
         return noise_text(found)
-    return loop_text(found, plan) or race_text(found, plan, graph)
+    return loop_text(found, plan) or race_text(found, plan, graph) or state_text(found, plan)
 
 
 def is_as_large_as_noise(found: Verification) -> bool:
@@ -108,6 +108,29 @@ def race_text(found: Verification, plan: Plan, graph: Graph) -> str | None:
                 f"may have done so in any step: {updates.text}"
             )
     return None
+
+
+def state_text(found: Verification, plan: Plan) -> str | None:
+    """The reason why differences show nothing where only variables differ that a step uses in no fixed order.
+
+    Several towers that change several variables, as of an average that is not biased towards zero, have more orders
+    than those that are tried.
+
+    Args:
+      found: the comparison of the original with the port.
+      plan: of the lift.
+
+    Returns:
+      The reason; None if nothing differs, or a tensor that no race is about.
+    """
+    raced = {race.variable for phase in plan.phases for race in phase.races}
+    names = sorted({name for _, name in found.beyond})
+    if not names or set(names) - raced or {stage for stage, _ in found.beyond} - set(stages.OF_STATE):
+        return None
+    return (
+        f"{counted(len(names), 'variable differs', 'variables differ')}, whose reads and updates the old graph leaves "
+        f"in an open order, such as {names[0]}; the original's order is none of those that were tried"
+    )
 
 
 def _leaves_reads_open(race: Race, plan: Plan, graph: Graph, before: Collection[str]) -> bool:

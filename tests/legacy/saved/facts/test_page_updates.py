@@ -113,8 +113,8 @@ def test_updates_of_some_steps_are_not_said_to_run_in_each():
     def computed(page):
         return [row["changed by"] for row in page["moving averages"]]
 
-    assert computed(by_rate(lambda: 0.1, lambda: every_fifth(towards))) == ["outside the towers, under a condition"]
-    assert computed(by_rate(lambda: 0.1, towards)) == ["once, outside the towers"]
+    assert computed(by_rate(lambda: 0.1, lambda: every_fifth(towards))) == ["once, for all towers, under a condition"]
+    assert computed(by_rate(lambda: 0.1, towards)) == ["once, for all towers"]
 
 
 def test_weights_that_are_set_or_updated_in_some_steps():

@@ -170,7 +170,7 @@ def test_a_variable_that_no_step_changes_is_no_counter(open_shape, row):
 def test_updates_of_statistics_and_averages(sections):
     (statistic,), (average,) = sections["statistics"], sections["moving averages"]
     assert (statistic["variable"], statistic["changed by"], statistic["op"]) == ("seen", "tower 0", "Assign")
-    assert (average["of"], average["changed by"]) == ("w", "once, outside the towers")
+    assert (average["of"], average["changed by"]) == ("w", "once, for all towers")
 
 
 def test_devices_by_number_of_ops(sections):

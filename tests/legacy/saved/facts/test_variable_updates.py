@@ -6,7 +6,7 @@ from legacy.saved.facts.variable_updates import VariableUpdate
 
 
 @pytest.mark.parametrize(
-    "towers, text", [((), "once, outside the towers"), ((0,), "tower 0"), ((0, 2), "tower 0, tower 2")]
+    "towers, text", [((), "once, for all towers"), ((0,), "tower 0"), ((0, 2), "tower 0, tower 2")]
 )
 def test_a_row_names_the_towers(towers, text):
     row = VariableUpdate("mean", "", towers, "0.9", "AssignSub").row()

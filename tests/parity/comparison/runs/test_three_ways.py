@@ -13,7 +13,8 @@ import pytest
 import tensorflow as tf
 
 from legacy.rerun.recording import RecordedSteps
-from parity.comparison.result import Verdict, Verification
+from parity.comparison.difference import Difference
+from parity.comparison.result import Failure, Verdict, Verification
 from parity.comparison.runs import doubts, three_ways
 from parity.comparison.stage_summary import StageSummary
 from tests import old_programs
@@ -215,3 +216,29 @@ def test_a_difference_may_be_of_a_read_between_two_updates_that_do_not_both_wait
     text = doubts.race_text(compared(["gradients"]), plan, Graph(graph_def))
     assert (text is not None) is is_open
     assert not is_open or text.endswith(f"w: changed by {first} and later in any order")
+
+
+@pytest.mark.parametrize(
+    "beyond, raced, is_open",
+    [
+        ([("statistics", "mean")], ["mean", "count"], True),
+        ([("statistics", "mean"), ("weights", "w")], ["mean"], False),  # w has an order
+        ([("statistics", "mean"), ("loss", "mean")], ["mean"], False),
+        ([("statistics", "mean")], [], False),
+        ([], ["mean"], False),
+    ],
+)
+def test_a_difference_may_be_of_an_order_that_is_not_tried(beyond, raced, is_open):
+    plan, judged = small_plan(), compared(["statistics"])
+    plan.phases[0].races = [Race(name, "update", "after") for name in raced]
+    judged.beyond.update(beyond)
+    text = doubts.state_text(judged, plan)
+    assert (text or "").startswith("1 variable differs, whose reads and updates" if is_open else "")
+    assert (text is not None) is is_open
+
+
+def test_all_tensors_beyond_their_tolerances_are_kept():
+    found = Verification("auto", "locked")
+    for name in ("a", "b"):
+        found.add_failures([Failure(0, "weights", Difference(name), 0.0)])
+    assert found.beyond == {("weights", "a"), ("weights", "b")} and found.first.difference.name == "a"
