@@ -7,6 +7,8 @@ its own checks.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph.graph_file import SavedGraph
@@ -37,7 +39,11 @@ from legacy.saved.hazards import (
     untrained,
     updates,
 )
+from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.penalties.counts import regularization
+
+#: The hazard of a check that failed, and most letters of its error.
+NOT_CHECKED, MOST_LETTERS = "NOT_CHECKED", 120
 
 #: Checks of the graph alone, in the order of the page: of towers and updates first, then those of each folder.
 GRAPH_CHECKS = (
@@ -120,10 +126,21 @@ def find_hazards(saved: SavedGraph, found: Analysis | None = None) -> list[dict[
       A row {"hazard", "op", "what", "in tf.distribute"} for each hazard.
     """
     whole = WholeGraph(saved, found)
-    hazards = [hazard for check in GRAPH_CHECKS for hazard in check(whole)]
-    hazards += regularization(whole, found)
+    hazards = [hazard for check in GRAPH_CHECKS for hazard in _found_by(check, whole)]
+    hazards += _found_by(regularization, whole, found)
     if found is None:
-        hazards += [hazard for check in CHECKS_WITHOUT_ANALYSIS for hazard in check(whole)]
+        hazards += [hazard for check in CHECKS_WITHOUT_ANALYSIS for hazard in _found_by(check, whole)]
     else:
-        hazards += [hazard for check in ANALYSIS_CHECKS for hazard in check(whole, found)]
+        hazards += [hazard for check in ANALYSIS_CHECKS for hazard in _found_by(check, whole, found)]
     return [hazard.row() for hazard in hazards]
+
+
+def _found_by(check: Callable[..., Iterable[Hazard]], *subject: WholeGraph | Analysis | None) -> list[Hazard]:
+    """The hazards of a check; one that fails on an unusual graph gets a row of its own, and does not end the page."""
+    try:
+        return list(check(*subject))
+    except Exception as error:
+        what = f"{type(error).__name__}: {' '.join(str(error).split())[:MOST_LETTERS]}"
+        place = f"{check.__module__.rpartition('.')[2]}.{check.__name__}"
+        text = f"the check {place} cannot read this graph ({what}), so that what it looks for is not known"
+        return [Hazard(NOT_CHECKED, place, text, "none: this is a fault of the check; please report it")]

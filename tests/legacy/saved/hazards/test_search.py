@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.hazards import search
 from legacy.saved.hazards.search import find_hazards
 from tests.legacy.saved.graphs import graph_of, saved, traced
 
@@ -54,3 +55,14 @@ def test_what_an_analysis_sees_too_is_named_once():
     rows = [find_hazards(graph), find_hazards(graph, analyse_graph(graph, "small"))]
     found = [[(row["hazard"], row["op"]) for row in each] for each in rows]
     assert found == [[("STATISTICS_OF_ONE_TOWER", "mean")]] * 2
+
+
+def test_a_check_that_fails_says_so_and_the_others_are_made(monkeypatch):
+    def broken(whole):
+        yield from ()
+        raise KeyError("tower_0/y")
+
+    monkeypatch.setattr(search, "GRAPH_CHECKS", (broken, *search.GRAPH_CHECKS))
+    failed, found = find_hazards(saved(graph_of(NOT_APPLIED)))
+    assert failed["hazard"] == "NOT_CHECKED" and "KeyError: 'tower_0/y'" in failed["what"]
+    assert failed["op"] == "test_search.broken" and found["hazard"] == "GRADIENTS_NOT_APPLIED"
