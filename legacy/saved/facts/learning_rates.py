@@ -29,7 +29,7 @@ _READS = ("Identity", "ReadVariableOp")
 SAME_VALUE = 1e-6
 
 #: {text and constants of a schedule: its values at some steps}; many tensors are the same function.
-_Schedules = Dict[Tuple[object, ...], str]
+Schedules = Dict[Tuple[object, ...], str]
 
 
 class LearningRate(NamedTuple):
@@ -62,7 +62,7 @@ def find_learning_rates(analysed: AnalysedStep) -> list[LearningRate]:
     """The tensors that update rules take as learning rate, and the scalar factors of rules written by hand."""
     found: dict[tuple[str, ...], LearningRate] = collections.OrderedDict()
     takers: dict[tuple[str, ...], list[str]] = collections.defaultdict(list)
-    schedules: _Schedules = {}
+    schedules: Schedules = {}
     for phase in analysed.plan.phases:
         users: dict[str, list[str]] = collections.OrderedDict()
         for effect in phase.effects:
@@ -70,7 +70,7 @@ def find_learning_rates(analysed: AnalysedStep) -> list[LearningRate]:
             if tensor:
                 users.setdefault(without_correction(analysed, tensor), []).append(effect.node)
         for tensor, nodes in users.items():
-            rate = _learning_rate(analysed, phase.train_op, tensor, schedules)
+            rate = described_rate(analysed, phase.train_op, tensor, schedules)
             fed = tensor if parse_tensor_name(tensor).node in analysed.plan.sources else ""  # each is fed by itself
             key = (rate.train_op, rate.text, rate.values, fed)
             found.setdefault(key, rate)
@@ -107,14 +107,17 @@ def _is_correction(graph: Graph, tensor: TensorId, powers: Collection[str]) -> b
     return bool(variables) and variables.issubset(powers)
 
 
-def _learning_rate(analysed: AnalysedStep, train_op: str, tensor: str, schedules: _Schedules) -> LearningRate:
-    """Describes one learning rate.
+def described_rate(analysed: AnalysedStep, train_op: str, tensor: str, schedules: Schedules) -> LearningRate:
+    """Describes one learning rate, or another scalar that an update rule takes.
 
     Args:
       analysed: the training step.
       train_op: the train op that it is of.
       tensor: the learning rate.
       schedules: the values that were evaluated before; new ones are entered.
+
+    Returns:
+      The description.
     """
     constant = analysed.imported.constant(*parse_tensor_name(tensor))
     if constant is not None:

@@ -33,7 +33,7 @@ from legacy.saved.facts.variable_updates import VariableUpdate
 from legacy.saved.facts.watch import sentences
 from legacy.saved.facts.whole_facts import device_rows
 from legacy.saved.folding.decided import default_number
-from legacy.saved.graph.assignments import written_variables
+from legacy.saved.graph.assignments import assigned_variable, written_variables
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.runs import train_ops
 from legacy.saved.runs.carried_state import carrying_node
@@ -219,8 +219,17 @@ class _ProgramFacts:
             return "not changed by a step"
         if variable.role == "slot" and not variable.of and variable.name in self._held:
             return self._held[variable.name]
+        if variable.role == "statistic" and self._copied(variable.name):
+            return f"copy of {self._copied(variable.name)}"
         owner = f" of tower {variable.tower}" if variable.tower is not None else ""
         return variable.role + (" of " + variable.of if variable.of else owner)
+
+    def _copied(self, name: str) -> str:
+        """The variable whose value all changes of another one assign to it, as to a target network; "" if none does."""
+        nodes = [effect.node for phase in self._analysed.phases for effect in phase.effects if name in effect.writes]
+        sources = {assigned_variable(self._graph, node) for node in nodes}
+        source = sources.pop() if len(sources) == 1 else None
+        return "" if source is None or source == name else source
 
     def _accumulated(self) -> list[tuple[str, list[Row]]]:
         """The section on gradients that are kept between runs; none of most programs."""
@@ -266,9 +275,9 @@ class _ProgramFacts:
         return [
             VariableUpdate(
                 name,
-                weight_of[name],
+                weight_of[name] or self._copied(name),
                 self._towers_of_update(sources, effect),
-                self._decays.text(phase, effect),
+                "a copy" if self._copied(name) else self._decays.text(phase, effect),
                 effect.op,
                 effect.node,
                 effect.condition is not None,

@@ -7,16 +7,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from legacy.saved.analysis.effects import RATES
+from legacy.saved.analysis.effects import GRADIENTS, RATES
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.clipping import CLIPPING_SCOPES
 from legacy.saved.facts.basics.whole_graph import scalar_constant
-from legacy.saved.facts.learning_rates import LearningRate, without_correction
+from legacy.saved.facts.learning_rates import LearningRate, described_rate, without_correction
 from legacy.saved.facts.rows_of_moments import moments_of_rows, slots_read
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import copied_variable
-from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.graph import SWITCHES, parse_tensor_name
 from workloads.lifted.plan import Effect, Phase, weight_of_label
+
+#: Arguments of update rules that are gradients, or have a section of their own.
+NO_CONSTANTS = (*RATES, *GRADIENTS, "indices", "global_step")
 
 
 def update_rule_rows(analysed: AnalysedStep, rates: Sequence[LearningRate] = ()) -> list[dict[str, str]]:
@@ -95,10 +98,18 @@ def _constants(analysed: AnalysedStep, phase: Phase, effect: Effect) -> str:
             texts.append(f"{argument}={float(constant):g}")
         elif argument in held and argument not in RATES:
             texts.append(f"{argument} in {held[argument]}")
+        elif argument not in NO_CONSTANTS and _variable_read(analysed, tensor) is None:
+            texts.append(_scheduled(analysed, phase, argument, tensor))
     attributes = analysed.graph.nodes[effect.node].attr
     if "use_nesterov" in attributes and attributes["use_nesterov"].b:
         texts.append("nesterov")
     return ", ".join(texts) or "-"
+
+
+def _scheduled(analysed: AnalysedStep, phase: Phase, argument: str, tensor: str) -> str:
+    """A number of an update rule that is none of the graph's constants, such as a momentum that grows with the step."""
+    found = described_rate(analysed, phase.train_op, tensor, {})
+    return f"{argument} by step ({found.values})" if found.values != "-" else f"{argument}: {found.text}"
 
 
 def held_constants(analysed: AnalysedStep, effect: Effect) -> dict[str, str]:
@@ -124,7 +135,7 @@ def held_constants(analysed: AnalysedStep, effect: Effect) -> dict[str, str]:
 def _variable_read(analysed: AnalysedStep, tensor: str) -> str | None:
     """The variable whose value a tensor is; None of any other tensor."""
     before = parse_tensor_name(tensor)
-    while analysed.graph.type(before.node) in ("Identity", "ReadVariableOp"):
+    while analysed.graph.type(before.node) in ("Identity", "ReadVariableOp", *SWITCHES):
         before = analysed.graph.inputs(before.node)[0]
     return analysed.plan.aliases.get(tensor) or analysed.plan.aliases.get(before.name)
 

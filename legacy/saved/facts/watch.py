@@ -189,7 +189,9 @@ def _of_factors(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
     factors: dict[str, str] = {}
     known = [one for one in phase.combine if one.kind in ("mean", "sum", "concat")]
     means = {one.weight for one in known if not is_summed(analysed, phase, one)}
-    for effect in [effect for effect in phase.effects if effect.gradient and effect.writes[0] in means]:
+    slots = {variable.name for variable in analysed.plan.variables if variable.role == "slot"}
+    effects = [effect for effect in phase.effects if effect.writes[0] not in slots]  # a moment's decay is no factor
+    for effect in [effect for effect in effects if effect.gradient and effect.writes[0] in means]:
         between = analysed.between([effect.gradient or ""], analysed.combined(phase))
         applied = analysed.graph.origin(parse_tensor_name(effect.gradient or "")).node
         found = [name for name in between if not CLIPPING_SCOPES.search(name)]

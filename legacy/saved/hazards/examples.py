@@ -15,7 +15,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_inputs, linear_weights
-from legacy.saved.tower_search.input_parts import split_dimension
+from legacy.saved.tower_search.input_parts import is_indexed, split_dimension
 from legacy.saved.tower_search.inputs import is_only_measured, is_trained_on
 from legacy.saved.tower_search.tables import is_table
 from legacy.saved.tower_search.takers import taker_alone
@@ -216,6 +216,8 @@ def _holds_examples(found: Analysis, entry: Input) -> bool:
     parts = {parse_tensor_name(name).node for other in found.plan.inputs for name in other.tensors}
     if is_only_measured(graph, tensor, parts) or is_table(graph, found.context.imported, tensor):
         return False
+    if len(entry.shape or []) == 1 and is_indexed(graph, found.context.imported, tensor):
+        return False  # numbers, each with a place and a meaning of its own, such as the shares that dropout keeps
     rows = entry.shape[0] if entry.shape else 0
     own = [other for other in found.plan.inputs if other.kind == "batch"]
     if not own:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.clipping import CLIPPING_SCOPES, SCALES
+from legacy.saved.facts.combining.data_divisors import divisor_of_gradients, divisor_of_losses
 from legacy.saved.facts.combining.loss_factors import factors_of_losses, may_be_their_own, of_all_examples
 from legacy.saved.facts.combining.rows import NO_WORK, listed_types
 from legacy.saved.facts.combining.words import OWN_CONSTANTS, SCALE_TOLERANCE, is_summed, mean_of_parts, share_of_mean
@@ -24,9 +25,12 @@ def sum_text(analysed: AnalysedStep, phase: Phase) -> str:
 
     There is none on sums that are kept between runs, and scaled where an update takes them.
     """
-    changed = _changes_in_towers(analysed, phase)
+    changed, divided = _changes_in_towers(analysed, phase), _divided_text(analysed, phase)
     if changed:
-        return f"gradients are changed in their towers ({listed_types(changed)}) before they are summed"
+        return f"gradients are changed in their towers ({listed_types(changed)}) before they are summed{divided}"
+    of_all = divisor_of_losses(analysed, phase)
+    if of_all:
+        return f"the towers' losses are summed, and the sum divided by {of_all}, a number that the data give"
     towers = analysed.plan.towers
     factors = factors_of_losses(analysed, phase)
     are_parts = bool(factors) and all(abs(factor * towers - 1) < SCALE_TOLERANCE for factor in factors)
@@ -45,6 +49,8 @@ def sum_text(analysed: AnalysedStep, phase: Phase) -> str:
     combined = [one.tensor for one in phase.combine]  # a global norm is made of all of them
     scaled = [one for one in summed if _is_scaled_later(analysed, effects[one.weight].gradient or "", combined)]
     if summed and len(scaled) == len(summed):
+        if divided:
+            return f"gradients are summed over towers{divided}"
         return "gradients are summed over towers, and the sums multiplied by numbers that the graph computes"
     others = {one.weight for one in phase.combine if one.kind == "mean" or one not in sums and one.kind == "sum"}
     if others:
@@ -61,6 +67,18 @@ def sum_text(analysed: AnalysedStep, phase: Phase) -> str:
     if of_examples.startswith(","):
         return f"gradients are summed over towers{of_examples}: a mean"
     return "gradients are summed over towers, not averaged" + of_examples
+
+
+def _divided_text(analysed: AnalysedStep, phase: Phase) -> str:
+    """The end of a sentence on sums of gradients that are each divided by a number of the data; "" for others."""
+    combined = [one.tensor for one in phase.combine]
+    effects = [effect for effect in phase.effects if effect.gradient and effect.node in analysed.rules]
+    divisors = [divisor_of_gradients(analysed, effect.gradient or "", combined) for effect in effects]
+    each = list(dict.fromkeys(divisors))
+    if not all(each) or not each:
+        return ""
+    number = f"{each[0]}, a number" if len(each) == 1 else f"numbers, such as {each[0]},"
+    return f", and the sums divided by {number} that the data give"
 
 
 def _changes_in_towers(analysed: AnalysedStep, phase: Phase) -> list[str]:

@@ -47,3 +47,69 @@ def test_sums_over_towers_and_runs(scale, factor, divisor, kind, sentence):
     (phase,) = [phase for phase in step.phases if phase.combine]
     assert combination_text(step, phase, phase.combine[0]) == kind
     assert sum_text(step, phase) == sentence
+
+
+def step_of_words(make_loss, combine):
+    """The analysed step of towers with `make_loss(sum, number of words)` and `combine(gradients, numbers)`."""
+
+    def build():
+        w, gradients, words = variable("w", 3, 2), [], []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                x = v1.placeholder(tf.float32, [4, 3], "x")
+                words.append(tf.reduce_sum(v1.placeholder(tf.float32, [4, 3], "mask")))
+                gradients += tf.gradients(make_loss(tf.reduce_sum(tf.square(x @ w)), words[-1]), [w])
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(combine(gradients, words), w)], name="train")
+
+    return analysed_step(build)
+
+
+@pytest.mark.parametrize(
+    "make_loss, combine, sentence",
+    [
+        (
+            lambda total, words: total,
+            lambda gradients, words: tf.add_n(gradients) / tf.add_n(words, name="all_words"),
+            "gradients are summed over towers, and the sums divided by all_words:0, a number that the data give",
+        ),
+        (
+            lambda total, words: total / words,
+            lambda gradients, words: tf.add_n([g * n for g, n in zip(gradients, words)]) / tf.add_n(words, name="all"),
+            "gradients are changed in their towers (Mul) before they are summed, and the sums divided by all:0, a "
+            "number that the data give",
+        ),
+        (
+            lambda total, words: total / words,
+            lambda gradients, words: tf.add_n(gradients),
+            "gradients are summed over towers, not averaged",
+        ),
+    ],
+)
+def test_sums_that_are_divided_by_a_number_of_the_data(make_loss, combine, sentence):
+    step = step_of_words(make_loss, combine)
+    assert sum_text(step, step.phases[0]) == sentence
+
+
+@pytest.mark.parametrize(
+    "total, sentence",
+    [
+        (
+            lambda sums, words: tf.add_n(sums) / tf.add_n(words, name="all_words"),
+            "the towers' losses are summed, and the sum divided by all_words:0, a number that the data give",
+        ),
+        (lambda sums, words: tf.add_n(sums), "gradients are summed over towers, not averaged"),
+    ],
+)
+def test_a_joint_loss_over_all_towers_words(total, sentence):
+    def build():
+        w, sums, words = variable("w", 3, 2), [], []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                sums.append(tf.reduce_sum(tf.square(v1.placeholder(tf.float32, [4, 3], "x") @ w)))
+                words.append(tf.reduce_sum(v1.placeholder(tf.float32, [4, 3], "mask")))
+        v1.train.GradientDescentOptimizer(0.5).minimize(
+            total(sums, words), colocate_gradients_with_ops=True, name="train"
+        )
+
+    step = analysed_step(build)
+    assert sum_text(step, step.phases[0]) == sentence
