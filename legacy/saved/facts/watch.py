@@ -9,7 +9,7 @@ from legacy.saved.analysis.updates_by_hand import only_corrects_bias
 from legacy.saved.derivatives.overridden_gradients import override_sentences
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.clipping import CLIPPING_SCOPES
-from legacy.saved.facts.basics.joint_losses import is_no_sum
+from legacy.saved.facts.basics.joint_losses import is_differentiated_by_each, is_no_sum
 from legacy.saved.facts.combining.sums import sum_text
 from legacy.saved.facts.combining.unequal_means import unequal_mean_sentences
 from legacy.saved.facts.combining.words import is_summed
@@ -108,6 +108,8 @@ def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate
             f"{phase.train_op}: a function of all towers' losses that is no sum is minimized: how much each counts "
             "depends on what they are"
         )
+    elif is_differentiated_by_each(analysed.graph, towers, phase):
+        yield f"{phase.train_op}: each of the {towers} towers differentiates the one loss of all of them"
     elif sums_to_mean(phase, towers) and not is_averaged_twice(phase, towers):
         if analysed.may_be_its_own(phase):
             yield (

@@ -12,7 +12,7 @@ from legacy.saved.analysis.reduction.multipliers import (
     multiplier_of_mean,
 )
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
-from legacy.saved.facts.basics.joint_losses import is_no_sum
+from legacy.saved.facts.basics.joint_losses import is_differentiated_by_each, is_no_sum
 from legacy.saved.facts.combining.loss_factors import factors_of_losses, of_divided_losses
 from legacy.saved.facts.combining.one_tower import one_tower_text
 from legacy.saved.graph import op_types
@@ -93,6 +93,9 @@ def share_of_mean(analysed: AnalysedStep, phase: Phase, factor: float) -> str:
 
 def _of_losses(analysed: AnalysedStep, phase: Phase, combine: Combine) -> str:
     """The words for the factor of the losses in a sum over towers; rows are added up behind the concatenation."""
+    if is_differentiated_by_each(analysed.graph, analysed.plan.towers, phase):
+        times = ": its gradient" if combine.kind == "mean" else f": {analysed.plan.towers} times its gradient"
+        return f" of {analysed.plan.towers} gradients of the one loss of all towers{times}"
     if combine.kind not in ("sum", "concat"):
         return ""
     if not sums_to_mean(phase, analysed.plan.towers):

@@ -54,6 +54,7 @@ GRAPH_CHECKS = (
 #: Checks that need an analysis.
 ANALYSIS_CHECKS = (
     tower_losses.losses_divided_twice,
+    tower_losses.losses_differentiated_by_each,
     divided_by_all.sums_divided_by_all_examples,
     divided_sums.sums_divided_by_another_count,
     broadcasts.columns_against_vectors,

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.loss_scale import may_be_its_own, sizes_of_inputs
 from legacy.saved.analysis.reduction.multipliers import multiplier_of_mean
+from legacy.saved.facts.basics.joint_losses import is_differentiated_by_each
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
@@ -54,6 +55,23 @@ def takes_means(found: Analysis, phase: Phase) -> bool:
         for one in phase.combine
     ]
     return bool(factors) and count > 1 and all(f is not None and abs(f / count - 1) > TOLERANCE for f in factors)
+
+
+def losses_differentiated_by_each(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds train ops of which each tower differentiates the one loss of all towers, which gives N equal gradients."""
+    count = found.plan.towers
+    for phase in found.plan.phases:
+        if is_differentiated_by_each(found.cut.graph, count, phase):
+            summed = any(one.kind == "sum" and not takes_means(found, phase) for one in phase.combine)
+            times = f"their sum is {count} times it" if summed else f"{count} times the work for one gradient"
+            yield Hazard(
+                "LOSS_DIFFERENTIATED_BY_EACH",
+                parse_tensor_name(phase.combine[0].parts[0][0]).node,
+                f"each of the {count} towers differentiates the one loss of all of them, so that each has the whole "
+                f"gradient: {times}",
+                "each replica differentiates its own part of the loss, and the sum over replicas is the gradient"
+                + (f"; for parity multiply it by {count}" if summed else ""),
+            )
 
 
 def terms_of_other_towers(whole: WholeGraph) -> Iterator[Hazard]:

@@ -63,6 +63,7 @@ ANALYSIS_CHECKS = (
     gradients.gradients_without_data,
     gradients.rows_of_one_tower,
     twice.updated_twice,
+    twice.powers_raised_twice,
     weights.clipped_weights_of_others,
     accumulators.sums_set_back_too_early,
     rates.rates_scaled_beside_sums,

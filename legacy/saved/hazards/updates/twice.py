@@ -1,4 +1,4 @@
-"""Hazard of variables that two updates change in one run of a train op."""
+"""Hazards of what is changed twice: a variable by two updates of one run, an Adam's powers by two train ops in turn."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.graph.conditions import exclude_each_other
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.variable_reads import variable_read
+from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Effect, Phase
 from workloads.support.wording import counted, listed
 
 #: Of variables, so many are named.
 MOST_NAMED = 3
+#: Endings of the update rules that correct moments by powers of their decays.
+CORRECTED = ("ApplyAdam", "ApplyAdaMax")
 
 
 def updated_twice(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
@@ -35,6 +39,41 @@ def updated_twice(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
                 "leave out the update that was not meant, such as a minimize() that is left; for parity keep both",
             )
             break
+
+
+def powers_raised_twice(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds one Adam of two train ops, whose powers are raised more often than a weight is updated; one for all."""
+    raised: dict[str, list[Effect]] = collections.defaultdict(list)
+    trained: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+    first = {phase.train_op: phase for phase in found.plan.phases}  # a turn may run one several times
+    for phase in first.values():
+        corrected = [effect for effect in phase.effects if effect.op.endswith(CORRECTED)]
+        for power, names in _weights_by_power(found, corrected).items():
+            trained[power].update(names)
+            raised[power] += [effect for effect in phase.effects if power in effect.writes and effect.condition is None]
+    for power, effects in raised.items():
+        if len(effects) > min(trained[power].values()):
+            yield Hazard(
+                "CORRECTION_COUNTS_TWICE",
+                effects[1].node,
+                f"one Adam trains {len(trained[power])} variables by {len(effects)} train ops, and each of them raises "
+                f"its powers, such as {power} by {effects[0].node} and {effects[1].node}: the corrections by 1 - b^t "
+                f"count {len(effects)} steps in a turn",
+                "an optimizer for each train op; for parity one for all, whose iterations each of them raises",
+            )
+            return
+
+
+def _weights_by_power(found: Analysis, updates: Sequence[Effect]) -> dict[str, set[str]]:
+    """{variable that holds a power of a decay: the variables whose updates take it}."""
+    graph, weights = found.cut.graph, collections.defaultdict(set)
+    scalars = {variable.name for variable in found.plan.variables if variable.shape == []}
+    for effect in updates:
+        for tensor in effect.values:
+            power = variable_read(graph, parse_tensor_name(tensor).node)
+            if power in scalars:
+                weights[power].add(effect.writes[0])
+    return weights
 
 
 def _are_two(found: Analysis, phase: Phase, effects: Sequence[Effect]) -> bool:

@@ -1,5 +1,6 @@
 """Variables that a step updates twice, beside those updated once or by each tower alone."""
 
+import pytest
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
@@ -41,3 +42,22 @@ def test_one_update_or_one_of_each_tower_is_not():
     assert two_updates(lambda gradients, optimizers, w: optimizers[0].apply_gradients([(tf.add_n(gradients), w)])) == []
     each = lambda gradients, optimizers, w: [o.apply_gradients([(g, w)]) for g, o in zip(gradients, optimizers)]  # noqa: E731
     assert two_updates(each) == []
+
+
+@pytest.mark.parametrize("rule", [v1.train.AdamOptimizer, v1.train.MomentumOptimizer])
+@pytest.mark.parametrize("is_one, has_same_weights", [(True, False), (False, False), (True, True)])
+def test_one_adam_of_two_train_ops_counts_each_of_them(rule, is_one, has_same_weights):
+    def build():
+        x = v1.placeholder(tf.float32, [8, 4], "x")
+        optimizers = [rule(0.5) if rule is v1.train.AdamOptimizer else rule(0.5, 0.5) for _ in range(2)]
+        weights = {name: v1.get_variable(name, [4, 3], use_resource=False) for name in "vw"}
+        for name, optimizer in zip("vw", optimizers[:1] * 2 if is_one else optimizers):
+            loss = tf.reduce_mean(tf.square(x @ weights["v"] + x @ weights["w"]))
+            trained = list(weights.values()) if has_same_weights else [weights[name]]
+            optimizer.minimize(loss, var_list=trained, name=f"train_{name}")
+
+    graph = saved(traced(build), trainable_variables=["v", "w"])
+    analysis = analyse_graph(graph, "made-for-a-test", ["train_v", "train_w"])
+    found = [hazard.id for hazard in twice.powers_raised_twice(WholeGraph(graph, analysis), analysis)]
+    is_shared = is_one and not has_same_weights and rule is v1.train.AdamOptimizer
+    assert found == (["CORRECTION_COUNTS_TWICE"] if is_shared else [])
