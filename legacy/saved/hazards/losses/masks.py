@@ -22,6 +22,8 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 _ANSWERS = (*COMPARISONS, "LogicalAnd", "LogicalOr", "LogicalNot")
 #: {comparison: the one that it negates}.
 _NEGATIONS = {"NotEqual": "Equal", "LessEqual": "Greater", "GreaterEqual": "Less"}
+#: Ops that compute a number of each element.
+ELEMENTWISE = (*op_types.ARITHMETIC, "Neg", "Abs", "Square", "SquaredDifference", "Pow", "Select", "SelectV2")
 _INTEGERS = (tf.int32.as_datatype_enum, tf.int64.as_datatype_enum)
 ADVICE = "divide the sum by the sum of the mask, of all replicas; for parity keep the mean"
 
@@ -139,7 +141,7 @@ def masked_after_the_mean(whole: WholeGraph) -> Iterator[Hazard]:
         for one, other in zip(inputs, reversed(inputs)):
             mean, mask = graph.origin(other).node, source_of_elements(graph, one).node
             is_mask = (graph.type(mask) in _ANSWERS and mask in whole.data) or _is_given(whole, mask)
-            if is_mask and graph.type(mean) == "Mean" and _is_of_all(whole, mean):
+            if is_mask and _is_of_all(whole, _sum_of_mean(whole, mean)):
                 yield Hazard(
                     "MASK_OF_A_MEAN",
                     product,
@@ -150,9 +152,28 @@ def masked_after_the_mean(whole: WholeGraph) -> Iterator[Hazard]:
                 return
 
 
-def _is_of_all(whole: WholeGraph, mean: str) -> bool:
-    """Whether a node is a mean of what weights compute over all dimensions: one of the axes 0, 1, and so on."""
+def _sum_of_mean(whole: WholeGraph, mean: str) -> str:
+    """A mean itself; of a sum that is divided by a number without weights in it, as `tf.losses` does, the sum."""
     graph = whole.graph
+    while graph.type(mean) in ("Select", "SelectV2"):  # of the quotient or 0, up to TensorFlow 1.12
+        mean = graph.origin(graph.inputs(mean)[1]).node
+    if graph.type(mean) not in op_types.QUOTIENTS:
+        return mean
+    shapes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS}
+    if graph.ancestors([graph.inputs(mean)[1].node], shapes, controls=False) & whole.trainable:
+        return mean
+    total = graph.origin(graph.inputs(mean)[0]).node
+    if graph.type(total) != "Sum":
+        return mean
+    before = graph.origin(graph.inputs(total)[0]).node
+    return before if graph.type(before) == "Sum" else total  # `tf.losses` adds a sum up once more
+
+
+def _is_of_all(whole: WholeGraph, mean: str) -> bool:
+    """Whether a node is a mean or sum of what weights compute over all dimensions: one of the axes 0, 1, and so on."""
+    graph = whole.graph
+    if graph.type(mean) not in ("Mean", "Sum"):
+        return False
     axes = constant_array(graph, graph.inputs(mean)[1].node)
     if axes is None or axes.ndim != 1 or axes.tolist() != list(range(len(axes))):
         return False
@@ -165,8 +186,22 @@ def _is_of_all(whole: WholeGraph, mean: str) -> bool:
     return is_of_positions and bool(graph.ancestors([losses], controls=False) & whole.trainable)
 
 
-def _is_of_rows(whole: WholeGraph, total: str) -> bool:
-    """Whether a node adds up the classes of rows that one-hot codes multiply, and so has a number for each row."""
+def _is_of_rows(whole: WholeGraph, errors: str) -> bool:
+    """Whether a node has a number for each row: it is computed, element by element, of one class of each row."""
+    graph, todo, seen = whole.graph, [errors], {errors}
+    while todo:
+        name = todo.pop()
+        if _adds_classes(whole, name):
+            return True
+        if graph.type(name) in ELEMENTWISE:
+            before = {graph.origin(tensor).node for tensor in graph.inputs(name)} - seen
+            seen |= before
+            todo += before
+    return False
+
+
+def _adds_classes(whole: WholeGraph, total: str) -> bool:
+    """Whether a node adds up the classes of rows that one-hot codes multiply."""
     graph = whole.graph
     product = graph.origin(graph.inputs(total)[0]).node if graph.type(total) == "Sum" else ""
     factors = (
@@ -185,7 +220,11 @@ def _is_given(whole: WholeGraph, name: str) -> bool:
     attributes = graph.nodes[name].attr
     recorded = attributes["_output_shapes"].list.shape
     shape = recorded[0] if recorded else attributes["shape"].shape
-    return op_types.is_source(graph.type(name)) and name in whole.data and (is_part or bool(shape.dim))
+    return (
+        op_types.is_source(graph.type(name))
+        and name in whole.data
+        and (is_part or any(dim.size != 1 for dim in shape.dim))
+    )
 
 
 def _mask(whole: WholeGraph, mean: str) -> str:

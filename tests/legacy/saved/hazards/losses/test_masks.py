@@ -85,6 +85,43 @@ def test_a_mask_that_multiplies_a_mean_is_named(total, count):
     assert [hazard.id for hazard in found] == ["MASK_OF_A_MEAN"] * count
 
 
+@pytest.mark.parametrize(
+    "total, count",
+    [
+        (lambda errors, w: tf.reduce_mean(errors) * w, 1),
+        (lambda errors, w: v1.losses.compute_weighted_loss(errors) * w, 1),  # its default is a mean, and no row's error
+        (lambda errors, w: v1.losses.compute_weighted_loss(errors, reduction="none") * w, 0),
+        (lambda errors, w: v1.losses.compute_weighted_loss(errors, w), 0),
+        (lambda errors, w: tf.reduce_mean(errors) * w[:1], 1),
+        (lambda errors, w: tf.reduce_mean(errors) * tf.reduce_sum(w), 0),
+    ],
+)
+@pytest.mark.parametrize("errors_of", [tf.square, lambda gap: tf.where(tf.abs(gap) < 1.0, 0.5 * gap**2, tf.abs(gap))])
+def test_the_errors_of_chosen_actions_are_weighed_before_their_mean(total, count, errors_of):
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        actions = tf.one_hot(v1.placeholder(tf.int32, [8], "actions"), 3)
+        chosen = tf.reduce_sum((v1.placeholder(tf.float32, [8, 4], "x") @ w) * actions, 1)
+        errors = errors_of(chosen - v1.placeholder(tf.float32, [8], "targets"))
+        loss = tf.reduce_mean(total(errors, v1.placeholder(tf.float32, [8], "weights")))
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    found = masked_after_the_mean(WholeGraph(saved(traced(build), trainable_variables=["w"])))
+    assert [hazard.id for hazard in found] == ["MASK_OF_A_MEAN"] * count
+
+
+def test_one_weight_for_all_rows_may_multiply_their_mean():
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        labels = v1.placeholder(tf.int32, [8], "labels")
+        logits = v1.placeholder(tf.float32, [8, 4], "x") @ w
+        errors = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+        loss = tf.reduce_mean(tf.reduce_mean(errors) * v1.placeholder(tf.float32, [1], "weight"))
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    assert not list(masked_after_the_mean(WholeGraph(saved(traced(build), trainable_variables=["w"]))))
+
+
 def towers(loss, batch=6):
     """(graph, analysis) of two towers with losses of words: `loss` takes errors, words, lengths and all towers'."""
 
