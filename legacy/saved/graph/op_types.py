@@ -42,6 +42,9 @@ SOURCES = [
     "DatasetToSingleElement",
 ]
 
+#: Beginnings of the types of ops that take an element out of a queue, a dataset or a staging area.
+ELEMENTS = ("QueueDequeue", "IteratorGetNext", "Unstage", "MapUnstage", "DatasetToSingleElement")
+
 #: Ops that hand data to a later step, by way of a queue or a staging area: they feed a source, and train nothing.
 FEEDERS = [
     "Stage",

@@ -232,7 +232,16 @@ def _holds_examples(found: Analysis, entry: Input) -> bool:
 def no_input(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     """Finds train ops whose examples are constants of the graph, since Python made them while it built the graph."""
     plan, state = found.plan, found.context.state
-    if any(entry.kind != "setting" for entry in plan.inputs + plan.common):
+    taken = [entry.origin for entry in plan.inputs + plan.common if entry.kind != "setting"]
+    queues = [_queue_of_constants(whole, plan.sources.get(parse_tensor_name(origin).node, origin)) for origin in taken]
+    if queues and all(queues):
+        yield Hazard(
+            "NO_INPUT",
+            queues[0],
+            f"{queues[0]} holds constants of the graph alone: all its elements are the same batch, in every step",
+            "a batch that Python makes while it builds the graph is a constant: give the port's step its batches",
+        )
+    if taken:
         return
     for phase in plan.phases:
         before = found.cut.graph.ancestors([parse_tensor_name(loss).node for loss in phase.losses], controls=False)
@@ -246,3 +255,17 @@ def no_input(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
                 f"no data enter {phase.train_op}: its examples are constants of the graph, the same in every step",
                 "a batch that Python makes while it builds the graph is a constant: give the port's step its batches",
             )
+
+
+def _queue_of_constants(whole: WholeGraph, source: str) -> str:
+    """The queue that an input is taken from, if each element that is put into it is made of constants; else ""."""
+    graph, taker = whole.graph, parse_tensor_name(source).node
+    if taker not in graph.nodes or not graph.type(taker).startswith("QueueDequeue"):
+        return ""
+    queue = graph.inputs(taker)[0].node
+    puts = [use.node for use in graph.users(queue) if graph.type(use.node).startswith("QueueEnqueue")]
+    kinds = {graph.type(name) for name in graph.ancestors(puts, stop={queue}, controls=False)}
+    # Rows of a constant, which one op puts into the queue together, are different examples.
+    is_changing = any(op_types.is_source(kind) or op_types.is_random(kind) for kind in kinds)
+    is_changing = is_changing or any(kind in op_types.VARIABLES or "EnqueueMany" in kind for kind in kinds)
+    return queue if puts and not is_changing else ""

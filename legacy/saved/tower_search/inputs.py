@@ -79,7 +79,8 @@ class InputDescriber:
         """Returns `Input.kind`."""
         graph, imported, tensor = self._graph, self._imported, row[0]
         shape = known_shape(graph, imported, tensor)
-        if shape == () or (shape is None and not is_sparse and not is_array(graph, imported, tensor)):
+        is_array_of = shape is not None or is_sparse or self._is_element(tensor) or is_array(graph, imported, tensor)
+        if shape == () or not is_array_of:
             return "setting"  # a placeholder without any shape is more likely a learning rate than a batch
         has_rows_of_batch = shape is None or shape[0] in (None, self._batch)
         if common or (len(row) > 1 and len(set(row)) == 1):
@@ -89,6 +90,10 @@ class InputDescriber:
         if shape is not None and len(set(row)) == len(row) and is_table(graph, imported, tensor):
             return "whole"
         return "batch" if has_rows_of_batch else "whole"
+
+    def _is_element(self, tensor: TensorId) -> bool:
+        """Whether a tensor is a part of a queue's or a dataset's element, which a program does not use for settings."""
+        return self._origins.get(tensor.node, ("", ""))[1].startswith(op_types.ELEMENTS)
 
 
 def batch_size(graph: Graph, imported: ImportedGraph, rows: Sequence[Sequence[TensorId]]) -> int | None:

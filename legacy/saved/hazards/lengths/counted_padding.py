@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import tensorflow as tf
+
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
@@ -17,6 +19,7 @@ from legacy.saved.hazards.lengths.loop_outputs import (
     length_masks,
     lengths_of_loop,
     lengths_of_mask,
+    lengths_that_end_loop,
     named_lengths,
     outputs_behind_layers,
 )
@@ -76,10 +79,13 @@ def _is_scaled(whole: WholeGraph, mean: str, lengths: str) -> bool:
 def states_behind_padding(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds final states of loops without lengths whose outputs are masked by lengths, or their losses; one for all.
 
-    A loop that is given the mask, or the lengths by itself, may keep its state at the padding.
+    A loop that is given the mask, or the lengths by itself, may keep its state at the padding; so may a decoder that
+    runs up to the longest length.
     """
     for masking, outputs, lengths in [*_masked_attention(whole), *_masked_losses(whole)]:
         if len(outputs) != 1 or lengths_of_loop(whole, outputs[0]) or enters_loop(whole, lengths):
+            continue
+        if lengths_that_end_loop(whole, outputs[0]):
             continue
         state = _final_state(whole, outputs[0])
         if state:
@@ -135,7 +141,8 @@ def _final_state(whole: WholeGraph, outputs: str) -> str:
     graph = whole.graph
     flow = next((t.node for t in graph.inputs(outputs) if graph.type(t.node) in ("Exit", "RefExit")), "")
     frame = _scope(flow)
-    for name in whole.minimized_ops("Exit", "RefExit"):
+    exits = whole.minimized_ops("Exit", "RefExit")
+    for name in [name for name in exits if tf.as_dtype(graph.nodes[name].attr["T"].type).is_floating]:
         users = {use.node for use in graph.users(name)} & whole.minimized
         users = {user for user in users if not is_gradient_op(user)}
         is_state = name != flow and _scope(name) == frame and users and not any(is_outputs(graph, u) for u in users)

@@ -44,6 +44,16 @@ def test_examples_that_are_constants_of_the_graph():
     kept = {"initializer": [3.0, 4.0], "trainable": False, "use_resource": False}
     assert hazards(lambda w: tf.reduce_sum(v1.get_variable("examples", **kept) * w)) == []
 
+    def taken(examples, is_of_rows=False):
+        queue = tf.queue.FIFOQueue(4, [tf.float32], [[2]])
+        queue.enqueue_many([examples]) if is_of_rows else queue.enqueue([examples])
+        return queue.dequeue()
+
+    assert hazards(lambda w: tf.reduce_sum(taken(given.numpy()) * w)) == ["NO_INPUT"]
+    assert hazards(lambda w: tf.reduce_sum(taken(v1.placeholder(tf.float32, [2])) * w)) == []
+    assert hazards(lambda w: tf.reduce_sum(taken(v1.random_uniform([2])) * w)) == []
+    assert hazards(lambda w: tf.reduce_sum(taken(np.ones([5, 2], np.float32), is_of_rows=True) * w)) == []
+
 
 @pytest.mark.parametrize(
     "make_loss, rate, reason",

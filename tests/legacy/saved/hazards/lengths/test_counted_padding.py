@@ -88,6 +88,52 @@ def test_a_state_beside_losses_of_words_that_are_masked_is_named(case, count):
     assert found(counted_padding.states_behind_padding, tagged(**case)) == ["STATE_BEHIND_PADDING"] * count
 
 
+def decoded(is_ended_by_lengths=True, uses_state=True):
+    """A loss of the words that a decoder's loop gives, whose final state is used; it counts each example's words."""
+
+    def total():
+        ends, words = fed("lengths", 2, dtype=tf.int32), fed("words", 2, TIMES, dtype=tf.int32)
+        inputs = v1.TensorArray(tf.float32, TIMES).unstack(fed("x", TIMES, 2, 3))
+        w = variable("w", 3, 3)
+
+        def step(time, state, finished, counted, outputs):
+            state = tf.tanh(tf.matmul(state + inputs.read(time), w))
+            longer = ends if is_ended_by_lengths else tf.fill([2], TIMES)
+            counted = v1.where(finished, counted, tf.fill([2], time + 1))
+            return time + 1, state, time + 1 >= longer, counted, outputs.write(time, state)
+
+        start = (
+            0,
+            tf.zeros([2, 3]),
+            tf.zeros([2], tf.bool),
+            tf.zeros([2], tf.int32),
+            v1.TensorArray(tf.float32, TIMES),
+        )
+        alive = lambda time, state, finished, *_: tf.logical_not(tf.reduce_all(finished))  # noqa: E731
+        _, state, _, counted, outputs = tf.while_loop(alive, step, start)
+        logits = tf.reshape(
+            tf.reshape(tf.transpose(outputs.stack(), [1, 0, 2]), [-1, 3]) @ variable("t", 3, 4), [2, -1, 4]
+        )
+        losses = v1.nn.sparse_softmax_cross_entropy_with_logits(labels=words, logits=logits)
+        mask = tf.sequence_mask(counted if is_ended_by_lengths else ends, TIMES, tf.float32)
+        return tf.reduce_sum(losses * mask) + (tf.reduce_mean(tf.square(state - 1.0)) if uses_state else 0.0)
+
+    return total
+
+
+@pytest.mark.parametrize(
+    "case, count",
+    [({}, 0), ({"uses_state": False}, 0), ({"is_ended_by_lengths": False}, 1)],
+)
+def test_a_decoder_that_runs_up_to_the_longest_length_has_lengths(case, count):
+    assert found(counted_padding.states_behind_padding, decoded(**case)) == ["STATE_BEHIND_PADDING"] * count
+
+
+def test_the_number_of_words_that_a_decoder_counts_is_no_state(monkeypatch):
+    monkeypatch.setattr(counted_padding, "lengths_that_end_loop", lambda whole, outputs: "")
+    assert found(counted_padding.states_behind_padding, decoded(uses_state=False)) == []
+
+
 @pytest.mark.parametrize(
     "pool, lengths, count",
     [
