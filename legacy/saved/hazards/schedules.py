@@ -75,7 +75,7 @@ def _increments(whole: WholeGraph, step: str) -> Iterator[Hazard]:
             f"{step} rises by {other:g} in a step",
             "count one per update, and divide the schedule's steps",
         )
-    elif len(adds) > 1 and set(adds) <= whole.members:
+    elif len(adds) > 1 and whole.run_together(adds):
         yield Hazard(
             "STEP_COUNTED_TWICE",
             adds[0],

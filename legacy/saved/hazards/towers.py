@@ -60,11 +60,12 @@ def _updates_of_some_towers(whole: WholeGraph, contributing: set[int]) -> Iterat
     updates: dict[tuple[int, ...], list[str]] = collections.defaultdict(list)
     labels = {name: 1 << tower for name, tower in whole.labels.items() if is_gradient_op(name)}
     arriving = whole.graph.flow(whole.graph.order(whole.reach), labels, controls=False)
-    reached = {a: {tower for tower in whole.towers() if arriving.get(a, 0) >> tower & 1} for a in whole.applies}
+    run = [apply for apply in whole.applies if apply in whole.members] or whole.applies  # not other train ops' updates
+    reached = {a: {tower for tower in whole.towers() if arriving.get(a, 0) >> tower & 1} for a in run}
     # Beside the update by all towers, a program may have one tower's own: `minimize` of one tower's loss. Where it runs
     # both, `updated_twice` names it.
-    complete = {whole.variable_of(a) for a in whole.applies if a in whole.members and reached[a] == contributing}
-    for apply in whole.applies:
+    complete = {whole.variable_of(a) for a in run if a in whole.members and reached[a] == contributing}
+    for apply in run:
         variable = whole.variable_of(apply)
         if variable in complete:
             continue

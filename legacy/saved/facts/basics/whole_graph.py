@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import numpy as np
 import tensorflow as tf
@@ -54,6 +54,7 @@ class WholeGraph:
         listed = saved.collections.get("trainable_variables", [])
         self.trainable = set(found.trained if found else trained_variables(saved.graph, listed))
         self.members = self._members(found)
+        self._is_analysed = found is not None
         self.read = self._ancestors_of_losses(found) if found else set()
         self.settings = dict(found.plan.settings) if found else {}
         self.found_by, labels = labels_of_analysis(self.graph, found) if found else ("", {})
@@ -128,6 +129,13 @@ class WholeGraph:
         """The towers on whose data a node depends, also by way of results computed from them."""
         needed = self.graph.ancestors([name], controls=False)
         return {self.labels[n] for n in needed if n in self.labels and n in self.data}
+
+    def run_together(self, names: Collection[str]) -> bool:
+        """Returns whether the train ops of the analysis run some nodes in turn; without it, whether one train op does."""
+        if self._is_analysed:
+            return set(names) <= self.members
+        train = train_ops.find_train_ops(self.graph, self.trainable)
+        return any(set(names) <= self.graph.ancestors([name]) for name in train)
 
     def _members(self, found: Analysis | None) -> set[str]:
         if found is None:

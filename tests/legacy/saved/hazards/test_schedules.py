@@ -57,6 +57,18 @@ def test_a_step_that_rises_by_the_number_of_towers():
     assert found == [("STEP_COUNTS_TOWERS", "count", "global_step rises by 2 in a step")]
 
 
+def test_a_step_that_each_of_several_train_ops_counts_is_counted_once_in_a_run():
+    """As where one train op trains each layer, and the program runs one of them in each step."""
+    first = TEXT.replace("count = AssignAdd(global_step, one)", "count = AssignAdd(global_step, one, ^train)")
+    second = """
+        train_2 = ApplyGradientDescent(w, ExponentialDecay/Pow, sum)
+        count_2 = AssignAdd(global_step, one, ^train_2)
+        """
+    assert hazards(miscounted_steps, first + second) == []
+    found = hazards(miscounted_steps, first + second + "both = NoOp(^count, ^count_2)\n")
+    assert [name for name, _, _ in found] == ["STEP_COUNTED_TWICE"]
+
+
 def test_a_counter_of_any_name_that_several_optimizers_count():
     text = (
         TEXT.replace("global_step", "Variable")

@@ -302,3 +302,20 @@ def test_accumulators_of_several_workers_are_named():
     text = TOWERS + "\n    sums = ConditionalAccumulator()\n    more = ResourceConditionalAccumulator()\n"
     (found,) = hazards(towers.gradients_of_workers, text)
     assert found[:2] == ("GRADIENTS_OF_WORKERS", "sums") and "into 2 accumulators" in found[2]
+
+
+@pytest.mark.parametrize(
+    "train_ops, expected", [(["train_0"], ["GRADIENTS_DROPPED"]), (["train_0", "train_1"], ["TOWERS_UPDATE_ALONE"])]
+)
+def test_updates_that_another_train_op_makes_are_none_of_the_run(train_ops, expected):
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        halves = tf.split(v1.placeholder(tf.float32, [8, 4], "x"), 2)
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                gradients = tf.gradients(tf.reduce_mean(tf.square(halves[tower] @ w)), [w])
+            v1.train.GradientDescentOptimizer(0.5).apply_gradients([(gradients[0], w)], name=f"train_{tower}")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    whole = WholeGraph(graph, analyse_graph(graph, "small", train_ops))
+    assert [hazard.id for hazard in towers.unused_gradients(whole)] == expected
