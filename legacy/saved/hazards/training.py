@@ -219,7 +219,7 @@ def mixed_combining(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
         sparse = set(map(weight_of_label, rows))
         values = _of_weights(found, [entry for entry in phase.combine if entry.weight not in rows])
         scales = {entry.weight: _scale_of_sum(found, phase, entry) for entry in values}
-        summed = [entry for entry in values if _is_summed(entry, scales[entry.weight])]
+        summed = [entry for entry in values if _is_summed(entry, scales[entry.weight], found.plan.batch)]
         averaged = [entry for entry in values if abs(scales[entry.weight] * count - 1) < TOLERANCE]
         if not summed or not averaged:
             continue
@@ -260,9 +260,12 @@ def _factor_texts(scales: Sequence[float]) -> Iterator[str]:
             yield f", times {factor:g}" if count == len(scales) else f", {count} of them times {factor:g}"
 
 
-def _is_summed(entry: Combine, scale: float) -> bool:
-    """Whether an update takes the sum of the towers' gradients, or of rows a whole multiple of it, as of the batch."""
-    is_multiple = entry.kind == "concat" and scale > 1 and abs(scale - round(scale)) < TOLERANCE
+def _is_summed(entry: Combine, scale: float, batch: int | None) -> bool:
+    """Whether an update takes the sum of the towers' gradients, or of rows the sum times a tower's number of examples.
+
+    Another multiple may as well be one of the mean.
+    """
+    is_multiple = entry.kind == "concat" and batch is not None and abs(scale - batch) < TOLERANCE
     return abs(scale - 1) < TOLERANCE or is_multiple
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from legacy.saved.graph import op_types
+from legacy.saved.graph.assignments import WRITERS, variable_of
 from legacy.saved.runs.train_ops import find_train_ops
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.support.errors import InputError
@@ -132,7 +133,7 @@ def never_run(
     Returns:
       Members of the collection of update ops; assignments that average a trainable variable of the step; those that
       move another variable towards a value computed from data, as batch normalization written by hand does; and those
-      that compute a weight of the step from itself alone, as the clipping of a critic's weights does.
+      that compute a weight that the step trains from itself alone, as the clipping of a critic's weights does.
     """
     members = graph.ancestors(targets)
     updates = [parse_tensor_name(name).node for name in collections.get(UPDATE_OPS, [])]
@@ -146,7 +147,8 @@ def never_run(
     averages = [name for name, move in moves.items() if move is not None and move.averages_one_of(weights)]
     moved = [name for name, move in moves.items() if move is not None and move.is_of_data(trainable)]
     by_updates = graph.ancestors(updates) if updates else set()
-    clips = [name for name in graph.nodes if name not in members and assigns_from_itself(graph, name, weights)]
+    trained = {variable_of(graph, name) for name in members if graph.type(name).startswith(WRITERS)} & weights
+    clips = [name for name in graph.nodes if name not in members and assigns_from_itself(graph, name, trained)]
     found = {
         "update ops": updates,
         "moving averages": [name for name in averages if name not in by_updates],

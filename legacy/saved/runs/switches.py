@@ -60,9 +60,10 @@ def try_switches(graph: Graph, targets: Sequence[str]) -> TriedSwitches:
             value = max(values, key=lambda tried: runs[tried])  # of equals the first
             other = next(tried for tried in values if runs[tried] != runs[value])
             graph, settings[name] = folded[value], value
+            less = f"with {other} {runs[other]}" if runs[other] >= 0 else f"which {other} rules out"
             notes.append(
                 f"{name} is taken as {value}: a step then runs {runs[value]} updates, random ops and normalizations "
-                f"by the batch, with {other} {runs[other]}; --feed={name}={str(other).lower()} overrides that"
+                f"by the batch, {less}; --feed={name}={str(other).lower()} overrides that"
             )
     return TriedSwitches(graph, settings, notes)
 

@@ -131,7 +131,7 @@ class WholeGraph:
         return {self.labels[n] for n in needed if n in self.labels and n in self.data}
 
     def run_together(self, names: Collection[str]) -> bool:
-        """Returns whether the analysed train ops run some nodes in turn; without analysis, whether a single one does."""
+        """Returns whether the analysed train ops run some nodes in turn; without analysis, whether one of them does."""
         if self._is_analysed:
             return set(names) <= self.members
         train = train_ops.find_train_ops(self.graph, self.trainable)

@@ -46,14 +46,14 @@ def _rows_text(analysed: AnalysedStep) -> str:
 
 
 def examples_of_tower(analysed: AnalysedStep) -> int | None:
-    """Returns the number of a tower's examples; None where it is open, or inputs have several rows for an example.
+    """Returns the number of a tower's examples; None where it is open, or none is every tower's or every input's.
 
     Slices of constant bounds tell it where the input takes any number.
     """
     divided = _divided_behind_the_first(analysed)
     if divided is not None:
         return divided[0]
-    if _rows_of_inputs(analysed) or indexed_part(analysed):
+    if _unequal_parts(analysed) or _rows_of_inputs(analysed) or indexed_part(analysed):
         return None
     if analysed.plan.batch is None:
         return _part_of_slices(analysed) or _part_of_dataset(analysed)

@@ -81,6 +81,15 @@ def test_weights_that_are_clipped_by_ops_of_their_own_are_named():
     assert FROM_THEMSELVES not in never_run(graph_of(text + "all = NoOp(^train, ^clip)\n"), ["all"], {}, ["w"])
 
 
+def test_a_learning_rate_in_a_trainable_variable_that_an_op_halves_is_no_weight():
+    text = TEXT + "half = Const()\nread = Identity(rate)\nhalved = Mul(read, half)\nhalve = Assign(rate, halved)\n"
+    apply = next(line for line in text.splitlines() if "ApplyGradientDescent" in line)
+    text = text.replace(apply, apply.replace("(w, ", "(w, read, ", 1)) + "rate = VariableV2()\n"
+    assert FROM_THEMSELVES not in never_run(graph_of(text), ["train"], {}, ["w", "rate"])
+    of_weight = text.replace("Identity(rate)", "Identity(w)").replace("Assign(rate, halved)", "Assign(w, halved)")
+    assert never_run(graph_of(of_weight), ["train"], {}, ["w", "rate"])[FROM_THEMSELVES] == ["halve"]
+
+
 def test_the_nodes_that_a_change_is_computed_from_are_searched_once(monkeypatch):
     graph, searched = graph_of(TEXT), []
     ancestors = graph.ancestors

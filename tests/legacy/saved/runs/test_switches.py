@@ -69,6 +69,25 @@ def test_a_branch_that_normalizes_by_the_batch_trains(own_moments, trains):
     assert found.settings == ({"Placeholder": trains} if own_moments else {})
 
 
+def test_a_value_without_which_the_train_op_cannot_run_is_taken():
+    """As where a branch has added its updates to a collection, for which the train op waits."""
+
+    def build():
+        updates = []
+
+        def training():
+            updates.append(moved().op)
+            return tf.constant(3.0)
+
+        v1.cond(unnamed(), training, still)
+        with v1.control_dependencies(updates):
+            tf.no_op(name="train")
+
+    found = try_switches(traced(build), ["train"])
+    assert found.settings == {"Placeholder": True}
+    assert "by the batch, which False rules out; --feed=Placeholder=false" in found.notes[0]
+
+
 def number():
     return v1.placeholder(tf.int32, [], name="mode")
 

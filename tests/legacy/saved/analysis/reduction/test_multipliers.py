@@ -186,6 +186,26 @@ def test_rows_that_are_added_up_and_divided_are_a_mean(optimizer, resource, uniq
     assert all(f"1 variable ({', '.join(names)})" in hazard.description for hazard in hazards)
 
 
+@pytest.mark.parametrize("divisor, names", [(1.0, ["SPARSE_GRADIENTS_SUMMED"]), (2.0, [])])
+def test_rows_that_each_tower_multiplies_by_its_examples_are_summed_where_nothing_divides_them(divisor, names):
+    """As in a language model whose embedding has gradients of a sum over the examples, of 4 a tower."""
+
+    def build():
+        table, w = (v1.get_variable(n, s, use_resource=False) for n, s in (("table", [9, 3]), ("w", [3, 1])))
+        towers = []
+        for tower, ids in enumerate(tf.split(v1.placeholder(tf.int32, [8], "ids"), 2)):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                rows, dense = tf.gradients(tf.reduce_mean(tf.square(tf.gather(table, ids) @ w)), [table, w])
+                towers.append((tf.IndexedSlices(rows.values * 4.0, rows.indices, rows.dense_shape), dense))
+        rows, dense = zip(*towers)
+        pairs = [(joined(divisor, False)(*rows), table), (tf.add_n(dense) / 2.0, w)]
+        v1.train.AdagradOptimizer(0.5).apply_gradients(pairs, name="train")
+
+    graph = saved(traced(build), trainable_variables=["table", "w"])
+    found = analyse_graph(graph, "small", ["train"])
+    assert [hazard.id for hazard in mixed_combining(WholeGraph(graph, found), found)] == names
+
+
 @pytest.mark.parametrize("rate", [0.5, 1.0])
 def test_rows_are_multiplied_by_the_learning_rate_of_their_own_optimizer(rate):
     """Gradient descent of rows multiplies them before it subtracts them; another optimizer has another rate."""
