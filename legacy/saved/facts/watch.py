@@ -14,6 +14,7 @@ from legacy.saved.facts.combining.sums import sum_text
 from legacy.saved.facts.combining.unequal_means import unequal_mean_sentences
 from legacy.saved.facts.combining.words import is_summed
 from legacy.saved.facts.decoupled_decay import decay_sentences, factor_of_weight
+from legacy.saved.facts.idle_counters import idle_counter_sentences
 from legacy.saved.facts.inputs.preparations import preparation_sentences, repeated_inputs
 from legacy.saved.facts.inputs.tower_batch import examples_of_tower
 from legacy.saved.facts.learning_rates import LearningRate
@@ -49,6 +50,7 @@ def sentences(
     yield from plan.notes
     # A train op that takes several turns is described once.
     yield from dict.fromkeys(text for phase in plan.phases for text in _of_phase(analysed, phase, rates))
+    yield from idle_counter_sentences(analysed, rates)
     if plan.differences:
         yield "the towers are not equal: see above; replicas run their own tower's graph"
     yield from _of_overrides(analysed)
