@@ -11,6 +11,8 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.loss_scale import SQUARES
 from legacy.saved.analysis.reduction.multipliers import multiplier_of_mean
 from legacy.saved.facts.basics.whole_graph import WholeGraph, ancestors_of_tensors, scalar_constant
+from legacy.saved.facts.inputs.chosen_positions import is_of_chosen_positions
+from legacy.saved.facts.inputs.free_rows import has_rows_of_its_own
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
@@ -41,9 +43,11 @@ def batch_constants(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             divisor *= _divided_further(whole, graph, name)
             if divisor in counts:
                 continue
-            is_of_terms = all(graph.origin(tensor).node != total for tensor in graph.inputs(name))
+            is_of_terms = all(_behind_sign(graph, tensor.node) != total for tensor in graph.inputs(name))
             if (graph.type(name) == "Mul" or is_flat or is_of_terms) and divisor not in of_all_towers:
                 continue  # the weight of a term; a number of elements of each example, such as times, or of terms
+            if divisor not in of_all_towers and (is_of_chosen_positions(found, total) or _is_of_runs(found, divisor)):
+                continue
             is_half = _is_half_of_squares(graph, total, divisor, counts)
             if divisor in _numbers_of_elements(found, total) or (is_half and divisor not in of_all_towers):
                 continue
@@ -53,6 +57,12 @@ def batch_constants(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             text += ", unless that is twice its own, for half of the squares" if is_half else ""
             advice = "tf.nn.compute_average_loss with the global batch, and reduce with SUM"
             yield Hazard("BATCH_SIZE_CONSTANT", name, text, advice)
+
+
+def _is_of_runs(found: Analysis, divisor: int) -> bool:
+    """Whether a divisor may count the examples of several runs, whose gradients are added up before an update."""
+    plan = found.plan
+    return bool(found.context.accumulators) and (plan.batch is None or divisor % (plan.batch * plan.towers) == 0)
 
 
 def _is_mean(found: Analysis, combine: Combine) -> bool:
@@ -99,6 +109,8 @@ def _counts_of_examples(found: Analysis, total: str) -> tuple[set[int], bool]:
     dealt = [entry.shape for entry in found.plan.inputs if entry.shape and len(set(entry.tensors)) == found.plan.towers]
     rows = shape[0] or batch
     counts = {batch, rows} | {own[0] for own in dealt if own[0] and rows % own[0] == 0}  # words, dealt beside sentences
+    if len(shape) == 2 and rows == shape[1] and len(reduced) == 2:  # of pairs of examples
+        counts |= {rows * (rows - 1), rows * (rows - 1) // 2} - {0}
     for axis in sorted(reduced - {0}):
         counts |= {count * (shape[axis] or 1) for count in counts}
     return counts, is_flat
@@ -146,14 +158,19 @@ def _divisor_of_sum(whole: WholeGraph, graph: Graph, name: str) -> tuple[int, st
     if len(constants) != 1 or not constants[0][0]:
         return None
     value, position = constants[0]
-    other = graph.inputs(name)[1 - position][0]
-    while graph.type(other) == "Identity":
-        other = graph.inputs(other)[0][0]
+    other = _behind_sign(graph, graph.inputs(name)[1 - position].node)
     divisor = value if graph.type(name) != "Mul" else 1.0 / value
     is_integer = divisor > 1 and abs(divisor - round(divisor)) < INTEGER_TOLERANCE * divisor
     if graph.type(name) != "Mul" and graph.type(other) in op_types.ADDITIONS and other in whole.graph.nodes:
         other = _sum_of_terms(whole, other)
     return (round(divisor), other) if other and graph.type(other) == "Sum" and is_integer else None
+
+
+def _behind_sign(graph: Graph, name: str) -> str:
+    """The node that a node is a copy of, perhaps with the other sign, as of a cross entropy by hand."""
+    while graph.type(name) in ("Identity", "Neg"):
+        name = graph.inputs(name)[0].node
+    return name
 
 
 def _sum_of_terms(whole: WholeGraph, name: str) -> str:
@@ -168,6 +185,7 @@ def same_batch(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     same = [entry for entry in inputs if entry.is_shared and _holds_examples(found, entry)]
     same = [entry for entry in same if is_trained_on(found.cut.graph, found.plan.phases, entry)]
     same = [entry for entry in same if taker_alone(found.cut.graph, found.context.towers, entry) is None]
+    same = [entry for entry in same if not has_rows_of_its_own(found, entry)]
     # Where each tower differentiates the losses of all, it takes all parts of a batch.
     dealt = [_dealt_by(found, entry) for entry in same]
     same = [entry for entry, split in zip(same, dealt) if not split or dealt.count(split) < 2]

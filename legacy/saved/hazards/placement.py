@@ -15,7 +15,8 @@ def misplaced_towers(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds towers that compute on the CPU, or on each other's device: a tf.device in the wrong place."""
     if whole.count < 2:
         return
-    compute = {name: t for name, t in whole.labels.items() if whole.graph.type(name) in COMPUTE}
+    trained = whole.reach or whole.labels.keys()  # not copies that act or evaluate, which may well be on the CPU
+    compute = {name: t for name, t in whole.labels.items() if whole.graph.type(name) in COMPUTE and name in trained}
     devices = {name: _device(whole, name) for name in compute}
     forward = [name for name in compute if not is_gradient_op(name)]
     mains = _main_devices(compute, devices, forward)
@@ -23,8 +24,8 @@ def misplaced_towers(whole: WholeGraph) -> Iterator[Hazard]:
     if len(mains) == whole.count and on_cpu and len(on_cpu) < whole.count:
         for tower in on_cpu:
             yield _elsewhere(tower, mains, next(name for name in forward if compute[name] == tower))
-    else:
-        yield from _towers_on_the_cpu(whole, compute)
+    elif any("gpu" in node.device.lower() for node in whole.graph.nodes.values()):
+        yield from _towers_on_the_cpu(whole, compute)  # a program that names no GPU trains on the CPU on purpose
     if len(mains) < whole.count:
         return
     yield from _shared_devices(mains, compute, forward, devices)
@@ -103,7 +104,7 @@ def _towers_on_the_cpu(whole: WholeGraph, compute: dict[str, int]) -> Iterator[H
     for tower in whole.towers():
         mine = [name for name, t in compute.items() if t == tower]
         here = [name for name in mine if _is_on_cpu(whole, name)]
-        if not here or not _shares_device(whole, here):
+        if not here or not _shares_device(whole, here, compute):
             continue
         flops = flops or count_flops(whole.graph)
         ops = [name for name, t in whole.labels.items() if t == tower]
@@ -123,11 +124,9 @@ def _is_on_cpu(whole: WholeGraph, name: str) -> bool:
     return "cpu" in whole.graph.nodes[name].device.lower()
 
 
-def _shares_device(whole: WholeGraph, names: list[str]) -> bool:
+def _shares_device(whole: WholeGraph, names: list[str], compute: dict[str, int]) -> bool:
     """Whether another tower computes on a device of some nodes of one tower."""
     devices = {whole.graph.nodes[name].device for name in names}
-    mine = whole.labels[names[0]]
     return any(
-        whole.graph.nodes[name].device in devices and tower != mine and whole.graph.type(name) in COMPUTE
-        for name, tower in whole.labels.items()
+        whole.graph.nodes[name].device in devices and tower != compute[names[0]] for name, tower in compute.items()
     )

@@ -74,7 +74,7 @@ def _updates_of_some_towers(whole: WholeGraph, contributing: set[int]) -> Iterat
     alone = len(updates) > 1 and all(len(towers) == 1 for towers in updates)  # each tower trains variables of its own
     sets = [{whole.variable_of(apply) for apply in applies} for applies in updates.values()]
     if alone and len(sets) == whole.count and all(names == sets[0] for names in sets):
-        named = ", ".join(sorted(str(name) for name in sets[0])[:3])
+        named = listed(sorted(str(name) for name in sets[0]), 3)
         yield Hazard(
             "TOWERS_UPDATE_ALONE",
             next(iter(updates.values()))[0],

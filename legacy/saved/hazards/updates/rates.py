@@ -72,32 +72,39 @@ def _product_with(whole: WholeGraph, gradient: str, rate: str) -> str:
 
 
 def rates_scaled_beside_sums(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
-    """Finds updates by summed gradients of whole losses with a learning rate times the number of towers."""
+    """Finds updates by summed gradients of whole losses with a learning rate times the number of towers.
+
+    All train ops have that factor: twice the rate for a discriminator, beside that of a generator, is a choice.
+    """
     count = found.plan.towers
-    for phase in found.plan.phases if count > 1 else []:
-        if abs(phase.loss_scale - 1) > TOLERANCE:
+    phases = found.plan.phases if count > 1 else []
+    multiples = [_scaled_rates(whole, phase, count) for phase in phases]
+    for phase, scaled in zip(phases, multiples if all(multiples) else []):
+        if abs(phase.loss_scale - 1) > TOLERANCE or not _are_summed(phase):
             continue
-        scaled = _scaled_rates(whole, phase, count)
-        if scaled:
-            yield Hazard(
-                "LEARNING_RATE_SCALED_WITH_SUM",
-                scaled[0],
-                f"{scaled[0]} multiplies the learning rate by {count}, as many as the towers, whose gradients "
-                f"{phase.train_op} sums besides: a step is {count * count} times that of the mean at the rate before",
-                f"either sum, or scale the rate; for parity, average and give {count * count} times the rate",
-            )
-            return
+        yield Hazard(
+            "LEARNING_RATE_SCALED_WITH_SUM",
+            scaled[0],
+            f"{scaled[0]} multiplies the learning rate by {count}, and {phase.train_op} sums the gradients of {count} "
+            f"towers: if the factor counts the towers, they count twice, and a step is {count * count} times that of "
+            "the mean at the rate without it",
+            f"either sum, or scale the rate; for parity, average and give {count * count} times the rate",
+        )
+        return
+
+
+def _are_summed(phase: Phase) -> bool:
+    """Whether gradients are summed for a rule whose step is a multiple of them."""
+    summed = {one.weight for one in phase.combine if one.kind == "sum" and abs(one.scale - 1) < TOLERANCE}
+    return any(effect.writes[0] in summed for effect in phase.effects if effect.op.endswith(_LINEAR))
 
 
 def _scaled_rates(whole: WholeGraph, phase: Phase, count: int) -> list[str]:
-    """The products with the number of towers in the learning rates of all weights, if gradients are summed.
+    """The products with the number of towers in the learning rates of all weights.
 
     One in the rate of some weights alone, such as twice the rate for biases, has no count of towers.
     """
-    summed = {one.weight for one in phase.combine if one.kind == "sum" and abs(one.scale - 1) < TOLERANCE}
-    scaled = [effect for effect in phase.effects if effect.op.endswith(_LINEAR) and effect.learning_rate]
-    if not any(effect.writes[0] in summed for effect in scaled):
-        return []
+    scaled = [effect for effect in phase.effects if effect.learning_rate]
     rates = {parse_tensor_name(effect.learning_rate or "").node for effect in scaled} & whole.graph.nodes.keys()
     products = []
     for rate in sorted(rates):

@@ -17,6 +17,8 @@ from workloads.support.wording import counted
 _ENDS = ("Identity", "Mul", *CLIPPING_OPS)
 #: Ops that a norm is made of.
 _SQUARES = ("Square", "SquaredDifference", "Pow", "Sqrt", "Norm")
+#: A bound that no gradient of a training that goes well comes near.
+NO_BOUND = 1e6
 #: A name scope with the number of a tower.
 _NUMBERED = re.compile(r"(?i)((?:tower|clone|replica|gpu|device|worker)s?_?)(\d+)")
 
@@ -29,6 +31,7 @@ def unused_clipping(whole: WholeGraph) -> Iterator[Hazard]:
     ends = [name for name in graph.nodes if name in after and graph.type(name) in _ENDS]
     ends = [name for name in ends if not graph.users(name) and not graph.after(name)]
     clipped = [name for name in ends if _clips(whole, name, after) and _updates_take(whole, name, gradients)]
+    clipped = [name for name in clipped if not _is_off(whole, name, after)]
     if clipped and whole.applies:
         yield Hazard(
             "CLIPPING_UNUSED",
@@ -43,6 +46,13 @@ def _clips(whole: WholeGraph, name: str, after: set[str]) -> bool:
     """Whether a node is what clipping leaves of a gradient, and not a number that tells how much."""
     before = whole.graph.ancestors([name], controls=False) & after
     return any(whole.graph.type(node) in CLIPPING_OPS for node in before) and whole.graph.type(name) in _ENDS
+
+
+def _is_off(whole: WholeGraph, clipped: str, after: set[str]) -> bool:
+    """Whether a bound is so large that it stands for no clipping, as the default 1e10 of a flag."""
+    between = whole.graph.ancestors([clipped], controls=False) & after
+    numbers = [whole.value(tensor.node) for name in between for tensor in whole.graph.inputs(name)]
+    return any(number is not None and abs(number) >= NO_BOUND for number in numbers)
 
 
 def _updates_take(whole: WholeGraph, clipped: str, gradients: set[str]) -> bool:

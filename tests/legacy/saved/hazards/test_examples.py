@@ -104,6 +104,15 @@ def divided(make_loss, rows):
         (lambda x, w: tf.reduce_sum(x * w) / 4.0, 4, []),
         (lambda x, w: (tf.reduce_sum(x * w) + 2.0 * tf.reduce_sum(x * x * w)) / 2.0, 4, []),  # the mean of two terms
         (lambda x, w: tf.reduce_sum(x * w) * 0.2, 4, []),  # the weight of a term
+        (lambda x, w: -tf.reduce_sum(x * w) / 5.0, 4, ["a sum over a tower's 4 examples is divided by 5"]),
+        (lambda x, w: tf.reduce_sum(tf.where(x > 0.0, x * w, x)) / 5.0, 4, []),  # positions that a mask chooses
+        (lambda x, w: tf.reduce_sum(tf.matmul(x * w, x, transpose_b=True)) / 12.0, 4, []),  # pairs of examples
+        (lambda x, w: tf.reduce_sum(tf.matmul(x * w, x, transpose_b=True)) / 6.0, 4, []),
+        (
+            lambda x, w: tf.reduce_sum(tf.matmul(x * w, x, transpose_b=True)) / 7.0,
+            4,
+            ["a sum over a tower's 4 examples is divided by 7"],
+        ),
         (lambda x, w: tf.reduce_mean(x * w) + tf.reduce_sum(w) / 5.0, 4, []),  # no examples
         (lambda x, w: tf.reduce_sum(tf.reshape(x * w, [-1])) / 4.0, 4, []),  # rows of examples in one dimension
         (lambda x, w: tf.reduce_sum(tf.reshape(x * w, [-1])) / 12.0, 4, []),
@@ -188,6 +197,21 @@ def test_sums_of_examples_that_an_update_by_hand_adds_up_are_divided_by_all_towe
     graph = saved(traced(build), trainable_variables=["w"])
     found = analyse_graph(graph, "small")
     assert list(examples.batch_constants(WholeGraph(graph, found), found)) == []
+
+
+@pytest.mark.parametrize("divisor, expected", [(24.0, 0), (10.0, 1)])
+def test_sums_whose_gradients_several_runs_add_up_are_divided_by_the_examples_of_all(divisor, expected):
+    def build():
+        w = v1.get_variable("w", [3, 1], use_resource=False)
+        kept = v1.get_variable("kept", [3, 1], initializer=v1.zeros_initializer(), use_resource=False, trainable=False)
+        loss = tf.reduce_sum(tf.abs(v1.placeholder(tf.float32, [8, 3], "x") @ w)) / divisor
+        v1.assign_add(kept, tf.gradients(loss, [w])[0], name="accumulate")
+        v1.assign(kept, tf.zeros([3, 1]), name="forget")
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(kept, w)], name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    found = analyse_graph(graph, "small", ["accumulate", "train"])
+    assert bool(list(examples.batch_constants(WholeGraph(graph, found), found))) == expected
 
 
 @pytest.mark.parametrize("number, count", [(lambda tower: tower, 0), (lambda tower: 0, 1)])

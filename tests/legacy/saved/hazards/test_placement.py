@@ -5,9 +5,25 @@ import pytest
 from legacy.saved.hazards import placement
 from tests.legacy.saved.hazards.two_towers import G0, G1, TOWERS, hazards
 
+ON_ONE_CPU = TOWERS.replace("/gpu:0", "/device:CPU:0").replace("/gpu:1", "/device:CPU:0")
+
+
+def test_a_program_that_names_no_gpu_trains_on_the_cpu_on_purpose():
+    assert hazards(placement.misplaced_towers, ON_ONE_CPU) == []
+
+
+@pytest.mark.parametrize("used, count", [("", 0), (f", act_{0}, act_{1}", 2)])
+def test_copies_that_nothing_trains_may_be_on_the_cpu(used, count):
+    """As those that act for two towers, whose training is on GPUs."""
+    acting = "".join(f"    tower_{k}/act_{k} = MatMul(v, w) @ /cpu:0\n" for k in range(2))
+    sums = f"AddN({G0}, {G1}" + used.replace("act_", "tower_{}/act_").format(0, 1) + ")"
+    text = TOWERS.replace(f"sum_v = AddN({G0}, {G1})", acting + f"    sum_v = {sums}")
+    found = hazards(placement.misplaced_towers, text)
+    assert [name for name, _, _ in found] == ["TOWER_ON_CPU"] * count
+
 
 def test_towers_that_compute_on_one_cpu():
-    text = TOWERS.replace("/gpu:0", "/device:CPU:0").replace("/gpu:1", "/device:CPU:0")
+    text = ON_ONE_CPU.replace("sum_v = AddN", "    sum_v = AddN", 1).replace(f"({G0}, {G1})", f"({G0}, {G1}) @ /gpu:0")
     found = hazards(placement.misplaced_towers, text)
     assert [(name, op) for name, op, _ in found] == [("TOWER_ON_CPU", G0), ("TOWER_ON_CPU", G1)]
     assert "2 of 2 ops and 1 of 1 matrix products and convolutions (their size is unknown)" in found[0][2]
@@ -46,5 +62,7 @@ def test_towers_on_the_wrong_device(old, new, expected):
 def test_a_layer_on_another_towers_device():
     layer = "tower_1/z = MatMul(tower_1/y) @ /gpu:1\n tower_1/far = MatMul(tower_1/y) @ /gpu:0\n"
     assert hazards(placement.misplaced_towers, PRODUCTS + layer.split("\n")[0]) == []
-    (found,) = hazards(placement.misplaced_towers, PRODUCTS + layer)
-    assert found[:2] == ("TOWERS_SHARE_DEVICE", "tower_1/far") and "1 of 3 matrix products" in found[2]
+    assert hazards(placement.misplaced_towers, PRODUCTS + layer) == []  # nothing trains it
+    used = PRODUCTS.replace("= MatMul(tower_1/y) @", "= MatMul(tower_1/far) @")
+    (found,) = hazards(placement.misplaced_towers, used + layer)
+    assert found[:2] == ("TOWERS_SHARE_DEVICE", "tower_1/far") and "1 of 2 matrix products" in found[2]

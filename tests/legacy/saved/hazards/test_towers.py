@@ -161,6 +161,21 @@ def test_an_assignment_in_a_tower_is_no_read():
     assert found[2] == "read by tower 1 of 2 only"
 
 
+@pytest.mark.parametrize("count, listed", [(3, "(v0, v1, v2)"), (5, "(v0, v1, v2 and 2 more)")])
+def test_variables_that_each_tower_updates_are_listed_with_the_number_of_the_others(count, listed):
+    def build():
+        weights = [v1.get_variable(f"v{number}", [4, 1], use_resource=False) for number in range(count)]
+        halves = tf.split(v1.placeholder(tf.float32, [8, 4], "x"), 2)
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                loss = tf.reduce_mean(tf.square(halves[tower] @ tf.add_n(weights)))
+                v1.train.GradientDescentOptimizer(0.5).minimize(loss)
+
+    names = [f"v{number}" for number in range(count)]
+    (found,) = towers.unused_gradients(WholeGraph(saved(traced(build), trainable_variables=names)))
+    assert found.description.startswith(f"each of the 2 towers updates {count} variables {listed} by itself")
+
+
 def test_towers_that_each_update_the_same_variables():
     text = TOWERS.replace(f"sum_w = AddN({G0}, {G1})", f"sum_w = Neg({G1})")
     text = text.replace(f"sum_v = AddN({G0}, {G1})", f"sum_v = Neg({G0})").replace("(w, sum_w)", "(v, sum_w)")

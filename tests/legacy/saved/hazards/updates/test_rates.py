@@ -74,6 +74,28 @@ def test_a_rate_times_the_towers_beside_a_sum_is_named_and_a_power_is_not(times,
     assert [hazard.id for hazard in rates.rates_scaled_beside_sums(WholeGraph(graph, found), found)] == ids
 
 
+@pytest.mark.parametrize("factors, ids", [((2.0, 2.0), ["LEARNING_RATE_SCALED_WITH_SUM"]), ((2.0, 1.0), [])])
+def test_twice_the_rate_for_one_of_two_train_ops_is_no_count_of_towers(factors, ids):
+    """As for a discriminator, beside a generator."""
+
+    def build():
+        rate = decayed(v1.train.get_or_create_global_step())
+        parts = tf.split(v1.placeholder(tf.float32, [4, 4], "x"), 2)
+        for name, factor in zip(("first", "second"), factors):
+            w, gradients = v1.get_variable(name + "_w", [4, 1], use_resource=False), []
+            for tower in range(2):
+                with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                    gradients += tf.gradients(tf.reduce_mean(tf.square(parts[tower] @ w)), [w])
+            made = v1.train.GradientDescentOptimizer(rate * factor)
+            made.apply_gradients([(tf.add_n(gradients), w)], name=name)
+
+    graph = saved(traced(build), trainable_variables=["first_w", "second_w"])
+    found = analyse_graph(graph, "made-for-a-test", ["first", "second"])
+    hazards = list(rates.rates_scaled_beside_sums(WholeGraph(graph, found), found))
+    assert [hazard.id for hazard in hazards] == ids
+    assert all("if the factor counts the towers" in hazard.description for hazard in hazards)
+
+
 @pytest.mark.parametrize(
     "for_all, divisor, ids", [(True, 1.0, ["LEARNING_RATE_SCALED_WITH_SUM"]), (False, 1.0, []), (False, 2.0, [])]
 )

@@ -33,6 +33,23 @@ def test_clipping_that_no_op_uses_is_named(used):
     assert found == ([] if used else ["CLIPPING_UNUSED"])
 
 
+@pytest.mark.parametrize("bound, count", [(5.0, 1), (1e10, 0)])
+@pytest.mark.parametrize("by", ["value", "norm", "global_norm"])
+def test_clipping_at_a_bound_that_stands_for_none_is_not(by, bound, count):
+    def build():
+        w, x = model()
+        gradients = tf.gradients(tf.reduce_mean(tf.square(x @ w)), [w])
+        if by == "value":
+            tf.clip_by_value(gradients[0], -bound, bound)
+        elif by == "norm":
+            tf.clip_by_norm(gradients[0], bound)
+        else:
+            tf.clip_by_global_norm(gradients, bound)
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients(zip(gradients, [w]), name="train")
+
+    assert [hazard.id for hazard in unused_clipping(whole_of(build))] == ["CLIPPING_UNUSED"] * count
+
+
 @pytest.mark.parametrize("used", [True, False])
 def test_a_penalty_on_derivatives_that_no_loss_contains_is_named(used):
     def build():
