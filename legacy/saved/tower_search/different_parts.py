@@ -57,7 +57,7 @@ def different_parts(graph: Graph, towers: Towers, weights: Collection[str]) -> s
     text = _unlike(graph, own, "alone uses")
     if not text and any(len(found) > 1 for found in users.values()) and _compute_differently(graph, towers):
         text = _unlike(graph, _trained_alone(graph, towers, weights), "alone trains")
-    return text or _in_another_place(graph, towers, readers)
+    return text or _in_another_place(graph, towers, readers, every)
 
 
 def _readers(graph: Graph, towers: Towers, weight: str) -> Set[Reader]:
@@ -134,30 +134,33 @@ def _trained_alone(graph: Graph, towers: Towers, weights: Collection[str]) -> li
     return alone
 
 
-def _in_another_place(graph: Graph, towers: Towers, readers: Readers) -> str:
+def _in_another_place(graph: Graph, towers: Towers, readers: Readers, every: Readers) -> str:
     """Says which variable two towers give other data, behind other layers: as a critic for examples and for made ones.
+
+    A layer that nothing trains is a layer, too: a mistake may leave one tower's own copy of it untrained.
 
     Args:
       graph: the subgraph that a step runs.
       towers: the candidate.
-      readers: {variable: the first nodes that compute with it}.
+      readers: {trained variable: the first nodes that compute with it}.
+      every: {variable, trained or not: the first nodes that compute with it}.
     """
     bits: dict[str, int] = collections.defaultdict(int)
-    for number, found in enumerate(readers.values()):
+    for number, found in enumerate(every.values()):
         for _, node in found:
             bits[node] |= 1 << number
     sources = _sources(graph, towers)
     for number, name in enumerate(sources):
-        bits[name] |= 1 << (len(readers) + number)
+        bits[name] |= 1 << (len(every) + number)
     arriving = graph.flow(graph.order(graph.nodes), bits, controls=False)
-    shapes = [_shape(graph, name) for name in readers]
+    shapes = [_shape(graph, name) for name in every]
     for name, found in readers.items():
         behind: dict[int, set[Layers]] = collections.defaultdict(set)
         data: dict[int, int] = collections.defaultdict(int)
         for tower, node in ((tower, node) for tower, node in found if tower is not None):
             mask = arriving.get(node, 0)
             behind[tower].add(tuple(sorted(str(shape) for k, shape in enumerate(shapes) if mask >> k & 1)))
-            data[tower] |= mask >> len(readers)
+            data[tower] |= mask >> len(every)
         for one, other in itertools.combinations(sorted(behind), 2):
             if behind[one].isdisjoint(behind[other]) and data[one] and data[other] and not data[one] & data[other]:
                 return f"device {one} gives the layer with {name} other data than device {other}, behind other layers"

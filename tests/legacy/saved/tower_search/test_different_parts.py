@@ -50,6 +50,14 @@ def halves_of_a_critic(x, noise, labels):
     update([(fake - real, of("critic")), (-fake, of("maker"))])
 
 
+def halves_of_a_critic_with_a_fixed_maker(x, noise, labels):
+    with tf.device("/gpu:0"):
+        real = critic(x)
+    with tf.device("/gpu:1"):
+        fake = critic(made(noise))
+    update([(fake - real, of("critic"))])
+
+
 def losses_of_two_players(x, noise, labels):
     with tf.device("/gpu:0"):
         apart = critic(made(noise)) - critic(x)
@@ -126,6 +134,25 @@ def both_players(tower, x, noise):
     return critic(made(noise)) - critic(x)
 
 
+def front_layers_of_their_own(trained):
+    """Towers of which each has a placeholder and a first layer of its own, where the train op changes some of them."""
+
+    def build(x, noise, labels):
+        losses = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                own = layer(v1.placeholder(tf.float32, [2, 3], "own"), f"front{tower}", 4)
+                losses.append(tf.reduce_mean(layer(own, "shared", 1)))
+        update(
+            [
+                (loss, [*of("shared"), *(of(f"front{tower}") if tower in trained else [])])
+                for tower, loss in enumerate(losses)
+            ]
+        )
+
+    return build
+
+
 def graph_of_program(build):
     names = []
 
@@ -148,6 +175,10 @@ def number_of_towers(build):
     "build, why",
     [
         (halves_of_a_critic, "device 0 gives the layer with critic/1/w other data than device 1, behind other layers"),
+        (
+            halves_of_a_critic_with_a_fixed_maker,
+            "device 0 gives the layer with critic/1/w other data than device 1, behind other layers",
+        ),
         (losses_of_two_players, "device 0 alone trains critic/1/w, and device 1 maker/1/w, of another shape"),
         (tasks, "device 0 alone uses classes/w, and device 1 copied/w, of another shape"),
         (actor_and_critic, "what tower 0 computes is made from what tower 1 computes: sub_1 takes Tanh_1:0"),
@@ -170,6 +201,8 @@ def test_one_model_for_examples_and_for_made_ones_is_no_towers():
         towers_of(last_layer_of_its_own),
         towers_of(one_more_head),
         towers_of(both_players),
+        front_layers_of_their_own(trained=[0, 1]),
+        front_layers_of_their_own(trained=[0]),
     ],
 )
 def test_towers_with_mistakes_are_towers(build):
