@@ -9,6 +9,7 @@ import tensorflow as tf
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.data.random_numbers import draw_of
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -24,7 +25,8 @@ def flipped_apart(whole: WholeGraph) -> Iterator[Hazard]:
     for entropy in cross_entropies(whole):
         of_labels, of_images = (_deciders(whole, side.node) for side in (entropy.labels, entropy.logits))
         is_given = not whole.graph.ancestors([entropy.labels.node], controls=False) & whole.trainable
-        if is_given and of_labels and of_images and not set(of_labels.values()) & set(of_images.values()):
+        drawn = [{draw_of(whole.graph, name) for name in side.values()} for side in (of_labels, of_images)]
+        if is_given and all(drawn) and drawn[0].isdisjoint(drawn[1]):
             turned, other = next(iter(of_labels)), next(iter(of_images))
             yield Hazard(
                 "FLIPPED_APART",

@@ -42,10 +42,14 @@ def augmented_alike(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
 
 
 def _is_batch(whole: WholeGraph, found: Analysis, tensor: TensorId) -> bool:
-    """Whether a tensor is a batch of images that no trained layer has changed."""
-    shape = found.context.imported.shape(*tensor)
-    is_several = shape is not None and len(shape) == _RANK and shape[0] != 1
-    return is_several and tensor.node in whole.data and not _before(found, tensor.node) & whole.trainable
+    """Whether a tensor is a batch of images that no trained layer has changed, and not one video of several."""
+    imported, graph, before = found.context.imported, found.cut.graph, _before(found, tensor.node)
+    shape = imported.shape(*tensor)
+    if shape is None or len(shape) != _RANK or shape[0] == 1 or tensor.node not in whole.data:
+        return False
+    sources = [name for name in before if op_types.is_source(graph.type(name))]
+    is_part = any(len(imported.shape(name) or shape) > _RANK for name in sources)
+    return not is_part and not before & whole.trainable
 
 
 def _before(found: Analysis, name: str) -> set[str]:

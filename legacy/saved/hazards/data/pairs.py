@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Hashable, Iterator
 
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph, is_scalar_placeholder
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
+from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from legacy.saved.hazards.data.iterators import seeds_of_shuffles
+from legacy.saved.hazards.data.random_numbers import draw_of
 from workloads.lifted.graph import TensorId
 
 #: Queues that hand out their elements in random order.
@@ -19,6 +22,8 @@ _SHUFFLING_QUEUES = ("RandomShuffleQueue", "RandomShuffleQueueV2")
 _QUEUES = ("FIFOQueue", "PaddingFIFOQueue")
 #: Ops that flip images; types of labels.
 _FLIPS = ("Reverse", "ReverseV2")
+#: Ops that compare predictions with labels; a product does if it is of logarithms.
+_COMPARISONS = ("Mul", "Sub", "SquaredDifference")
 _WHOLE_NUMBERS = {dtype.as_datatype_enum for dtype in (tf.uint8, tf.int32, tf.int64)}
 
 
@@ -151,17 +156,43 @@ def _taken_for(whole: WholeGraph, queue: str) -> set[str]:
 
 
 def _shuffled_alone(whole: WholeGraph, before: Collection[str]) -> tuple[str, str] | None:
-    """A shuffle of one input alone, beside others; one that enters unshuffled, too, as for a mixture, is no such."""
+    """A shuffle of one input alone, where a loss compares what it gives with others.
+
+    One that enters unshuffled, too, as for a mixture, is no such, nor is one beside a shuffle with the same seed; nor
+    one that a model takes together with others, as a condition that examples are changed to.
+    """
     graph = whole.graph
     sources = [name for name in graph.nodes if name in before and op_types.is_source(graph.type(name))]
     sources = [name for name in sources if not is_scalar_placeholder(graph, name)]
     for name in [name for name in graph.nodes if name in before and graph.type(name) == "RandomShuffle"]:
         above = graph.ancestors([name], controls=False)
         own = [source for source in sources if source in above and _enters_by(whole, source, name, before)]
-        others = [source for source in sources if source not in above]
+        draw = draw_of(graph, name)
+        alike = [one for one in before if graph.type(one) == "RandomShuffle" and draw_of(graph, one) == draw]
+        together = graph.ancestors(alike, controls=False)
+        others = [source for source in sources if source not in together]
+        others = [source for source in others if _are_compared(whole, before, name, source)] if own else []
         if own and others and not above & whole.trainable:
             return name, f"{name} shuffles {own[0]}, and not {others[0]}"
     return None
+
+
+def _are_compared(whole: WholeGraph, before: Collection[str], shuffle: str, other: str) -> bool:
+    """Whether a loss compares what depends on a shuffle with what depends on another input, one of both by weights."""
+    graph = whole.graph
+    after, beside = graph.descendants([shuffle], controls=False), graph.descendants([other], controls=False)
+    pairs = [(entropy.labels, entropy.logits) for entropy in cross_entropies(whole) if entropy.op in before]
+    for name in whole.minimized_ops(*_COMPARISONS):
+        inputs = graph.inputs(name)[:2]
+        kinds = {graph.type(source_of_elements(graph, tensor).node) for tensor in inputs}
+        if name in before and (graph.type(name) != "Mul" or kinds & {"Log", "LogSoftmax"}):
+            pairs.append((inputs[0], inputs[1]))
+    for sides in pairs:
+        depends = [(tensor.node in after, tensor.node in beside) for tensor in sides]
+        by_weights = [tensor.node in made_by_weights(whole) for tensor in sides]
+        if sorted(depends) == [(False, True), (True, False)] and any(by_weights):
+            return True
+    return False
 
 
 def _enters_by(whole: WholeGraph, source: str, shuffle: str, before: Collection[str]) -> bool:
@@ -175,10 +206,10 @@ def _enters_by(whole: WholeGraph, source: str, shuffle: str, before: Collection[
 def _turned_apart(whole: WholeGraph, before: Collection[str]) -> tuple[str, str] | None:
     """Flips at random of an image and of its labels, such as a mask of whole numbers, that are drawn independently."""
     graph = whole.graph
-    flips: dict[str, tuple[str, set[str]]] = {}
+    flips: dict[str, tuple[str, set[Hashable]]] = {}
     for name in [name for name in graph.nodes if name in before and graph.type(name) in _FLIPS]:
         above = graph.ancestors([name], controls=False)
-        draws = {node for node in above if op_types.is_random(graph.type(node))}
+        draws = {draw_of(graph, node) for node in above if op_types.is_random(graph.type(node))}
         for source in above if draws and not above & whole.trainable else ():
             if op_types.is_source(graph.type(source)) and not is_scalar_placeholder(graph, source):
                 flips.setdefault(source, (name, draws))

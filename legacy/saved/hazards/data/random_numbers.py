@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
+from workloads.lifted.graph import Graph
 from workloads.support.wording import counted
+
+
+def draw_of(graph: Graph, name: str) -> Hashable:
+    """Returns a key of the numbers that a random op draws, which is equal for two ops of one kind with equal seeds."""
+    attributes = graph.nodes[name].attr
+    seeds = attributes["seed"].i, attributes["seed2"].i
+    return (graph.type(name), *seeds) if any(seeds) else name
 
 
 def same_random_numbers(whole: WholeGraph) -> Iterator[Hazard]:

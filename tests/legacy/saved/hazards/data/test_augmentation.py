@@ -41,6 +41,10 @@ def joined(image, mask):
     return both[..., :2], both[..., 2:]
 
 
+def with_seeds(image, mask, seeds):
+    return tuple(flip(x, v1.random_uniform([], seed=seed) < 0.5) for x, seed in zip((image, mask), seeds))
+
+
 def by_where(image, mask):
     decisions = [v1.random_uniform([6, 6, 1]) < 0.5 for _ in range(2)]
     return tuple(v1.where_v2(d, tf.reverse(x, [1]), x) for d, x in zip(decisions, (image, mask)))
@@ -51,6 +55,8 @@ def by_where(image, mask):
     [
         (lambda image, mask: (flip(image), flip(mask)), 1),
         (by_where, 1),
+        (lambda image, mask: with_seeds(image, mask, (7, 8)), 1),
+        (lambda image, mask: with_seeds(image, mask, (7, 7)), 0),
         (together, 0),
         (joined, 0),
         (lambda image, mask: (flip(image), mask), 0),

@@ -51,5 +51,14 @@ def test_numbers_of_each_image_or_none_are_not(change):
     assert found(change) == []
 
 
+@pytest.mark.parametrize("videos, count", [(True, 0), (False, 1)])
+def test_images_of_one_video_are_cut_alike_on_purpose(videos, count):
+    def change(x):
+        rows = v1.placeholder(tf.float32, [2, 2, 6, 6, 1], "videos")[0] if videos else x
+        return v1.random_crop(rows, [2, 4, 4, 1])
+
+    assert found(change) == ["AUGMENTED_ALIKE"] * count
+
+
 def test_a_batch_of_one_image_is_not():
     assert found(lambda x: v1.random_crop(x, [1, 4, 4, 1]), batch=1) == []

@@ -36,6 +36,17 @@ def shuffled_alone():
     return v1.random_shuffle(x, name="shuffled"), y
 
 
+def shuffled_with_seeds(*seeds):
+    return tuple(v1.random_shuffle(x, seed=seed, name="shuffled") for x, seed in zip(placeholders(), seeds))
+
+
+def condition():
+    """Examples are changed to the labels of others, which a model then finds in them."""
+    x, y = placeholders()
+    y = v1.random_shuffle(y)
+    return tf.concat([x[:, :3], y], 1), y
+
+
 def shuffled_together():
     x, y = placeholders()
     rows = v1.random_shuffle(tf.range(tf.shape(x)[0]))
@@ -85,9 +96,9 @@ def batches_of_two_queues():
     return x - tf.reduce_mean(reference, 0), y
 
 
-def flipped(apart):
+def flipped(apart, seed=None):
     x, y = v1.placeholder(tf.float32, [8, 4], "x"), v1.placeholder(tf.int32, [8, 1], "y")
-    decisions = [v1.random_uniform([]) < 0.5 for _ in range(2)]
+    decisions = [v1.random_uniform([], seed=seed) < 0.5 for _ in range(2)]
     x, y = (
         v1.cond(decisions[apart * place], lambda part=part: tf.reverse(part, [0]), lambda part=part: part)
         for place, part in enumerate((x, y))
@@ -100,6 +111,7 @@ def flipped(apart):
     [
         (lambda: flipped(True), "flips x and cond_1/ReverseV2 flips y, by random numbers drawn apart"),
         (shuffled_alone, "shuffled shuffles x, and not y"),
+        (lambda: shuffled_with_seeds(7, 8), "shuffled shuffles x, and not y"),
         (taken_twice, "one for part 0, the other for part 1"),
         (lambda: queues(True), "batches_x and batches_y shuffle, each for itself, what example takes"),
     ],
@@ -119,6 +131,9 @@ def test_parts_of_different_examples_are_named(inputs, text):
         batches_of_two_queues,
         lambda: queues(False),
         lambda: flipped(False),
+        lambda: flipped(True, 7),
+        lambda: shuffled_with_seeds(7, 7),
+        condition,
     ],
 )
 def test_parts_of_the_same_examples_are_not(inputs):
