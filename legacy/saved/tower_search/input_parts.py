@@ -28,8 +28,8 @@ def constant_part(graph: Graph, imported: ImportedGraph, row: Sequence[TensorId]
     return sizes.pop() if len(sizes) == 1 else None
 
 
-def part_of_each_slice(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int | None:
-    """Returns the number of rows in each of the parts that a graph cuts a batch into by constants: x[:4], x[4:8].
+def equal_slices(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> tuple[int, int] | None:
+    """Returns (rows of each, number) of the parts that a graph cuts a batch into by constants: x[:4], x[4:8].
 
     Args:
       graph: the subgraph that a step runs.
@@ -37,7 +37,7 @@ def part_of_each_slice(graph: Graph, imported: ImportedGraph, tensor: TensorId) 
       tensor: the batch.
 
     Returns:
-      The number of rows; None where there are not two parts or more, one behind the other, of equal length.
+      Both numbers; None where there are not two parts or more, one behind the other, of equal length.
     """
     users = [use.node for use in graph.users(tensor.node) if use.output == tensor.output and use.position == 0]
     rows = {name: _constant_rows(graph, imported, name) for name in users}
@@ -47,7 +47,7 @@ def part_of_each_slice(graph: Graph, imported: ImportedGraph, tensor: TensorId) 
     if len(begins) < 2 or len(sizes) != 1:
         return None
     (size,) = sizes
-    return size if begins == set(range(0, size * len(begins), size)) else None
+    return (size, len(begins)) if begins == set(range(0, size * len(begins), size)) else None
 
 
 def split_dimension(graph: Graph, imported: ImportedGraph, name: str) -> int:

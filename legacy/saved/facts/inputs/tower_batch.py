@@ -10,8 +10,8 @@ from legacy.saved.tower_search.batch_slices import SLICES
 from legacy.saved.tower_search.input_parts import (
     constant_part,
     dealt_dimension,
+    equal_slices,
     is_indexed,
-    part_of_each_slice,
     split_dimension,
 )
 from legacy.saved.tower_search.rows_used import rows_used
@@ -88,8 +88,9 @@ def _part_of_slices(analysed: AnalysedStep) -> int | None:
     rows = [[parse_tensor_name(name) for name in entry.tensors] for entry in analysed.plan.inputs]
     imported = analysed.imported
     parts = {part for part in (constant_part(analysed.graph, imported, row) for row in rows) if part}
-    whole = {tensor for row in rows for tensor in row}
-    parts = parts or {part for part in (part_of_each_slice(analysed.graph, imported, one) for one in whole) if part}
+    cut = [equal_slices(analysed.graph, imported, tensor) for tensor in {tensor for row in rows for tensor in row}]
+    # One tower that takes several parts, as where its losses are of some each, has the examples of all.
+    parts = parts or {size * (number if analysed.plan.towers == 1 else 1) for size, number in filter(None, cut)}
     return parts.pop() if len(parts) == 1 else None
 
 

@@ -124,7 +124,7 @@ def _scales_results(whole: WholeGraph, name: str) -> bool:
 
 def _probability(graph: Graph, name: str) -> str:
     """The softmax or sigmoid that a node hands on, takes from 1, or chooses one number of; "" for any other node."""
-    while graph.type(name) in (*COPIES, *_GATHERS) and graph.inputs(name):
+    while graph.type(name) in (*COPIES, "Transpose", *_GATHERS) and graph.inputs(name):
         name = graph.inputs(name)[0].node
     if graph.type(name) == "Sum" and graph.type(graph.inputs(name)[0].node) == "Mul":  # by a one-hot code
         factors = graph.inputs(graph.inputs(name)[0].node)

@@ -98,12 +98,12 @@ def one_tower_of_two(x, parts, labels):
 @pytest.mark.parametrize(
     "parts, batch",
     [
-        (lambda x: (x[:3], x[3:6]), "3, by the old graph's slices; its inputs take any"),
+        (lambda x: (x[:3], x[3:6]), "6, by the old graph's slices; its inputs take any"),
         (lambda x: (x[:3], x[3:5]), "its inputs take any"),  # parts of two sizes
         (lambda x: (x[:3], x[2:5]), "its inputs take any"),  # the parts overlap
     ],
 )
-def test_slices_of_equal_length_one_behind_the_other_tell_the_batch_of_one_tower_too(parts, batch):
+def test_one_tower_that_takes_slices_of_equal_length_has_the_examples_of_all(parts, batch):
     towers = by_topic(one_tower_of_two([None, 2], parts, [None])["towers"])
     assert towers["number"] == "1" and towers["batch of one"] == batch
 

@@ -45,6 +45,9 @@ def test_the_logarithm_of_a_softmax_is_named():
     text = LOSS.replace("mean = Mul(x, v)", "logits = Mul(x, v)\n    shares = {}\n    mean = Log(shares)")
     (found,) = hazards(logarithms_of_probabilities, text.format("Softmax(logits)"))
     assert found[:2] == ("LOG_OF_PROBABILITY", "mean") and "is the logarithm of shares" in found[2]
+    turned = "Transpose(other)\n    other = Softmax(logits)"  # along another dimension than the last
+    (found,) = hazards(logarithms_of_probabilities, text.format(turned))
+    assert "is the logarithm of other" in found[2]
     from_one = "Sub(one, other)\n    one = Const()\n    other = Sigmoid(logits)"
     (found,) = hazards(logarithms_of_probabilities, text.format(from_one))
     assert "is the logarithm of other" in found[2]
