@@ -136,8 +136,9 @@ class _ProgramFacts:
         runs = train_ops.find_train_ops(self._whole, self._trained)
         own = [name for phase in self._plan.phases for name in self._ops_of_run(phase.train_op)]
         updates = set().union(*(runs.get(name, set()) for name in own))
+        named = train_ops.named_train_ops(self._whole, self._trained)
         others = [
-            name for name in runs if name not in own and not self._reads_what_they_update(name, runs[name] - updates)
+            name for name in named if name not in own and not self._reads_what_they_update(name, named[name] - updates)
         ]
         settings = ", ".join(f"{name}={value}" for name, value in self._settings().items())
         nodes = f"{len(self._whole.nodes)} in all, {len(self._graph.nodes)} in a training step"

@@ -48,6 +48,25 @@ def test_reads_of_what_the_train_op_updates_train_nothing_else():
     assert program["train op"] == "train" and program["other ops that train"] == "none"
 
 
+@pytest.mark.parametrize("further, others", [(False, "none"), (True, "train_c")])
+def test_gradients_that_wait_for_another_optimizer_train_nothing_else(further, others):
+    """Gradients that no op takes, behind the update that the second optimizer was made to wait for."""
+
+    def build():
+        x = v1.placeholder(tf.float32, [4, 2], "x")
+        w, u, c = (v1.get_variable(name, initializer=[1.0, 2.0], use_resource=False) for name in ("w", "u", "c"))
+        optimizer = v1.train.GradientDescentOptimizer(0.5)
+        first = optimizer.minimize(tf.reduce_sum(x * w), var_list=[w], name="train_a")
+        with tf.control_dependencies([first]):
+            optimizer.minimize(tf.reduce_sum(x * u) * tf.reduce_mean(x), var_list=[u], name="train_b")
+        if further:
+            optimizer.minimize(tf.reduce_sum(x * c), var_list=[c], name="train_c")
+
+    graph = saved(traced(build), trainable_variables=["w", "u", "c"])
+    program = by_topic(program_facts(graph, analyse_graph(graph, "small", train_op=["train_b"]))["program"])
+    assert (program["train op"], program["other ops that train"]) == ("train_b", others)
+
+
 @pytest.mark.parametrize(
     "train_op, named, others",
     [
