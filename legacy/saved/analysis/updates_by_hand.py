@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from legacy.saved.graph import op_types
+from legacy.saved.tower_search.settings import is_number_of_settings
 from workloads.lifted.graph import TensorId, parse_tensor_name
 from workloads.lifted.tensors.gradient_names import in_gradient_graphs
 
@@ -96,7 +97,7 @@ def _rate_of_step(context: Context, step: TensorId) -> str | None:
     while True:
         step = _assigned(context, step)
         kind, inputs = context.graph.type(step.node), context.graph.inputs(step.node)
-        scalars = [factor for factor in inputs if context.imported.shape(*factor) == ()] if kind == "Mul" else []
+        scalars = [factor for factor in inputs if _is_number(context, factor)] if kind == "Mul" else []
         rates = [rate for rate in (_rate_in_factor(context, factor) for factor in scalars) if rate is not None]
         others = [factor for factor in inputs if factor not in scalars]
         fed = [factor.name for factor in inputs if context.graph.type(factor.node).startswith("Placeholder")]
@@ -112,6 +113,13 @@ def _rate_of_step(context: Context, step: TensorId) -> str | None:
             step = others[0]
         else:
             return None
+
+
+def _is_number(context: Context, factor: TensorId) -> bool:
+    """Returns whether a factor is a scalar, also where it is computed from fed ones, whose shape is not known."""
+    return context.imported.shape(*factor) == () or is_number_of_settings(
+        context.graph, context.imported, context.state.aliases, factor.node
+    )
 
 
 def _rate_in_factor(context: Context, factor: TensorId) -> str | None:

@@ -82,8 +82,9 @@ def _constants(analysed: AnalysedStep, phase: Phase, effect: Effect) -> str:
     """The scalar constants that an update rule takes, e.g. "beta1=0.9, beta2=0.999"; "-" if there are none."""
     moments = moments_of_rows(analysed, phase, effect)
     if moments is not None:
-        rate = parse_tensor_name(without_correction(analysed, analysed.learning_rate(effect) or ""))
-        constant = analysed.imported.constant(*rate) if rate.node else None
+        rate = analysed.learning_rate(effect)
+        given = parse_tensor_name(without_correction(analysed, rate)) if rate else None
+        constant = analysed.imported.constant(*given) if given else None
         numbers = {**({} if constant is None else {"lr": float(constant)}), **moments._asdict()}
         return ", ".join(f"{name}={number:g}" for name, number in numbers.items())
     if "Scatter" in effect.op and not slots_read(analysed, effect):

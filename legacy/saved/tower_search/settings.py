@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.open_shapes import is_slice
@@ -9,6 +11,11 @@ from workloads.lifted.graph import Graph, TensorId
 
 #: Ops that take a scalar setting in a model.
 _SCALAR_USERS = (*op_types.ARITHMETIC, "RandomUniform", "Switch")
+#: Ops that a number is computed from others by.
+_OF_NUMBERS = (
+    *op_types.ARITHMETIC,
+    *("Pow", "Sqrt", "Rsqrt", "Exp", "Neg", "Square", "Reciprocal", "Cast", "Identity"),
+)
 #: Ops that take arrays, with the inputs that may be scalars nevertheless.
 _ARRAY_USERS: dict[str, tuple[int, ...]] = {
     "Split": (0,),
@@ -86,3 +93,38 @@ def is_array(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
                 seen.add(after)
                 todo.append(after)
     return False
+
+
+def is_number_of_settings(graph: Graph, imported: ImportedGraph, aliases: Mapping[TensorId, str], name: str) -> bool:
+    """Returns whether a node computes a number from fed scalars, as a multiple of a learning rate.
+
+    A fed scalar of a saved graph has no known shape. Numbers that are variables may be factors besides: the Adam of
+    rows multiplies its rate by a correction, of the powers of its decays.
+
+    Args:
+      graph: the subgraph that a step runs.
+      imported: the same graph in TensorFlow.
+      aliases: {tensor: variable} of the tensors that are a variable itself.
+      name: of the node.
+    """
+    if graph.type(name) not in _OF_NUMBERS or imported.shape(name) not in (None, ()):
+        return False
+    todo, seen, is_fed = [name], {name}, False
+    while todo:
+        for tensor in graph.inputs(todo.pop()):
+            before, kind = tensor.node, graph.type(tensor.node)
+            if before in seen or imported.constant(*tensor) is not None:
+                continue
+            seen.add(before)
+            if kind == "Placeholder" and imported.shape(before) in (None, ()):
+                is_fed = True
+                if is_array(graph, imported, tensor):
+                    return False
+            elif tensor in aliases:
+                if imported.shape(aliases[tensor]) != ():
+                    return False
+            elif kind not in _OF_NUMBERS:
+                return False
+            else:
+                todo.append(before)
+    return is_fed

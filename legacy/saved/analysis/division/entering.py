@@ -6,16 +6,10 @@ from collections.abc import Collection
 
 from legacy.saved.analysis.division.labelled_step import LabelledStep
 from legacy.saved.graph import op_types
-from legacy.saved.tower_search.settings import is_array
+from legacy.saved.tower_search.settings import is_number_of_settings
 from legacy.saved.tower_search.towers import Towers
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors import gradient_names
-
-#: Ops that a number is computed from others by.
-_OF_NUMBERS = (
-    *op_types.ARITHMETIC,
-    *("Pow", "Sqrt", "Rsqrt", "Exp", "Neg", "Square", "Reciprocal", "Cast", "Identity"),
-)
 
 
 def find_cuts(step: LabelledStep, tower_nodes: dict[str, int], returns: list[list[TensorId]]) -> list[list[TensorId]]:
@@ -81,35 +75,15 @@ def _tensors_entering(
             producer = tensor[0]
             if tensor in step.state.aliases or producer in tower_nodes or tensor in stop:
                 continue
-            is_computed = with_numbers and _is_of_settings(step, producer)
+            is_computed = with_numbers and is_number_of_settings(
+                step.graph, step.imported, step.state.aliases, producer
+            )
             if brings_data(step.graph, step.towers, producer) and not is_computed:
                 found[tensor] = None
             elif producer not in seen:
                 seen.add(producer)
                 todo.append(producer)
     return list(found)
-
-
-def _is_of_settings(step: LabelledStep, name: str) -> bool:
-    """Whether a node computes a number from fed scalars, as a multiple of a learning rate.
-
-    A fed scalar of a saved graph has no known shape.
-    """
-    graph = step.graph
-    if graph.type(name) not in _OF_NUMBERS or step.imported.shape(name) not in (None, ()):
-        return False
-    todo, seen = [name], {name}
-    while todo:
-        for tensor in graph.inputs(todo.pop()):
-            before, kind = tensor.node, graph.type(tensor.node)
-            if before in seen or step.imported.constant(*tensor) is not None:
-                continue
-            is_fed = kind == "Placeholder" and step.imported.shape(before) in (None, ())
-            if is_fed and is_array(graph, step.imported, tensor) or not is_fed and kind not in _OF_NUMBERS:
-                return False
-            seen.add(before)
-            todo.append(before)
-    return True
 
 
 def brings_data(graph: Graph, towers: Towers, producer: str) -> bool:

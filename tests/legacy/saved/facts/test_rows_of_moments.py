@@ -5,6 +5,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
+from legacy.saved.facts.learning_rates import find_learning_rates
 from legacy.saved.facts.rows_of_moments import moments_of_rows, slots_read
 from legacy.saved.facts.update_rules import update_rule_rows
 from legacy.saved.facts.watch import sentences
@@ -62,6 +63,22 @@ def test_moments_of_rows(update, rule, constants):
     (effect,) = [effect for effect in phase.effects if effect.node in step.rules]
     assert bool(moments_of_rows(step, phase, effect)) == rule.startswith("Adam")
     assert {"Adam", "m"} & {name.split("/")[-1] for name in slots_read(step, effect)}
+
+
+@pytest.mark.parametrize("is_scheduled", [False, True])
+def test_a_fed_rate_of_rows_is_a_setting(is_scheduled):
+    def update(table, gradient):
+        fed = v1.placeholder(tf.float32, name="fed")
+        rate = tf.maximum(0.0, 1.0 - fed / 8.0) if is_scheduled else fed
+        v1.train.AdamOptimizer(rate, 0.75, 0.875, 0.25).apply_gradients([(gradient, table)], name="train")
+
+    step = step_of(update)
+    assert [(row["rule"], row["constants"]) for row in update_rule_rows(step)] == [
+        ("Adam, of rows (AssignSub)", "beta1=0.75, beta2=0.875, epsilon=0.25")
+    ]
+    (rate,) = find_learning_rates(step)
+    assert rate.text.startswith("a function of fed, fed at every step" if is_scheduled else "fed at every step")
+    assert [one.name for one in step.plan.inputs] == ["tower_0/words"] and "fed" in step.plan.sources
 
 
 def test_gradient_descent_on_rows_reads_no_slots():

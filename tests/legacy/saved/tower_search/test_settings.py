@@ -2,7 +2,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.tower_search.settings import is_array, is_scalar_setting
+from legacy.saved.tower_search.settings import is_array, is_number_of_settings, is_scalar_setting
 from tests.legacy.saved.graphs import traced
 from workloads.lifted.graph import TensorId
 
@@ -63,3 +63,25 @@ def test_an_array_is_recognised_by_the_users_of_its_own_output():
     graph = traced(build)
     found = [is_array(graph, ImportedGraph(graph), TensorId("parts", output)) for output in range(2)]
     assert found == [False, True]
+
+
+@pytest.mark.parametrize(
+    "compute, expected",
+    [
+        (lambda p, number, array: p * tf.sqrt(1.0 - number), True),
+        (lambda p, number, array: tf.maximum(0.0, 1.0 - tf.cast(p, tf.float32) / 100.0) * 0.5, True),
+        (lambda p, number, array: p * array, False),
+        (lambda p, number, array: p * tf.reduce_sum(array), False),  # computed from what is no setting
+        (lambda p, number, array: tf.sqrt(1.0 - number), False),  # nothing is fed
+        (lambda p, number, array: p[0:2] * 0.5, False),
+    ],
+)
+def test_numbers_of_settings_are_computed_from_fed_scalars_and_numbers_alone(compute, expected):
+    def build():
+        number = v1.get_variable("number", initializer=0.5, use_resource=False)
+        array = v1.get_variable("array", initializer=[1.0, 2.0], use_resource=False)
+        tf.identity(compute(v1.placeholder(tf.float32, name="p"), number, array), name="result")
+
+    graph = traced(build)
+    aliases = {TensorId(name, 0): name.partition("/")[0] for name in ("number/read", "array/read", "number", "array")}
+    assert is_number_of_settings(graph, ImportedGraph(graph), aliases, "result") is expected
