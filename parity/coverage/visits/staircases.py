@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Collection, Iterator
+from typing import NamedTuple
 
 from legacy.saved.graph.imported import ImportedGraph
 from parity.coverage.changed_constants import FACTOR
@@ -20,6 +21,10 @@ from workloads.lifted.plan import Plan
 _PASSES = ("Cast", "Identity", "ReadVariableOp", "Reshape", "Squeeze", "ToFloat")
 #: Ops that round a number down, alone or after they divide it.
 _FLOORS = ("Floor", "FloorDiv")
+_MULTIPLIES, _DIVIDES = ("Mul",), ("RealDiv", "Div", "FloorDiv")
+_ADDS, _BOUNDS = ("Add", "AddV2"), ("Maximum", "Minimum")
+#: Ops of either order of inputs.
+_EITHER = (*_MULTIPLIES, *_ADDS, *_BOUNDS)
 #: Stairs that are looked for, of each staircase.
 STAIRS = (1, 2)
 #: Most stairs among which that one is looked for whose count tells a constant from one that is changed by `FACTOR`.
@@ -40,24 +45,38 @@ def stairs_of(plan: Plan, graph: Graph, counters: Collection[str]) -> list[int]:
     """
     imported = ImportedGraph(graph)
     readers = [tensor.partition(":")[0] for tensor, variable in plan.aliases.items() if variable in counters]
-    todo = [(name, 1.0) for name in readers]
+    todo = [(name, _Line(1.0, 0.0)) for name in readers]
     seen: set[str] = set()
     counts: set[int] = set()
     while todo:
-        name, multiple = todo.pop()
+        name, line = todo.pop()
         if name in seen:
             continue
         seen.add(name)
         for use in graph.users(name):
-            factor = _factor(graph, imported, use)
-            if factor is None:
+            step = _step(graph, imported, use)
+            if step is None:
                 continue
+            after = line.then(step)
             if graph.type(use.node) in _FLOORS:
-                length = 1 / (multiple * factor)
-                counts |= {math.ceil(stair * length) for stair in (*STAIRS, *_telling_stair(length))}
+                counts |= {after.count_at(stair) for stair in (*STAIRS, *_telling_stair(1 / after.multiple))}
             else:
-                todo.append((use.node, multiple * factor))
+                todo.append((use.node, after))
     return sorted(count for count in counts if 2 <= count < LARGEST)
+
+
+class _Line(NamedTuple):
+    """A number that rises with the count: count * multiple + offset, or the bound of a number that is beside it."""
+
+    multiple: float
+    offset: float
+
+    def then(self, other: _Line) -> _Line:
+        return _Line(self.multiple * other.multiple, self.offset * other.multiple + other.offset)
+
+    def count_at(self, value: int) -> int:
+        """The first count at which the number reaches a value."""
+        return math.ceil((value - self.offset) / self.multiple)
 
 
 def _telling_stair(length: float) -> Iterator[int]:
@@ -70,14 +89,21 @@ def _telling_stair(length: float) -> Iterator[int]:
     yield from itertools.islice((k for k in stairs if math.ceil(k * length) < k * length * FACTOR), 1)
 
 
-def _factor(graph: Graph, imported: ImportedGraph, use: Use) -> float | None:
-    """Returns the positive constant that a node multiplies an input by; None of a node that does something else."""
+def _step(graph: Graph, imported: ImportedGraph, use: Use) -> _Line | None:
+    """Returns what a node with one constant makes of an input; None of a node that does something else."""
     kind = graph.type(use.node)
     if kind in _PASSES or kind == "Floor":
-        return 1.0
-    if kind not in ("Mul", "RealDiv", "Div", "FloorDiv") or (kind != "Mul" and use.position == 1):
+        return _Line(1.0, 0.0)
+    if kind not in (*_MULTIPLIES, *_DIVIDES, *_ADDS, *_BOUNDS, "Sub") or (kind not in _EITHER and use.position == 1):
         return None
     value = imported.constant(*graph.inputs(use.node)[1 - use.position])
-    if value is None or value.size != 1 or not float(value.item()) > 0:
+    if value is None or value.size != 1:
         return None
-    return float(value.item()) if kind == "Mul" else 1.0 / float(value.item())
+    number = float(value.item())
+    if kind in _BOUNDS:
+        return _Line(1.0, 0.0)
+    if kind in _ADDS or kind == "Sub":
+        return _Line(1.0, -number if kind == "Sub" else number)
+    if not number > 0:
+        return None
+    return _Line(number if kind in _MULTIPLIES else 1.0 / number, 0.0)

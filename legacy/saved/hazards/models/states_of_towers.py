@@ -41,9 +41,10 @@ def states_of_other_towers(whole: WholeGraph, found: Analysis) -> Iterator[Hazar
                             "STATE_OF_ANOTHER_TOWER",
                             name,
                             f"the loss of gpu:{device}, {loss}, is computed from what gpu:{other} computes of other "
-                            f"examples: {name} takes {producer}, as where a loop over the towers assigns the state of "
-                            "one to the variable that the next one begins with: the towers run one after the other",
-                            "begin each replica's sequences with its own state; for parity keep one replica",
+                            f"examples: {name} takes {producer}, as where a loop over the towers leaves the state or "
+                            "the layer of one in a variable that the next one reads: the towers run one after the "
+                            "other",
+                            "begin each replica with its own state and layers; for parity keep one replica",
                         )
                         return
 

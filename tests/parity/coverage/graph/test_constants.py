@@ -138,7 +138,7 @@ def test_a_boundary_has_one_change_and_its_opposite(index):
 
 @pytest.mark.parametrize(
     "value, changed, expected",
-    [(1.0, 1.01, 0.99), (0.75, 0.7475, 0.7525), (0.0, 0.01, None), (1e-8, 1e-7, None), (np.inf, np.inf, None)],
+    [(1.0, 1.01, 0.99), (0.75, 0.7475, 0.7525), (0.0, 0.01, -0.01), (1e-8, 1e-7, None), (np.inf, np.inf, None)],
 )
 def test_the_opposite_of_a_change(value, changed, expected):
     constant = GraphConstant("c", ("c",), np.float32(value), False)
