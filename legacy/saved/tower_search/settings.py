@@ -96,7 +96,7 @@ def is_array(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
 
 
 def is_number_of_settings(graph: Graph, imported: ImportedGraph, aliases: Mapping[TensorId, str], name: str) -> bool:
-    """Returns whether a node computes a number from fed scalars, as a multiple of a learning rate.
+    """Tells whether a node computes a number from fed scalars, as a multiple of a learning rate.
 
     A fed scalar of a saved graph has no known shape. Numbers that are variables may be factors besides: the Adam of
     rows multiplies its rate by a correction, of the powers of its decays.
@@ -106,6 +106,9 @@ def is_number_of_settings(graph: Graph, imported: ImportedGraph, aliases: Mappin
       imported: the same graph in TensorFlow.
       aliases: {tensor: variable} of the tensors that are a variable itself.
       name: of the node.
+
+    Returns:
+      Whether it does.
     """
     if graph.type(name) not in _OF_NUMBERS or imported.shape(name) not in (None, ()):
         return False
