@@ -37,9 +37,10 @@ def results_pushed_one_way(whole: WholeGraph) -> Iterator[Hazard]:
         if own not in pushes:
             pushes[own] = Pushes(whole, own)
         pushed = [_pushed(whole, towers[tower]) for tower in sorted(towers)] if 0 in towers else [[]]
-        for number, parts in enumerate(pushed[0]):
-            others = {pushes[own].sign(part) for each in pushed[1:] for group in each[number:][:1] for part in group}
-            signs = {pushes[own].sign(part) for part in parts} | (others - {None})
+        for number, every in enumerate(pushed[0]):
+            parts = [part for part in every if pushes[own].sign(part) is not None]  # others are of another loss alone
+            others = [part for each in pushed[1:] for group in each[number:][:1] for part in group]
+            signs = {pushes[own].sign(part) for part in [*parts, *others]} - {None}
             if len(signs) != 1 or not signs & {1, -1} or _is_all_of_a_loss(whole, parts):
                 continue
             yield Hazard(

@@ -3,8 +3,12 @@
 import pytest
 import tensorflow as tf
 
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.signs.heads import results_pushed_one_way
+from tests.legacy.saved.graphs import saved, traced
 from tests.legacy.saved.hazards.minimized import fed, found, variable
+
+v1 = tf.compat.v1
 
 
 def likelihood(loss):
@@ -86,3 +90,21 @@ def test_a_term_of_one_tower_alone_may_pull_the_other_way(error_of_tower, count)
         return tf.add_n(terms)
 
     assert found(results_pushed_one_way, total) == ["PUSHED_ONE_WAY"] * count
+
+
+@pytest.mark.parametrize("sign, count", [(1.0, 1), (-1.0, 0)])
+def test_a_critic_whose_score_the_loss_of_a_generator_takes_besides_is_named(sign, count):
+    def build():
+        names = {"g": [3, 4], "c": [4, 1], "b": [1]}
+        g, c, b = (v1.get_variable(name, shape, use_resource=False) for name, shape in names.items())
+        made = tf.tanh(v1.random_normal([4, 3]) @ g)
+        real, of_critic, of_maker = (x @ c + b for x in (fed("real", 4, 4), made, made))
+        optimizer = v1.train.GradientDescentOptimizer(0.5)
+        critic = tf.reduce_mean(tf.nn.softplus(of_critic)) + tf.reduce_mean(tf.nn.softplus(sign * real))
+        optimizer.minimize(critic, var_list=[c, b], name="c_train")
+        optimizer.minimize(tf.reduce_mean(tf.nn.softplus(-of_maker)), var_list=[g], name="g_train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["g", "c", "b"]))
+    hazards = list(results_pushed_one_way(whole))
+    assert [hazard.id for hazard in hazards] == ["PUSHED_ONE_WAY"] * count
+    assert all(hazard.description.count(":0") == 2 for hazard in hazards)
