@@ -81,12 +81,14 @@ def minimized_entropies(whole: WholeGraph) -> Iterator[Hazard]:
         return
     for target in minimized_targets(whole):
         for name, sign in linear_signs(whole, target).items():
-            if sign < 0 and _is_negative_entropy(whole, name):
+            of_entropy = _sign_of_entropy(whole, name)
+            if sign * of_entropy > 0:
+                less = "less " if of_entropy < 0 else ""
                 yield Hazard(
                     "ENTROPY_MINIMIZED",
                     name,
-                    f"{target} contains the entropy of the policy (less {name}) with a positive weight: it falls where "
-                    "the policy explores less",
+                    f"{target} contains the entropy of the policy ({less}{name}) with a positive weight: it falls "
+                    "where the policy explores less",
                     "subtract the entropy; for parity keep the sign",
                 )
                 return
@@ -230,21 +232,27 @@ def _value_of_advantage(whole: WholeGraph, name: str, is_stopped: bool = False) 
     return ""
 
 
-def _is_negative_entropy(whole: WholeGraph, name: str) -> bool:
-    """Whether a node is the product of probabilities and their own logarithms."""
+def _sign_of_entropy(whole: WholeGraph, name: str) -> int:
+    """-1 of the product of probabilities and their own logarithms, 1 of that with the negative logarithms, else 0."""
     graph = whole.graph
-    inputs = [_past(whole, tensor.node) for tensor in graph.inputs(name)] if graph.type(name) == "Mul" else []
+    inputs = [tensor.node for tensor in graph.inputs(name)] if graph.type(name) == "Mul" else []
     for one, other in zip(inputs, reversed(inputs)):
-        if graph.type(one) == "Exp" and graph.type(other) == "LogSoftmax":
-            return _past(whole, graph.inputs(one)[0].node) == other
-        logits = graph.origin(graph.inputs(one)[0]) if graph.type(one) == "Softmax" else None
-        if logits is None:
-            continue
-        if graph.type(other) == "LogSoftmax" and graph.origin(graph.inputs(other)[0]) == logits:
-            return True
-        if graph.type(other) == "Log" and one in graph.ancestors([other], controls=False):
-            return True
-    return False
+        (share, of_share), (logarithm, of_logarithm) = _past_signs(whole, one), _past_signs(whole, other)
+        if _is_logarithm_of(whole, logarithm, share):
+            return -of_share * of_logarithm
+    return 0
+
+
+def _is_logarithm_of(whole: WholeGraph, logarithm: str, share: str) -> bool:
+    """Whether a node holds the logarithms of another one's probabilities."""
+    graph = whole.graph
+    if graph.type(share) == "Exp" and graph.type(logarithm) == "LogSoftmax":
+        return _past(whole, graph.inputs(share)[0].node) == logarithm
+    if graph.type(share) != "Softmax":
+        return False
+    if graph.type(logarithm) == "LogSoftmax":
+        return graph.origin(graph.inputs(logarithm)[0]) == graph.origin(graph.inputs(share)[0])
+    return graph.type(logarithm) == "Log" and share in graph.ancestors([logarithm], controls=False)
 
 
 def _is_clipped_at_one(whole: WholeGraph, name: str) -> bool:
@@ -260,9 +268,16 @@ def _is_clipped_at_one(whole: WholeGraph, name: str) -> bool:
 
 
 def _past(whole: WholeGraph, name: str) -> str:
+    return _past_signs(whole, name)[0]
+
+
+def _past_signs(whole: WholeGraph, name: str) -> tuple[str, int]:
+    """The node that a node is a copy of, and -1 if it has the other sign."""
+    sign = 1
     while whole.graph.type(name) in _COPIES:
+        sign = -sign if whole.graph.type(name) == "Neg" else sign
         name = whole.graph.inputs(name)[0].node
-    return name
+    return name, sign
 
 
 def _weights(whole: WholeGraph, name: str) -> set[str]:

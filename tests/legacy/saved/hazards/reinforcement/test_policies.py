@@ -62,6 +62,25 @@ def test_an_entropy_that_is_minimized_beside_a_policy_is_named(weight, policy, c
     assert found(policies.minimized_entropies, entropy_with(weight, policy)) == ["ENTROPY_MINIMIZED"] * count
 
 
+@pytest.mark.parametrize("weight, count", [(0.25, 1), (-0.25, 0)])
+@pytest.mark.parametrize(
+    "terms",
+    [
+        lambda shares, logarithms: shares * -logarithms,
+        lambda shares, logarithms: -shares * logarithms,
+        lambda shares, logarithms: -(shares * logarithms),
+        lambda shares, logarithms: -(-shares * -logarithms),
+    ],
+)
+def test_an_entropy_has_its_sign_wherever_that_stands(terms, weight, count):
+    def loss(logits, values, actions, returns):
+        entropy = tf.reduce_mean(tf.reduce_sum(terms(tf.nn.softmax(logits), tf.nn.log_softmax(logits)), 1))
+        policy = tf.reduce_mean(chosen(logits, actions) * returns)
+        return tf.reduce_mean(tf.square(returns - values)) + weight * entropy - policy
+
+    assert found(policies.minimized_entropies, loss) == ["ENTROPY_MINIMIZED"] * count
+
+
 def clipped(ratio):
     def loss(logits, values, actions, returns):
         old = v1.placeholder(tf.float32, [8], "old")
