@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph.flops import COMPUTE, count_flops
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
+from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 
@@ -15,7 +16,8 @@ def misplaced_towers(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds towers that compute on the CPU, or on each other's device: a tf.device in the wrong place."""
     if whole.count < 2:
         return
-    trained = whole.reach or whole.labels.keys()  # not copies that act or evaluate, which may well be on the CPU
+    # Not copies that act or evaluate, nor filters that prepare images, which may well be on the CPU.
+    trained = (whole.reach & made_by_weights(whole)) or whole.labels.keys()
     compute = {name: t for name, t in whole.labels.items() if whole.graph.type(name) in COMPUTE and name in trained}
     devices = {name: _device(whole, name) for name in compute}
     forward = [name for name in compute if not is_gradient_op(name)]

@@ -138,7 +138,7 @@ def _scaled_steps(whole: WholeGraph, step: str, steps: set[str]) -> Iterator[Haz
             yield Hazard(
                 "SCHEDULE_COUNTS_TOWERS",
                 name,
-                f"the schedule multiplies or divides the step by {whole.count}, the number of towers",
+                f"the schedule multiplies or divides the step by {whole.count}, as many as there are towers",
                 "one step is one update of all replicas: keep the factor only if the old learning rates are wanted",
             )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
@@ -16,6 +17,8 @@ from workloads.lifted.graph import TensorId
 #: Steps at which a rate is evaluated, and the factors between the last ones that tell growth without a bound.
 STEPS = (0, 10, 100, 1000, 10**4, 10**5, 10**6, 10**7, 10**8)
 GROWTH = 5.0
+#: The factor between steps at which a rate is looked for that is nearly 0, and the part of the first rate that is.
+FINE, NEARLY_ZERO = 1.1, 0.01
 
 
 def rates_that_turn(whole: WholeGraph) -> Iterator[Hazard]:
@@ -38,6 +41,7 @@ def rates_that_turn(whole: WholeGraph) -> Iterator[Hazard]:
             return
         numbers = [value for value in last if value is not None and value > 0]
         grows = len(numbers) == 3 and numbers[1] > GROWTH * numbers[0] and numbers[2] > GROWTH * numbers[1]
+        grows = grows and not _comes_to_an_end(whole, taken, counter)
         if grows and not any(growing_learning_rates(whole)):  # which tells why, for a plain multiple of the step
             yield Hazard(
                 "LEARNING_RATE_GROWS",
@@ -47,6 +51,14 @@ def rates_that_turn(whole: WholeGraph) -> Iterator[Hazard]:
                 "the rising branch before the boundary; for parity keep it",
             )
             return
+
+
+def _comes_to_an_end(whole: WholeGraph, rate: TensorId, counter: str) -> bool:
+    """Whether a rate falls to nearly 0 before it grows, as (1 - step / steps)^2, whose program ends there."""
+    first = _value(whole, rate, counter, 0) or 0.0
+    steps = dict.fromkeys(int(FINE**power) for power in range(int(math.log(STEPS[-1], FINE))))
+    values = (_value(whole, rate, counter, step) for step in steps)
+    return any(value is not None and value < NEARLY_ZERO * first for value in values)
 
 
 def _rates(whole: WholeGraph) -> list[TensorId]:

@@ -5,6 +5,7 @@ import pytest
 from legacy.saved.hazards import placement
 from tests.legacy.saved.hazards.two_towers import G0, G1, TOWERS, hazards
 
+PRODUCTS = TOWERS.replace("Mul(v, w)", "MatMul(v, w)")
 ON_ONE_CPU = TOWERS.replace("/gpu:0", "/device:CPU:0").replace("/gpu:1", "/device:CPU:0")
 
 
@@ -22,14 +23,21 @@ def test_copies_that_nothing_trains_may_be_on_the_cpu(used, count):
     assert [name for name, _, _ in found] == ["TOWER_ON_CPU"] * count
 
 
+@pytest.mark.parametrize("factor, count", [("w", 2), ("filter", 0)])
+def test_filters_without_weights_may_be_on_the_cpu(factor, count):
+    """As those that prepare images, beside a layer there."""
+    text = "filter = Const()\n    image = Placeholder()" + PRODUCTS.replace("MatMul(v, w)", "MatMul(v, ready)")
+    for k in range(2):
+        ready = f"tower_{k}/ready = MatMul(image, {factor}) @ /cpu:0\n    tower_{k}/y = MatMul"
+        text = text.replace(f"tower_{k}/y = MatMul", ready, 1).replace("(v, ready)", f"(tower_{k}/ready, v)", 1)
+    assert [name for name, _, _ in hazards(placement.misplaced_towers, text)] == ["TOWER_ON_CPU"] * count
+
+
 def test_towers_that_compute_on_one_cpu():
     text = ON_ONE_CPU.replace("sum_v = AddN", "    sum_v = AddN", 1).replace(f"({G0}, {G1})", f"({G0}, {G1}) @ /gpu:0")
     found = hazards(placement.misplaced_towers, text)
     assert [(name, op) for name, op, _ in found] == [("TOWER_ON_CPU", G0), ("TOWER_ON_CPU", G1)]
     assert "2 of 2 ops and 1 of 1 matrix products and convolutions (their size is unknown)" in found[0][2]
-
-
-PRODUCTS = TOWERS.replace("Mul(v, w)", "MatMul(v, w)")
 
 
 @pytest.mark.parametrize(

@@ -95,3 +95,13 @@ def test_boundaries_that_do_not_ascend_are_named(boundaries, count):
     whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
     whole.members = whole.graph.ancestors(["train"])
     assert [hazard.id for hazard in intervals_of_no_step(whole)] == ["BOUNDARIES_NOT_ASCENDING"] * count
+
+
+@pytest.mark.parametrize("power", [2.0, 4.0])
+def test_a_power_that_falls_to_zero_where_the_program_ends_is_no_growth(power):
+    assert found(lambda step, number: 0.5 * tf.pow(1.0 - number / 3000.0, power)) == []
+
+
+def test_a_rate_that_falls_a_little_before_it_grows_is_named():
+    rates = found(lambda step, number: 0.5 * tf.square(1.0 - number / 3000.0) + 0.25)
+    assert [name for name, _ in rates] == ["LEARNING_RATE_GROWS"]
