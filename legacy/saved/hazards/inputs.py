@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import tensorflow as tf
 
@@ -84,7 +84,17 @@ def _deals_examples(whole: WholeGraph, name: str) -> bool:
     if whole.graph.type(name) not in SPLITS or name not in whole.data or _axis(whole, name) != 0:
         return False
     before = whole.graph.ancestors([name], controls=False)
-    return not any(whole.graph.type(node) in op_types.VARIABLES for node in before)
+    if any(whole.graph.type(node) in op_types.VARIABLES for node in before):
+        return False
+    return whole.count < 2 or not _is_of_one_tower(whole, before - {name})
+
+
+def _is_of_one_tower(whole: WholeGraph, before: Collection[str]) -> bool:
+    """Whether what is split is dealt already, or brought for one tower alone, as where it holds pairs of examples."""
+    graph = whole.graph
+    sources = [name for name in before if op_types.is_source(graph.type(name))]
+    takers = whole.towers_of(graph.descendants(sources, controls=False) & whole.reach)
+    return len(takers) == 1 or any(graph.type(name) in SPLITS and _axis(whole, name) == 0 for name in before)
 
 
 def _axis(whole: WholeGraph, name: str) -> float | None:

@@ -131,9 +131,14 @@ def _attention(whole: WholeGraph) -> Iterator[tuple[str, list[str]]]:
                     outputs = [held for other in others for held in held_outputs(graph, other)]
                     if outputs:
                         yield softmax, outputs
-                elif graph.type(user) in _PASSES and user not in seen:
+                elif (graph.type(user) in _PASSES or _adds_dimension(graph, user)) and user not in seen:
                     seen.add(user)
                     todo.append(user)
+
+
+def _adds_dimension(graph: Graph, name: str) -> bool:
+    """Whether a node is x[..., None]."""
+    return graph.type(name) == "StridedSlice" and bool(graph.nodes[name].attr["new_axis_mask"].i)
 
 
 def _final_state(whole: WholeGraph, outputs: str) -> str:

@@ -76,6 +76,24 @@ def test_a_part_of_the_batch_that_no_tower_takes():
     assert dealt(text, other={"num_split": 2}) == []  # a tower takes the other part by an op of its own
 
 
+@pytest.mark.parametrize("dealt_before, count", [(True, 0), (False, 1)])
+def test_labels_of_both_examples_of_a_pair_of_which_one_is_enough(dealt_before, count):
+    """A tower's own part is split once more; where the whole batch is split, its last part is in no tower."""
+
+    def build():
+        w = v1.get_variable("w", [4, 1], use_resource=False)
+        halves, gradients = tf.split(v1.placeholder(tf.float32, [8, 4], "x"), 2), []
+        labels = tf.split(v1.placeholder(tf.float32, [8 if dealt_before else 12, 1], "y"), 2 if dealt_before else 3)
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                label = tf.tile(tf.split(labels[tower], 2)[0], [2, 1]) if dealt_before else labels[tower]
+                gradients += tf.gradients(tf.reduce_mean(tf.square(halves[tower] @ w - label)), [w])
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients), w)], name="train")
+
+    hazards = list(unused_targets(WholeGraph(saved(traced(build), trainable_variables=["w"]))))
+    assert [hazard.id for hazard in hazards] == ["TARGET_UNUSED"] * count
+
+
 def test_a_split_of_what_no_source_of_data_makes_is_named_itself():
     text = OUTPUTS + "noise = RandomUniform()\n    other = Split(axis, noise)\n    both = Add(joined, other)\n"
     text = text.replace("Mul(joined, w)", "Mul(both, w)")

@@ -13,7 +13,7 @@ from tests.legacy.saved.hazards.minimized import fed, found, variable
 v1 = tf.compat.v1
 
 
-def attention(masked=True, lengths=True, uses_state=True, fed_mask=False):
+def attention(masked=True, lengths=True, uses_state=True, fed_mask=False, by_sum=False):
     def total():
         ends = fed("lengths", 2, dtype=tf.int32)
         outputs, state = loop("encoder", ends if lengths else None)
@@ -22,7 +22,8 @@ def attention(masked=True, lengths=True, uses_state=True, fed_mask=False):
         if masked:
             mask = fed("mask", 2, TIMES) if fed_mask else tf.sequence_mask(ends, TIMES, tf.float32)
             scores += (1.0 - mask) * -1e9
-        context = tf.matmul(tf.expand_dims(tf.nn.softmax(scores), 1), outputs)
+        shares = tf.nn.softmax(scores)
+        context = tf.reduce_sum(outputs * shares[..., None], 1) if by_sum else tf.matmul(shares[:, None], outputs)
         return tf.reduce_mean(tf.square(context - 1.0))
 
     return total
@@ -32,6 +33,8 @@ def attention(masked=True, lengths=True, uses_state=True, fed_mask=False):
     "case, count",
     [
         ({"masked": False}, 1),
+        ({"masked": False, "by_sum": True}, 1),
+        ({"masked": True, "by_sum": True}, 0),
         ({"masked": True}, 0),
         ({"masked": True, "fed_mask": True}, 0),
         ({"masked": False, "lengths": False}, 0),
