@@ -15,6 +15,9 @@ from legacy.saved.hazards.schedules import nodes_of_rates
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _WHOLE_NUMBERS = {dtype.as_datatype_enum for dtype in (tf.int32, tf.int64)}
+_FLOATS = {dtype.as_datatype_enum for dtype in (tf.float32, tf.float64)}
+#: Names of learning rates.
+RATES = re.compile(r"(?i)(^|/)(lr|(\w*_)?learning_?rate|(new|base|init|initial)_?lr)(_\d+|_?(ph|placeholder|input))?$")
 SCHEDULES = re.compile(
     r"(?i)(exponential|piecewise|polynomial|cosine|natural_?exp|inverse_?time)_?\w*(decay|constant)(_\d+(?=/|$))?"
 )
@@ -37,6 +40,7 @@ def frozen_learning_rate(whole: WholeGraph) -> Iterator[Hazard]:
                 "hand the optimizer the schedule; for parity with the old program keep the constant it used",
             )
     yield from _frozen_by_hand(whole, {name for names in schedules.values() for name in names})
+    yield from _fed_in_vain(whole)
     for scope in used:
         variables = _variables_behind(whole, schedules[scope])
         if not variables or any(variable in whole.writes.values() for variable in variables):
@@ -49,6 +53,23 @@ def frozen_learning_rate(whole: WholeGraph) -> Iterator[Hazard]:
                 f"the schedule {scope} depends on {variables[0]}, which nothing advances",
                 "give apply_gradients the global_step; in tf.distribute count the steps in a variable",
             )
+
+
+def _fed_in_vain(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds the first fed scalar with the name of a learning rate that no update of the graph depends on."""
+    graph = whole.graph
+    for name in filter(RATES.search, graph.nodes if whole.applies else ()):
+        attributes = graph.nodes[name].attr
+        is_fed = graph.type(name).startswith("Placeholder") and attributes["dtype"].type in _FLOATS
+        is_number = not attributes["shape"].shape.dim  # of unknown rank, too
+        if is_fed and is_number and not graph.descendants([name], controls=False) & whole.writes.keys():
+            yield Hazard(
+                "LEARNING_RATE_FROZEN",
+                name,
+                f"the fed learning rate {name} changes nothing: no update depends on it",
+                "hand the optimizer the fed rate; for parity with the old program keep the constant it used",
+            )
+            return
 
 
 def _is_only_shown(whole: WholeGraph, names: Sequence[str]) -> bool:

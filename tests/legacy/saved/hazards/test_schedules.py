@@ -34,9 +34,9 @@ TEXT = """
     """
 
 
-def hazards(check, text):
+def hazards(check, text, attributes=None):
     constants = {name: {"value": np.array(value, np.float32)} for name, value in (("one", 1), ("two", 2))}
-    whole = WholeGraph(saved(graph_of(text, **constants), trainable_variables=["w"]))
+    whole = WholeGraph(saved(graph_of(text, **constants, **attributes or {}), trainable_variables=["w"]))
     return [hazard[:3] for hazard in check(whole)]
 
 
@@ -141,6 +141,16 @@ def test_a_schedule_that_no_update_depends_on():
     assert found[:2] == ("LEARNING_RATE_FROZEN", "ExponentialDecay/Pow")
     assert found[2] == "the schedule ExponentialDecay is computed and no update depends on it"
     assert hazards(frozen_learning_rate, text.replace("ApplyGradientDescent", "Nothing")) == [], "nothing trains"
+
+
+@pytest.mark.parametrize("name, is_rate", [("lr", True), ("m/learning_rate", True), ("lr_ph", True), ("mlr", False)])
+def test_a_fed_rate_that_no_update_depends_on(name, is_rate):
+    scalar = {name: {"dtype": tf.float32, "shape": tf.TensorShape([])}}
+    found = hazards(frozen_learning_rate, TEXT + f"{name} = Placeholder()\n", scalar)
+    expected = ("LEARNING_RATE_FROZEN", name, f"the fed learning rate {name} changes nothing: no update depends on it")
+    assert found == ([expected] if is_rate else [])
+    assigned = TEXT + f"{name} = Placeholder()\nrate = VariableV2()\nchange = Assign(rate, {name})\n"
+    assert hazards(frozen_learning_rate, assigned, scalar) == [], "another run assigns it"
 
 
 #: The schedule of a penalty beside one that would be the learning rate.
