@@ -12,13 +12,14 @@ from workloads.program import State, StepRecord
 class Visit(NamedTuple):
     """A state from which both sides take one more step.
 
+    It is left out where an op of the left side does not run with its numbers: no run of the program reaches it.
+
     Attributes:
       name: in reports: "step 350,000 (at a boundary of the learning rate)".
       state: the state.
       has_random_weights: whether its weights were drawn at random.
       may_overflow: whether it is compared under "exact" alone where the left side's step overflows: a port whose
-        formula overflows later, such as that of a cross-entropy, has the same mathematics. It is left out where an op
-        of the left side does not run with such numbers.
+        formula overflows later, such as that of a cross-entropy, has the same mathematics.
     """
 
     name: str

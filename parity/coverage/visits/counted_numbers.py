@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 import numpy as np
 import tensorflow as tf
@@ -83,8 +83,20 @@ def numbers_beside(plan: Plan, graph: Graph, counters: Collection[str]) -> list[
         todo += [use.node for use in graph.users(name)]
         values = [scalar_value(graph, tensor.node) for tensor in graph.inputs(name)]
         found |= {int(value) for value in values if value is not None and 2 <= value < LARGEST and value == int(value)}
+        found |= {last for last in _last_of_cycle(graph, name) if 2 <= last < LARGEST}
         parts |= {value for value in values if value and 0 < value < 1 and graph.type(name) in COMPARISONS}
     return sorted(found | {round(part * number) for part in parts for number in found if part * number >= 2})
+
+
+def _last_of_cycle(graph: Graph, name: str) -> Iterator[int]:
+    """Yields the count from which a cycle such as `mod(count + 4, 16)` begins again, if a node closes one: 12."""
+    inputs = graph.inputs(name)
+    if graph.type(name) not in ("FloorMod", "Mod") or graph.type(inputs[0].node) not in ("Add", "AddV2"):
+        return
+    length = scalar_value(graph, inputs[1].node)
+    steps = [scalar_value(graph, tensor.node) for tensor in graph.inputs(inputs[0].node)]
+    if length is not None:
+        yield from (int(length - step) for step in steps if step is not None)
 
 
 def scalar_value(graph: Graph, name: str) -> float | None:

@@ -1,5 +1,7 @@
 """Visits of programs that change variables in branches: of overflowing gradients, and of the counts that decide."""
 
+import types
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -91,6 +93,14 @@ def test_the_numbers_that_a_counter_meets(tmp_path):
     workload = lifted(decayed_every_third_step, tmp_path).job.workload
     assert numbers_beside(workload.plan, workload.graph, {"global_step"}) == [3, 10]
     assert numbers_beside(workload.plan, workload.graph, set()) == []
+
+
+def test_the_count_from_which_a_cycle_begins_again():
+    with tf.Graph().as_default() as built:
+        place = v1.placeholder(tf.int64, [], "place")
+        tf.math.floormod(place + 4, 16)
+    plan = types.SimpleNamespace(aliases={"place:0": "place"})
+    assert numbers_beside(plan, Graph(built.as_graph_def()), {"place"}) == [4, 12, 16]
 
 
 def test_a_constant_that_is_no_finite_scalar_is_no_number():
