@@ -223,7 +223,7 @@ class _Frame:
         for name, dtype in types.items():
             node = inside.node.add(name=name, op="Placeholder")
             node.attr["dtype"].type = dtype
-        for name in self._members:
+        for name in sorted(self._members | self._apart()):
             if self._nodes[name].op not in _FRAME or name in self._branches:
                 node = inside.node.add()
                 node.CopyFrom(self._nodes[name])
@@ -231,6 +231,17 @@ class _Frame:
                 del node.input[:]
                 node.input.extend(self._inner(t) for t in self._nodes[name].input if not t.startswith("^"))
         return merge_branches(inside)
+
+    def _apart(self) -> Set[str]:
+        """Returns the nodes of the inside that nothing of the loop leads to: constants without a control input."""
+        todo = [name for name in self._members if self._nodes[name].op != "Enter"]
+        found: Set[str] = set()
+        while todo:
+            sources = {parse_tensor_name(t).node for t in self._nodes[todo.pop()].input if not t.startswith("^")}
+            new = sources - self._members - found
+            found |= new
+            todo += sorted(new)
+        return found
 
 
 def _natural(name: str) -> List[Any]:

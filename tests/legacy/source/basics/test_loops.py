@@ -42,6 +42,16 @@ def test_counters_that_count_alike_are_one():
     assert len(loop.states) == len(loop.results) == 2  # the number of iterations and the turn are the same
 
 
+def test_constants_of_a_loop_need_no_control_inputs():
+    """Where a graph has been pruned, nothing of the loop leads to them."""
+    graph = graph_of(doubling)
+    for node in graph.node:
+        node.input[:] = [text for text in node.input if not text.startswith("^")]
+    _, (loop,) = take_out_loops(graph)
+    assert [node.name for node in loop.inside.node if node.name.endswith("mul/y")] == ["repeat/mul/y"]
+    tf.import_graph_def(loop.inside, name="")  # every input is there
+
+
 def test_a_graph_without_loops_stays_as_it_is():
     graph = graph_of(lambda: v1.placeholder(tf.float32, [3], "x") * 2.0)
     assert take_out_loops(graph) == (graph, [])
