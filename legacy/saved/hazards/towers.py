@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.graph.sync_replicas import accumulators
 from legacy.saved.hazards.basics.copies import (
     are_copies,
@@ -16,6 +17,7 @@ from legacy.saved.hazards.basics.copies import (
 )
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from legacy.saved.hazards.missing_gradients import divided_text, stopped_text
+from legacy.saved.runs import train_ops
 from legacy.saved.runs.accumulation import queued_gradients
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted, listed, plural
@@ -65,9 +67,10 @@ def _updates_of_some_towers(whole: WholeGraph, contributing: set[int]) -> Iterat
     # Beside the update by all towers, a program may have one tower's own: `minimize` of one tower's loss. Where it runs
     # both, `updated_twice` names it.
     complete = {whole.variable_of(a) for a in run if a in whole.members and reached[a] == contributing}
+    using = _towers_using(whole, contributing, [a for a in run if 0 < len(reached[a]) < len(contributing)])
     for apply in run:
         variable = whole.variable_of(apply)
-        if variable in complete:
+        if variable in complete or using.get(apply, contributing) <= reached[apply]:
             continue
         if reached[apply] and reached[apply] != contributing and (not whole.trainable or variable in whole.trainable):
             updates[tuple(sorted(reached[apply]))].append(apply)
@@ -95,6 +98,35 @@ def _updates_of_some_towers(whole: WholeGraph, contributing: set[int]) -> Iterat
             f"{divided_text(whole, applies)}{stopped_text(whole, names, contributing - set(towers))}",
             "reduce every replica's gradient of every variable",
         )
+
+
+def _towers_using(whole: WholeGraph, contributing: set[int], applies: Collection[str]) -> dict[str, set[int]]:
+    """Returns {update op: towers that compute what its run minimizes from its variable}, as far as that is known.
+
+    A tower whose loss depends on no value of a variable has no gradient of it to be dropped: a gradient penalty does
+    not depend on the bias of a critic's last layer.
+
+    Args:
+      whole: the graph.
+      contributing: towers whose gradients reach updates; of a run that minimizes fewer towers' losses, nothing is said.
+      applies: update ops to look at.
+    """
+    found: dict[str, set[int]] = {}
+    runs = train_ops.find_train_ops(whole.graph, whole.trainable).values() if applies else ()
+    for run in dict.fromkeys(frozenset(run) for run in runs):
+        own = [apply for apply in applies if apply in run]
+        targets = differentiated(whole.graph, whole.graph.ancestors(run, controls=False)) if own else []
+        if whole.towers_of(targets) != contributing:
+            continue  # not known
+        minimized = whole.graph.ancestors(targets, controls=False)
+        bits: dict[str, int] = collections.defaultdict(int)
+        for number, apply in enumerate(own):
+            bits[whole.variable_of(apply) or ""] |= 1 << number
+        arriving = whole.graph.flow(whole.graph.order(minimized), bits, controls=False)
+        for number, apply in enumerate(own):
+            using = {node for node, mask in arriving.items() if mask >> number & 1}
+            found.setdefault(apply, set()).update(whole.towers_of(using))
+    return found
 
 
 def _own_slots_text(whole: WholeGraph, updates: Iterable[Collection[str]]) -> str:

@@ -334,3 +334,28 @@ def test_updates_that_another_train_op_makes_are_none_of_the_run(train_ops, expe
     graph = saved(traced(build), trainable_variables=["w"])
     whole = WholeGraph(graph, analyse_graph(graph, "small", train_ops))
     assert [hazard.id for hazard in towers.unused_gradients(whole)] == expected
+
+
+@pytest.mark.parametrize(
+    "depends, expected", [(False, []), (True, ["1 variable (b) gets the gradients of tower 0 only"])]
+)
+def test_a_loss_that_does_not_depend_on_a_variable_has_no_gradient_of_it_to_drop(depends, expected):
+    """The second tower's loss is of the derivative by its data, in which the bias `b` is not; or of the sum besides."""
+
+    def build():
+        w, b = (v1.get_variable(name, [3, 1], use_resource=False) for name in "wb")
+        losses = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), v1.name_scope(f"tower_{tower}"):
+                x = v1.placeholder(tf.float32, [3, 1], "x")
+                y = tf.square(x) * w + b
+                slope = tf.reduce_sum(tf.square(tf.gradients(y, x)[0])) if tower else 0.0
+                losses.append(slope + tf.reduce_sum(tf.square(y)) if depends or not tower else slope)
+        by_w = [v1.gradients(loss, w, colocate_gradients_with_ops=True)[0] for loss in losses]
+        by_b = v1.gradients(losses[0], b, colocate_gradients_with_ops=True)[0]
+        optimizer = v1.train.GradientDescentOptimizer(0.5)
+        optimizer.apply_gradients([(by_w[0] + by_w[1], w), (by_b, b)], name="train")
+
+    graph = saved(traced(build), trainable_variables=["w", "b"])
+    found = towers.unused_gradients(WholeGraph(graph, analyse_graph(graph, "small", ["train"])))
+    assert [one.description for one in found] == expected
