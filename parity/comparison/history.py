@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -42,6 +43,11 @@ class TensorStep(NamedTuple):
         return self.relative <= self.allowed
 
 
+def mean_loss(losses: Sequence[np.ndarray]) -> float | None:
+    """The mean of the replicas' losses; None of none. Where devices differ, losses may have shapes of their own."""
+    return float(np.mean([np.mean(loss, dtype=np.float64) for loss in losses])) if len(losses) else None
+
+
 @dataclasses.dataclass
 class History:
     """All steps of a run; its memory grows with their number.
@@ -58,8 +64,8 @@ class History:
 
     def add_losses(self, left: StepRecord, right: StepRecord) -> None:
         """Adds the losses of one step."""
-        sides = [float(np.mean(np.asarray(record.losses, np.float64))) for record in (left, right)]
-        self.losses.append(LossPair(left.step, *sides))
+        sides = [mean_loss(record.losses) for record in (left, right)]
+        self.losses.append(LossPair(left.step, *(float("nan") if side is None else side for side in sides)))
 
     def add(self, step: int, stage: str, difference: Difference, allowed: float) -> None:
         """Adds one tensor of one step.

@@ -10,10 +10,9 @@ both sides take the step in float64 too, where equal mathematics agrees to ten m
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-import numpy as np
-
+from parity.comparison.history import mean_loss
 from parity.comparison.judging.judge import Judge
 from parity.comparison.references import References
 from parity.comparison.result import Verification
@@ -88,7 +87,7 @@ class _Comparison:
             training.add(record, state)
             # Between the steps of a recorded program, other runs may have changed its variables.
             state = self.left.state() if self.criterion.is_locked else record.state
-            result.steps, result.loss = step + 1, _mean(record.losses)
+            result.steps, result.loss = step + 1, mean_loss(record.losses)
             if self.observers.progress is not None:
                 self.observers.progress(step + 1, result)
             if step + 1 < steps and self.observers.stop():
@@ -174,10 +173,6 @@ class _Comparison:
         right = self.right if self.criterion.is_locked else None
         candidates = (right, self.companions.lockstep, self.companions.references, *self.companions.alternatives)
         return [follower for follower in candidates if follower is not None]
-
-
-def _mean(losses: Sequence[np.ndarray]) -> float | None:
-    return float(np.mean(np.asarray(losses, np.float64))) if len(losses) else None
 
 
 def _with_proposals(left: StepRecord, right: StepRecord) -> StepRecord:

@@ -2,9 +2,10 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 
-from parity.comparison.history import History, LossPair, TensorStep
+from parity.comparison.history import History, LossPair, TensorStep, mean_loss
 from parity.comparison.runs.options import Observers
 from parity.comparison.runs.verification import verify
 from parity.diagnosis.steps.replay import Replay
@@ -26,6 +27,14 @@ def history():
     left, right = program([4.0, 2.0], [2.0, 4.0]), program([4.0, 1.0], [2.0, 8.0])
     verify(left, right, Job(Dyadic()), 2, observers=Observers(history=kept))
     return kept
+
+
+@pytest.mark.parametrize(
+    "losses, expected",
+    [([1.0, 3.0], 2.0), ([[1.0, 3.0], [5.0, 7.0]], 4.0), ([[1.0, 3.0], 4.0], 3.0), ([], None)],
+)
+def test_mean_of_losses_that_may_have_shapes_of_their_own(losses, expected):
+    assert mean_loss([np.array(loss, np.float32) for loss in losses]) == expected
 
 
 def test_losses_of_both_sides(history):
