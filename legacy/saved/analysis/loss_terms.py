@@ -53,6 +53,28 @@ def term_weights(graph: Graph, towers: Towers, target: str) -> dict[TensorId, fl
     return found
 
 
+def weights_are_known(graph: Graph, towers: Towers, target: str) -> bool:
+    """Tells whether `term_weights` has all factors of a sum of towers' scalars, also those on all terms together.
+
+    Args:
+      graph: the subgraph that a step runs.
+      towers: its towers.
+      target: the node of the sum, which belongs to no tower.
+
+    Returns:
+      Whether it does.
+    """
+    todo, seen = [target], {target}
+    while todo:
+        name = todo.pop()
+        if graph.type(name) not in _SUMS and constant_factor(graph, name) is None:
+            return False
+        shared = {tensor.node for tensor in graph.inputs(name) if towers.is_shared(tensor.node)} - seen
+        seen |= shared
+        todo += shared
+    return True
+
+
 def constant_factor(graph: Graph, name: str) -> float | None:
     """Returns the number that an op multiplies by: c for x * c, 1 / c for x / c or a mean of c; else None.
 

@@ -6,7 +6,7 @@ import collections
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from legacy.saved.analysis.loss_terms import term_weights
+from legacy.saved.analysis.loss_terms import term_weights, weights_are_known
 from legacy.saved.graph.differentiation import differentiated, without_zero
 from legacy.saved.tower_search.towers import Towers
 from workloads.lifted.graph import Graph, TensorId
@@ -48,17 +48,20 @@ def find_losses(graph: Graph, towers: Towers, members: Collection[str]) -> Tower
     """
     found: dict[int, list[TensorId]] = {tower: [] for tower in range(towers.count)}
     weights: dict[TensorId, float] = {}
-    for target in differentiated(graph, members):
+    targets = differentiated(graph, members)
+    are_of_all = all(towers.is_shared(target) and weights_are_known(graph, towers, target) for target in targets)
+    for target in targets:
         tower = towers.tower_of(target)
         if tower is not None:
             found[tower].append(without_zero(graph, TensorId(target, 0)))
         elif towers.is_shared(target):
             own = term_weights(graph, towers, target)
             weights.update(own)
-            terms = _terms_of_towers(towers, own) or _terms_of_one_tower(towers, own)
+            complete = _terms_of_towers(towers, own)
+            terms = complete or _terms_of_one_tower(towers, own)
             terms = terms or {one: [tensor] for one, tensor in _nearest_of_towers(graph, towers, target).items()}
-            for one, tensors in terms.items():
-                found[one] = found[one] or tensors
+            for one, tensors in terms.items():  # a further loss of all towers, as of a second optimizer, adds its terms
+                found[one] = [*found[one], *tensors] if complete and are_of_all else found[one] or tensors
     rows = list(zip(*_alike(graph, [list(dict.fromkeys(found[tower])) for tower in range(towers.count)])))
     if not rows:
         return TowerLosses([], [])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from legacy.saved.graph.differentiation import differentiated
 from legacy.source.basics.cut import cut_part
 from legacy.source.basics.expressions import Name
 from legacy.source.basics.rendering import literal_text
@@ -78,8 +77,6 @@ def find_path(plan: Plan, graph: Graph, phase: Phase) -> GradientPath:
     of_towers = [losses_of_weights(plan, graph, phase, tower) for tower in range(plan.towers)]
     numbers = {name: number for own in reversed(of_towers) for name, number in own.items()}
     path = _path(plan, graph, phase, numbers)
-    if phase.other_losses and path.scales and len(differentiated(graph, graph.ancestors([phase.train_op]))) > 1:
-        raise Unwritten("loss: several are minimized, each made of all towers' losses")
     path = path._replace(losses=[numbers[name] for name in path.weights])
     if not path.combine or path.rows or path.clip or path.clip_after or path.scales or any(phase.returns):
         return path

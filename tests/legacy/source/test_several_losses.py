@@ -115,6 +115,52 @@ def test_each_loss_is_differentiated_by_its_own_weights(program, tmp_path):
     assert_trains_alike(setup, tmp_path, source_of(setup))
 
 
+def minimized(rate, loss, of):
+    optimizer = v1.train.MomentumOptimizer(rate, 0.5)
+    return optimizer.minimize(loss, var_list=[of], colocate_gradients_with_ops=True)
+
+
+def means_of_all_towers(of_second):
+    """One run of two optimizers, each of which minimizes a loss of all towers; `of_second` makes the critic's."""
+
+    def build():
+        xs = split_batch()
+
+        def losses(tower):
+            made = generated(xs[tower] * 0.5)
+            real, fake = judged(xs[tower]), judged(made)
+            of_critic = tf.reduce_mean(tf.nn.softplus(-real)) + tf.reduce_mean(tf.nn.softplus(fake))
+            return tf.reduce_mean(tf.nn.softplus(-fake)) + tf.reduce_mean(tf.abs(made)), of_critic
+
+        first, second = zip(*towers(losses))
+        step = minimized(0.125, tf.add_n(list(first)) / TOWERS, weight("gen", [3, 3]))
+        with tf.control_dependencies([step]):
+            return minimized(0.25, of_second(list(second)), weight("disc", [3, 1]))
+
+    return build
+
+
+@pytest.mark.parametrize(
+    "of_second, scales",
+    [(lambda losses: tf.add_n(losses) * 0.5, [0.5]), (lambda losses: tf.add_n(losses) * 0.25, [0.25])],
+)
+def test_each_loss_of_all_towers_is_differentiated_by_its_own_weights(of_second, scales, tmp_path):
+    setup = lifted(means_of_all_towers(of_second), tmp_path)
+    (phase,) = setup.job.workload.plan.phases
+    assert (phase.loss_scale, phase.scales_of_others) == (0.5, scales)
+    source = source_of(setup, "workload")
+    assert "    loss, loss2 = tower_loss(scope, batch)\n" in source.text
+    assert_port_verified(setup, tmp_path, source)
+    assert_trains_alike(setup, tmp_path, source_of(setup))
+
+
+def test_losses_of_all_towers_whose_weights_are_not_known_are_not_put_side_by_side(tmp_path):
+    divisor = lambda: v1.placeholder_with_default(2.0, [], "divisor")  # noqa: E731
+    setup = lifted(means_of_all_towers(lambda losses: tf.add_n(losses) / divisor()), tmp_path)
+    (phase,) = setup.job.workload.plan.phases
+    assert phase.other_losses == []
+
+
 def test_a_gradient_of_the_wrong_loss_is_seen(tmp_path):
     setup = lifted(adversarial, tmp_path)
     source = source_of(setup, "workload")

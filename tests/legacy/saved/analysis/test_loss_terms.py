@@ -3,14 +3,14 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.analysis.context import Context
-from legacy.saved.analysis.loss_terms import constant_factor, term_weights
+from legacy.saved.analysis.loss_terms import constant_factor, term_weights, weights_are_known
 from tests.legacy.saved.graphs import graph_of, traced
 
 v1 = tf.compat.v1
 
 
-def weights_of(joined):
-    """Weights of the towers' terms {op: weight} in a loss that `joined` makes of both towers' losses."""
+def context_of(joined):
+    """The context of two towers' program that minimizes "total", which `joined` makes of both towers' losses."""
 
     def build():
         w = v1.get_variable("w", [2, 1], use_resource=False)
@@ -21,7 +21,12 @@ def weights_of(joined):
         loss = tf.identity(joined(losses, w), name="total")
         v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train", colocate_gradients_with_ops=True)
 
-    context = Context(traced(build))
+    return Context(traced(build))
+
+
+def weights_of(joined):
+    """Weights of the towers' terms {op: weight} in a loss that `joined` makes of both towers' losses."""
+    context = context_of(joined)
     return {tensor.node: weight for tensor, weight in term_weights(context.graph, context.towers, "total").items()}
 
 
@@ -36,6 +41,20 @@ def weights_of(joined):
 )
 def test_the_weights_of_a_sum_of_towers_losses(joined, weights):
     assert weights_of(joined) == {"tower_0/loss": weights[0], "tower_1/loss": weights[1]}
+
+
+@pytest.mark.parametrize(
+    "joined, is_known",
+    [
+        (lambda losses, w: tf.add_n(losses) / 2.0, True),
+        (lambda losses, w: tf.reduce_mean(tf.stack(losses)) * 4.0 + tf.nn.l2_loss(w), True),
+        (lambda losses, w: tf.add_n(losses) / v1.placeholder_with_default(2.0, []), False),
+        (lambda losses, w: losses[0] * losses[1], False),
+    ],
+)
+def test_weights_are_known_where_all_factors_are_constants(joined, is_known):
+    context = context_of(joined)
+    assert weights_are_known(context.graph, context.towers, "total") is is_known
 
 
 def test_a_product_of_losses_has_no_constant_weights():
