@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
-from legacy.saved.hazards.basics.constants import order_of_axes
+from legacy.saved.hazards.basics.constants import constant_array, order_of_axes
 from legacy.saved.hazards.basics.cross_entropies import CrossEntropy, cross_entropies
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_part
 from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: {activation: what it makes of the logits of a softmax}.
 _ACTIVATIONS = {
@@ -83,7 +84,7 @@ def softmax_over_examples(whole: WholeGraph) -> Iterator[Hazard]:
     for name in whole.graph.nodes:
         if name in whole.reach and whole.graph.type(name) in _SOFTMAXES:
             layer = _transposed_layer(whole, name)
-            if layer is not None:
+            if layer is not None and not _pools_rows(whole, name):
                 yield Hazard(
                     "SOFTMAX_OVER_EXAMPLES",
                     name,
@@ -113,6 +114,31 @@ def _transposed_layer(whole: WholeGraph, softmax: str) -> str | None:
     return name if graph.type(weights) in op_types.VARIABLES else None
 
 
+def _pools_rows(whole: WholeGraph, softmax: str) -> bool:
+    """Whether rows are weighed by the shares of a softmax over them, and added up: as of a bag that a tower takes."""
+    graph, todo, seen = whole.graph, [(softmax, True)], {softmax}
+    while todo:
+        name, turned = todo.pop()
+        for user, position, _ in [use for use in graph.users(name) if not is_gradient_op(use.node)]:
+            kind = graph.type(user)
+            if kind == "MatMul" and position == 0 and graph.nodes[user].attr["transpose_a"].b != turned:
+                return True
+            sums = [use.node for use in graph.users(user) if not is_gradient_op(use.node)]
+            if kind == "Mul" and any(_adds_up_rows(graph, total) for total in sums):
+                return True
+            if kind in ("Identity", "Reshape", "ExpandDims", "StridedSlice", "Squeeze", "Transpose"):
+                if user not in seen:
+                    todo.append((user, turned != (kind == "Transpose")))
+                seen.add(user)
+    return False
+
+
+def _adds_up_rows(graph: Graph, name: str) -> bool:
+    """Whether a node is a sum along the first axis."""
+    axes = constant_array(graph, graph.inputs(name)[1].node) if graph.type(name) == "Sum" else None
+    return axes is not None and 0 in axes.ravel()
+
+
 def _transposition_before(graph: Graph, softmax: str) -> tuple[TensorId, TensorId] | None:
     """The tensor that is transposed before a softmax, and the new order of its axes; None if none is."""
     above = graph.inputs(softmax)[0]
@@ -137,7 +163,7 @@ def shares_over_examples(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
         axes, shape = order_of_axes(graph, imported, order), imported.shape(*source)
         stays = axes is not None and axes[-1] != 0  # of two axes, any other order exchanges them
         rows = shape is not None and len(shape) == 2 and shape[0] == batch and shape[1] != batch
-        if rows and not stays and _transposed_layer(whole, name) is None:
+        if rows and not stays and _transposed_layer(whole, name) is None and not _pools_rows(whole, name):
             yield Hazard(
                 "SOFTMAX_OVER_EXAMPLES",
                 name,
@@ -160,7 +186,11 @@ def shares_over_pixels(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
         while graph.type(layer) in _ROW_PASSES:
             layer = graph.inputs(layer)[0].node
         is_image = graph.type(layer) == "Conv2D" and graph.nodes[layer].attr["data_format"].s in (b"NHWC", b"")
-        if is_image and axes is not None and axes[-1] in (1, 2) and shape is not None and shape[3] != 1:
+        taken = imported.shape(*graph.inputs(name)[0])
+        if not is_image or axes is None or shape is None or taken is None:
+            continue
+        is_merged = taken[-1] is not None and taken[-1] != shape[axes[-1]]  # as of all pixels, for their mean place
+        if axes[-1] in (1, 2) and shape[3] != 1 and not is_merged:
             yield Hazard(
                 "SOFTMAX_OVER_PIXELS",
                 name,

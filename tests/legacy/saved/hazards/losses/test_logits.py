@@ -171,3 +171,42 @@ def test_a_softmax_of_a_softmax_is_named(shares, count):
 
     whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
     assert [hazard.id for hazard in activated_logits(whole)] == ["LOGITS_ACTIVATED"] * count
+
+
+@pytest.mark.parametrize("size, count", [(24, 0), (6, 1)])
+def test_shares_over_all_pixels_of_a_channel_are_not_named(size, count):
+    """As of the mean place of each channel."""
+
+    def build():
+        kernel = v1.get_variable("kernel", [3, 3, 2, 5], use_resource=False)
+        images = tf.nn.conv2d(v1.placeholder(tf.float32, [2, 4, 6, 2], "x"), kernel, 1, "SAME")
+        shares = tf.nn.softmax(tf.reshape(tf.transpose(images, [0, 3, 1, 2]), [-1, size]))
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(tf.square(shares)), name="train")
+
+    graph = saved(traced(build), trainable_variables=["kernel"])
+    analysis = analyse_graph(graph, "made-for-a-test")
+    hazards_found = list(shares_over_pixels(WholeGraph(graph, analysis), analysis))
+    assert [hazard.id for hazard in hazards_found] == ["SOFTMAX_OVER_PIXELS"] * count
+
+
+@pytest.mark.parametrize(
+    "pooled, count",
+    [
+        (lambda shares, x: tf.reduce_sum(shares * x, 0), 0),
+        (lambda shares, x: tf.matmul(shares, x, transpose_a=True), 0),
+        (lambda shares, x: tf.matmul(tf.transpose(shares), x), 0),
+        (lambda shares, x: tf.reduce_sum(shares * x, 1), 1),
+        (lambda shares, x: tf.matmul(shares, x[:1]), 1),
+    ],
+)
+def test_shares_of_rows_that_are_pooled_are_not_named(pooled, count):
+    """As of the instances of one bag, which are the rows that a tower takes."""
+
+    def build():
+        w = v1.get_variable("w", [4, 1], use_resource=False)
+        x = v1.placeholder(tf.float32, [6, 4], "x")
+        shares = tf.transpose(tf.nn.softmax(tf.transpose(x @ w)))  # as 1.x does for axis=0
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(tf.square(pooled(shares, x))), name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
+    assert [hazard.id for hazard in softmax_over_examples(whole)] == ["SOFTMAX_OVER_EXAMPLES"] * count
