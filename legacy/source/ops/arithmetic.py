@@ -197,7 +197,7 @@ def write_cast(op: OpView) -> Expression | None:
 def write_choice(op: OpView) -> Expression | None:
     """Writes an elementwise choice; 1.x's also chose rows by a vector, which needs its shape widened."""
     condition, taken = op.shape(0), op.shape(1)
-    if op.type == "Select" and condition != taken:
+    if op.type == "Select" and (condition is None or condition != taken):
         if condition is None or taken is None:
             return call("tf.compat.v1.where", *op.arguments())
         if condition != []:

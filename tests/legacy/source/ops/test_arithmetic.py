@@ -1,9 +1,12 @@
 """Arithmetic as text: operators, reductions, products, choices; the text computes what the graph computes."""
 
+import types
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from legacy.source.basics.expressions import Name, call
 from legacy.source.ops import arithmetic
 from tests.legacy.source.tiny import values_of, written
 from workloads.numerics import gradient_sums
@@ -127,6 +130,26 @@ def test_a_choice_of_rows_by_a_vector_is_widened():
     x = np.random.RandomState(0).rand(4, 3).astype(np.float32)
     assert "tf.reshape" in lines[-1]
     assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
+
+
+@pytest.mark.parametrize(
+    "condition, taken, function",
+    [
+        (None, None, "tf.compat.v1.where"),  # may be a vector and rows, as where lengths freeze a state in a loop
+        (None, [None, 3], "tf.compat.v1.where"),
+        ([None], None, "tf.compat.v1.where"),
+        ([None, 3], [None, 3], "tf.where"),
+    ],
+)
+def test_a_choice_of_unknown_ranks_stays_the_old_one_that_takes_a_vector(condition, taken, function):
+    op = types.SimpleNamespace(
+        type="Select",
+        shape=lambda position: taken if position else condition,
+        arguments=lambda first=0: [Name("c"), Name("a"), Name("b")][first:],
+        argument=lambda position: Name("cab"[position]),
+        constant=lambda position: None,
+    )
+    assert arithmetic.write_choice(op) == call(function, Name("c"), Name("a"), Name("b"))
 
 
 def test_a_function_of_the_number_of_examples_gets_a_float():
