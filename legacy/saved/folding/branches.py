@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from legacy.saved.folding.decided import SWITCHES, outcome, scalar_number
+from legacy.saved.graph.op_types import VARIABLES
 from workloads.lifted.graph import MERGES, Graph, TensorId
 
 #: At least the number of outputs of any op that can be inside a branch.
@@ -26,6 +27,8 @@ class Branches:
       dead: outputs that are never computed.
       replaced: {output of a Switch, Merge or Select: the tensor that takes its place}.
       numbers: {node that takes the place of a Merge's second output: its value}.
+      truths: {node that takes the place of a Switch of its own predicate: its value}, where that is a variable's.
+        Such a Switch gives the pivot of a branch, which only controls others: the variable is not read for it.
       copies: {node that takes the place of a Switch: the Switch}, where the branch and others use the same numbers.
         The gradients of a branch's uses are added before those of others, as they are behind an Identity.
     """
@@ -35,6 +38,7 @@ class Branches:
         self.dead: set[TensorId] = set()
         self.replaced: dict[TensorId, TensorId] = {}
         self.numbers: dict[str, int] = {}
+        self.truths: dict[str, bool] = {}
         self.copies: dict[str, str] = {}
         self._decided: dict[TensorId, Any] = dict(predicates)
         for name in graph.order(set(graph.nodes)):
@@ -55,6 +59,10 @@ class Branches:
         self.replaced[TensorId(name, taken)] = data
         if data in self.dead:
             self.dead.add(TensorId(name, taken))
+        elif isinstance(self._decided.get(data), bool) and self._graph.type(self._graph.origin(data).node) in VARIABLES:
+            truth = self._new_name(name + "/value")
+            self.truths[truth] = self._decided[data]
+            self.replaced[TensorId(name, taken)] = TensorId(truth, 0)
         elif self._groups_uses(name, data, taken):
             copy = self._new_name(name + "/taken")
             self.copies[copy] = name

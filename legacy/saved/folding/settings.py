@@ -145,10 +145,12 @@ def _folded(graph: Graph, values: Mapping[str, np.ndarray], branches: Branches) 
     for name, switch in branches.copies.items():
         result.node.add().CopyFrom(_copy(graph.nodes[switch], name, branches.final(graph.inputs(switch)[0])))
     read = {parse_tensor_name(text).node for node in result.node for text in node.input if text[:1] != "^"}
-    for name in sorted(read & branches.numbers.keys()):
+    made = {name: np.array(number, np.int32) for name, number in branches.numbers.items()}
+    made.update((name, np.array(truth)) for name, truth in branches.truths.items())
+    for name in sorted(read & made.keys()):
         node = v1.NodeDef(name=name)
-        node.attr["dtype"].type = tf.int32.as_datatype_enum
-        result.node.add().CopyFrom(_constant(node, np.array(branches.numbers[name], np.int32)))
+        node.attr["dtype"].type = tf.as_dtype(made[name].dtype).as_datatype_enum
+        result.node.add().CopyFrom(_constant(node, made[name]))
     return result
 
 

@@ -44,6 +44,21 @@ def test_numbers_of_a_branch_that_others_use_too_are_copied_once():
     assert nodes["switch/taken"] == ["x"] and nodes["add"][0] == nodes["abs"][0] == "switch/taken"
 
 
+@pytest.mark.parametrize("read", ["", "p = Identity(is_training)"])
+def test_the_pivot_of_a_branch_does_not_read_the_variable_that_decided_it(read):
+    """A step whose branches are decided has no such variable, so that nothing may ask for its value."""
+    text = COND.format(predicate="is_training").replace("is_training = Placeholder()", "is_training = VariableV2()")
+    predicate = "p" if read else "is_training"
+    text = text.replace("(x, is_training)", f"(x, {predicate})") + f"{read}\n pivot = Switch({predicate}, {predicate})"
+    text += "\n text = Identity(pivot:1)\n keep = Const(^text)\n other = Identity(is_training)"
+    graph, settings = fold_settings(graph_of(text, is_training=BOOLEAN, pivot={"T": tf.bool}), {"is_training": "true"})
+    value = graph.nodes[graph.inputs("text")[0].node]
+    assert settings == {"is_training": True}
+    assert value.op == "Const" and bool(tf.make_ndarray(value.attr["value"].tensor))
+    assert [tensor.node for tensor in graph.inputs("other")] == ["is_training"]  # itself stays
+    assert [tensor.node for tensor in graph.inputs("add")] == ["x", "one"]
+
+
 def test_a_predicate_of_another_name_stays_open():
     text = COND.format(predicate="flag")
     nodes, settings = folded(text, flag=BOOLEAN)
