@@ -105,7 +105,9 @@ def lift_graph(
     require_equal_parts(found.plan)
     keep_settings(found.plan, options.settings)
     report("collecting values")
-    start = _start_values(found, checkpoint)
+    start, begun = _start_values(found, checkpoint)
+    found = found._replace(begun=begun)
+    found.plan.notes += filter(None, [initial_values.begun_text(begun)])
     for variable in found.plan.variables:
         variable.shape = list(start[variable.name].shape)
         if variable.role == "weight":
@@ -127,16 +129,17 @@ def lift_graph(
     return found.plan
 
 
-def _start_values(found: Analysis, checkpoint: str | None) -> Arrays:
+def _start_values(found: Analysis, checkpoint: str | None) -> initial_values.StartValues:
     """Returns the values that variables start from: a checkpoint's or the initializers', and settings that were fed."""
+    begun: list[str] = []
     if checkpoint:
-        start = initial_values.values_from_checkpoint(checkpoint, found.plan, found.whole)
+        start, begun = initial_values.values_from_checkpoint(checkpoint, found.plan, found.whole)
     else:
         start = initial_values.values_from_initializers([v.name for v in found.plan.variables], found.whole)
         start.update(initial_values.values_of_copies(found.plan, found.whole, start))
     fed = {name: value for name, value in found.plan.settings.items() if name in start}
     start.update((name, np.array(value, start[name].dtype)) for name, value in fed.items())
-    return start
+    return initial_values.StartValues(start, begun)
 
 
 def require_equal_parts(plan: Plan) -> None:

@@ -52,6 +52,7 @@ class Analysis(NamedTuple):
       trained: names of the variables that the program trains; see `trained_variables`.
       fed: tensors that the recording beside the graph fed in place of their own values, and the lift does not carry.
       given: names of the settings whose values were given, and not assumed.
+      begun: names of the slots and averages that begin from initializers, where a lift's checkpoint leaves them out.
     """
 
     plan: Plan
@@ -61,6 +62,7 @@ class Analysis(NamedTuple):
     trained: list[str]
     fed: Sequence[FedTensor] = ()
     given: Collection[str] = ()
+    begun: Sequence[str] = ()
 
 
 def analyse_graph(

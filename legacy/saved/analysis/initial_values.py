@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Dict, List, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -11,25 +12,50 @@ import tensorflow as tf
 from legacy.saved.graph import cone, op_types
 from legacy.saved.graph.assignments import assigned_variable, variable_of
 from legacy.saved.graph.imported import without_placement
-from legacy.saved.graph.partitions import parts_of_variables, restored_names
+from legacy.saved.graph.partitions import parts_of_variables, restored_names, saved_names
 from legacy.towers.program import session_config
 from workloads.lifted import checkpoint
 from workloads.lifted.graph import Graph
 from workloads.lifted.graph.importing import import_graph
 from workloads.lifted.plan import Plan, Variable
 from workloads.support.errors import InputError
-from workloads.support.wording import listed
+from workloads.support.wording import counted, listed
 
 v1 = tf.compat.v1
 INITIALIZERS = ("Assign", "AssignVariableOp")
 #: Roles of the variables that a checkpoint must have; others (a statistic may be a local variable) are initialized.
 SAVED_ROLES = ("weight", "slot", "average")
+#: Those that it must have where it is all that a saver of the graph writes, such as a Saver of the trained variables.
+SAVED_BY_ANY = ("weight",)
 MOST_LISTED = 8
 #: End of the name of a mirrored variable's copy.
 _REPLICA = re.compile(r"/replica_\d+$")
 
 
-def values_from_checkpoint(path: str, plan: Plan, whole: Graph) -> dict[str, np.ndarray]:
+class StartValues(NamedTuple):
+    """Values that variables start from.
+
+    Attributes:
+      arrays: {variable: array}.
+      begun: names of the slots and averages that begin from initializers, since the checkpoint's saver leaves them out.
+    """
+
+    arrays: Dict[str, np.ndarray]
+    begun: List[str]
+
+
+def begun_text(begun: Sequence[str]) -> str:
+    """Returns a sentence on variables that begin from initializers; "" for none."""
+    if not begun:
+        return ""
+    count = counted(len(begun), "variable begins", "variables begin")
+    return (
+        f"{count} from the graph's initializers, as in the program after a restart, since its Saver does not write "
+        f"{'it' if len(begun) == 1 else 'them'}: {listed(begun, MOST_LISTED)}"
+    )
+
+
+def values_from_checkpoint(path: str, plan: Plan, whole: Graph) -> StartValues:
     """Reads a checkpoint and initializes the variables that it lacks.
 
     Args:
@@ -38,12 +64,15 @@ def values_from_checkpoint(path: str, plan: Plan, whole: Graph) -> dict[str, np.
       whole: the whole graph, with the initializers.
 
     Returns:
-      {variable: array} of the plan's variables and of all others in the checkpoint.
+      The values of the plan's variables and of all others in the checkpoint. Slots and averages may be missing where
+      the checkpoint has what a saver of the graph writes: the program initialized them, and then restored the others.
 
     Raises:
       InputError: the checkpoint lacks variables, or has others in shape or dtype; the message lists them.
     """
-    stored = _with_parts(checkpoint.read_checkpoint(path), whole)
+    read = checkpoint.read_checkpoint(path)
+    required = SAVED_BY_ANY if set(read) in saved_names(whole) else SAVED_ROLES
+    stored = _with_parts(read, whole)
     stored.update(_mirrored_values(plan, stored))
     stored.update(_renamed_values(plan, stored, whole))
     for variable in plan.variables:
@@ -51,7 +80,7 @@ def values_from_checkpoint(path: str, plan: Plan, whole: Graph) -> dict[str, np.
     missing = [variable for variable in plan.variables if variable.name not in stored]
     saved = {v.name: np.asarray(stored[v.name]) for v in plan.variables if v.name in stored}
     problems = [text for v in plan.variables if v.name in saved for text in _mismatches(v, saved[v.name])]
-    problems += [f"{name}: not in it" for name in sorted({v.name for v in missing if v.role in SAVED_ROLES})]
+    problems += [f"{name}: not in it" for name in sorted({v.name for v in missing if v.role in required})]
     if problems:
         raise InputError(_refusal(path, problems, sorted(set(stored) - {v.name for v in plan.variables})))
     values = dict(saved)
@@ -63,7 +92,7 @@ def values_from_checkpoint(path: str, plan: Plan, whole: Graph) -> dict[str, np.
         except InputError as error:
             reason = str(error).replace("--checkpoint: ", "").replace("; give a checkpoint", "")
             raise InputError(f"--checkpoint: {path!r} lacks {listed(names, MOST_LISTED)}: {reason}") from error
-    return values
+    return StartValues(values, [variable.name for variable in missing if variable.role in SAVED_ROLES])
 
 
 def _with_parts(stored: dict[str, np.ndarray], whole: Graph) -> dict[str, np.ndarray]:

@@ -7,6 +7,7 @@ from typing import NamedTuple, Tuple
 from legacy.saved.graph.assignments import variable_of
 from workloads.lifted.graph import Graph
 
+SAVERS = ("SaveV2", "SaveSlices", "Save")
 #: A slice of all of a dimension, as SaveV2 writes it.
 ALL = "-"
 
@@ -42,6 +43,17 @@ def parts_of_variables(graph: Graph) -> dict[str, Part]:
             if variable is not None:
                 found[variable] = _part(tensor, text)
     return found
+
+
+def saved_names(graph: Graph) -> list[set[str]]:
+    """Returns the names of the tensors that each saver writes, and those that all of them write.
+
+    Args:
+      graph: the whole graph; a Saver that shards its checkpoint has an op for each device.
+    """
+    savers = [name for name in graph.nodes if graph.type(name) in SAVERS]
+    names = [set(_texts(graph, graph.inputs(saver)[1].node)) for saver in savers]
+    return [*names, set().union(*names)]
 
 
 def restored_names(graph: Graph) -> dict[str, list[str]]:

@@ -10,6 +10,7 @@ import tensorflow as tf
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.graph.partitions import SAVERS
 from legacy.saved.hazards.basics.directions import applied_rate
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.graph import Graph
@@ -168,7 +169,7 @@ def steps_of_one_towers_examples(whole: WholeGraph, found: Analysis) -> Iterator
 def steps_that_are_not_saved(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds step counters that a learning rate reads and no Saver of the graph saves, though some save weights."""
     graph = whole.graph
-    savers = [name for name in graph.nodes if graph.type(name) in ("SaveV2", "SaveSlices", "Save")]
+    savers = [name for name in graph.nodes if graph.type(name) in SAVERS]
     saved = graph.ancestors(savers, controls=False) if savers else set()
     updated = {whole.variable_of(apply) for apply in whole.applies} & whole.trainable
     if not saved & updated:

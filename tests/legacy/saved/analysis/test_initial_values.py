@@ -25,13 +25,13 @@ def variables():
 
 @pytest.fixture
 def read(monkeypatch):
-    """`values_from_checkpoint` for a checkpoint with the given values and a plan with the given variables."""
+    """`values_from_checkpoint`'s arrays for a checkpoint with the given values and a plan with the given variables."""
 
     def values(stored, *planned):
         monkeypatch.setattr(initial_values.checkpoint, "read", lambda path: stored, raising=False)
         monkeypatch.setattr(initial_values.checkpoint, "read_checkpoint", lambda path: stored, raising=False)
         plan = types.SimpleNamespace(variables=[Variable(*entry) for entry in planned])
-        return values_from_checkpoint("model.ckpt", plan, traced(variables))
+        return values_from_checkpoint("model.ckpt", plan, traced(variables)).arrays
 
     return values
 
@@ -66,10 +66,10 @@ def test_variables_are_read_under_the_names_that_a_saver_gives_them(monkeypatch)
 
     monkeypatch.setattr(initial_values.checkpoint, "read_checkpoint", lambda path: {"w": 4 * W, "b": W})
     plan = types.SimpleNamespace(variables=[Variable(f"replicated_{i}/w", [2], "float32", "weight") for i in range(2)])
-    found = values_from_checkpoint("model.ckpt", plan, traced(build))
+    found = values_from_checkpoint("model.ckpt", plan, traced(build)).arrays
     assert [found[f"replicated_{i}/w"].tolist() for i in range(2)] == [[4.0, 8.0], [4.0, 8.0]]
     plan.variables.append(Variable("b", [2], "float32", "slot"))  # its own name comes first
-    assert values_from_checkpoint("model.ckpt", plan, traced(build))["b"].tolist() == [1.0, 2.0]
+    assert values_from_checkpoint("model.ckpt", plan, traced(build)).arrays["b"].tolist() == [1.0, 2.0]
     plan.variables.append(Variable("replicated_0/b", [2], "float32", "slot"))  # no saver restores it
     with pytest.raises(InputError, match="replicated_0/b: not in it"):
         values_from_checkpoint("model.ckpt", plan, traced(build))
@@ -89,6 +89,40 @@ def test_variables_are_read_under_the_names_that_a_saver_gives_them(monkeypatch)
 def test_a_checkpoint_of_another_graph_is_refused(read, stored, planned, message):
     with pytest.raises(InputError, match="--checkpoint: .*" + message):
         read(stored, planned)
+
+
+@pytest.mark.parametrize(
+    "stored, role, refused",
+    [
+        (("w", "step"), "slot", ""),
+        (("w", "step", "shards"), "slot", ""),
+        (("w", "step"), "average", ""),
+        (("w", "step"), "weight", "twice: not in it"),  # a checkpoint without a trained weight is of another model
+        (("w",), "slot", "twice: not in it"),  # not what the saver writes
+        (("w", "step", "other"), "slot", "twice: not in it; it has besides: other, step"),
+    ],
+)
+def test_slots_that_the_saver_does_not_write_begin_from_initializers(monkeypatch, stored, role, refused):
+    def build():
+        variables()
+        saved = [v for v in v1.global_variables() if v.op.name in ("w", "step")]
+        for part in [saved[:1], saved[1:]] if "shards" in stored else [saved]:
+            v1.train.Saver(part)
+
+    values = {"w": 4 * W, "step": np.int64(3), "other": W}
+    stored_values = {name: values[name] for name in stored if name != "shards"}
+    monkeypatch.setattr(initial_values.checkpoint, "read_checkpoint", lambda path: stored_values)
+    planned = [Variable("w", [2], "float32", "weight"), Variable("twice", [2], "float32", role)]
+    plan = types.SimpleNamespace(variables=planned)
+    if refused:
+        with pytest.raises(InputError, match=refused):
+            values_from_checkpoint("model.ckpt", plan, traced(build))
+        return
+    found = values_from_checkpoint("model.ckpt", plan, traced(build))
+    assert found.arrays["w"].tolist() == [4.0, 8.0] and found.arrays["twice"].tolist() == [2.0, 4.0]
+    assert found.begun == ["twice"]
+    assert "1 variable begins from the graph's initializers" in initial_values.begun_text(found.begun)
+    assert initial_values.begun_text([]) == ""
 
 
 @pytest.mark.parametrize("missing, ending", [(8, "v7: not in it"), (9, "v7: not in it; and 1 more")])
