@@ -112,14 +112,19 @@ def logarithms_of_probabilities(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def _scales_results(whole: WholeGraph, name: str) -> bool:
-    """Whether a sigmoid multiplies what weights compute, as the scale of a flow, and is no probability."""
+    """Whether a sigmoid multiplies what weights compute, as the scale of a flow, and is no probability.
+
+    An entropy multiplies it by a logarithm of it. What a flow scales may have logarithms of earlier scales behind it.
+    """
     graph = whole.graph
     if graph.type(name) != "Sigmoid":
         return False
     users = [use.node for use in graph.users(name) if graph.type(use.node) == "Mul" and use.node in whole.minimized]
     others = {tensor.node for user in users for tensor in graph.inputs(user)} - {name}
     behind = [graph.ancestors([other], controls=False) for other in others]
-    return any(nodes & whole.trainable and not any(graph.type(n) == "Log" for n in nodes) for nodes in behind)
+    logarithms = [[one for one in nodes if graph.type(one) == "Log"] for nodes in behind]
+    entropies = [name in graph.ancestors(found, controls=False) for found in logarithms]
+    return any(nodes & whole.trainable and not is_entropy for nodes, is_entropy in zip(behind, entropies))
 
 
 def _probability(graph: Graph, name: str) -> str:

@@ -125,3 +125,20 @@ def test_a_scale_of_results_is_no_probability(is_scale, count):
         return tf.reduce_mean(tf.square(result)) - tf.reduce_mean(tf.math.log(scale))
 
     assert minimized.found(logarithms_of_probabilities, total) == ["LOG_OF_PROBABILITY"] * count
+
+
+@pytest.mark.parametrize("by_layers, count", [(True, 0), (False, 1)])
+def test_a_scale_of_a_later_layer_is_none_behind_the_volume_of_an_earlier_one(by_layers, count):
+    """As of a flow that keeps results and volume side by side; an entropy has the logarithm of its own probability."""
+
+    def total():
+        x, volume = minimized.fed("x", 8, 4) * 1.0, tf.zeros([8, 1])
+        for layer in range(2):
+            scale = tf.sigmoid(x @ minimized.variable(f"w{layer}", 4, 4))
+            logarithm = tf.math.log(scale)
+            x = scale * (x @ minimized.variable(f"v{layer}", 4, 4) if by_layers else logarithm)
+            joined = tf.concat([x, volume + tf.reduce_sum(logarithm, 1, keepdims=True)], 1)
+            x, volume = joined[:, :4], joined[:, 4:]
+        return tf.reduce_mean(tf.square(x)) - tf.reduce_mean(volume)
+
+    assert minimized.found(logarithms_of_probabilities, total) == ["LOG_OF_PROBABILITY"] * count
