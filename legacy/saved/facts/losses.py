@@ -103,7 +103,7 @@ def _separate_penalties(analysed: AnalysedStep, phase: Phase) -> list[tuple[str,
 
 
 def _is_regularizer(analysed: AnalysedStep, term: str) -> bool:
-    return _term_text(analysed, term) == REGULARIZER
+    return _kind_of_term(analysed, term) == REGULARIZER
 
 
 def _factor_text(phase: Phase, scale: float) -> str:
@@ -158,9 +158,16 @@ def _terms(analysed: AnalysedStep, name: str) -> list[str]:
 
 
 def _term_text(analysed: AnalysedStep, term: str) -> str:
+    kind = _kind_of_term(analysed, term)
+    fed = sorted(analysed.graph.ancestors([term], controls=False) & _settings(analysed)) if kind == REGULARIZER else []
+    return f"depends on weights and on {listed(fed, MOST_LISTED)}, a number that is fed: a regularizer" if fed else kind
+
+
+def _kind_of_term(analysed: AnalysedStep, term: str) -> str:
+    """Returns what a term depends on, in words; a weight of it that is fed is no data."""
     before = analysed.graph.ancestors([term], controls=False)
     inputs = {parse_tensor_name(tensor).node for tensor in _input_tensors(analysed)}
-    if before & (inputs | set(analysed.plan.sources)):
+    if before & (inputs | set(analysed.plan.sources) - _settings(analysed)):
         return "depends on data"  # also of an input that is drawn unless it is fed
     if before & analysed.context.random:
         return "depends on random numbers"
@@ -191,6 +198,12 @@ def _is_multiple(analysed: AnalysedStep, nodes: set[str]) -> bool:
 def _input_tensors(analysed: AnalysedStep) -> list[str]:
     entries = [entry for entry in analysed.plan.inputs + analysed.plan.common if entry.kind != "setting"]
     return [tensor for entry in entries for tensor in entry.tensors]
+
+
+def _settings(analysed: AnalysedStep) -> set[str]:
+    """Returns the scalar inputs, such as a rate of weight decay."""
+    entries = [entry for entry in analysed.plan.inputs + analysed.plan.common if entry.kind == "setting"]
+    return {parse_tensor_name(tensor).node for entry in entries for tensor in entry.tensors}
 
 
 def _has_input(analysed: AnalysedStep) -> bool:

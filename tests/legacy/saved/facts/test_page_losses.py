@@ -53,6 +53,23 @@ def test_a_sum_over_as_many_examples_as_towers_is_not_divided_twice():
     assert "LOSS_DIVIDED_TWICE" in hazards(of_frames(4, 4, lambda each: tf.reduce_mean(each) / 2.0))
 
 
+@pytest.mark.parametrize("of_data", [False, True])
+def test_a_regularizer_may_have_a_weight_that_is_fed(of_data):
+    def build():
+        x, rate = parts("x", 8, 3), v1.placeholder(tf.float32, [], "rate")
+
+        def loss(tower):
+            w = variable("decayed", 3, 1)
+            decayed = tf.matmul(x(tower), w) if of_data else w
+            return squares(x(tower)) + tf.multiply(rate, tf.nn.l2_loss(decayed), name="decay")
+
+        return program(loss)()
+
+    text = "data" if of_data else "weights and on rate, a number that is fed: a regularizer"
+    rows = {row["term"]: row["is"] for row in sections_of(build)["losses"]}
+    assert rows["tower_0/decay"] == "depends on " + text
+
+
 @pytest.mark.parametrize("divisor, is_named", [(4.0, False), (12.0, False), (5.0, True)])
 def test_a_sum_over_words_may_be_divided_by_the_sentences_that_are_dealt_beside_them(divisor, is_named):
     """The words of 8 sentences, of 3 each, are joined before the towers, as are their weights."""
