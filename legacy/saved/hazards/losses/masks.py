@@ -228,7 +228,10 @@ def _is_given(whole: WholeGraph, name: str) -> bool:
 
 
 def _mask(whole: WholeGraph, mean: str) -> str:
-    """The answer about data, as 0 and 1, that is a factor of what a mean takes; "" if there is none."""
+    """The answer about data, as 0 and 1, that is a factor of what a mean takes; "" if there is none.
+
+    Random numbers are no data: what dropout sets to 0 is scaled up elsewhere, and is as much in each batch.
+    """
     graph = whole.graph
     product = source_of_elements(graph, graph.inputs(mean)[0]).node
     if graph.type(product) != "Mul":
@@ -236,7 +239,8 @@ def _mask(whole: WholeGraph, mean: str) -> str:
     for one, other in (graph.inputs(product), graph.inputs(product)[::-1]):
         answer = source_of_elements(graph, one).node
         made = graph.ancestors([answer], controls=False)
-        if _is_answer(whole, answer) and answer in whole.data and not made & whole.trainable:
+        is_drawn = any(op_types.is_random(graph.type(one)) for one in made)
+        if _is_answer(whole, answer) and answer in whole.data and not made & whole.trainable and not is_drawn:
             return answer if graph.ancestors([other.node], controls=False) & whole.trainable else ""
     return ""
 

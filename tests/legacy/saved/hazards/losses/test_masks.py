@@ -16,6 +16,11 @@ def given(shape):
     return v1.placeholder(tf.float32, shape, "weights")
 
 
+def dropped(values):
+    """Dropout, as 1.x computes it."""
+    return values / 0.5 * tf.cast(v1.random_uniform([2, 3]) >= 0.5, tf.float32)
+
+
 def words():
     return tf.cast(v1.placeholder(tf.int32, [2, 3], "words"), tf.float32)
 
@@ -44,6 +49,8 @@ def zero(comparison):
         (lambda values, mask: tf.reduce_mean(values * tf.sign(given([2, 3]))), 0),  # labels of -1 and 1
         (lambda values, mask: tf.reduce_mean(values * tf.cast(values > 0.5, tf.float32)), 0),  # the hard examples
         (lambda values, mask: tf.reduce_mean(values * v1.placeholder(tf.float32, [2, 3], "weights")), 0),
+        (lambda values, mask: tf.reduce_mean(dropped(values)), 0),  # random, and scaled up
+        (lambda values, mask: tf.reduce_mean(dropped(values) * mask), 1),
     ],
 )
 def test_means_of_masked_values_are_named(mean, count):
