@@ -20,6 +20,9 @@ BATCH_PRIME = 7
 TIE_COST, BATCH_COST = 0.5, 3.0
 #: Costs of a correction of all sizes in which two shapes of an error differ: an op wants these two to be equal.
 SHAPE_COST = 0.25
+#: The same where two dimensions of one size become a multiple of it: what was made of one of them would grow with it,
+#: so that the next error asks for the multiple of the multiple.
+GROWTH_COST = 1.0
 #: Larger numbers in messages are no sizes.
 LARGEST = 1 << 20
 #: A size in an error's message; digits in the name of a node, such as tower_1/sub, are none.
@@ -108,11 +111,16 @@ def corrected_sizes(sizes: Sizes, batch_is_open: bool, message: str) -> Iterator
 
 
 def _sizes_of_equal_shapes(sizes: Sizes, message: str) -> Iterator[Sizes]:
-    """Yields the sizes with which a shape of an error becomes another one of it, ones aside, which are repeated."""
+    """Yields the sizes with which a shape of an error becomes another one of it, ones aside, which are repeated.
+
+    Shapes may lack one of a size, as where each element of a sequence but the first one is predicted.
+    """
     shapes = [tuple(map(int, text.split(","))) for text in dict.fromkeys(SHAPE_PATTERN.findall(message))]
-    for wrong, right in itertools.permutations(shapes, 2):
-        pairs = {(old, new) for old, new in zip(wrong, right) if old != new and 1 not in (old, new)}
+    own = list(sizes.open.values())
+    for (wrong, right), lacking in itertools.product(itertools.permutations(shapes, 2), (0, 1)):
+        pairs = {(old + lacking, new + lacking) for old, new in zip(wrong, right) if old != new and 1 not in (old, new)}
         becomes = dict(pairs)
-        if len(wrong) == len(right) and len(becomes) == len(pairs) and becomes.keys() <= set(sizes.open.values()):
+        if len(wrong) == len(right) and len(becomes) == len(pairs) and becomes.keys() <= set(own):
             changed = {dimension: becomes.get(old, old) for dimension, old in sizes.open.items()}
-            yield Sizes(sizes.cost + SHAPE_COST, changed, sizes.batch)
+            grows = any(own.count(old) > 1 and new % old == 0 for old, new in pairs)
+            yield Sizes(sizes.cost + (GROWTH_COST if grows else SHAPE_COST), changed, sizes.batch)

@@ -22,6 +22,24 @@ def test_numbers_in_an_error_become_sizes(message, expected):
     assert constant < tie
 
 
+@pytest.mark.parametrize("start, shapes", [((24, 17), "[7,23,1] vs. [7,16,1]"), ((24, 17), "[7,24,1] vs. [7,17,1]")])
+def test_sizes_of_equal_shapes_may_be_one_larger(start, shapes):
+    sizes = Sizes(0.0, {("x", 1): start[0], ("y", 1): start[1]}, 7)
+    cheapest = sorted(corrected_sizes(sizes, True, shapes), key=lambda other: other.cost)[:2]
+    assert [other.cost for other in cheapest] == [trial_sizes.SHAPE_COST] * 2
+    assert {tuple(other.open.values()) for other in cheapest} == {(24, 24), (17, 17)}
+
+
+@pytest.mark.parametrize("tied, wanted, cost", [(True, 66, 1.0), (True, 23, 0.25), (False, 66, 0.25)])
+def test_sizes_that_are_tied_do_not_grow_by_the_same_factor_again_and_again(tied, wanted, cost):
+    """What is repeated six times of a size that is tied to another one is six times as long at each size of both."""
+    sizes = Sizes(0.0, {("x", 1): 11, ("y", 1): 11 if tied else 13}, 7)
+    found = [
+        other for other in corrected_sizes(sizes, True, f"[7,11] vs. [7,{wanted}]") if other.open["x", 1] == wanted
+    ]
+    assert min(other.cost for other in found) == cost
+
+
 def test_products_of_sizes_are_divided():
     sizes = Sizes(0.0, {("x", 1): 11}, 4)
     message = "a tensor with 44 values, but the requested shape has 12"
