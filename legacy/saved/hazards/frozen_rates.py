@@ -30,7 +30,8 @@ def frozen_learning_rate(whole: WholeGraph) -> Iterator[Hazard]:
     unused = {scope: names for scope, names in schedules.items() if scope not in used}
     if used:  # by something else than an optimizer, such as a penalty
         is_scheduled = bool(nodes_of_rates(whole) & set().union(*schedules.values()))
-        unused = {} if is_scheduled else {s: names for s, names in unused.items() if _is_only_shown(whole, names)}
+        unused = {} if is_scheduled else unused
+    unused = {s: names for s, names in unused.items() if _is_only_shown(whole, names)}  # not of what explores
     if whole.applies:
         for scope, names in unused.items():
             yield Hazard(

@@ -29,6 +29,8 @@ def exchanged_labels(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds cross entropies whose labels weights make, and whose logits none make; one hazard for all."""
     for entropy in cross_entropies(whole):
         given = source_of_elements(whole.graph, entropy.logits)
+        if _are_shares_of_classes(whole.graph, entropy.labels) and whole.graph.type(given.node) != "OneHot":
+            continue  # the cross entropy of a model's shares and a prior's logits, as of a divergence from it
         if _trained_before(whole, entropy.labels) and not _trained_before(whole, given):
             yield Hazard(
                 "LABELS_FOR_LOGITS",
@@ -38,6 +40,10 @@ def exchanged_labels(whole: WholeGraph) -> Iterator[Hazard]:
                 "give each by its name, logits=, labels=; for parity keep them exchanged",
             )
             return
+
+
+def _are_shares_of_classes(graph: Graph, tensor: TensorId) -> bool:
+    return graph.type(source_of_elements(graph, tensor).node) in ("Softmax", "Sigmoid")
 
 
 def means_over_classes(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:

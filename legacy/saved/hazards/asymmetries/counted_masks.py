@@ -39,7 +39,7 @@ def counts_of_other_masks(whole: WholeGraph) -> Iterator[Hazard]:
             "COUNT_OF_ANOTHER_MASK",
             name,
             f"{name} divides {total}, a sum of errors {what}, by the number of positions that {mask} keeps: errors of "
-            "others count, or those of other positions are missing",
+            f"others count, or those of other positions are missing{', unless it counts more on purpose' * len(masks)}",
             "multiply the errors by the mask that is counted; for parity keep it",
         )
         return

@@ -20,7 +20,7 @@ def gates_of_both_states(whole: WholeGraph) -> Iterator[Hazard]:
         one, other = ([graph.origin(tensor).node for tensor in graph.inputs(term)] for term in terms)
         gates = [factor for factor in one if factor in other and _is_gate(whole, factor)]
         states = [factor for factor in one + other if factor not in gates]
-        if len(gates) == 1 and len(states) == 2 and "Tanh" in [graph.type(state) for state in states]:
+        if len(gates) == 1 and len(states) == 2 and any(_follows(whole, *pair) for pair in (states, states[::-1])):
             yield Hazard(
                 "GATE_OF_BOTH_STATES",
                 name,
@@ -29,6 +29,21 @@ def gates_of_both_states(whole: WholeGraph) -> Iterator[Hazard]:
                 "z and 1 - z; for parity keep it",
             )
             return
+
+
+def _follows(whole: WholeGraph, candidate: str, state: str) -> bool:
+    """Whether a candidate is a tanh of what depends on the state before it."""
+    is_tanh = whole.graph.type(candidate) == "Tanh" and candidate != state
+    return is_tanh and bool(_states(whole, state) & whole.graph.ancestors([candidate], controls=False))
+
+
+def _states(whole: WholeGraph, name: str) -> set[str]:
+    """A state, with the copies that loops make of it."""
+    graph, found = whole.graph, {name}
+    while graph.type(name) in ("Identity", "Switch") and graph.inputs(name):
+        name = graph.inputs(name)[0].node
+        found.add(name)
+    return found
 
 
 def _is_gate(whole: WholeGraph, name: str) -> bool:

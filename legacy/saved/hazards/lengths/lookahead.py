@@ -8,6 +8,7 @@ import numpy as np
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
 from legacy.saved.hazards.basics.elements import key_of_elements, source_of_elements
@@ -40,13 +41,14 @@ def masks_off_by_one(whole: WholeGraph) -> Iterator[Hazard]:
 def moments_of_times(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     """Finds normalizations by moments along the times, beside attention with a causal mask; one hazard for all."""
     graph, imported = found.cut.graph, found.context.imported
-    if not any(ahead == 0 for ahead in _causal_masks(whole).values()):
-        return
+    masks = [mask for mask, ahead in _causal_masks(whole).items() if ahead == 0]
+    masked = set().union(*(_sources_of_masked(whole, mask) for mask in masks))
     for name in [name for name in whole.minimized_ops("Mean") if name in graph.nodes and not is_gradient_op(name)]:
         shape, axes = imported.shape(*graph.inputs(name)[0]), constant_array(graph, graph.inputs(name)[1].node)
         is_along_times = axes is not None and axes.ravel().tolist() == [1] and shape is not None and len(shape) == 3
         squares = [use.node for use in graph.users(name)]
         squares += [use.node for user in squares if graph.type(user) == "StopGradient" for use in graph.users(user)]
+        is_along_times = is_along_times and bool(_sources(whole, name) & masked)  # not what a decoder attends to
         if is_along_times and any(graph.type(user) == "SquaredDifference" for user in squares):
             yield Hazard(
                 "WORDS_READ_AHEAD",
@@ -56,6 +58,18 @@ def moments_of_times(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
                 "a layer is normalized along its last axis; for parity keep the axis",
             )
             return
+
+
+def _sources_of_masked(whole: WholeGraph, mask: str) -> set[str]:
+    """The sources of the sequences whose attention a mask enters: those of the first softmax behind it."""
+    behind = whole.graph.descendants([mask], controls=False)
+    softmaxes = [name for name in whole.minimized_ops("Softmax") if name in behind and not is_gradient_op(name)]
+    return min((_sources(whole, name) for name in softmaxes), key=len, default=set())
+
+
+def _sources(whole: WholeGraph, name: str) -> set[str]:
+    before = whole.graph.ancestors([name], controls=False)
+    return {node for node in before if op_types.is_source(whole.graph.type(node))}
 
 
 def targets_read_by_attention(whole: WholeGraph) -> Iterator[Hazard]:

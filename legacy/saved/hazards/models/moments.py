@@ -8,8 +8,9 @@ import numpy as np
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
-from workloads.lifted.graph import Graph
+from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Axes along which no normalization takes the moments of images [examples, height, width, channels].
@@ -25,7 +26,8 @@ def moments_of_parts(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
         shape, axes = imported.shape(*source), imported.constant(*order)
         if axes is None or shape is None or len(shape) != 4 or 1 in shape[1:3] or not _is_of_variance(graph, name):
             continue
-        if sorted(int(axis) % 4 for axis in np.ravel(axes)) in _ODD and _is_of_convolution(graph, source.node):
+        is_odd = sorted(int(axis) % 4 for axis in np.ravel(axes)) in _ODD
+        if is_odd and _is_of_convolution(graph, source.node) and _is_normalized_by(graph, source, name):
             listed = ", ".join(str(int(axis)) for axis in np.ravel(axes))
             yield Hazard(
                 "MOMENTS_OF_PARTS",
@@ -47,6 +49,16 @@ def _is_of_variance(graph: Graph, mean: str) -> bool:
             if graph.type(use.node) in ("StopGradient", "Identity") and use.node not in seen:
                 seen.add(use.node)
                 todo.append(use.node)
+    return False
+
+
+def _is_normalized_by(graph: Graph, source: TensorId, mean: str) -> bool:
+    """Whether elements are shifted or scaled by what follows from their moments; a deviation may be a feature, too."""
+    moments = graph.descendants([mean], controls=False)
+    for user in {use.node for use in graph.users(source.node) if not is_gradient_op(use.node)}:
+        others = [tensor.node for tensor in graph.inputs(user) if tensor.node != source.node]
+        if graph.type(user) in ("Mul", "Sub", *op_types.QUOTIENTS) and any(other in moments for other in others):
+            return True
     return False
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -40,6 +40,8 @@ def norms_over_examples(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             continue
         if shape[0] == shape[1] and graph.type(features.node) == "Transpose":
             continue  # its first dimension may be the features
+        if _are_added_over_rows(found, scaled):
+            continue  # correlations of features
         of_examples = features.node in whole.data and shape[0] in (None, found.plan.batch)
         if np.ravel(axes).tolist() == [0] and of_examples and graph.ancestors([features.node]) & whole.trainable:
             yield Hazard(
@@ -50,6 +52,23 @@ def norms_over_examples(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
                 "normalize along the features, axis -1; for parity keep it",
             )
             return
+
+
+def _are_added_over_rows(found: Analysis, products: Sequence[str]) -> bool:
+    """Whether products of two normalized tensors are added up along the rows, by an op or in a product of matrices."""
+    graph, imported = found.cut.graph, found.context.imported
+    uses = [use for name in products for use in graph.users(name) if not is_gradient_op(use.node)]
+    for use in uses:
+        flag = "transpose_b" if use.position else "transpose_a"
+        are_rows = graph.type(use.node) == "MatMul" and graph.nodes[use.node].attr[flag].b != bool(use.position)
+        if are_rows and all(tensor.node in found.context.data for tensor in graph.inputs(use.node)):
+            return True
+        totals = [total.node for total in graph.users(use.node)] if graph.type(use.node) == "Mul" else []
+        for total in [name for name in totals if graph.type(name) == "Sum" and not is_gradient_op(name)]:
+            axes = imported.constant(*graph.inputs(total)[1])
+            if axes is not None and np.ravel(axes).tolist() == [0]:
+                return True
+    return False
 
 
 def roots_without_epsilon(whole: WholeGraph) -> Iterator[Hazard]:

@@ -7,10 +7,18 @@ from collections.abc import Iterator
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.weighed_values import made_by_weights
+from legacy.saved.hazards.lengths.loop_outputs import outputs_behind_layers
+from workloads.lifted.graph import ENTERS, Graph
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: {loss of sequences: the position of its input of lengths}.
 _LENGTHS = {"CTCLoss": 3, "CTCLossV2": 3}
+#: Ops that make a loss of each position's results, or add up its parts.
+_LOSSES = (
+    *("SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits", "Square", "SquaredDifference", "Abs"),
+    *("Sub", "Sum", "Neg", "Reshape", "Log"),
+)
 _TURNS = ("ReverseV2", "Reverse")
 #: Ops by which a turned sequence enters a loop, or is dealt to the steps of an unrolled one.
 _ENTRIES = ("TensorArrayScatter", "Unpack", "Split")
@@ -26,6 +34,8 @@ def padding_read_first(whole: WholeGraph) -> Iterator[Hazard]:
         given = {whole.graph.type(name) for name in whole.graph.ancestors([lengths], controls=False)}
         knows_lengths = any(whole.graph.type(name) == "ReverseSequence" for name in before)
         turned = [name for name in before if _is_turned_for_a_loop(whole, name, before)]
+        if whole.graph.type(loss) == "Less":
+            turned = [name for name in turned if not _is_of_another_loop(whole, name, loss)]
         if turned and not knows_lengths and any(map(op_types.is_source, given)):
             name = next(name for name in whole.graph.nodes if name in turned)
             yield Hazard(
@@ -54,6 +64,42 @@ def _uses_of_lengths(whole: WholeGraph) -> Iterator[tuple[str, str, str]]:
         ends = [target for target in whole.targets if mask in graph.ancestors([target], controls=False)]
         if "Range" in kinds and times not in whole.data and lengths in whole.data and ends:
             yield mask, ends[0], lengths
+
+
+def _is_of_another_loop(whole: WholeGraph, turned: str, mask: str) -> bool:
+    """Whether a mask is of the results of other loops than that which takes what is turned, as a decoder's."""
+    graph = whole.graph
+    taken = graph.descendants([turned], controls=False, stop=_entries(graph))
+    entered = {frame for name in taken & _entries(graph) for frame in _frames(graph, graph.inputs(name)[0].node)}
+    masked = {frame for name in _masked_outputs(whole, mask) for frame in _frames(graph, graph.inputs(name)[0].node)}
+    return bool(entered and masked) and entered.isdisjoint(masked)
+
+
+def _entries(graph: Graph) -> set[str]:
+    return {name for name in graph.nodes if graph.type(name).startswith("TensorArrayScatter")}
+
+
+def _frames(graph: Graph, array: str) -> set[bytes]:
+    """The loops that a tensor array enters."""
+    enters = [use.node for use in graph.users(array) if graph.type(use.node) in ENTERS]
+    return {graph.nodes[name].attr["frame_name"].s for name in enters}
+
+
+def _masked_outputs(whole: WholeGraph, mask: str) -> set[str]:
+    """The gathered outputs of loops of which losses, position by position, are multiplied by a mask."""
+    graph, found, todo, seen = whole.graph, set(), [mask], {mask}
+    while todo:
+        for user in {use.node for use in graph.users(todo.pop())} & whole.minimized:
+            trained = [tensor.node for tensor in graph.inputs(user) if tensor.node in made_by_weights(whole)]
+            if graph.type(user) == "Mul" and len(trained) == 1:
+                name = trained[0]
+                while graph.type(name) in _LOSSES:
+                    name = next((t.node for t in graph.inputs(name) if t.node in made_by_weights(whole)), "")
+                found |= set(outputs_behind_layers(whole, name))
+            elif not trained and user not in seen:
+                seen.add(user)
+                todo.append(user)
+    return found
 
 
 def _is_turned_for_a_loop(whole: WholeGraph, name: str, before: set[str]) -> bool:

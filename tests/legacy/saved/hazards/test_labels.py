@@ -47,6 +47,19 @@ def test_labels_of_a_model_for_its_own_logits_are_not():
     assert not list(exchanged_labels(whole_of(lambda x, y, w: softmax(tf.nn.softmax(x @ w), x @ w))))
 
 
+@pytest.mark.parametrize(
+    "labels, logits, count",
+    [
+        (tf.nn.softmax, lambda y: y, 0),  # a divergence from a prior
+        (tf.nn.softmax, lambda y: tf.one_hot(tf.argmax(y, 1), 3), 1),
+        (tf.identity, lambda y: y, 1),
+    ],
+)
+def test_shares_of_a_model_beside_the_logits_of_a_prior_are_not(labels, logits, count):
+    whole = whole_of(lambda x, y, w: softmax(labels(x @ w), logits(y)))
+    assert [hazard.id for hazard in exchanged_labels(whole)] == ["LABELS_FOR_LOGITS"] * count
+
+
 @pytest.mark.parametrize("drop_last", [True, False])
 def test_logits_that_dropout_makes_are_named(drop_last):
     def loss(x, y, w):

@@ -153,6 +153,14 @@ def test_a_fed_rate_that_no_update_depends_on(name, is_rate):
     assert hazards(frozen_learning_rate, assigned, scalar) == [], "another run assigns it"
 
 
+def test_a_schedule_that_other_ops_take_is_no_learning_rate():
+    """As the share of random actions, which falls with the step."""
+    text = TEXT.replace("ApplyGradientDescent(w, ExponentialDecay/Pow, sum)", "ApplyGradientDescent(w, one, sum)")
+    assert hazards(frozen_learning_rate, text + "explores = Less(one, ExponentialDecay/Pow)\n") == []
+    shown = text + "shown = ScalarSummary(one, ExponentialDecay/Pow)\n"
+    assert [name for name, _, _ in hazards(frozen_learning_rate, shown)] == ["LEARNING_RATE_FROZEN"]
+
+
 #: The schedule of a penalty beside one that would be the learning rate.
 OF_A_PENALTY = TEXT.replace("tower_0/y = Neg(w)", "tower_0/y = Mul(w, PolynomialDecay/Pow)").replace(
     "tower_0/y =", "PolynomialDecay/Pow = Pow(one, scaled)\n    tower_0/y ="

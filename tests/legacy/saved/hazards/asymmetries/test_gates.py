@@ -11,6 +11,7 @@ from tests.legacy.saved.hazards.minimized import fed, found, variable
     "state, count",
     [
         (lambda z, h, c: z * h + z * c, 1),
+        (lambda z, h, c: z * tf.exp(h) + z * c, 0),  # a gate of two branches
         (lambda z, h, c: (1.0 - z) * h + z * c, 0),
         (lambda z, h, c: z * h + (1.0 - z) * c, 0),
         (lambda z, h, c: z * h + tf.sigmoid(h) * c, 0),  # as an LSTM has it
@@ -20,7 +21,8 @@ from tests.legacy.saved.hazards.minimized import fed, found, variable
 def test_a_gate_of_both_states_is_named(state, count):
     def total():
         x = fed("x", 8, 4)
-        z, c = tf.sigmoid(x @ variable("z", 4, 3)), tf.tanh(x @ variable("c", 4, 3))
-        return tf.reduce_mean(tf.square(state(z, x @ variable("h", 4, 3), c) - fed("y", 8, 3)))
+        h = x @ variable("h", 4, 3)
+        z, c = tf.sigmoid(x @ variable("z", 4, 3)), tf.tanh(x @ variable("c", 4, 3) + h @ variable("u", 3, 3))
+        return tf.reduce_mean(tf.square(state(z, h, c) - fed("y", 8, 3)))
 
     assert found(gates_of_both_states, total) == ["GATE_OF_BOTH_STATES"] * count

@@ -76,3 +76,21 @@ def test_a_model_with_a_causal_mask_that_reads_what_it_predicts_is_named(read, p
         return tf.reduce_mean(v1.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
 
     assert found(lookahead.targets_read_by_attention, total) == ["TARGETS_ARE_INPUTS"] * count
+
+
+@pytest.mark.parametrize("of_source, count", [(True, 0), (False, 1)])
+def test_moments_of_what_a_decoder_attends_to_are_not_named(of_source, count):
+    def total():
+        source, words = (tf.gather(variable(name, 9, 4), fed(name + "_ids", 2, 6, dtype=tf.int32)) for name in "sw")
+        both = []
+        for sequence, is_normalized in ((source, of_source), (words, not of_source)):
+            mean, variance = v1.nn.moments(sequence, [1], keep_dims=True)
+            both.append((sequence - mean) * tf.math.rsqrt(variance + 1e-6) if is_normalized else sequence)
+        source, words = both[0] @ variable("k", 4, 4), both[1] @ variable("q", 4, 4)
+        kept = band(-1, 0)()
+        words += tf.matmul(tf.nn.softmax(tf.matmul(words, words, transpose_b=True) - 1e9 * (1.0 - kept)), words)
+        words += tf.matmul(tf.nn.softmax(tf.matmul(words, source, transpose_b=True)), source)
+        labels = fed("y", 2, 6, dtype=tf.int32)
+        return tf.reduce_mean(v1.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=words))
+
+    assert found_by_analysis(lookahead.moments_of_times, total) == ["WORDS_READ_AHEAD"] * count

@@ -41,3 +41,21 @@ def test_those_of_sequences_and_other_means_are_not():
     assert found([0, 1], size=(5, 1)) == []  # times, of one column
     assert found([0, 1], moments=means) == []
     assert found([0, 1], features=lambda x, kernel: tf.tensordot(x, kernel[0, 0], 1)) == []
+
+
+@pytest.mark.parametrize("scaled, count", [(False, 0), (True, 1)])
+def test_a_deviation_along_the_examples_may_be_a_feature(scaled, count):
+    """As a critic takes it, to see how much the examples of a batch vary."""
+
+    def build():
+        kernel = v1.get_variable("kernel", [3, 3, 2, 4], use_resource=False)
+        images = tf.nn.conv2d(v1.placeholder(tf.float32, [4, 5, 6, 2], "x"), kernel, 1, "SAME")
+        mean, variance = tf.nn.moments(images, [0])
+        varied = images - mean if scaled else tf.concat([images, tf.fill([4, 5, 6, 1], 1.0)], 3)
+        loss = tf.reduce_mean(tf.square(varied)) * tf.reduce_mean(tf.sqrt(variance + 1e-8))
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    graph = saved(traced(build), trainable_variables=["kernel"])
+    analysis = analyse_graph(graph, "made-for-a-test", ["train"])
+    hazards = list(moments_of_parts(WholeGraph(graph, analysis), analysis))
+    assert [hazard.id for hazard in hazards] == ["MOMENTS_OF_PARTS"] * count

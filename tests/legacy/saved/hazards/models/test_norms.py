@@ -28,6 +28,23 @@ def test_a_norm_along_the_examples_is_named():
     assert found(lambda x, w: tf.nn.l2_normalize(x @ w, 0)) == ["NORM_OVER_EXAMPLES"]
 
 
+def deviations(x, w):
+    return tf.nn.l2_normalize(x @ w - tf.reduce_mean(x @ w, 0, keepdims=True), 0)
+
+
+@pytest.mark.parametrize(
+    "features, count",
+    [
+        (lambda x, w: tf.matmul(deviations(x, w), deviations(x, w), transpose_a=True), 0),
+        (lambda x, w: tf.reduce_sum(deviations(x, w) * x[:, :3], 0), 0),
+        (lambda x, w: tf.matmul(deviations(x, w), deviations(x, w), transpose_b=True), 1),
+        (lambda x, w: tf.reduce_sum(deviations(x, w) * x[:, :3], 1), 1),
+    ],
+)
+def test_correlations_of_features_are_normalized_along_the_examples(features, count):
+    assert found(features) == ["NORM_OVER_EXAMPLES"] * count
+
+
 def square(x, w):
     """As many features as examples."""
     return tf.nn.l2_normalize(x @ tf.concat([w, w, w[:, :2]], 1), 0)

@@ -70,3 +70,21 @@ def masked(turn):
 @pytest.mark.parametrize("turn, count", [(whole_batch, 1), (by_length, 0), (forward, 0)])
 def test_lengths_that_mask_a_loss_are_lengths(turn, count):
     assert masked(turn) == ["PADDING_READ_FIRST"] * count
+
+
+@pytest.mark.parametrize("of_decoder, count", [(True, 0), (False, 1)])
+def test_lengths_of_what_a_decoder_predicts_are_not_those_of_its_input(of_decoder, count):
+    """A reader of images of one width, whose texts have lengths."""
+
+    def build():
+        w, u, v = (v1.get_variable(name, [3, 3], use_resource=False) for name in "wuv")
+        x, lengths = v1.placeholder(tf.float32, [2, 5, 3], "x"), v1.placeholder(tf.int32, [2], "lengths")
+        read = v1.scan(lambda state, now: tf.tanh(now @ w + state @ u), whole_batch(x, lengths), tf.zeros([2, 3]))
+        words = tf.transpose(v1.placeholder(tf.float32, [2, 5, 3], "words"), [1, 0, 2])
+        told = v1.scan(lambda state, now: tf.tanh(now @ w + state @ v), words, read[-1])
+        mask = tf.transpose(tf.sequence_mask(lengths, 5, tf.float32))
+        loss = tf.reduce_sum(tf.reduce_sum(tf.square(told if of_decoder else read), 2) * mask) / tf.reduce_sum(mask)
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    graph = saved(traced(build), trainable_variables=["w", "u", "v"])
+    assert [hazard.id for hazard in padding_read_first(WholeGraph(graph))] == ["PADDING_READ_FIRST"] * count
