@@ -10,8 +10,10 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.constants import constant_array, order_of_axes
+from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor
+from legacy.saved.hazards.models.cosines import normalized_along
 from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -85,6 +87,8 @@ def scores_scaled_up(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             continue
         shape = imported.shape(*graph.inputs(scores)[0]) if scores in found.cut.graph.nodes else None
         size = shape[-1] if shape else None
+        if any(normalized_along(whole, source_of_elements(graph, side)) for side in graph.inputs(scores)[:2]):
+            continue  # cosines, which need a factor
         if size is not None and size > 1 and abs(scaled[1] - size**0.5) < 1e-3:
             yield Hazard(
                 "SCORES_SCALED_UP",

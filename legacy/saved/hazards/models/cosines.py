@@ -39,7 +39,7 @@ def cosines_for_logits(whole: WholeGraph) -> Iterator[Hazard]:
 
 def _is_of_classes(whole: WholeGraph, product: str) -> bool:
     """Whether a product is of normalized features and a normalized variable, each along what is added up."""
-    features, weights = (_normalized(whole, tensor) for tensor in whole.graph.inputs(product)[:2])
+    features, weights = (normalized_along(whole, tensor) for tensor in whole.graph.inputs(product)[:2])
     attributes = whole.graph.nodes[product].attr
     if features is None or weights is None or attributes["transpose_a"].b:
         return False
@@ -54,7 +54,7 @@ def weights_normalized_along_classes(whole: WholeGraph) -> Iterator[Hazard]:
     """
     graph = whole.graph
     for name in whole.minimized_ops("MatMul"):
-        features, weights = (_normalized(whole, tensor) for tensor in graph.inputs(name)[:2])
+        features, weights = (normalized_along(whole, tensor) for tensor in graph.inputs(name)[:2])
         attributes = graph.nodes[name].attr
         if features is None or weights is None or attributes["transpose_a"].b or features[1] not in (1, -1):
             continue
@@ -71,10 +71,10 @@ def weights_normalized_along_classes(whole: WholeGraph) -> Iterator[Hazard]:
             return
 
 
-def _normalized(whole: WholeGraph, tensor: TensorId) -> tuple[TensorId, int] | None:
-    """(x, the axis) of a tensor that is x / |x| along one axis of two, as `tf.nn.l2_normalize` writes it; else None.
+def normalized_along(whole: WholeGraph, tensor: TensorId) -> tuple[TensorId, int] | None:
+    """Returns (x, the axis) of a tensor that is x / |x| along one axis; None of any other.
 
-    So is a quotient of x and `tf.norm(x)`.
+    So `tf.nn.l2_normalize` writes it, and a quotient of x and `tf.norm(x)`.
     """
     graph = whole.graph
     tensor = graph.origin(tensor)
@@ -129,7 +129,7 @@ def _is_of_given_vectors(whole: WholeGraph, product: str) -> bool:
     inputs = graph.inputs(product) if graph.type(product) == "Mul" else []
     trained = [bool(graph.ancestors([tensor.node], controls=False) & whole.trainable) for tensor in inputs]
     is_of_both = sorted(trained) == [False, True] and all(tensor.node in whole.data for tensor in inputs)
-    return is_of_both and all(_normalized(whole, tensor) is not None for tensor in inputs)
+    return is_of_both and all(normalized_along(whole, tensor) is not None for tensor in inputs)
 
 
 def compared_with_themselves(whole: WholeGraph) -> Iterator[Hazard]:

@@ -134,6 +134,20 @@ def test_scores_times_the_root_of_their_size_are_named(scale, count):
     assert [hazard.id for hazard in hazards] == ["SCORES_SCALED_UP"] * count
 
 
+@pytest.mark.parametrize("normalize, count", [(lambda x: tf.nn.l2_normalize(x, -1), 0), (tf.tanh, 1)])
+def test_cosines_times_a_number_are_not(normalize, count):
+    def build():
+        w = v1.get_variable("w", [3, 4], use_resource=False)
+        words = normalize(tf.tensordot(v1.placeholder(tf.float32, [2, 5, 3], "x"), w, 1))
+        shares = tf.nn.softmax(2.0 * tf.matmul(words, words, transpose_b=True))
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(tf.square(shares @ words)), name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    analysis = analyse_graph(graph, "made-for-a-test", ["train"])
+    hazards = list(scores_scaled_up(WholeGraph(graph, analysis), analysis))
+    assert [hazard.id for hazard in hazards] == ["SCORES_SCALED_UP"] * count
+
+
 def causal(scores):
     return tf.linalg.band_part(tf.ones([5, 5]), -1, 0)
 
