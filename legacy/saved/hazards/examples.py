@@ -25,6 +25,8 @@ from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.plan import Combine, Input
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
+#: A larger divisor is no number of examples, but one of elements, as of features and pixels.
+MOST_EXAMPLES = 1 << 16
 #: Relative difference within which a divisor is an integer: it is stored as a float32, or as its reciprocal.
 INTEGER_TOLERANCE = 1e-4
 
@@ -40,15 +42,18 @@ def batch_constants(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             of_all_towers = {n * plan.towers for n in counts}
             if not counts or divisor in counts or (summed and divisor in of_all_towers):
                 continue
-            divisor *= _divided_further(whole, graph, name)
-            if divisor in counts:
+            first, further = divisor, _divided_further(whole, graph, name)
+            is_halved = 2 in (first, further) and further > 1 and _are_squares(graph, total)
+            divisor = first * further // (2 if is_halved else 1)
+            if divisor in counts or divisor > MOST_EXAMPLES:
                 continue
             is_of_terms = all(_behind_sign(graph, tensor.node) != total for tensor in graph.inputs(name))
-            if (graph.type(name) == "Mul" or is_flat or is_of_terms) and divisor not in of_all_towers:
+            is_weight = graph.type(name) == "Mul" or is_flat or is_of_terms
+            if is_weight and divisor not in of_all_towers:
                 continue  # the weight of a term; a number of elements of each example, such as times, or of terms
             if divisor not in of_all_towers and (is_of_chosen_positions(found, total) or _is_of_runs(found, divisor)):
                 continue
-            is_half = _is_half_of_squares(graph, total, divisor, counts)
+            is_half = not is_halved and _are_squares(graph, total) and (divisor == 2 or divisor / 2 in counts)
             if divisor in _numbers_of_elements(found, total) or (is_half and divisor not in of_all_towers):
                 continue
             if divisor in _sizes_of_an_example(found) and divisor not in of_all_towers:
@@ -132,13 +137,12 @@ def _reduced(found: Analysis, total: str, rank: int) -> set[int]:
     return set(range(rank)) if axes is None else {int(axis) % rank for axis in np.ravel(axes)}
 
 
-def _is_half_of_squares(graph: Graph, total: str, divisor: int, counts: set[int]) -> bool:
-    """Whether a divisor of a sum of squares is 2, or twice the number of examples: sum((p - y) ** 2) / (2 * n)."""
+def _are_squares(graph: Graph, total: str) -> bool:
+    """Whether a sum is of squares, half of which is usual: sum((p - y) ** 2) / (2 * n)."""
     name = source_of_elements(graph, graph.inputs(total)[0]).node
     inputs = [source_of_elements(graph, tensor) for tensor in graph.inputs(name)] if graph.type(name) == "Mul" else []
     kinds = {graph.type(tensor.node) for tensor in inputs} | {graph.type(name)}  # a mask may multiply the squares
-    are_squares = bool(kinds & set(SQUARES)) or (len(inputs) == 2 and inputs[0] == inputs[1])
-    return are_squares and (divisor == 2 or divisor / 2 in counts)
+    return bool(kinds & set(SQUARES)) or (len(inputs) == 2 and inputs[0] == inputs[1])
 
 
 def _divided_text(divisor: int, batch: int | None, towers: int) -> str:

@@ -104,6 +104,7 @@ def divided(make_loss, rows):
         (lambda x, w: tf.reduce_sum(x * w) / 4.0, 4, []),
         (lambda x, w: (tf.reduce_sum(x * w) + 2.0 * tf.reduce_sum(x * x * w)) / 2.0, 4, []),  # the mean of two terms
         (lambda x, w: tf.reduce_sum(x * w) * 0.2, 4, []),  # the weight of a term
+        (lambda x, w: tf.reduce_sum(x * w) / 262144.0, 4, []),  # a number of features and pixels, squared
         (lambda x, w: -tf.reduce_sum(x * w) / 5.0, 4, ["a sum over a tower's 4 examples is divided by 5"]),
         (lambda x, w: tf.reduce_sum(tf.where(x > 0.0, x * w, x)) / 5.0, 4, []),  # positions that a mask chooses
         (lambda x, w: tf.reduce_sum(tf.matmul(x * w, x, transpose_b=True)) / 12.0, 4, []),  # pairs of examples
@@ -158,6 +159,24 @@ def of_terms(x, w):
     return 5.0 * tf.reduce_sum(tf.square(x * w)) + tf.reduce_sum(x * w)
 
 
+def half_of_squares(x, w):
+    """Of which a quotient by all towers' examples is half the mean over a tower's, if there are two."""
+    return tf.reduce_sum(tf.square(x * w)) * 0.5
+
+
+@pytest.mark.parametrize(
+    "total, divisor, count",
+    [
+        (half_of_squares, 4.0, 0),
+        (half_of_squares, 8.0, 1),
+        (lambda x, w: tf.reduce_sum(tf.square(x * w)), 8.0, 1),
+        (lambda x, w: tf.reduce_sum(tf.square(x * w)) / 4.0, 2.0, 0),
+    ],
+)
+def test_half_of_the_squares_is_told_from_two_towers_by_a_factor_of_its_own(total, divisor, count):
+    assert len(of_two_towers(lambda x, w: total(x, w) / divisor, by_optimizer)) == count
+
+
 def by_hand(gradients, w):
     """Descent by an assignment that multiplies the mean by a constant rate."""
     return v1.assign_sub(w, 0.05 * (tf.add_n(gradients) / 2.0), name="train")
@@ -167,19 +186,25 @@ def by_optimizer(gradients, w):
     return v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / 2.0, w)], name="train")
 
 
-@pytest.mark.parametrize("total, update", [(of_words, by_optimizer), (of_terms, by_optimizer), (of_words, by_hand)])
-def test_a_sum_that_is_divided_by_all_towers_examples(total, update):
+def of_two_towers(loss, update):
+    """What is said of the sums of two towers with four examples each."""
+
     def build():
         w = v1.get_variable("w", initializer=[1.0, 2.0, 3.0], use_resource=False)
         gradients = []
         for tower, x in enumerate(tf.split(v1.placeholder(tf.float32, [8, 5, 3], "x"), 2)):
             with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
-                gradients += tf.gradients(total(x, w) / 8.0, [w])
+                gradients += tf.gradients(loss(x, w), [w])
         update(gradients, w)
 
     graph = saved(traced(build), trainable_variables=["w"])
     found = analyse_graph(graph, "small")
-    (hazard,) = examples.batch_constants(WholeGraph(graph, found), found)
+    return list(examples.batch_constants(WholeGraph(graph, found), found))
+
+
+@pytest.mark.parametrize("total, update", [(of_words, by_optimizer), (of_terms, by_optimizer), (of_words, by_hand)])
+def test_a_sum_that_is_divided_by_all_towers_examples(total, update):
+    (hazard,) = of_two_towers(lambda x, w: total(x, w) / 8.0, update)
     assert hazard.description.startswith("a sum over a tower's 4 examples is divided by all towers' 8")
 
 
