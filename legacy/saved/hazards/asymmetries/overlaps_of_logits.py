@@ -9,6 +9,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
+from legacy.saved.hazards.basics.variable_reads import variable_read
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _LAYERS = ("BiasAdd", "MatMul", "Conv2D", "Conv3D")
@@ -21,7 +22,7 @@ def overlaps_of_logits(whole: WholeGraph) -> Iterator[Hazard]:
         above, below = (_summed(whole, tensor.node) for tensor in graph.inputs(name)[:2])
         for product in [summed for summed in above if graph.type(summed) == "Mul"]:
             factors = [source_of_elements(graph, tensor).node for tensor in graph.inputs(product)]
-            layers = [factor for factor in factors if graph.type(factor) in _LAYERS]
+            layers = [factor for factor in factors if _is_layer(whole, factor)]
             if len(layers) == 1 and set(factors) <= set(below) and len(set(factors)) == 2:
                 yield Hazard(
                     "OVERLAP_OF_LOGITS",
@@ -31,6 +32,16 @@ def overlaps_of_logits(whole: WholeGraph) -> Iterator[Hazard]:
                     "tf.sigmoid of the logits; for parity keep it",
                 )
                 return
+
+
+def _is_layer(whole: WholeGraph, name: str) -> bool:
+    """Whether a node holds the results of a layer as they are, with a bias perhaps."""
+    graph = whole.graph
+    inputs = [graph.origin(tensor).node for tensor in graph.inputs(name)]
+    if graph.type(name) not in op_types.ADDITIONS or len(inputs) != 2:
+        return graph.type(name) in _LAYERS
+    biases = [variable_read(graph, node) for node in inputs]
+    return any(bias and graph.type(other) in _LAYERS for bias, other in zip(biases, reversed(inputs)))
 
 
 def _summed(whole: WholeGraph, name: str) -> list[str]:

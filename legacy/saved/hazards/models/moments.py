@@ -55,10 +55,16 @@ def _is_of_variance(graph: Graph, mean: str) -> bool:
 def _is_normalized_by(graph: Graph, source: TensorId, mean: str) -> bool:
     """Whether elements are shifted or scaled by what follows from their moments; a deviation may be a feature, too."""
     moments = graph.descendants([mean], controls=False)
-    for user in {use.node for use in graph.users(source.node) if not is_gradient_op(use.node)}:
-        others = [tensor.node for tensor in graph.inputs(user) if tensor.node != source.node]
-        if graph.type(user) in ("Mul", "Sub", *op_types.QUOTIENTS) and any(other in moments for other in others):
-            return True
+    todo, seen = [source.node], {source.node}
+    while todo:
+        name = todo.pop()
+        for user in {use.node for use in graph.users(name) if not is_gradient_op(use.node)} - seen:
+            others = [tensor.node for tensor in graph.inputs(user) if tensor.node != name]
+            if graph.type(user) in ("Mul", "Sub", *op_types.QUOTIENTS) and any(other in moments for other in others):
+                return True
+            if graph.type(user) in ("Sub", *op_types.ADDITIONS) and user not in moments:
+                seen.add(user)
+                todo.append(user)
     return False
 
 

@@ -48,7 +48,16 @@ def test_a_condition_without_a_magnitude_is_named(size, count):
     assert by_layer(conditions_without_magnitude, loss) == ["CONDITION_WITHOUT_MAGNITUDE"] * count
 
 
-@pytest.mark.parametrize("activate, count", [(lambda h: h, 1), (tf.sigmoid, 0), (tf.nn.relu, 0)])
+@pytest.mark.parametrize(
+    "activate, count",
+    [
+        (lambda h: h, 1),
+        (lambda h: h + variable("bias", 1), 1),
+        (lambda h: h + 1.0, 0),  # as where an activation follows in parts
+        (tf.sigmoid, 0),
+        (tf.nn.relu, 0),
+    ],
+)
 def test_an_overlap_of_logits_is_named(activate, count):
     def loss(h, y):
         p = activate(h)

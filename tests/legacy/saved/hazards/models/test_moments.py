@@ -43,15 +43,22 @@ def test_those_of_sequences_and_other_means_are_not():
     assert found([0, 1], features=lambda x, kernel: tf.tensordot(x, kernel[0, 0], 1)) == []
 
 
-@pytest.mark.parametrize("scaled, count", [(False, 0), (True, 1)])
-def test_a_deviation_along_the_examples_may_be_a_feature(scaled, count):
+@pytest.mark.parametrize(
+    "normalize, count",
+    [
+        (lambda images, mean, variance: tf.concat([images, tf.fill([4, 5, 6, 1], 1.0)], 3), 0),
+        (lambda images, mean, variance: images - mean, 1),
+        (lambda images, mean, variance: (images - tf.reduce_mean(images, [0])) / tf.sqrt(variance + 1e-8), 1),
+    ],
+)
+def test_a_deviation_along_the_examples_may_be_a_feature(normalize, count):
     """As a critic takes it, to see how much the examples of a batch vary."""
 
     def build():
         kernel = v1.get_variable("kernel", [3, 3, 2, 4], use_resource=False)
         images = tf.nn.conv2d(v1.placeholder(tf.float32, [4, 5, 6, 2], "x"), kernel, 1, "SAME")
         mean, variance = tf.nn.moments(images, [0])
-        varied = images - mean if scaled else tf.concat([images, tf.fill([4, 5, 6, 1], 1.0)], 3)
+        varied = normalize(images, mean, variance)
         loss = tf.reduce_mean(tf.square(varied)) * tf.reduce_mean(tf.sqrt(variance + 1e-8))
         v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
 
