@@ -26,8 +26,8 @@ def misplaced_towers(whole: WholeGraph) -> Iterator[Hazard]:
     if len(mains) == whole.count and on_cpu and len(on_cpu) < whole.count:
         for tower in on_cpu:
             yield _elsewhere(tower, mains, next(name for name in forward if compute[name] == tower))
-    elif any("gpu" in node.device.lower() for node in whole.graph.nodes.values()):
-        yield from _towers_on_the_cpu(whole, compute)  # a program that names no GPU trains on the CPU on purpose
+    elif any("gpu" in _device(whole, name) for name in whole.labels):
+        yield from _towers_on_the_cpu(whole, compute)  # towers that name no GPU are on the CPU on purpose
     if len(mains) < whole.count:
         return
     yield from _shared_devices(mains, compute, forward, devices)

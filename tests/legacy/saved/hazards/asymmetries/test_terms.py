@@ -53,7 +53,7 @@ def test_a_condition_without_a_magnitude_is_named(size, count):
     [
         (lambda h: h, 1),
         (lambda h: h + variable("bias", 1), 1),
-        (lambda h: h + 1.0, 0),  # as where an activation follows in parts
+        (lambda h: h + 1.0, 0),
         (tf.sigmoid, 0),
         (tf.nn.relu, 0),
     ],
