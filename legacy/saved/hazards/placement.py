@@ -26,8 +26,8 @@ def misplaced_towers(whole: WholeGraph) -> Iterator[Hazard]:
     if len(mains) == whole.count and on_cpu and len(on_cpu) < whole.count:
         for tower in on_cpu:
             yield _elsewhere(tower, mains, next(name for name in forward if compute[name] == tower))
-    elif any("gpu" in _device(whole, name) for name in whole.labels):
-        yield from _towers_on_the_cpu(whole, compute)  # towers that name no GPU are on the CPU on purpose
+    elif len(_named_devices(whole)) > 1 or _are_combined(whole):
+        yield from _towers_on_the_cpu(whole, compute)  # workers that update alone are all on one CPU on purpose
     if len(mains) < whole.count:
         return
     yield from _shared_devices(mains, compute, forward, devices)
@@ -37,6 +37,18 @@ def misplaced_towers(whole: WholeGraph) -> Iterator[Hazard]:
 def _device(whole: WholeGraph, name: str) -> str:
     """A node's device as "gpu:0", with job and task before it where it has them; "" if it has none."""
     return whole.graph.nodes[name].device.lower().replace("device:", "").lstrip("/")
+
+
+def _named_devices(whole: WholeGraph) -> set[str]:
+    """The devices that towers name for their losses and gradients."""
+    names = [name for name in whole.labels if name in whole.minimized or is_gradient_op(name)]
+    return {_device(whole, name) for name in names} - {""}
+
+
+def _are_combined(whole: WholeGraph) -> bool:
+    """Whether an update depends on the gradients of several towers."""
+    before = (whole.graph.ancestors([apply], controls=False) for apply in whole.applies)
+    return any(len(whole.towers_of(filter(is_gradient_op, names))) > 1 for names in before)
 
 
 def _main_devices(compute: dict[str, int], devices: dict[str, str], forward: list[str]) -> dict[int, str]:

@@ -9,10 +9,15 @@ PRODUCTS = TOWERS.replace("Mul(v, w)", "MatMul(v, w)")
 ON_ONE_CPU = TOWERS.replace("/gpu:0", "/device:CPU:0").replace("/gpu:1", "/device:CPU:0")
 
 
-@pytest.mark.parametrize("mean", ["", " @ /gpu:0"])
-def test_towers_that_name_no_gpu_train_on_the_cpu_on_purpose(mean):
-    text = ON_ONE_CPU.replace(f"sum_v = AddN({G0}, {G1})", f"sum_v = AddN({G0}, {G1}){mean}")
-    assert hazards(placement.misplaced_towers, text) == []
+@pytest.mark.parametrize("other, count", [("/device:CPU:0", 0), ("/gpu:1", 1)])
+def test_workers_that_update_alone_are_on_one_cpu_on_purpose(other, count):
+    """As those of an asynchronous program, each with a thread of its own."""
+    text = ON_ONE_CPU.replace(f"sum_v = AddN({G0}, {G1})", f"sum_v = Neg({G0})")
+    text = text.replace(f"sum_w = AddN({G0}, {G1})", f"sum_w = Neg({G1})").replace("Mul(v, w)", "MatMul(v, w)")
+    text = text.replace("MatMul(v, w) @ /device:CPU:0", f"MatMul(v, w) @ {other}")
+    text = text.replace(f"MatMul(v, w) @ {other}", "MatMul(v, w) @ /device:CPU:0", 1)
+    names = [name for name, _, _ in hazards(placement.misplaced_towers, text)]
+    assert names.count("TOWER_ON_CPU") == count
 
 
 @pytest.mark.parametrize("used, count", [("", 0), (f", act_{0}, act_{1}", 2)])
@@ -36,10 +41,9 @@ def test_filters_without_weights_may_be_on_the_cpu(factor, count):
 
 
 def test_towers_that_compute_on_one_cpu():
-    text = ON_ONE_CPU.replace("Mul(v, w) @ /device:CPU:0", "Mul(v, w) @ /gpu:0")
-    found = hazards(placement.misplaced_towers, text)
+    found = hazards(placement.misplaced_towers, ON_ONE_CPU)
     assert [(name, op) for name, op, _ in found] == [("TOWER_ON_CPU", G0), ("TOWER_ON_CPU", G1)]
-    assert "1 of 2 ops and 1 of 1 matrix products and convolutions (their size is unknown)" in found[0][2]
+    assert "2 of 2 ops and 1 of 1 matrix products and convolutions (their size is unknown)" in found[0][2]
 
 
 @pytest.mark.parametrize(
