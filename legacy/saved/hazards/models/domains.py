@@ -35,8 +35,11 @@ def roots_of_negative_numbers(whole: WholeGraph) -> Iterator[Hazard]:
 def _layer_without_activation(whole: WholeGraph, name: str) -> str:
     """The sum of a product with trained weights and a trained bias that a node holds, or a part of it; "" if none."""
     graph = whole.graph
-    while graph.type(name) in (*_PARTS, "Split", "SplitV"):
-        name = graph.inputs(name)[1 if graph.type(name) == "Split" else 0].node
+    while graph.type(name) in (*_PARTS, "Split", "SplitV", "Sum"):
+        chosen = _chosen_by_code(whole, name) if graph.type(name) == "Sum" else ""
+        if graph.type(name) == "Sum" and not chosen:
+            return ""
+        name = chosen or graph.inputs(name)[1 if graph.type(name) == "Split" else 0].node
     inputs = [graph.origin(tensor).node for tensor in graph.inputs(name)]
     if graph.type(name) in op_types.ADDITIONS and len(inputs) == 2 and None not in map(whole.value, inputs):
         return ""
@@ -45,6 +48,15 @@ def _layer_without_activation(whole: WholeGraph, name: str) -> str:
     kinds = [graph.type(_past_reshape(whole, node)) for node in inputs]
     biases = [variable_read(graph, node) in whole.trainable for node in inputs]
     return name if any(kind in _PRODUCTS and biases[1 - place] for place, kind in enumerate(kinds)) else ""
+
+
+def _chosen_by_code(whole: WholeGraph, total: str) -> str:
+    """What a sum over products with one-hot codes takes an element of; "" of any other sum."""
+    graph = whole.graph
+    product = graph.origin(graph.inputs(total)[0]).node
+    inputs = [graph.origin(tensor).node for tensor in graph.inputs(product)] if graph.type(product) == "Mul" else []
+    others = [node for node in inputs if graph.type(node) != "OneHot"]
+    return others[0] if len(inputs) == 2 and len(others) == 1 else ""
 
 
 def _past_reshape(whole: WholeGraph, name: str) -> str:
