@@ -51,7 +51,7 @@ def _layer_without_activation(whole: WholeGraph, name: str) -> str:
 
 
 def _chosen_by_code(whole: WholeGraph, total: str) -> str:
-    """What a sum over products with one-hot codes takes an element of; "" of any other sum."""
+    """The values of which a sum over products with one-hot codes takes one; "" for any other sum."""
     graph = whole.graph
     product = graph.origin(graph.inputs(total)[0]).node
     inputs = [graph.origin(tensor).node for tensor in graph.inputs(product)] if graph.type(product) == "Mul" else []
