@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from collections.abc import Collection, Iterator, Sequence
 
@@ -13,6 +14,7 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.reduction.multipliers import factor_behind_rows, gradient_of_moments, multiplier_of_mean
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.averages.run_by_loss import listed_variables, updates_run_by_loss, waiting_copies
 from legacy.saved.hazards.basics.copies import kept_by_another_copy, masters_of_copies
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_weights
@@ -104,15 +106,10 @@ def _large_constants(found: Analysis, names: set[str]) -> bool:
 def updates_never_run(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds updates of statistics and moving averages that the train ops do not run, or only with the losses."""
     idle = _updates_outside(whole)
-    by_loss = [name for name in idle if name in whole.read]
-    if by_loss:
-        yield Hazard(
-            "UPDATES_RUN_BY_LOSS",
-            by_loss[0],
-            f"the train op does not run the updates of {_listed(whole, by_loss)}; reading the loss does",
-            "a lift reads the losses in every step, and so runs them; a loop that runs the train op alone does not",
-        )
-    never = [name for name in idle if name not in whole.read]
+    yield from updates_run_by_loss(whole, idle)
+    unread = [name for name in idle if name not in whole.read]
+    waited_for = set(itertools.chain.from_iterable(waiting_copies(whole, unread).values()))
+    never = [name for name in unread if name not in waited_for]
     if not never:
         return
     ends = [
@@ -124,7 +121,7 @@ def updates_never_run(whole: WholeGraph) -> Iterator[Hazard]:
     yield Hazard(
         "UPDATES_NEVER_RUN",
         never[0],
-        f"the train op does not run the updates of {_listed(whole, never)}{beside}",
+        f"the train op does not run the updates of {listed_variables(whole, never)}{beside}",
         "run them with the train op, as tf.control_dependencies(tf.get_collection(UPDATE_OPS)) does, or leave them out "
         "for parity",
     )
@@ -160,12 +157,6 @@ def _moves_rows(whole: WholeGraph, name: str) -> bool:
         return False
     change = whole.graph.ancestors([whole.graph.inputs(name)[2].node], controls=False)
     return variable in change and bool(change & whole.data)
-
-
-def _listed(whole: WholeGraph, updates: list[str]) -> str:
-    """The variables of some updates in words: "6 variables (a, b, c, ...)"."""
-    still = list(dict.fromkeys(whole.writes[name] for name in updates))
-    return f"{counted(len(still), 'variable')} ({', '.join(still[:3])}{', ...' if len(still) > 3 else ''})"
 
 
 def unordered_changes(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:

@@ -248,6 +248,33 @@ def test_statistics_that_were_written_by_hand_are_known_by_what_they_are_moved_b
     assert [hazard.id for hazard in training.updates_never_run(whole)] == expected
 
 
+@pytest.mark.parametrize(
+    "wait, expected",
+    [
+        ("loss", ["UPDATES_RUN_BY_LOSS"]),  # the common slip: gradients pass the copy by
+        ("other", ["UPDATES_NEVER_RUN"]),  # a copy of something else
+        ("train", []),
+    ],
+)
+def test_averages_that_a_copy_of_the_loss_waits_for_run_where_it_is_fetched(wait, expected):
+    def build():
+        w = v1.get_variable("w", [3, 1], use_resource=False)
+        x = v1.placeholder(tf.float32, [2, 3], "x")
+        loss = tf.reduce_mean(tf.abs(x @ w))
+        kept = v1.train.ExponentialMovingAverage(0.9).apply([w])
+        with tf.control_dependencies([kept]):
+            copy = tf.identity(loss if wait != "other" else tf.reduce_sum(x), name="copy")
+        minimized = copy if wait == "loss" else loss
+        gradient = tf.gradients(minimized, w)[0]
+        with tf.control_dependencies([kept] if wait == "train" else []):
+            v1.train.GradientDescentOptimizer(0.5).apply_gradients([(gradient, w)], name="train")
+
+    program = saved(traced(build), trainable_variables=["w"])
+    found = list(training.updates_never_run(WholeGraph(program, analyse_graph(program, "x", ["train"]))))
+    assert [hazard.id for hazard in found] == expected
+    assert all("reading copy does" in hazard.description for hazard in found if wait == "loss")
+
+
 @pytest.mark.parametrize("runs, trained, count", [(False, False, 1), (True, False, 0), (False, True, 0)])
 def test_centers_that_the_step_does_not_move_are_named(runs, trained, count):
     """As those of a center loss, whose scatter_sub the train op does not depend on."""
