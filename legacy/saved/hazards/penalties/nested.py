@@ -31,8 +31,8 @@ def penalties_of_penalties(whole: WholeGraph) -> Iterator[Hazard]:
             "PENALTY_OF_PENALTY",
             name,
             f"{name} is the L2 loss of {inner}, a number that is itself an L2 loss of weights; "
-            f"{counted(len(variables), 'variable has', 'variables have')} such a term: its gradient is multiplied by the "
-            "rate once more, and by the term's own value",
+            f"{counted(len(variables), 'variable has', 'variables have')} such a term: its gradient is multiplied by "
+            "the rate once more, and by the term's own value",
             "apply the regularizer to the variables, or add up the collected losses as they are; for parity keep it",
         )
 
