@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection
 from typing import Dict, NamedTuple, Tuple
 
-import numpy as np
 import tensorflow as tf
 
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.rows import Row
 from legacy.saved.facts.basics.whole_graph import scalar_constant
+from legacy.saved.facts.schedule_steps import changes, steps_to_show
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import copied_variable
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name
@@ -19,14 +19,10 @@ from workloads.lifted.graph.importing import import_graph
 from workloads.lifted.pieces.piece import Feed, Piece
 
 v1 = tf.compat.v1
-#: Steps at which a schedule is evaluated.
-STEPS = (0, 100, 1000, 10000, 100000)
-#: Most values of a schedule that are shown; the largest constant that can be one of its boundaries.
-MOST_VALUES, LAST_STEP, LAST_BOUNDARY = 8, 10**7, 2**31 - 2
+#: Most values of a schedule that are shown.
+MOST_VALUES = 8
 #: Ops that read a counter, perhaps behind its change.
 _READS = ("Identity", "ReadVariableOp")
-#: Relative difference within which two values of a schedule are equal.
-SAME_VALUE = 1e-6
 
 #: {text and constants of a schedule: its values at some steps}; many tensors are the same function.
 Schedules = Dict[Tuple[object, ...], str]
@@ -246,49 +242,12 @@ def _values_by_step(piece: Piece, reads: list[Feed], counted: int) -> str:
         (tensor,) = import_graph(piece.graph_def, fetches=piece.fetches, subject="graph file")
         holder = session.graph.get_tensor_by_name(reads[0].placeholder + ":0")
         try:
-            found = _changes(lambda step: float(session.run(tensor, {holder: step + counted})), _steps_to_show(piece))
+            found = changes(lambda step: float(session.run(tensor, {holder: step + counted})), steps_to_show(piece))
             if len(found) > MOST_VALUES:
-                steps = _steps_to_show(piece, of_examples=False)
-                found = _changes(lambda step: float(session.run(tensor, {holder: step + counted})), steps)
+                steps = steps_to_show(piece, of_examples=False)
+                found = changes(lambda step: float(session.run(tensor, {holder: step + counted})), steps)
         except tf.errors.OpError:
             return "-"
     texts = [f"{step}: {value:.6g}" for step, value in found]
     left_out = len(texts) > MOST_VALUES  # those before the last one, which tells where the schedule ends
     return ", ".join([*texts[: MOST_VALUES - 1], "...", texts[-1]] if left_out else texts)
-
-
-def _changes(value_at: Callable[[int], float], steps: Sequence[int]) -> list[tuple[int, float]]:
-    """Returns (step, value) of a schedule where it differs from the one before; also half-way between two equal values.
-
-    >>> _changes(lambda step: min(step, 10 - step), [0, 10, 11]), _changes(lambda step: 0.5, [0, 10])
-    ([(0, 0), (5, 5), (10, 0), (11, -1)], [(0, 0.5)])
-    """
-    found = [(steps[0], value_at(steps[0]))]
-    for before, step in zip(steps, steps[1:]):
-        value, middle = value_at(step), (before + step) // 2
-        between = [(middle, value_at(middle))] if before < middle and _is_same(value, found[-1][1]) else []
-        found += [one for one in between if not _is_same(one[1], value)]
-        found += [(step, value)] if not _is_same(value, found[-1][1]) else []
-    return found
-
-
-def _is_same(value: float, other: float) -> bool:
-    return abs(value - other) <= SAME_VALUE * abs(value)
-
-
-def _steps_to_show(piece: Piece, of_examples: bool = True) -> list[int]:
-    """Steps at which a schedule is evaluated: some powers of ten, its own boundaries and the steps after them.
-
-    Args:
-      piece: computes the schedule.
-      of_examples: whether a boundary may be a number of examples, and a smaller number those of a step.
-    """
-    constants = [tf.make_ndarray(node.attr["value"].tensor) for node in piece.graph_def.node if node.op == "Const"]
-    values = [value for constant in constants for value in np.ravel(constant).tolist()]
-    numbers = [value for value in values if isinstance(value, (int, float)) and 1 < value < LAST_BOUNDARY]
-    ends = {int(number) for number in numbers if number == int(number)}
-    if of_examples:  # such as floor(step * batch / examples)
-        ends |= {big // small for big in ends for small in ends if small < big and big % small == 0}
-    if any(node.op == "FloorDiv" for node in piece.graph_def.node):  # such as an epoch, step // 20
-        ends |= {one * other for one in ends for other in ends if one < other and one * other < LAST_STEP}
-    return sorted({*STEPS, *ends, *(end + 1 for end in ends)})

@@ -91,6 +91,21 @@ def test_boundaries_of_more_than_ten_million_steps_are_shown():
     assert [rate.values for rate in find_learning_rates(step)] == ["0: 0.5, 12000001: 0.25"]
 
 
+def test_boundaries_behind_a_warm_up_are_shown_at_their_steps():
+    """The schedule counts from the end of the warm-up on: 7 + 20 is the last step of its first value."""
+
+    def build():
+        w = v1.get_variable("w", [2], use_resource=False)
+        step = v1.get_variable("step", initializer=0.0, trainable=False, use_resource=False)
+        later = tf.where(step - 7.0 > 20.0, 0.25, 0.5)
+        rate = tf.where(step < 7.0, 0.125, later)
+        loss = tf.reduce_sum(v1.placeholder(tf.float32, [2], "x") * w)
+        v1.train.GradientDescentOptimizer(rate).minimize(loss, step, name="train")
+
+    step = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"]))
+    assert [rate.values for rate in find_learning_rates(step)] == ["0: 0.125, 7: 0.5, 28: 0.25"]
+
+
 @pytest.mark.parametrize("updates, text", [(1, "1"), (2, "1, by 2 updates")])
 def test_variables_that_several_updates_change_are_counted_once(updates, text):
     def build():
