@@ -13,6 +13,7 @@ from parity.coverage.visits.branch_visits import find_deciders, in_other_branche
 from parity.coverage.visits.changed_states import all_times, for_each_phase, times, weights_times
 from parity.coverage.visits.counted_numbers import is_counted, numbers_beside
 from parity.coverage.visits.job_visits import MOST_RANDOM, SMALL_SLOTS, CoverageState, random_visit, small_weights
+from parity.coverage.visits.shifted_counts import behind_shifts
 from parity.coverage.visits.staircases import stairs_of
 from workloads.lifted.model_copies import model_copies
 from workloads.lifted.plan import Variable
@@ -92,8 +93,11 @@ def _visits(
     counters = [v for v in workload.plan.variables if is_counted(workload.plan, workload.graph, v)]
     if counters and not numbers:  # an optimizer that was written by hand has no tensor of the learning rate
         numbers = numbers_beside(workload.plan, workload.graph, {v.name for v in counters})
-    stairs = stairs_of(workload.plan, workload.graph, {v.name for v in counters})
-    steps = sorted({number + shift for number in [*numbers, *more, *stairs] for shift in (-1, 0, 1)} | set(LATE))
+    names = {v.name for v in counters}
+    stairs = stairs_of(workload.plan, workload.graph, names)
+    later = behind_shifts(workload.plan, workload.graph, names, numbers)
+    found = [*numbers, *more, *stairs, *later]
+    steps = sorted({number + shift for number in found for shift in (-1, 0, 1)} | set(LATE))
     for count in steps if counters else ():
         yield Visit(f"the graph's own count at {count:,}", _counted(last, counters, count))
     yield Visit("slots near zero", dataclasses.replace(last, slots=all_times(last.slots, SMALL_SLOTS)))
