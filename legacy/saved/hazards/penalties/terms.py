@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.linear_weights import COPIES, constant_factor
-from workloads.lifted.graph import Graph
+from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import GRADIENTS, in_gradient_graphs, is_gradient_op
 
 PENALTIES = re.compile(r"(?i)(l2loss|l2_loss|l1_loss|regularizer|weight_loss|weight_decay|weightdecay)")
@@ -66,10 +66,16 @@ def _has_penalty_op(whole: WholeGraph, name: str) -> bool:
     if kind == "Mul" and whole.graph.inputs(name):
         inputs = [before for before, _ in whole.graph.inputs(name)]
         if any(whole.graph.type(before) == "L2Loss" for before in inputs):
-            return any(whole.value(before) is not None for before in inputs)
+            return any(_is_rate(whole, before) for before in inputs)
     # A regularizer of Keras is a product in the name scope "Regularizer".
     own = name.split("/")[-2 if re.match(r"mul(_\d+)?$", name.split("/")[-1]) else -1 :]
     return kind in ("Mul", "Sum") and bool(PENALTIES.search("/".join(own)))
+
+
+def _is_rate(whole: WholeGraph, name: str) -> bool:
+    """Whether a factor of a penalty is one number that no data reach: a constant, or one that is fed."""
+    fed = whole.graph.origin(TensorId(name, 0)).node
+    return whole.value(name) is not None or (fed not in whole.data and whole.graph.type(fed).startswith("Placeholder"))
 
 
 def users_of(whole: WholeGraph, name: str) -> set[str]:

@@ -213,3 +213,23 @@ def test_a_penalty_whose_gradient_is_added_to_the_mean_counts_once(later, expect
     whole = WholeGraph(graph, analysis)
     assert is_added_later(whole, "tower_0/l2") == later and not is_added_later(whole, "tower_0/data")
     assert [hazard.id for hazard in regularization(whole, analysis)] == expected
+
+
+@pytest.mark.parametrize("in_each, count", [(False, 1), (True, 0)])
+@pytest.mark.parametrize("is_fed", [False, True])
+def test_a_penalty_whose_rate_is_fed_counts_as_one_with_a_constant(is_fed, in_each, count):
+    def build():
+        w = v1.get_variable("w", [3, 1], use_resource=False)
+        rate, gradients = v1.placeholder(tf.float32, [], "rate") if is_fed else 0.25, []
+        for tower in range(2):
+            with tf.name_scope(f"tower_{tower}"), tf.device(f"/gpu:{tower}"):
+                loss = tf.reduce_mean(tf.abs(v1.placeholder(tf.float32, [2, 3], "x") @ w))
+                penalty = tf.multiply(rate, tf.nn.l2_loss(w), name="weight_decay")
+                gradients.append(tf.gradients(loss + penalty if in_each or tower == 0 else loss, w)[0])
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.reduce_mean(gradients, 0), w)], name="train")
+
+    program = saved(traced(build), trainable_variables=["w"])
+    found = analyse_graph(program, "small", ["train"])
+    assert [hazard.id for hazard in regularization(WholeGraph(program, found), found)] == [
+        "REGULARIZATION_ONCE"
+    ] * count
