@@ -147,7 +147,7 @@ def never_run(
     averages = [name for name, move in moves.items() if move is not None and move.averages_one_of(weights)]
     moved = [name for name, move in moves.items() if move is not None and move.is_of_data(trainable)]
     by_updates = graph.ancestors(updates) if updates else set()
-    trained = {variable_of(graph, name) for name in members if graph.type(name).startswith(WRITERS)} & weights
+    trained = weights & {variable_of(graph, name) for name in members if graph.type(name).startswith(WRITERS)}
     clips = [name for name in graph.nodes if name not in members and assigns_from_itself(graph, name, trained)]
     found = {
         "update ops": updates,
