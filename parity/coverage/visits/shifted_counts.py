@@ -8,12 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from legacy.saved.graph.imported import ImportedGraph
-from parity.coverage.visits.counted_numbers import LARGEST
+from parity.coverage.visits.counted_numbers import LARGEST, PASSES
 from workloads.lifted.graph import Graph
 from workloads.lifted.plan import Plan
-
-#: Ops that pass a number on.
-_PASSES = ("Cast", "Identity", "ReadVariableOp", "Reshape", "Squeeze", "Switch", "ToFloat")
 
 
 def behind_shifts(plan: Plan, graph: Graph, counters: Collection[str], numbers: Sequence[int]) -> list[int]:
@@ -35,7 +32,7 @@ def behind_shifts(plan: Plan, graph: Graph, counters: Collection[str], numbers: 
     while todo:
         for use in graph.users(todo.pop()):
             kind = graph.type(use.node)
-            if kind in _PASSES and use.position == 0 and use.node not in seen:
+            if kind in PASSES and use.position == 0 and use.node not in seen:
                 seen.add(use.node)
                 todo.append(use.node)
             value = imported.constant(*graph.inputs(use.node)[1]) if kind == "Sub" and use.position == 0 else None

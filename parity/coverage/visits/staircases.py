@@ -13,12 +13,10 @@ from typing import NamedTuple
 
 from legacy.saved.graph.imported import ImportedGraph
 from parity.coverage.changed_constants import FACTOR
-from parity.coverage.visits.counted_numbers import LARGEST
+from parity.coverage.visits.counted_numbers import LARGEST, PASSES
 from workloads.lifted.graph import Graph, Use
 from workloads.lifted.plan import Plan
 
-#: Ops that pass a number on.
-_PASSES = ("Cast", "Identity", "ReadVariableOp", "Reshape", "Squeeze", "ToFloat")
 #: Ops that round a number down, alone or after they divide it.
 _FLOORS = ("Floor", "FloorDiv")
 _MULTIPLIES, _DIVIDES = ("Mul",), ("RealDiv", "Div", "FloorDiv")
@@ -66,16 +64,17 @@ def stairs_of(plan: Plan, graph: Graph, counters: Collection[str]) -> list[int]:
 
 
 class _Line(NamedTuple):
-    """A number that rises with the count: count * multiple + offset, or the bound of a number that is beside it."""
+    """A number that rises with the count: count * multiple + offset, where no bound takes its place."""
 
     multiple: float
     offset: float
 
     def then(self, other: _Line) -> _Line:
+        """Returns what another line makes of this number."""
         return _Line(self.multiple * other.multiple, self.offset * other.multiple + other.offset)
 
     def count_at(self, value: int) -> int:
-        """The first count at which the number reaches a value."""
+        """Returns the first count at which the number reaches a value."""
         return math.ceil((value - self.offset) / self.multiple)
 
 
@@ -92,7 +91,7 @@ def _telling_stair(length: float) -> Iterator[int]:
 def _step(graph: Graph, imported: ImportedGraph, use: Use) -> _Line | None:
     """Returns what a node with one constant makes of an input; None of a node that does something else."""
     kind = graph.type(use.node)
-    if kind in _PASSES or kind == "Floor":
+    if kind in PASSES or kind == "Floor":
         return _Line(1.0, 0.0)
     if kind not in (*_MULTIPLIES, *_DIVIDES, *_ADDS, *_BOUNDS, "Sub") or (kind not in _EITHER and use.position == 1):
         return None

@@ -68,7 +68,9 @@ def _known_with_another_batch(found: Analysis, own: list[Input], needed: set[str
             tf.import_graph_def(plain, input_map={name: larger[name] for name in larger.keys() & used}, name="")
     except (ValueError, tf.errors.OpError):
         return set()
-    return {one.name for one in made.get_operations() if all(out.shape.is_fully_defined() for out in one.outputs)}
+    # What is computed from unknown rows, as of a loop, may take the rows of the other operand for its own.
+    tensors = {one.name: [*one.inputs, *one.outputs] for one in made.get_operations()}
+    return {name for name, all_of_it in tensors.items() if all(one.shape.is_fully_defined() for one in all_of_it)}
 
 
 def _resized(found: Analysis, reshape: tf.compat.v1.NodeDef, batch: int) -> list[tf.compat.v1.NodeDef]:

@@ -46,6 +46,12 @@ def labels_of_constant_size(x, w, shared):
     return tf.reduce_mean(tf.square(tf.reshape(x @ w, [4, 4]) - shared))
 
 
+def labels_of_unknown_rows(x, w, shared):
+    """The results have no known number of rows, as those of a loop, and take that of the labels."""
+    rows = v1.placeholder_with_default(x @ w, [None, 4])
+    return tf.reduce_mean(tf.square(rows - shared))
+
+
 def weights_of_examples(x, w, shared):
     return tf.reduce_mean(shared * tf.reduce_sum(tf.square(x @ w), 1))
 
@@ -62,6 +68,7 @@ def without_labels(x, w, shared):
         (template, (4, 4), True),
         (labels, (4, 4), False),
         (labels_of_constant_size, (4, 4), False),
+        (labels_of_unknown_rows, (4, 4), False),
         (weights_of_examples, (4,), False),
         (without_labels, (4, 6), False),
     ],
