@@ -198,7 +198,9 @@ def _of_factors(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
     for effect in [effect for effect in effects if effect.gradient and effect.writes[0] in means]:
         between = analysed.between([effect.gradient or ""], analysed.combined(phase))
         applied = analysed.graph.origin(parse_tensor_name(effect.gradient or "")).node
+        rate = analysed.learning_rate(effect)  # of rows, which are multiplied by it before they are subtracted
         found = [name for name in between if not CLIPPING_SCOPES.search(name)]
+        found = [name for name in found if rate not in {tensor.name for tensor in analysed.graph.inputs(name)}]
         found = [name for name in found if _factor_of_gradient(analysed, name, name == applied)]
         if found:
             name = min(found, key=analysed.positions.__getitem__)

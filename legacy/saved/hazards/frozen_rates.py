@@ -16,6 +16,8 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _WHOLE_NUMBERS = {dtype.as_datatype_enum for dtype in (tf.int32, tf.int64)}
 _FLOATS = {dtype.as_datatype_enum for dtype in (tf.float32, tf.float64)}
+#: Ops that make one rate of others, such as a warm-up's and a schedule's.
+_OF_RATES = set("Identity Reshape Mul RealDiv Add AddV2 Sub Minimum Maximum Select SelectV2 Switch Merge".split())
 #: Names of learning rates.
 RATES = re.compile(r"(?i)(^|/)(lr|(\w*_)?learning_?rate|(new|base|init|initial)_?lr)(_\d+|_?(ph|placeholder|input))?$")
 SCHEDULES = re.compile(
@@ -78,7 +80,7 @@ def _is_only_shown(whole: WholeGraph, names: Sequence[str]) -> bool:
     todo, seen = list(names), set(names)
     while todo:
         for user in {use.node for use in whole.graph.users(todo.pop())} - seen:
-            if whole.graph.type(user) in ("Identity", "Reshape"):
+            if whole.graph.type(user) in _OF_RATES:
                 seen.add(user)
                 todo.append(user)
             elif "Summary" not in whole.graph.type(user):

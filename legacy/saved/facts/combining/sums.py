@@ -42,7 +42,9 @@ def sum_text(analysed: AnalysedStep, phase: Phase) -> str:
     if summed and all(mean_of_parts(one) for one in summed):
         return f"gradients are combined to {mean_of_parts(summed[0])}"
     scales = {one.scale for one in summed}
-    if factors and summed and all(abs(s * f * towers - 1) < SCALE_TOLERANCE for s in scales for f in factors):
+    is_plain = scales == {1.0} and may_be_their_own(analysed, phase)  # such as the half of a square beside a penalty
+    makes_mean = all(abs(s * f * towers - 1) < SCALE_TOLERANCE for s in scales for f in factors)
+    if factors and summed and makes_mean and not is_plain:
         return f"gradients are combined to their mean, without the losses' factor of {factors[0]:g}"
     if summed and 1.0 not in scales and not any(op_types.is_apply(effects[one.weight].op) for one in summed):
         return f"gradients are summed over towers, times {scales.pop():g}{OWN_CONSTANTS}"

@@ -157,6 +157,8 @@ def test_a_schedule_that_other_ops_take_is_no_learning_rate():
     """As the share of random actions, which falls with the step."""
     text = TEXT.replace("ApplyGradientDescent(w, ExponentialDecay/Pow, sum)", "ApplyGradientDescent(w, one, sum)")
     assert hazards(frozen_learning_rate, text + "explores = Less(one, ExponentialDecay/Pow)\n") == []
+    warm = text + "warm = Mul(one, ExponentialDecay/Pow)\nrate = SelectV2(tower_0/y, warm, ExponentialDecay/Pow)\n"
+    assert [name for name, _, _ in hazards(frozen_learning_rate, warm)] == ["LEARNING_RATE_FROZEN"], "a warm-up"
     shown = text + "shown = ScalarSummary(one, ExponentialDecay/Pow)\n"
     assert [name for name, _, _ in hazards(frozen_learning_rate, shown)] == ["LEARNING_RATE_FROZEN"]
 
