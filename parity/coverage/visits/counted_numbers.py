@@ -16,8 +16,6 @@ from workloads.lifted.plan import Plan, Variable
 
 #: The largest number that a counter is set to.
 LARGEST = 2**31
-#: Ops that pass a number on.
-PASSES = ("Cast", "Identity", "ReadVariableOp", "Reshape", "Squeeze", "Switch", "ToFloat")
 
 
 def is_counted(plan: Plan, graph: Graph, variable: Variable) -> bool:

@@ -12,6 +12,7 @@ from parity.comparison.tour import Visit
 from parity.coverage.visits.branch_visits import find_deciders, in_other_branches, overflowing
 from parity.coverage.visits.changed_states import all_times, for_each_phase, times, weights_times
 from parity.coverage.visits.counted_numbers import is_counted, numbers_beside
+from parity.coverage.visits.counter_uses import counter_uses
 from parity.coverage.visits.job_visits import MOST_RANDOM, SMALL_SLOTS, CoverageState, random_visit, small_weights
 from parity.coverage.visits.shifted_counts import behind_shifts
 from parity.coverage.visits.staircases import stairs_of
@@ -93,10 +94,8 @@ def _visits(
     counters = [v for v in workload.plan.variables if is_counted(workload.plan, workload.graph, v)]
     if counters and not numbers:  # an optimizer that was written by hand has no tensor of the learning rate
         numbers = numbers_beside(workload.plan, workload.graph, {v.name for v in counters})
-    names = {v.name for v in counters}
-    stairs = stairs_of(workload.plan, workload.graph, names)
-    later = behind_shifts(workload.plan, workload.graph, names, numbers)
-    found = [*numbers, *more, *stairs, *later]
+    uses = counter_uses(workload.plan, workload.graph, {v.name for v in counters})
+    found = [*numbers, *more, *stairs_of(uses), *behind_shifts(uses, numbers)]
     steps = sorted({number + shift for number in found for shift in (-1, 0, 1)} | set(LATE))
     for count in steps if counters else ():
         yield Visit(f"the graph's own count at {count:,}", _counted(last, counters, count))

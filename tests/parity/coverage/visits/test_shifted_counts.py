@@ -5,6 +5,7 @@ import types
 import pytest
 import tensorflow as tf
 
+from parity.coverage.visits.counter_uses import counter_uses
 from parity.coverage.visits.shifted_counts import behind_shifts
 from tests.legacy.saved.graphs import traced
 
@@ -29,4 +30,4 @@ def test_a_number_is_reached_later_by_what_is_subtracted_from_the_counter(later,
         later(tf.identity(step))
 
     plan = types.SimpleNamespace(aliases={"step:0": "step"})
-    assert behind_shifts(plan, traced(build), {"step"}, [20, 30]) == expected
+    assert behind_shifts(counter_uses(plan, traced(build), {"step"}), [20, 30]) == expected

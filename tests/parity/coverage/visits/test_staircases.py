@@ -5,6 +5,7 @@ import types
 import pytest
 import tensorflow as tf
 
+from parity.coverage.visits.counter_uses import counter_uses
 from parity.coverage.visits.staircases import stairs_of
 from tests.legacy.saved.graphs import traced
 
@@ -18,7 +19,7 @@ def counts(stair):
         step = v1.get_variable("step", initializer=tf.constant(0, tf.int64), use_resource=False)
         stair(tf.cast(step, tf.float32))
 
-    return stairs_of(types.SimpleNamespace(aliases={"step:0": "step"}), traced(build), {"step"})
+    return stairs_of(counter_uses(types.SimpleNamespace(aliases={"step:0": "step"}), traced(build), {"step"}))
 
 
 @pytest.mark.parametrize(
