@@ -31,11 +31,10 @@ def frozen_learning_rate(whole: WholeGraph) -> Iterator[Hazard]:
     schedules = _schedules(whole)
     used = [scope for scope, names in schedules.items() if whole.reach & set(names)]
     unused = {scope: names for scope, names in schedules.items() if scope not in used}
-    if used:  # by something else than an optimizer, such as a penalty
-        is_scheduled = bool(nodes_of_rates(whole) & set().union(*schedules.values()))
-        unused = {} if is_scheduled else unused
     unused = {s: names for s, names in unused.items() if _is_only_shown(whole, names)}  # not of what explores
-    if whole.applies:
+    # A schedule that is used may be of something else than an optimizer, such as a penalty.
+    is_scheduled = bool(used) and bool(nodes_of_rates(whole) & set().union(*schedules.values()))
+    if whole.applies and not is_scheduled:
         for scope, names in unused.items():
             yield Hazard(
                 "LEARNING_RATE_FROZEN",

@@ -106,9 +106,10 @@ def _large_constants(found: Analysis, names: set[str]) -> bool:
 def updates_never_run(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds updates of statistics and moving averages that the train ops do not run, or only with the losses."""
     idle = _updates_outside(whole)
-    yield from updates_run_by_loss(whole, idle)
     unread = [name for name in idle if name not in whole.read]
-    waited_for = set(itertools.chain.from_iterable(waiting_copies(whole, unread).values()))
+    by_copies = waiting_copies(whole, unread)
+    yield from updates_run_by_loss(whole, [name for name in idle if name in whole.read], by_copies)
+    waited_for = set(itertools.chain.from_iterable(by_copies.values()))
     never = [name for name in unread if name not in waited_for]
     if not never:
         return

@@ -25,9 +25,10 @@ def sum_text(analysed: AnalysedStep, phase: Phase) -> str:
 
     There is none on sums that are kept between runs, and scaled where an update takes them.
     """
-    changed, divided = _changes_in_towers(analysed, phase), _divided_text(analysed, phase)
+    changed = _changes_in_towers(analysed, phase)
     if changed:
-        return f"gradients are changed in their towers ({listed_types(changed)}) before they are summed{divided}"
+        text = f"gradients are changed in their towers ({listed_types(changed)}) before they are summed"
+        return text + _divided_text(analysed, phase)
     of_all = divisor_of_losses(analysed, phase)
     if of_all:
         return f"the towers' losses are summed, and the sum divided by {of_all}, a number that the data give"
@@ -51,9 +52,8 @@ def sum_text(analysed: AnalysedStep, phase: Phase) -> str:
     combined = [one.tensor for one in phase.combine]  # a global norm is made of all of them
     scaled = [one for one in summed if _is_scaled_later(analysed, effects[one.weight].gradient or "", combined)]
     if summed and len(scaled) == len(summed):
-        if divided:
-            return f"gradients are summed over towers{divided}"
-        return "gradients are summed over towers, and the sums multiplied by numbers that the graph computes"
+        multiplied = ", and the sums multiplied by numbers that the graph computes"
+        return "gradients are summed over towers" + (_divided_text(analysed, phase) or multiplied)
     others = {one.weight for one in phase.combine if one.kind == "mean" or one not in sums and one.kind == "sum"}
     if others:
         which = listed([one.weight for one in sums], MOST_LISTED)

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.support.wording import counted
 
 
-def updates_run_by_loss(whole: WholeGraph, idle: Sequence[str]) -> Iterator[Hazard]:
-    """Finds updates that a loss, or a copy of it, waits for: gradients do not need its value.
+def updates_run_by_loss(
+    whole: WholeGraph, by_loss: Sequence[str], by_copies: Mapping[str, Sequence[str]]
+) -> Iterator[Hazard]:
+    """Describes updates that a loss, or a copy of it, waits for: gradients do not need its value.
 
     Args:
       whole: the graph.
-      idle: updates that the train ops do not run.
+      by_loss: updates that the train ops do not run, and a read loss does.
+      by_copies: {copy of a loss: those that run where only it is read}; see `waiting_copies`.
+
+    Yields:
+      One hazard for the losses, and one for each copy.
     """
-    by_loss = [name for name in idle if name in whole.read]
     if by_loss:
         yield Hazard(
             "UPDATES_RUN_BY_LOSS",
@@ -24,7 +29,7 @@ def updates_run_by_loss(whole: WholeGraph, idle: Sequence[str]) -> Iterator[Haza
             f"the train op does not run the updates of {listed_variables(whole, by_loss)}; reading the loss does",
             "a lift reads the losses in every step, and so runs them; a loop that runs the train op alone does not",
         )
-    for copy, updates in waiting_copies(whole, [name for name in idle if name not in whole.read]).items():
+    for copy, updates in by_copies.items():
         yield Hazard(
             "UPDATES_RUN_BY_LOSS",
             updates[0],
