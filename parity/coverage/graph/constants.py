@@ -292,9 +292,8 @@ def opposite_change(constant: GraphConstant, values: Mapping[str, np.ndarray]) -
     """
     has_one = constant.is_rate_boundary or constant.value.dtype.kind not in "iu"
     is_bound = constant.value.size == 1 and not np.any(constant.value)  # the 0 of `maximum(0., step - 100) // 50`
-    if not has_one or not np.isfinite(constant.value).all():
-        return {}
-    if np.all(np.abs(constant.value) < EPSILON) and not is_bound:
+    is_epsilon = np.all(np.abs(constant.value) < EPSILON) and not is_bound
+    if not has_one or is_epsilon or not np.isfinite(constant.value).all():
         return {}
     own = np.asarray(constant.value, np.float64)
     return {name: np.asarray(2 * own - value, constant.value.dtype) for name, value in values.items()}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiated
@@ -17,8 +19,7 @@ def divisor_of_losses(analysed: AnalysedStep, phase: Phase) -> str:
     losses = {parse_tensor_name(name).node for name in phase.losses}
     ends = differentiated(graph, graph.ancestors([phase.train_op]))
     behind = (graph.ancestors(ends, losses, controls=False) & graph.descendants(losses, controls=False)) - losses
-    divisors = [_divisor(analysed, name) for name in sorted(behind, key=analysed.positions.__getitem__)]
-    return next((tensor for tensor in divisors if tensor), "")
+    return _first_divisor(analysed, behind)
 
 
 def divisor_of_gradients(analysed: AnalysedStep, gradient: str, combined: list[str]) -> str:
@@ -32,9 +33,12 @@ def divisor_of_gradients(analysed: AnalysedStep, gradient: str, combined: list[s
     Returns:
       The name of the tensor.
     """
-    between = sorted(analysed.between([gradient], combined), key=analysed.positions.__getitem__)
-    divisors = [_divisor(analysed, name) for name in between]
-    return next((tensor for tensor in divisors if tensor), "")
+    return _first_divisor(analysed, analysed.between([gradient], combined))
+
+
+def _first_divisor(analysed: AnalysedStep, names: Iterable[str]) -> str:
+    ordered = sorted(names, key=analysed.positions.__getitem__)
+    return next(filter(None, (_divisor(analysed, name) for name in ordered)), "")
 
 
 def _divisor(analysed: AnalysedStep, name: str) -> str:
