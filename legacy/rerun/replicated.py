@@ -133,7 +133,7 @@ class ReplicatedOldGraph(OldGraphProgram):
     def tower_tensors(self) -> list[str]:
         run = sorted(set(self._towers))
         names = [name for wanted in self._wanted for tower in run for name in wanted[tower]]
-        return [self._tensor(name).name for name in dict.fromkeys(names)]
+        return [self._computed(name).name for name in dict.fromkeys(names)]
 
     def given_tensors(self) -> list[str]:
         names: List[str] = []
@@ -147,6 +147,11 @@ class ReplicatedOldGraph(OldGraphProgram):
 
     def _given_tensors(self) -> list[str]:
         return joined_rows(self._plan)
+
+    def _computed(self, name: str) -> tf.Tensor:
+        """Returns a tensor as a tower computes it, where the update gets a placeholder for it, too."""
+        is_given = name in self._given_tensors()
+        return self.graph.get_tensor_by_name(name) if is_given else self._tensor(name)
 
     def _take_step(self, *trace: Any) -> list[np.ndarray]:
         return self.step().losses
@@ -168,7 +173,7 @@ class ReplicatedOldGraph(OldGraphProgram):
     def _towers_change_variables(self) -> bool:
         """Returns whether a tower's results wait for updates, such as those of batch-norm statistics."""
         graph = Graph(self.graph.as_graph_def())
-        nodes = [parse_tensor_name(self._tensor(n).name).node for wanted in self._wanted for ns in wanted for n in ns]
+        nodes = [parse_tensor_name(self._computed(n).name).node for wanted in self._wanted for ns in wanted for n in ns]
         effects = {effect.node for phase in self._plan.phases for effect in phase.effects}
         return bool(graph.ancestors(nodes) & effects)
 
@@ -191,7 +196,7 @@ class ReplicatedOldGraph(OldGraphProgram):
             # All towers are fed: gradients may wait for what another tower computes, as those of a mean of losses do.
             feed = self._replica_feed([replica] * self._plan.towers, shards)
             with op_errors_as_input_errors("the old graph"):
-                values = self._session.run([self._tensor(name) for name in names], self._with_replaced(feed))
+                values = self._session.run([self._computed(name) for name in names], self._with_replaced(feed))
             found.append(dict(zip(names, values)))
         if before is not None:
             super().load(before)

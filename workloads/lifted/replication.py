@@ -136,7 +136,8 @@ def corresponding_crossings(phase: Phase, name: str, tower: int) -> list[str]:
 def rescaling(combine: Combine, loss_scale: float, towers: int, replicas: int) -> float:
     """Returns the factor that turns a sum written for `towers` towers into one over `replicas` replicas.
 
-    It is not 1 where the graph weights each tower's loss, or each tower's rows, with one over the towers.
+    It is not 1 where the graph weights each tower's loss, or each tower's rows, with one over the towers, nor where a
+    single tower's loss is a mean of its examples.
 
     Args:
       combine: the combining of one gradient.
@@ -147,6 +148,8 @@ def rescaling(combine: Combine, loss_scale: float, towers: int, replicas: int) -
     Returns:
       The factor.
     """
+    if combine.divided:
+        return towers / replicas
     scale = combine.scale if combine.kind == "sum" else 1.0
     averaged = any(abs(loss_scale * factor * towers - 1) < 1e-6 for factor in (1.0, scale))
     losses_averaged = averaged and combine.kind in ("sum", "concat")

@@ -178,7 +178,7 @@ def _plan(context: Context, cut: cone.Cone, name: str, analysed: list[PhaseParts
     variables = _variables(context, [effect for phase in analysed for effect in phase.effects])
     used = {variable.name for variable in variables}
     aliases = {tensor_name(*tensor): name for tensor, name in context.state.aliases.items() if name in used}
-    planned = [phases.phase_plan(context, phase, aliases, variables) for phase in analysed]
+    planned = [phases.phase_plan(context, phase, aliases, variables, batch) for phase in analysed]
     context.names(tensor for row in matched.rows + common_rows for tensor in row)
     context.names(TensorId(node, output) for node in context.random for output in range(imported.outputs(node)))
     return Plan(

@@ -44,9 +44,12 @@ def probe_gradients(context: Context, phase: PhaseParts, cutter: Cutter) -> tupl
             parts = nearest_tensors(context.graph, target, nodes, _similar_to(context, target), count)
             if not any(parts):
                 continue
+            if count == 1 and len(parts[0]) == 1 and not _is_mean_of_one(context, target):
+                target = parts[0][0]  # what the update makes of it is made of the replicas' gradients together
             found = probe.recognise(label, target, parts, shape)
-            if count == 1 and len(inputs) > 1 and found.kind == "sum":
-                found.kind = "concat"  # rows and their indices: one tower does not tell, and sums of indices are none
+            are_rows = len(inputs) > 1 or _are_rows(context.imported.shape(*target), shape)
+            if count == 1 and are_rows and found.kind == "sum":
+                found.kind = "concat"  # one tower does not tell, and neither rows nor their indices are added up
             elif count == 1 and found.kind == "sum" and found.scale == 1 and _is_mean_of_one(context, target):
                 found.kind = "mean"
             indices = rows_behind(context.graph, target, found, nodes) if len(inputs) == 1 else None
@@ -60,6 +63,13 @@ def probe_gradients(context: Context, phase: PhaseParts, cutter: Cutter) -> tupl
             for tower, tensors in enumerate(parts):
                 gradients[tower].update(_labelled(label, tensors))
     return combines, gradients
+
+
+def _are_rows(shape: Sequence[int | None] | None, of_variable: Sequence[int | None] | None) -> bool:
+    """Returns whether a gradient is one of rows of a variable: it has another number of them, or any."""
+    if not shape or not of_variable or len(shape) != len(of_variable):
+        return False
+    return shape[0] != of_variable[0]
 
 
 def _is_mean_of_one(context: Context, target: TensorId) -> bool:

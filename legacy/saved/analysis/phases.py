@@ -18,6 +18,8 @@ from legacy.saved.analysis.order.ordering import order_step
 from legacy.saved.analysis.order.race_choices import other_choices
 from legacy.saved.analysis.order.step_flow import StepFlow
 from legacy.saved.analysis.phase_parts import PhaseParts
+from legacy.saved.analysis.reduction.growth import Growth
+from legacy.saved.analysis.reduction.means_of_one import averaged_over_replicas
 from legacy.saved.graph.differentiation import differentiated
 from workloads.lifted.graph import TensorId, tensor_name
 from workloads.lifted.pieces.cutter import Cutter
@@ -62,7 +64,13 @@ def analyse_phases(context: Context, targets: Sequence[str]) -> list[PhaseParts]
     return [analyse_phase(context, target, [other for other in targets if other != target]) for target in targets]
 
 
-def phase_plan(context: Context, phase: PhaseParts, aliases: dict[str, str], variables: list[Variable]) -> Phase:
+def phase_plan(
+    context: Context,
+    phase: PhaseParts,
+    aliases: dict[str, str],
+    variables: list[Variable],
+    batch: int | None = None,
+) -> Phase:
     """Returns the plan of an analysed train op.
 
     Args:
@@ -70,6 +78,7 @@ def phase_plan(context: Context, phase: PhaseParts, aliases: dict[str, str], var
       phase: the train op.
       aliases: {name of a tensor that is a variable or its handle: the variable}.
       variables: variables of the whole plan.
+      batch: number of a tower's examples; None if it is open.
 
     Returns:
       The `plan.Phase`.
@@ -78,6 +87,11 @@ def phase_plan(context: Context, phase: PhaseParts, aliases: dict[str, str], var
     shapes = {variable.name: TensorType(variable.dtype, variable.shape) for variable in variables}
     cutter = Cutter(graph, aliases, shapes, context.record_signature, {})
     combine, towers_gradients = gradients.probe_gradients(context, phase, cutter)
+    if context.towers.count == 1 and phase.losses:
+        growth = Growth(graph, context.imported, context.data, batch)
+        minimized = [loss for row in (phase.losses, *phase.other_losses) for loss in row]
+        if all(growth.power(loss) == 0 for loss in minimized):
+            combine = [averaged_over_replicas(one) for one in combine]
     for entry in combine:
         context.record_signature(entry.tensor)
     shared = any(context.towers.is_shared(target) for target in differentiated(graph, phase.members))

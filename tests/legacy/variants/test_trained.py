@@ -59,5 +59,5 @@ def test_a_single_tower_with_adam_on_rows(tmp_path):
     plan = setup.job.workload.plan
     assert plan.towers == 1 and {v.name for v in plan.variables if v.role == "weight"} == {"table", "net/w"}
     combined = {entry.weight: entry.kind for entry in plan.phases[0].combine}
-    assert combined == {**dict.fromkeys(ROWS, "concat"), "net/w": "sum", "table": "kept as written"}
+    assert combined == {**dict.fromkeys(ROWS, "concat"), "net/w": "mean", "table": "concat"}
     assert_same(setup)

@@ -70,6 +70,7 @@ class Combine:
       scale: factor on the sum, or on the concatenated values, where it is neither 1 nor one over the towers.
       parts: for each tower, the tensors that are combined.
       affine: whether something that no tower computes is added, such as a weight decay outside the towers.
+      divided: whether one tower's gradient is divided by the number of replicas, which its graph does not tell.
     """
 
     weight: str
@@ -78,6 +79,7 @@ class Combine:
     scale: float
     parts: List[List[str]]
     affine: bool = False
+    divided: bool = dataclasses.field(default=False, metadata={OMIT_EMPTY: True})
 
 
 @dataclasses.dataclass

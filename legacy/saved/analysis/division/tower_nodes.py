@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from legacy.saved.analysis.division.labelled_step import LabelledStep
 from legacy.saved.analysis.order.ordering import Order
+from legacy.saved.analysis.reduction.means_of_one import is_mean_of_one
 from legacy.saved.graph.variables import VariableUses
+from legacy.saved.runs.accumulation import dependent_on_gradients
 from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import in_gradient_graphs
 from workloads.support.errors import InputError
@@ -34,11 +36,12 @@ def _nodes_before_updates(step: LabelledStep) -> dict[str, int]:
     late = _late_nodes(step)
     to_rules = graph.ancestors(state.rules, controls=False) - _update_arithmetic(step)
     useful = _useful_nodes(step)
+    released = set() if _combines_towers(step) else _update_arithmetic(step)
     statistics = _statistics_nodes(graph, state, step.order.effects)
     tower_nodes = {}
     for name in [name for name in graph.nodes if name in step.members]:
         tower = step.towers.tower_of(name)
-        if tower is None or name in state.writes:
+        if tower is None or name in state.writes or name in released:
             continue
         if name in late:
             if name in useful and name in to_rules:
@@ -60,6 +63,19 @@ def _changed_before(graph: Graph, order: Order, name: str) -> str:
     needed = graph.ancestors([name], controls=False)
     late = sorted(variable for (node, variable), version in order.versions.items() if version and node in needed)
     return repr(late[0]) if late else "a variable"
+
+
+def _combines_towers(step: LabelledStep) -> bool:
+    """Whether the graph tells where gradients of towers meet: there are several, or the code for them runs with one.
+
+    What else is computed from one tower's gradients belongs to the update, as in a program of one replica.
+    """
+    graph, state = step.graph, step.state
+    if step.towers.count > 1:
+        return True
+    of_gradients = dependent_on_gradients(graph)
+    taken = [tensor for rule in state.rules if rule in step.members for tensor in graph.inputs(rule)]
+    return any(is_mean_of_one(graph, step.imported, of_gradients, t) for t in taken if t.node in of_gradients)
 
 
 def _update_arithmetic(step: LabelledStep) -> set[str]:

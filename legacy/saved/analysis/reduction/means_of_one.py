@@ -1,12 +1,14 @@
-"""The mean of one tower's gradient, as the code of several towers computes it where there is one."""
+"""The mean of one tower's gradient over replicas: as its code computes it, or as its loss asks for."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.plan import Combine, is_indices_label
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops between a mean and the one gradient that was made a list.
@@ -49,3 +51,19 @@ def _is_list_of_one(graph: Graph, of_gradients: Collection[str], name: str) -> b
             return False
         name = joined[0]
     return graph.type(name) == "ExpandDims" or (graph.type(name) == "Pack" and len(graph.inputs(name)) == 1)
+
+
+def averaged_over_replicas(combine: Combine) -> Combine:
+    """Returns how replicas combine a gradient of one tower whose loss is a mean over its examples: to a mean, too.
+
+    Args:
+      combine: the gradient as one tower's graph has it, which tells no sum from a mean.
+
+    Returns:
+      The combining; numbers of rows, and what the graph combines itself, stay as they are.
+    """
+    if combine.kind == "sum" and combine.scale == 1.0:
+        return dataclasses.replace(combine, kind="mean")
+    if combine.kind in ("sum", "concat") and not is_indices_label(combine.weight):
+        return dataclasses.replace(combine, divided=True)
+    return combine

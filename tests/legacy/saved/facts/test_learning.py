@@ -188,7 +188,9 @@ def test_combining_of_two_towers():
 
 def test_clipping_is_read_from_name_scopes():
     (row,) = combining_rows(analysed(clip=lambda g: tf.clip_by_norm(g, 3.0)))
-    assert row["clipped"] == "in each tower, by norm, at 3"
+    assert row["clipped"] == "after combining, by norm, at 3"
+    (row,) = combining_rows(analysed(clip=lambda g: tf.reduce_mean(tf.stack([tf.clip_by_norm(g, 3.0)]), 0)))
+    assert row["clipped"] == "in each tower, by norm, at 3"  # code for several towers, run with one
 
 
 @pytest.mark.parametrize("nesterov, ending", [(False, "momentum=0.75"), (True, "momentum=0.75, nesterov")])

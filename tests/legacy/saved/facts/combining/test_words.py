@@ -70,4 +70,4 @@ def test_one_loss_that_is_differentiated_twice_is_not_said_to_be_two(losses, wor
     assert found.plan.towers == 1
     assert "since none of them computes with variables in a forward pass" in found.context.towers.doubt
     (row,) = combining_rows(AnalysedStep(found))
-    assert row["are"] == f"one tower alone, {words}; in a port of several replicas: sum"
+    assert row["are"] == f"one tower alone, {words}; in a port of several replicas: mean"

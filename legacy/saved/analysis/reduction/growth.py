@@ -1,0 +1,151 @@
+"""Growth of a loss with the number of examples: a mean over them stays, a sum grows with them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+import numpy as np
+
+from legacy.saved.graph import op_types
+from legacy.saved.graph.imported import ImportedGraph
+from workloads.lifted.graph import Graph, TensorId
+
+#: Ops of one tensor after which a number grows as before.
+_LINEAR = ("Cast", "Neg", "Print", "NextIteration", *op_types.HANDLE_PASSES, *op_types.VIEWS)
+#: Sums of several tensors, and choices between them, of which the first input is the condition.
+_SUMS, _CHOICES = ("Sub", "Pack", "Merge", *op_types.ADDITIONS), ("Select", "SelectV2")
+#: Reductions, those whose result stays as it is where every example is repeated, and counts of elements.
+_REDUCTIONS, _STAYING = ("Sum", "Mean", "Max", "Min"), ("Mean", "Max", "Min")
+_COUNTS = ("L2Loss", "Size", "Prod")
+#: Ops whose result is one number wherever it stands.
+_CONSTANT = ("ZerosLike", "OnesLike", "Rank")
+#: Ops whose elements are made of the elements of their inputs.
+_ELEMENTWISE = {*op_types.ARITHMETIC, *_LINEAR, *_SUMS, *_CHOICES, "Square", "SquaredDifference", "Abs", "Sqrt"}
+#: Relative difference within which a float32 number is a whole one.
+_TOLERANCE = 1e-5
+
+
+class Growth:
+    """The power of the number of examples by which a number of a model grows where every example is repeated.
+
+    Args:
+      graph: the subgraph that a step runs.
+      imported: the same graph in TensorFlow.
+      data: its nodes that depend on data.
+      batch: number of examples; None if it is open.
+    """
+
+    def __init__(self, graph: Graph, imported: ImportedGraph, data: Collection[str], batch: int | None) -> None:
+        self._graph, self._imported, self._data, self._batch = graph, imported, data, batch
+        self._known: dict[TensorId, int | None] = {}  # by term
+
+    def power(self, tensor: TensorId) -> int | None:
+        """Returns the power of a number.
+
+        Args:
+          tensor: a loss, or what it is computed from.
+
+        Returns:
+          0 for a mean over the examples, 1 for a sum, -1 for one over their number; None where that is not known.
+        """
+        powers = {self._of_term(term) for term in self._terms(tensor)}
+        return powers.pop() if len(powers) == 1 else None if powers else 0
+
+    def _terms(self, tensor: TensorId, of_data: bool = True) -> Iterator[TensorId]:
+        """Yields the terms of a sum that depend on data, or do not."""
+        todo, seen = [tensor], {tensor}
+        while todo:
+            term = todo.pop()
+            kind, inputs = self._graph.type(term.node), self._graph.inputs(term.node)
+            if (term.node in self._data) != of_data or kind in _CONSTANT:
+                continue
+            if kind not in (*_SUMS, *_CHOICES, *_LINEAR):
+                yield term
+                continue
+            before = inputs[:1] if kind in _LINEAR else inputs[kind in _CHOICES :]
+            todo += [one for one in before if one not in seen]
+            seen.update(before)
+
+    def _of_term(self, term: TensorId) -> int | None:
+        if term not in self._known:
+            self._known[term] = None  # as of a loop
+            self._known[term] = self._of_op(term)
+        return self._known[term]
+
+    def _of_op(self, term: TensorId) -> int | None:
+        kind, inputs = self._graph.type(term.node), self._graph.inputs(term.node)
+        if kind in (*_REDUCTIONS, *_COUNTS):
+            return self._of_reduction(term)
+        if kind == "StridedSlice" and self._graph.type(inputs[0].node) == "Shape":
+            begin = self._imported.constant(*inputs[1])
+            return int(begin is not None and begin.tolist() == [0])
+        if kind == "Mul" or kind in op_types.QUOTIENTS:
+            return self._of_product(inputs, kind != "Mul")
+        if self._imported.shape(*term) != ():
+            return None
+        return 0 if {self.power(value) for value in inputs} <= {0} else None
+
+    def _of_product(self, inputs: Sequence[TensorId], is_quotient: bool) -> int | None:
+        left, right = (self.power(tensor) for tensor in inputs)
+        if left is None or right is None:
+            return None
+        if is_quotient:
+            return left - (right or int(left == 1 and self._is_number_of_examples(inputs[1])))
+        others = [inputs[1 - i] for i, power in enumerate((left, right)) if power == 1]
+        return left + right - int(len(others) == 1 and self._is_number_of_examples(others[0], inverse=True))
+
+    def _is_number_of_examples(self, tensor: TensorId, inverse: bool = False) -> bool:
+        """Whether a constant is the number of examples, or a whole multiple of it, or one over that."""
+        value = self._imported.constant(*tensor)
+        if not self._batch:
+            return False
+        if value is None:
+            counts = [term.node for term in self._terms(tensor, of_data=False) if self._graph.type(term.node) == "Sum"]
+            shapes = [self._imported.shape(*self._graph.inputs(name)[0]) for name in counts]
+            return not inverse and any(shape and shape[0] == self._batch for shape in shapes)
+        if np.ndim(value) or not value:
+            return False
+        times = (1 / float(value) if inverse else float(value)) / self._batch
+        return round(times) >= 1 and abs(times - round(times)) < _TOLERANCE * times
+
+    def _of_reduction(self, term: TensorId) -> int | None:
+        """The power of a sum, a mean or a number of elements."""
+        kind, source = self._graph.type(term.node), self._graph.inputs(term.node)[0]
+        if self._imported.shape(*source) == ():
+            return self.power(source)
+        shape = self._imported.shape(*term)
+        if shape is None or any(size != 1 for size in shape):
+            return None  # of each example, or of each element
+        own = self._of_elements(source)
+        if own is None:  # it has the examples
+            return int(kind not in _STAYING)
+        return own.pop() if len(own) == 1 else None
+
+    def _of_elements(self, tensor: TensorId) -> set[int | None] | None:
+        """The powers of what elements are made of; None where a tensor has elements for each example."""
+        todo, seen = [tensor], {tensor}
+        powers: set[int | None] = set()
+        while todo:
+            name = todo.pop()
+            kind, inputs = self._graph.type(name.node), self._graph.inputs(name.node)
+            if name.node not in self._data:
+                continue
+            if kind in _REDUCTIONS:
+                if not self._takes_examples(name.node):
+                    return None
+                powers.add(int(kind not in _STAYING))
+            elif kind in _ELEMENTWISE:
+                todo += [one for one in inputs if one not in seen]
+                seen.update(inputs)
+            else:
+                return None
+        return powers or None
+
+    def _takes_examples(self, name: str) -> bool:
+        """Whether a reduction is along the first dimension, which the examples have."""
+        source, axes = self._graph.inputs(name)[:2]
+        shape, taken = self._imported.shape(*source), self._imported.constant(*axes)
+        if taken is None or not shape:
+            return True
+        is_first = not {0, -len(shape)}.isdisjoint(np.ravel(taken).tolist())
+        return is_first and shape[0] in (None, self._batch)

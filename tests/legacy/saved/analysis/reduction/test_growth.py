@@ -1,0 +1,90 @@
+"""How losses grow with the number of examples: as means, as sums, or in a way that is not known."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis.context import Context
+from legacy.saved.analysis.reduction.growth import Growth
+from tests.legacy.saved.graphs import traced
+from workloads.lifted.graph import TensorId
+
+v1 = tf.compat.v1
+
+
+def _power(loss, batch=None):
+    """The power of a loss of per-example losses, a mask of examples and a weight."""
+
+    def build():
+        losses = tf.square(v1.placeholder(tf.float32, [batch, 3], "x"))
+        mask = v1.placeholder(tf.float32, [batch], "mask")
+        weight = v1.get_variable("w", [3], use_resource=False)
+        tf.identity(loss(losses, mask, weight), "loss")
+
+    context = Context(traced(build))
+    return Growth(context.graph, context.imported, context.data, batch).power(TensorId("loss", 0))
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        lambda x, mask, w: tf.reduce_mean(x),
+        lambda x, mask, w: tf.reduce_mean(tf.reduce_sum(x, 1)),
+        lambda x, mask, w: tf.reduce_sum(tf.reduce_mean(x, 0)),
+        lambda x, mask, w: tf.sqrt(tf.reduce_mean(x)),
+        lambda x, mask, w: tf.reduce_sum(x) / tf.cast(tf.shape(x)[0], tf.float32),
+        lambda x, mask, w: tf.reduce_sum(tf.reduce_sum(x, 1) * mask) / tf.reduce_sum(mask),
+        lambda x, mask, w: v1.losses.compute_weighted_loss(x, mask[:, None]),
+        lambda x, mask, w: v1.losses.compute_weighted_loss(x),
+        lambda x, mask, w: 0.5 * tf.reduce_mean(x) + 1e-3 * tf.nn.l2_loss(w),
+        lambda x, mask, w: tf.reduce_mean(x) * tf.exp(-w[0]) + w[0],
+        lambda x, mask, w: tf.reduce_mean(tf.square(tf.reduce_mean(x, 0) - w)),
+    ],
+)
+def test_a_mean_stays(loss):
+    assert _power(loss) == 0
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        lambda x, mask, w: tf.reduce_sum(x),
+        lambda x, mask, w: tf.nn.l2_loss(x) / 3.0,
+        lambda x, mask, w: tf.reduce_sum(tf.reduce_mean(x, 1)),
+        lambda x, mask, w: tf.reduce_mean(tf.reduce_sum(x, 0)),
+        lambda x, mask, w: tf.reduce_sum(x) + tf.nn.l2_loss(w),
+    ],
+)
+def test_a_sum_grows(loss):
+    assert _power(loss) == 1
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        lambda x, mask, w: tf.reduce_mean(x) + tf.nn.l2_loss(x),  # a mean beside a sum
+        lambda x, mask, w: tf.sqrt(tf.reduce_sum(x)),
+        lambda x, mask, w: tf.reduce_mean(x, 1),  # one loss for each example
+    ],
+)
+def test_what_is_neither_is_not_known(loss):
+    assert _power(loss) is None
+
+
+@pytest.mark.parametrize("divisor, power", [(4.0, 0), (12.0, 0), (2.0, 1)])
+def test_a_constant_divisor_is_the_number_of_examples_or_of_their_elements(divisor, power):
+    assert _power(lambda x, mask, w: tf.reduce_sum(x) / divisor, batch=4) == power
+    assert _power(lambda x, mask, w: tf.reduce_sum(x) * (1.0 / divisor), batch=4) == power
+
+
+def test_a_count_of_a_fixed_number_of_examples_is_a_divisor():
+    assert _power(lambda x, mask, w: v1.losses.compute_weighted_loss(x), batch=4) == 0
+
+
+def test_a_long_sum_of_penalties_is_no_deep_recursion():
+    def loss(x, mask, w):
+        total = tf.reduce_mean(x)
+        for _ in range(1500):
+            total += w[0]
+        return total
+
+    assert _power(loss) == 0

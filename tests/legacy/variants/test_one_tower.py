@@ -1,0 +1,82 @@
+"""Programs of one tower at more replicas: what a mean loss, a sum, rows and clipping become there."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.legacy.variants.programs import assert_same, lifted, setup_of, weights
+from workloads.lifted.sources import LiftedSynthetic
+
+v1 = tf.compat.v1
+
+
+def program(reduce, make_rule, clip=False):
+    """Returns what builds the train op of a reduction of the losses of examples, with words as rows of a table."""
+
+    def build():
+        words = v1.placeholder(tf.int32, [None], "words")
+        target = v1.placeholder(tf.float32, [None, 2], "target")
+        table = v1.get_variable("table", [5, 3], initializer=v1.glorot_uniform_initializer(seed=2), use_resource=False)
+        loss = reduce(tf.reduce_sum((tf.matmul(tf.gather(table, words), weights()) - target) ** 2, 1))
+        rule = make_rule()
+        pairs = rule.compute_gradients(loss)
+        if clip:
+            clipped, _ = tf.clip_by_global_norm([gradient for gradient, _ in pairs], 0.5)
+            pairs = [(gradient, weight) for gradient, (_, weight) in zip(clipped, pairs)]
+        return rule.apply_gradients(pairs)
+
+    return build
+
+
+@pytest.mark.parametrize(
+    "make_rule, clip",
+    [
+        (lambda: v1.train.GradientDescentOptimizer(0.125), False),
+        (lambda: v1.train.MomentumOptimizer(0.125, 0.5), False),  # an update of rows adds up equal ones first
+        (lambda: v1.train.AdamOptimizer(0.125), True),
+    ],
+    ids=["SGD", "momentum", "Adam, clipped"],
+)
+def test_a_mean_over_examples_is_one_over_replicas(make_rule, clip, tmp_path):
+    setup = lifted(program(tf.reduce_mean, make_rule, clip), tmp_path)
+    combined = setup.job.workload.plan.phases[0].combine
+    assert {one.kind for one in combined if one.weight == "net/w"} == {"mean"}
+    rows = [one for one in combined if one.weight.startswith("table")]
+    assert {one.kind for one in rows} == {"concat"}
+    assert {one.weight.endswith("(indices)") for one in rows if not one.divided} == {True}
+    assert_same(setup)
+    assert_same(dataclasses.replace(setup_of(str(tmp_path / "lifted"), replicas=3), replicated=True))
+
+
+def test_a_sum_over_examples_is_one_over_replicas(tmp_path):
+    setup = lifted(program(tf.reduce_sum, lambda: v1.train.AdagradOptimizer(0.125)), tmp_path)
+    combined = setup.job.workload.plan.phases[0].combine
+    assert {one.kind for one in combined} == {"sum", "concat"} and not any(one.divided for one in combined)
+    assert_same(dataclasses.replace(setup_of(str(tmp_path / "lifted"), replicas=2), replicated=True))
+
+
+class _Given(LiftedSynthetic):
+    """Four examples that the replicas share out."""
+
+    def shards(self, step):
+        size = 4 // self._job.replicas
+        words, target = np.array([0, 3, 3, 1], np.int32), np.arange(8, dtype=np.float32).reshape([4, 2])
+        starts = range(0, 4, size)
+        return [{"words": words[start : start + size], "target": target[start : start + size]} for start in starts]
+
+
+def weights_after_a_step(folder, replicas):
+    setup = setup_of(folder, make_source=_Given)
+    setup = dataclasses.replace(setup, job=dataclasses.replace(setup.job, replicas=replicas, global_batch=4))
+    with setup.modern_program() as program:
+        return program.step().state.weights
+
+
+def test_two_replicas_that_share_a_batch_take_the_step_of_one(tmp_path):
+    lifted(program(tf.reduce_mean, lambda: v1.train.MomentumOptimizer(0.125, 0.5)), tmp_path)
+    of_one, of_two = (weights_after_a_step(str(tmp_path / "lifted"), replicas) for replicas in (1, 2))
+    assert set(of_one) == {"table", "net/w"}
+    for name, value in of_one.items():
+        np.testing.assert_allclose(of_two[name], value, rtol=1e-6, atol=1e-6)  # float32 sums in two orders
