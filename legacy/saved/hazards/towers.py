@@ -12,6 +12,7 @@ from legacy.saved.graph.sync_replicas import accumulators
 from legacy.saved.hazards.basics.copies import (
     are_copies,
     are_trained_by_all_towers,
+    masters_of_copies,
     readers_of_variable,
     variables_of_some_towers,
 )
@@ -184,10 +185,14 @@ def unshared_variables(whole: WholeGraph) -> Iterator[Hazard]:
     if are_copies(whole, some):
         if are_trained_by_all_towers(whole, some):
             return  # copies of one model, each updated with all towers' gradients
+        trained = {whole.variable_of(name) for name in whole.applies}
+        masters = masters_of_copies(whole)
+        if all(masters.get(name) in trained - some.keys() for name in some):
+            return  # copies of what the update trains, which the step sets, or another run: COPIES_NOT_SET
         apart = ": the towers train separate models"
         if whole.trainable - some.keys():  # the towers share the others, which they train together
             apart = ", which it trains alone; they share all others"
-        if not some.keys() & {whole.variable_of(name) for name in whole.applies}:
+        if not some.keys() & trained:
             apart = ", which no update rule trains"  # copies of weights that other ops set
         consequence = _stale_copies_text(whole, some) or _synchronized_text(whole, some) or apart
         yield Hazard(

@@ -104,6 +104,10 @@ def test_copies_of_weights_that_no_update_rule_trains_are_not_said_to_be_trained
     copies = text.replace("ApplyGradientDescent(v,", "ApplyGradientDescent(g,").replace("(w, sum_w)", "(g, sum_w)")
     ((_, _, found),) = hazards(towers.unshared_variables, copies + "    g = VariableV2()\n")
     assert found == "every tower has 1 variable of its own, which no update rule trains"
+    set_from = "    g = VariableV2()\n    set_v = Assign(v, {})\n    set_w = Assign(w, {})\n"
+    assert hazards(towers.unshared_variables, copies + set_from.format("g", "g")) == []
+    ((_, _, other),) = hazards(towers.unshared_variables, copies + set_from.format("g", "z") + "    z = VariableV2()\n")
+    assert other == found  # z is no variable that the update trains
 
 
 def test_variables_that_each_tower_has_for_itself():
