@@ -20,7 +20,8 @@ _COUNTS = ("L2Loss", "Size", "Prod")
 #: Ops whose result is one number wherever it stands.
 _CONSTANT = ("ZerosLike", "OnesLike", "Rank")
 #: Ops whose elements are made of the elements of their inputs.
-_ELEMENTWISE = {*op_types.ARITHMETIC, *_LINEAR, *_SUMS, *_CHOICES, "Square", "SquaredDifference", "Abs", "Sqrt"}
+_ELEMENTWISE = {*op_types.ARITHMETIC, *_LINEAR, *_SUMS, *_CHOICES, "Square", "SquaredDifference", "Pow"}
+_ELEMENTWISE |= {"Abs", "Exp", "Log", "Log1p", "Reciprocal", "Relu", "Rsqrt", "Sigmoid", "Softplus", "Sqrt", "Tanh"}
 #: Relative difference within which a float32 number is a whole one.
 _TOLERANCE = 1e-5
 

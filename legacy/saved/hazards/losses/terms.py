@@ -6,6 +6,7 @@ import collections
 from collections.abc import Collection, Iterator
 
 from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.analysis.reduction.growth import Growth
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
@@ -77,8 +78,13 @@ def _is_sum(whole: WholeGraph, found: Analysis, name: str) -> bool:
     if graph.type(name) not in ("Sum", "L2Loss") or imported.shape(name) != ():
         return False
     shape = imported.shape(*graph.inputs(name)[0])
-    before = graph.ancestors([name], controls=False)
-    return shape is not None and shape[:1] == (found.plan.batch,) and bool(before & whole.trainable)
+    if (
+        shape is None
+        or shape[:1] != (found.plan.batch,)
+        or not graph.ancestors([name], controls=False) & whole.trainable
+    ):
+        return False
+    return Growth(graph, imported, whole.data, found.plan.batch).power(TensorId(name, 0)) == 1
 
 
 def _divided_by_examples(whole: WholeGraph, found: Analysis, names: Collection[str]) -> set[str]:

@@ -85,11 +85,17 @@ def mean(errors):
     return tf.reduce_mean(tf.abs(errors))
 
 
+def units(errors):
+    """As many numbers of each example as there are examples."""
+    return tf.sigmoid(tf.matmul(errors, tf.ones([3, 8])))
+
+
 @pytest.mark.parametrize(
     "make_loss",
     [
         lambda errors, w: mean(errors) + 0.01 * tf.nn.l2_loss(errors),
         lambda errors, w: mean(errors) - 0.5 * tf.reduce_sum(tf.exp(errors)),
+        lambda errors, w: mean(errors) + tf.reduce_sum(tf.math.log(tf.reduce_mean(units(errors), 1))),
         lambda errors, w: v1.losses.compute_weighted_loss(tf.abs(errors)) + 0.01 * tf.nn.l2_loss(errors),
     ],
 )
@@ -101,6 +107,8 @@ def test_a_sum_over_examples_beside_a_mean_is_named(make_loss):
     "make_loss",
     [
         lambda errors, w: mean(errors) + 0.01 * tf.nn.l2_loss(w),
+        # of as many units as there are examples, over which their means are taken
+        lambda errors, w: mean(errors) + tf.reduce_sum(tf.math.log(tf.reduce_mean(units(errors), 0))),
         lambda errors, w: mean(errors) + tf.nn.l2_loss(errors) / 8.0,
         lambda errors, w: mean(errors) + tf.reduce_sum(tf.exp(errors)) / 24.0,
         lambda errors, w: mean(errors) + 0.3 * tf.nn.l2_loss(errors) / 4.0,
