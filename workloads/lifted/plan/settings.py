@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from workloads.lifted.plan import Input, Plan
 
 #: (part of an input's name, value that such a scalar usually has).
-USUAL = (("keep", 0.5), ("rate", 0.01), ("lr", 0.01))
+USUAL = (("keep", 0.5), ("drop", 0.5), ("rate", 0.01), ("lr", 0.01))
 #: Value of a learning rate whose name does not tell that it is one.
 USUAL_LEARNING_RATE = 0.001
 
@@ -54,8 +54,10 @@ def _before_cast(graph: Graph, tensor: str) -> str:
 def usual_value(name: str, otherwise: float = 1.0) -> float:
     """Returns the value that a scalar input of this name mostly has; `otherwise` if its name does not tell.
 
-    >>> usual_value("tower/keep_prob"), usual_value("learning_rate"), usual_value("is_training")
-    (0.5, 0.01, 1.0)
+    >>> usual_value("tower/keep_prob"), usual_value("dropout_rate"), usual_value("learning_rate")
+    (0.5, 0.5, 0.01)
+    >>> usual_value("is_training")
+    1.0
     """
     return next((value for part, value in USUAL if part in name.lower()), otherwise)
 
