@@ -38,6 +38,28 @@ def template(x, w, shared):
     return tf.reduce_mean(tf.square(tf.reshape(tf.tile(x @ w, [1, 4]), [4, 4, 4]) - shared))
 
 
+def nodes_of_a_graph(x, w, shared):
+    """Weights between the places of each example, which are as many as the examples: a matrix times each of these."""
+    return tf.reduce_mean(tf.square(tf.einsum("nm,bmf->bnf", shared, tf.reshape(tf.tile(x @ w, [1, 2]), [4, 4, 2]))))
+
+
+def nodes_first(x, w, shared):
+    """The same, with the places first and the examples among the features."""
+    places = tf.reshape(tf.tile(x @ w, [1, 3]), [4, 4, 3])
+    return tf.reduce_mean(tf.square(shared @ tf.reshape(tf.transpose(places, [1, 2, 0]), [4, -1])))
+
+
+def copied_for_each(x, w, shared):
+    """The same, where the matrix is copied as often as there are examples, and noise is drawn for each."""
+    places = tf.expand_dims(x @ w + tf.random.normal([4, 4]), 2)
+    return tf.reduce_mean(tf.square(tf.tile(shared[None], [4, 1, 1]) @ places))
+
+
+def rows_mixed_by_a_constant(x, w, shared):
+    """Labels of examples, which both sides mix alike."""
+    return tf.reduce_mean(tf.square(tf.eye(4) @ (x @ w) - tf.reshape(shared, [4, 4])))
+
+
 def labels(x, w, shared):
     return tf.reduce_mean(tf.square(x @ w - shared))
 
@@ -66,6 +88,10 @@ def without_labels(x, w, shared):
     [
         (products, (4, 4), True),
         (template, (4, 4), True),
+        (nodes_of_a_graph, (4, 4), True),
+        (nodes_first, (4, 4), True),
+        (copied_for_each, (4, 4), True),
+        (rows_mixed_by_a_constant, (4, 4), False),
         (labels, (4, 4), False),
         (labels_of_constant_size, (4, 4), False),
         (labels_of_unknown_rows, (4, 4), False),
