@@ -18,7 +18,8 @@ def layers_without_activation(whole: WholeGraph, found: Analysis) -> Iterator[Ha
     """Finds dense layers whose input is a dense layer's result as it is, or what dropout leaves of it; one for all.
 
     A layer that is narrower than what it takes and what follows is a bottleneck, as the code of an autoencoder, and
-    no mistake: the product of both has a lower rank than one layer.
+    no mistake: the product of both has a lower rank than one layer. Nor is one whose weights alone are copied to
+    another network that the loss compares with, as where a prediction is made from a projection.
     """
     graph = whole.graph
     variables = found.context.state.variables
@@ -31,7 +32,7 @@ def layers_without_activation(whole: WholeGraph, found: Analysis) -> Iterator[Ha
             continue
         (inputs, width), (_, outputs) = shapes
         is_alone = _only_use(whole, before, [*between, name]) and _always_follows(whole, second, first)
-        if width >= min(inputs, outputs) and is_alone:
+        if width >= min(inputs, outputs) and is_alone and _is_copied(whole, first) <= _is_copied(whole, second):
             yield Hazard(
                 "LAYERS_WITHOUT_ACTIVATION",
                 name,
@@ -40,6 +41,12 @@ def layers_without_activation(whole: WholeGraph, found: Analysis) -> Iterator[Ha
                 "an activation behind the first, or one layer; for parity keep both",
             )
             return
+
+
+def _is_copied(whole: WholeGraph, weight: str) -> bool:
+    """Whether another variable that the loss reads, and does not train, is set to a weight, or follows it."""
+    others = {a: v for a, v in whole.writes.items() if v in whole.minimized and v not in whole.trainable}
+    return any(weight in whole.graph.ancestors([assign], controls=False) for assign in others)
 
 
 def _always_follows(whole: WholeGraph, second: str, first: str) -> bool:
