@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import numpy as np
 
@@ -13,13 +13,13 @@ from workloads.lifted.plan import Phase
 
 #: Relative difference within which a scale is one over the number of towers.
 TOLERANCE = 1e-5
-_COPIES = ("Identity", "Cast", *op_types.VIEWS)
+_COPIES = ("Identity", "Cast", "Switch", *op_types.VIEWS)
 _CHOICES = ("Gather", "GatherV2")
 _GATHERS = (*_CHOICES, "GatherNd")
 #: Ops that compute the error of each row, and leave the rows as they are.
 _ROW_BY_ROW = (
     *("SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits", "Square", "Abs", "SquaredDifference"),
-    *("Sub", "Mul", "Neg", *op_types.ADDITIONS),
+    *("Sub", "Mul", "Neg", "Minimum", "Maximum", *op_types.ADDITIONS),
 )
 
 
@@ -42,12 +42,13 @@ def unequal_mean_sentences(analysed: AnalysedStep, phase: Phase) -> Iterator[str
     weights = {variable.name for variable in analysed.plan.variables if variable.role == "weight"}
     for quotient in _quotients(analysed, parse_tensor_name(phase.losses[0]).node) if phase.losses else []:
         is_mean = graph.type(quotient) == "Mean"
-        divisor = _choice(graph, quotient) if is_mean else graph.origin(graph.inputs(quotient)[1]).node
-        before = graph.ancestors([divisor], stop=sizes, controls=False) - sizes if divisor else set()
+        rows, *numbers = graph.inputs(quotient)
+        divisor = _choice(graph, rows.node) if is_mean else graph.origin(numbers[0]).node
+        before = _before(graph, divisor, sizes) if divisor else set()
         sources = sorted(name for name in before & analysed.context.data if op_types.is_source(graph.type(name)))
-        if any(graph.type(name) == "OneHot" for name in before if is_mean):
+        if {"OneHot", "Where"} <= {graph.type(name) for name in before}:
             continue
-        if sources and not before & weights and analysed.context.towers.tower_of(divisor) is not None:
+        if sources and not before & weights and _is_of_one_tower(analysed, divisor, before):
             is_whole = graph.origin(TensorId(parse_tensor_name(phase.losses[0]).node, 0)).node == quotient
             of_loss = "its loss" if is_whole else "a term of its loss"
             means = f"{of_loss} is the mean over the rows that {divisor} chooses by its part of {sources[0]}"
@@ -73,12 +74,27 @@ def _is_settled(analysed: AnalysedStep, name: str) -> bool:
     return numbers is not None and bool(np.all(numbers))
 
 
-def _choice(graph: Graph, mean: str) -> str:
-    """The `Where` that chooses the rows which a mean is taken over; "" if all rows count."""
-    todo = [graph.inputs(mean)[0].node]
+def _is_of_one_tower(analysed: AnalysedStep, divisor: str, before: Collection[str]) -> bool:
+    """Whether one tower computes a number, or, as of rows that it chooses, all that the number depends on."""
+    towers = analysed.context.towers
+    return towers.tower_of(divisor) is not None or len({towers.tower_of(name) for name in before} - {None}) == 1
+
+
+def _before(graph: Graph, divisor: str, sizes: set[str]) -> set[str]:
+    """The nodes that a number depends on; of a number of rows, those that it depends on which rows are chosen."""
+    found = graph.ancestors([divisor], stop=sizes, controls=False)
+    chosen = {_choice(graph, graph.inputs(name)[0].node) for name in found & sizes if graph.inputs(name)} - {""}
+    return (found | graph.ancestors(chosen, stop=sizes, controls=False)) - sizes
+
+
+def _choice(graph: Graph, rows: str) -> str:
+    """The `Where` that chooses the rows of a node; "" if none does."""
+    todo = [rows]
     while todo:
         name = todo.pop()
         kind, inputs = graph.type(name), [tensor.node for tensor in graph.inputs(name)]
+        if kind == "Where":
+            return name
         if kind in _GATHERS:
             chosen = inputs[1]
             while graph.type(chosen) in _COPIES:
@@ -107,6 +123,8 @@ def _quotients(analysed: AnalysedStep, loss: str) -> Iterator[str]:
             yield name
         elif kind in ("Select", "SelectV2"):  # of 0 or the quotient, as `tf.losses` of 1.4 chooses
             todo += inputs[1:]
+        elif kind == "Merge":  # the same choice by a condition
+            todo += inputs
         elif kind in (*op_types.ADDITIONS, "Sub", "Mul"):
             todo += inputs
         elif kind in _COPIES:

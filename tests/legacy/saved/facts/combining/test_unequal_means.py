@@ -75,6 +75,35 @@ def test_means_over_rows_that_each_towers_data_choose_are_named():
     assert counted(lambda errors, mask, words: tf.reduce_sum(chosen(errors, mask)) / 12.0) == 0
 
 
+def number_of(rows):
+    """The number of rows, as a float."""
+    return tf.cast(tf.shape(rows)[0], tf.float32)
+
+
+def guarded(errors, mask, words):
+    """The mean over the words, in the branch where there are any."""
+    number = tf.reduce_sum(mask)
+    return v1.cond(number > 0.0, lambda: tf.reduce_sum(errors * mask) / number, lambda: tf.constant(0.0))
+
+
+@pytest.mark.parametrize(
+    "make_loss, count",
+    [
+        (lambda errors, mask, words: tf.reduce_sum(errors * mask) / number_of(v1.where(mask[:, 0] > 0.0)), 1),
+        (lambda errors, mask, words: tf.reduce_sum(chosen(errors, mask)) / number_of(chosen(mask, mask)), 1),
+        (lambda errors, mask, words: tf.reduce_sum(chosen(errors, mask)) / number_of(chosen(errors, mask)), 1),
+        (lambda errors, mask, words: v1.losses.compute_weighted_loss(chosen(errors, mask)), 1),
+        (lambda errors, mask, words: tf.reduce_sum(chosen(errors, mask)) / number_of(mask), 0),
+        (lambda errors, mask, words: tf.reduce_sum(errors) / number_of(chosen(errors, errors)), 0),  # by results
+        (lambda errors, mask, words: v1.losses.compute_weighted_loss(tf.boolean_mask(errors, one_of_each(mask))), 0),
+        (guarded, 1),
+        (lambda errors, mask, words: v1.cond(words > 0.0, lambda: tf.reduce_mean(errors), lambda: words), 0),
+    ],
+)
+def test_numbers_of_rows_that_are_chosen_and_numbers_in_branches_are_named(make_loss, count):
+    assert counted(make_loss) == count
+
+
 @pytest.mark.parametrize(
     "make_loss",
     [
