@@ -123,9 +123,7 @@ def _quotients(analysed: AnalysedStep, loss: str) -> Iterator[str]:
             yield name
         elif kind in ("Select", "SelectV2"):  # of 0 or the quotient, as `tf.losses` of 1.4 chooses
             todo += inputs[1:]
-        elif kind == "Merge":  # the same choice by a condition
-            todo += inputs
-        elif kind in (*op_types.ADDITIONS, "Sub", "Mul"):
+        elif kind == "Merge" or kind in (*op_types.ADDITIONS, "Sub", "Mul"):  # the same choice by a condition
             todo += inputs
         elif kind in _COPIES:
             todo += inputs[:1]

@@ -68,5 +68,4 @@ ANALYSIS_CHECKS = (
     terms.sums_beside_means,
     critics.interpolated_by_pixel,
     critics.norms_of_parts,
-    critics.generators_with_critics,
 )

@@ -1,4 +1,4 @@
-"""Hazards of critics: interpolation by pixel, norms of parts of a gradient, a generator that helps its critic."""
+"""Hazards of critics: interpolation by pixel, norms of parts of a gradient, normalization."""
 
 from __future__ import annotations
 
@@ -11,11 +11,7 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.linear_signs import linear_signs
 from legacy.saved.hazards.basics.squares import squared
-from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read
-from workloads.lifted.graph import parse_tensor_name
-from workloads.lifted.plan import Phase
 from workloads.lifted.tensors.gradient_names import forward_name, is_gradient_op
 
 _SUMS = ("Add", "AddV2")
@@ -118,54 +114,6 @@ def _is_compared(whole: WholeGraph, name: str) -> bool:
     return any(
         whole.graph.type(user) == "Sub" and whole.value(whole.graph.inputs(user)[1].node) is not None for user in users
     )
-
-
-def generators_with_critics(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
-    """Finds train ops that minimize a critic's output which another one, that trains the critic, minimizes, too."""
-    scores = [_scores(whole, phase) for phase in found.plan.phases]
-    trained = [_trained(found, phase) for phase in found.plan.phases]
-    for critic, own in zip(scores, trained):
-        opposite = {weight for weight, signs in _signs_by_weight(critic).items() if {1, -1} <= signs}
-        for phase, other, others in zip(found.plan.phases, scores, trained):
-            if other is critic or own & others:
-                continue
-            for name, (weight, sign) in other.items():
-                if weight in opposite & own and critic.get(name) == (weight, sign) and sign:
-                    verb = "minimizes" if sign > 0 else "maximizes"
-                    yield Hazard(
-                        "GENERATOR_HELPS_CRITIC",
-                        name,
-                        f"{phase.train_op} {verb} {name}, and so does the train op that trains its weight {weight}: "
-                        "both work in one direction, where they should oppose each other",
-                        "give the generator's loss the other sign; for parity keep it",
-                    )
-                    return
-
-
-def _scores(whole: WholeGraph, phase: Phase) -> dict[str, tuple[str, int]]:
-    """{product with a weight of which a train op's loss is a linear function: (the weight, the sign)}."""
-    found = {}
-    for loss in phase.losses[:1]:
-        name = parse_tensor_name(loss).node
-        for node, sign in linear_signs(whole, name).items() if name in whole.graph.nodes else ():
-            if whole.graph.type(node) == "MatMul" and sign:
-                weight = variable_read(whole.graph, whole.graph.inputs(node)[1].node, READS_IN_BRANCHES)
-                if weight:
-                    found[node] = (weight, sign)
-    return found
-
-
-def _signs_by_weight(scores: dict[str, tuple[str, int]]) -> dict[str, set[int]]:
-    found: dict[str, set[int]] = {}
-    for weight, sign in scores.values():
-        found.setdefault(weight, set()).add(sign)
-    return found
-
-
-def _trained(found: Analysis, phase: Phase) -> set[str]:
-    """The variables that a train op trains."""
-    rules = found.context.state.rules
-    return {effect.writes[0] for effect in phase.effects if effect.node in rules}
 
 
 def penalties_of_normalized_batches(whole: WholeGraph) -> Iterator[Hazard]:

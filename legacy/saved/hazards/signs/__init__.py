@@ -7,6 +7,7 @@ from legacy.saved.hazards.signs import (
     equal_targets,
     heads,
     opposed_labels,
+    shared_goals,
 )
 
 #: Checks of the graph alone, in the order of the page.
@@ -14,4 +15,5 @@ GRAPH_CHECKS = (
     heads.results_pushed_one_way,
     opposed_labels.distances_pushed_one_way,
     equal_targets.equal_targets,
+    shared_goals.generators_with_critics,
 )

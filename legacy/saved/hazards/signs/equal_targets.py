@@ -34,10 +34,10 @@ def equal_targets(whole: WholeGraph) -> Iterator[Hazard]:
         scores: dict[tuple[str, float], dict[bool, str]] = {}
         for name in linear_signs(whole, target):
             entropy = entropies.get(name)
-            drawn = _squared_distance(whole, name)
+            drawn = squared_distance(whole, name)
             if entropy is not None:
-                drawn = entropy.logits.node, _filled(whole, entropy.labels.node)
-            weight, product = _layer(whole, drawn[0]) if drawn is not None else ("", "")
+                drawn = entropy.logits.node, filled(whole, entropy.labels.node)
+            weight, product = layer(whole, drawn[0]) if drawn is not None else ("", "")
             if drawn is not None and drawn[1] is not None and weight in own:
                 is_made = bool(whole.graph.ancestors([product], controls=False) & makers)
                 scores.setdefault((weight, drawn[1]), {})[is_made] = product
@@ -53,20 +53,22 @@ def equal_targets(whole: WholeGraph) -> Iterator[Hazard]:
                 return
 
 
-def _squared_distance(whole: WholeGraph, name: str) -> tuple[str, float | None] | None:
-    """(x, c) of a node that is (x - c)^2, or x^2; None of any other."""
+def squared_distance(whole: WholeGraph, name: str) -> tuple[str, float | None] | None:
+    """Returns (x, c) of a node that is (x - c)^2, or x^2; None of any other."""
     base = squared(whole, name)
     difference = name if whole.graph.type(name) == "SquaredDifference" else base.node if base is not None else ""
     if not difference:
         return None
     inputs = [tensor.node for tensor in whole.graph.inputs(difference)]
+    if whole.graph.type(difference) in _SUMS and filled(whole, inputs[1]) is not None:
+        return inputs[0], -(filled(whole, inputs[1]) or 0.0)
     if whole.graph.type(difference) not in ("Sub", "SquaredDifference"):
         return difference, 0.0
-    return inputs[0], _filled(whole, inputs[1])
+    return inputs[0], filled(whole, inputs[1])
 
 
-def _filled(whole: WholeGraph, name: str) -> float | None:
-    """The number that all elements of a node are; None if they differ, or are not known."""
+def filled(whole: WholeGraph, name: str) -> float | None:
+    """Returns the number that all elements of a node are; None if they differ, or are not known."""
     kind = whole.graph.type(name)
     if kind in _FILLED:
         return _FILLED[kind]
@@ -74,14 +76,14 @@ def _filled(whole: WholeGraph, name: str) -> float | None:
         return whole.value(whole.graph.inputs(name)[1].node)
     scaled = constant_factor(whole, name) if kind == "Mul" else None
     if scaled is not None:
-        inner = _filled(whole, scaled[0])
+        inner = filled(whole, scaled[0])
         return None if inner is None else inner * scaled[1]
     numbers = constant_array(whole.graph, name)
     return float(numbers.flat[0]) if numbers is not None and numbers.size and numbers.min() == numbers.max() else None
 
 
-def _layer(whole: WholeGraph, name: str) -> tuple[str, str]:
-    """(weight, product) of the layer without an activation whose results a node is; ("", "") of any other."""
+def layer(whole: WholeGraph, name: str) -> tuple[str, str]:
+    """Returns (weight, product) of the layer without an activation whose results a node is; ("", "") of any other."""
     graph = whole.graph
     while graph.type(name) in (*COPIES, *_SUMS):
         name = graph.inputs(name)[0].node

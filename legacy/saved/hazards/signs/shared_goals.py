@@ -1,0 +1,86 @@
+"""Hazard of a generator that is trained towards what its critic says of made examples, and not of others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.cross_entropies import CrossEntropy, cross_entropies
+from legacy.saved.hazards.basics.directions import minimized_targets, trained_by
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_signs import linear_signs
+from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read
+from legacy.saved.hazards.signs.equal_targets import filled, layer, squared_distance
+from legacy.saved.hazards.signs.pushes import Pushes
+from workloads.lifted.graph import TensorId
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+#: {product with a weight: (the weight, the number that a loss draws its results to, which may be infinite)}.
+Goals = dict[str, "tuple[str, float]"]
+_PRODUCTS = ("MatMul", "Conv2D")
+
+
+def generators_with_critics(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds losses that draw a critic's results of made examples to where the critic's own loss draws them; one.
+
+    The critic draws its results of other examples elsewhere. A loss draws results to a constant label or number, or
+    one way, as a hinge or a mean does.
+    """
+    graph, trained, targets = whole.graph, trained_by(whole), minimized_targets(whole)
+    if len({frozenset(names) for names in trained.values()}) < 2:
+        return
+    entropies = {entropy.op: entropy for entropy in cross_entropies(whole) if entropy.is_sigmoid}
+    goals = {target: _goals(whole, target, entropies) for target in targets if target in trained}
+    for critic, own in goals.items():
+        for generator, others in goals.items():
+            if trained[critic] & trained[generator]:
+                continue
+            made = {name for name in (*own, *others) if graph.ancestors([name], controls=False) & trained[generator]}
+            for product, (weight, goal) in others.items():
+                if weight not in trained[critic] or product not in made or not _agree(others, weight, goal):
+                    continue
+                of_made = {product: own[product]} if product in own else {n: own[n] for n in own if n in made}
+                of_others = {number for n, (one, number) in own.items() if one == weight and n not in made}
+                if _agree(of_made, weight, goal) and of_others and goal not in of_others:
+                    yield Hazard(
+                        "GENERATOR_HELPS_CRITIC",
+                        product,
+                        f"{generator} {_words(goal)} {product}, results of made examples, and {critic}, which trains "
+                        f"the weight {weight}, does the same with such results: both work in one direction, where "
+                        "they should oppose each other",
+                        "give the generator's loss the label of other examples, or the other sign; for parity keep it",
+                    )
+                    return
+
+
+def _agree(goals: Goals, weight: str, goal: float) -> bool:
+    """Whether a loss draws all its results of one weight to the same number."""
+    return {number for one, number in goals.values() if one == weight} == {goal}
+
+
+def _words(goal: float) -> str:
+    return f"draws to {goal:g}" if math.isfinite(goal) else "raises" if goal > 0 else "lowers"
+
+
+def _goals(whole: WholeGraph, target: str, entropies: dict[str, CrossEntropy]) -> Goals:
+    """The goals of the products that a loss is computed from; of a label, the way to it, since logits have no end."""
+    graph, found = whole.graph, {}
+    pushes = Pushes(whole, [target])
+    for name in graph.ancestors([target], controls=False):
+        sign = pushes.sign(TensorId(name, 0)) if graph.type(name) in _PRODUCTS and not is_gradient_op(name) else 0
+        weight = variable_read(graph, graph.inputs(name)[1].node, READS_IN_BRANCHES) if sign else ""
+        if sign and weight:
+            found[name] = weight, -sign * math.inf
+    for name, sign in linear_signs(whole, target).items():
+        drawn = squared_distance(whole, name)
+        if name in entropies:
+            label = filled(whole, entropies[name].labels.node)
+            way = 0.0 if label is None or label == 0.5 else math.inf if label > 0.5 else -math.inf
+            drawn = entropies[name].logits.node, sign * way if sign and way else None
+        elif drawn is not None and sign < 0:
+            drawn = None
+        weight, product = layer(whole, drawn[0]) if drawn is not None else ("", "")
+        if drawn is not None and drawn[1] is not None and weight:
+            found[product] = weight, drawn[1]
+    return found
