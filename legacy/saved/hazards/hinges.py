@@ -12,7 +12,10 @@ from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
+from legacy.saved.hazards.basics.linear_weights import linear_part
 from legacy.saved.hazards.basics.squares import squared
+from legacy.saved.hazards.basics.variable_reads import variable_read
+from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -56,8 +59,8 @@ def reversed_hinges(whole: WholeGraph) -> Iterator[Hazard]:
         products = [term for term in terms if graph.type(term) == "Mul"]
         if len(products) != 1 or not any((whole.value(term) or 0) > 0 for term in terms):
             continue
-        factors = graph.inputs(products[0])
-        labels = [factor.node for factor in factors if op_types.is_source(graph.type(_fed(whole, factor)))]
+        labels = [one.node for one in graph.inputs(products[0]) if op_types.is_source(graph.type(_fed(whole, one)))]
+        labels = labels or _codes(whole, *graph.inputs(products[0]))
         if len(labels) == 1 and gradient_flow(whole).passes(name):
             yield Hazard(
                 "HINGE_REVERSED",
@@ -67,6 +70,33 @@ def reversed_hinges(whole: WholeGraph) -> Iterator[Hazard]:
                 "max(0, 1 - label * score), unless the labels have the opposite sign; for parity keep it",
             )
             return
+
+
+def _codes(whole: WholeGraph, first: TensorId, second: TensorId) -> list[str]:
+    """Those of two factors that are a x + b of one-hot codes x, a > 0, if the other is what a layer gives: a score."""
+    graph, found = whole.graph, []
+    for one, other in ((first, second), (second, first)):
+        name, factor = source_of_elements(graph, one).node, 1.0
+        while graph.type(name) != "OneHot":
+            inputs = [tensor.node for tensor in graph.inputs(name)]
+            is_less = graph.type(name) == "Sub" and whole.value(inputs[1]) is not None
+            part = (inputs[0], 1.0, 0.0) if is_less else linear_part(whole, name)
+            if part is None:
+                break
+            name, factor = part[0], factor * part[1]
+        layer = source_of_elements(graph, other).node
+        is_score = graph.type(layer) in ("BiasAdd", "MatMul") or _is_biased(whole, layer)
+        if graph.type(name) == "OneHot" and factor > 0 and is_score and name not in made_by_weights(whole):
+            found.append(one.node)
+    return found
+
+
+def _is_biased(whole: WholeGraph, name: str) -> bool:
+    """Whether a node is a product with weights to which a variable is added."""
+    inputs = [tensor.node for tensor in whole.graph.inputs(name)] if whole.graph.type(name) in _SUMS[:2] else []
+    return any(variable_read(whole.graph, node) for node in inputs) and any(
+        whole.graph.type(node) == "MatMul" for node in inputs
+    )
 
 
 def _fed(whole: WholeGraph, tensor: TensorId) -> str:

@@ -14,7 +14,11 @@ from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
 from legacy.saved.hazards.basics.linear_weights import COPIES, SUMS, constant_factor
+from legacy.saved.hazards.basics.weighed_values import made_by_weights
+from legacy.saved.hazards.signs.pushes import Pushes
+from legacy.saved.hazards.signs.value_signs import ValueSigns
 from workloads.lifted.graph import TensorId
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops whose results are probabilities, and ops that bound them before their logarithm is taken.
 _PROBABILITIES, _BOUNDS = ("Softmax", "Sigmoid"), ("Maximum", "Minimum", "Add", "AddV2", "Identity", "Reshape", "Cast")
@@ -51,7 +55,11 @@ def _minimized_labels(whole: WholeGraph) -> Iterator[Hazard]:
 def _minimized_probabilities(whole: WholeGraph) -> Iterator[Hazard]:
     """Yields the hazard of logarithms of probabilities that are added to a loss as they are."""
     for target in minimized_targets(whole):
-        logarithms = {name: sign for name, sign in linear_signs(whole, target).items() if _is_of_choice(whole, name)}
+        signs = linear_signs(whole, target)
+        logarithms = {name: sign for name, sign in signs.items() if _is_of_choice(whole, name)}
+        # -softplus(-x) is the logarithm of a sigmoid; one that the loss pulls both ways is something else.
+        softplus = [name for name in signs if whole.graph.type(name) == "Softplus"]
+        logarithms.update({name: -signs[name] for name in softplus if _is_pulled_one_way(whole, target, name)})
         for name in logarithms if set(logarithms.values()) == {1} else ():
             weights = whole.graph.ancestors([name], controls=False) & whole.trainable
             if weights and weights <= trained_by(whole).get(target, set()) and gradient_flow(whole).passes(name):
@@ -64,18 +72,56 @@ def _minimized_probabilities(whole: WholeGraph) -> Iterator[Hazard]:
                 )
 
 
+def _is_pulled_one_way(whole: WholeGraph, target: str, name: str) -> bool:
+    """Whether a loss only rises, or only falls, with what an op takes, or with that without its sign."""
+    graph, source = whole.graph, whole.graph.inputs(name)[0]
+    while graph.type(source.node) in (*COPIES, "Neg"):
+        source = graph.inputs(source.node)[0]
+    return bool(Pushes(whole, [target]).sign(source))
+
+
 def _is_of_choice(whole: WholeGraph, name: str) -> bool:
     """Whether a node is the logarithm of a sigmoid, or of the share that a softmax gives to one class."""
     graph = whole.graph
     if graph.type(name) != "Log":
         return False
     inner = _unbounded(whole, graph.inputs(name)[0].node)
-    if graph.type(inner) == "Sigmoid":
+    if graph.type(inner) == "Sigmoid" or _is_density(whole, inner):
         return True
     product = graph.origin(graph.inputs(inner)[0]).node if graph.type(inner) == "Sum" else ""
     factors = graph.inputs(product) if product and graph.type(product) == "Mul" else []
     shares = [other for one, other in zip(factors, reversed(factors)) if _is_labels(whole, one)]
     return any(graph.type(share.node) == "Softmax" for share in shares)
+
+
+def _is_density(whole: WholeGraph, name: str) -> bool:
+    """Whether a node adds up multiples of exp(-(y - x)^2) of results x of weights and data y, as a mixture does."""
+    graph, todo, is_sum = whole.graph, [name], False
+    while todo:
+        node = todo.pop()
+        kind, inputs = graph.type(node), [tensor.node for tensor in graph.inputs(node)]
+        if kind == "Exp":
+            return is_sum and _is_negative_error(whole, inputs[0])
+        is_sum |= kind == "Sum"
+        if kind in (*COPIES, "Sum", *op_types.QUOTIENTS):
+            todo.append(inputs[0])
+        elif kind == "Mul":
+            todo += inputs
+    return False
+
+
+def _is_negative_error(whole: WholeGraph, name: str) -> bool:
+    """Whether a node is a negative multiple of squared differences between results of weights and data."""
+    graph = whole.graph
+    if ValueSigns(whole).of(name) >= 0:
+        return False
+    before = [node for node in graph.ancestors([name], controls=False) if not is_gradient_op(node)]
+    differences = [node for node in before if graph.type(node) in ("Sub", "SquaredDifference")]
+    return any(
+        {tensor.node in made_by_weights(whole) for tensor in graph.inputs(node)} == {True, False}
+        and all(tensor.node in whole.data for tensor in graph.inputs(node))
+        for node in differences
+    )
 
 
 def _unbounded(whole: WholeGraph, name: str) -> str:

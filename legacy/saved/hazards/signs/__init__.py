@@ -5,6 +5,7 @@ May import the basics of hazards and facts; the search of hazards imports this f
 
 from legacy.saved.hazards.signs import (
     equal_targets,
+    free_zones,
     heads,
     opposed_labels,
     shared_goals,
@@ -15,5 +16,6 @@ GRAPH_CHECKS = (
     heads.results_pushed_one_way,
     opposed_labels.distances_pushed_one_way,
     equal_targets.equal_targets,
+    free_zones.overlapping_hinges,
     shared_goals.generators_with_critics,
 )

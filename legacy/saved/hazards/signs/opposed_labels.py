@@ -27,8 +27,8 @@ def distances_pushed_one_way(whole: WholeGraph) -> Iterator[Hazard]:
     if not distances:
         return
     pushes = None
-    for label, complement in _complements(whole):
-        one, other = (_weighed(whole, node) for node in (label, complement))
+    for label, complement in complements(whole):
+        one, other = (weighed(whole, node) for node in (label, complement))
         candidates = graph.order(one & other & distances)
         if not candidates:
             continue
@@ -45,8 +45,8 @@ def distances_pushed_one_way(whole: WholeGraph) -> Iterator[Hazard]:
             return
 
 
-def _complements(whole: WholeGraph) -> list[tuple[str, str]]:
-    """(y, 1 - y) of labels that no weights make, both of which multiply parts of the loss."""
+def complements(whole: WholeGraph) -> list[tuple[str, str]]:
+    """Returns (y, 1 - y) of labels that no weights make, both of which multiply parts of the loss."""
     graph, found = whole.graph, []
     for name in whole.minimized_ops("Sub"):
         inputs = graph.inputs(name)
@@ -57,8 +57,8 @@ def _complements(whole: WholeGraph) -> list[tuple[str, str]]:
     return found
 
 
-def _weighed(whole: WholeGraph, weight: str) -> set[str]:
-    """The nodes before the trained values that a weight, as it is or scaled by numbers, multiplies."""
+def weighed(whole: WholeGraph, weight: str) -> set[str]:
+    """Returns the nodes before the trained values that a weight, as it is or scaled by numbers, multiplies."""
     graph, found, todo = whole.graph, set(), [weight]
     seen = {weight}
     while todo:

@@ -97,6 +97,26 @@ def test_a_hinge_of_the_other_sign_is_named(margin, count):
     assert minimized.found(reversed_hinges, total) == ["HINGE_REVERSED"] * count
 
 
+@pytest.mark.parametrize(
+    "codes, margin, count",
+    [
+        (lambda ids: 2.0 * tf.one_hot(ids, 3) - 1.0, lambda t, z: 1.0 + t * z, 1),
+        (lambda ids: tf.one_hot(ids, 3) * 2.0 + (-1.0), lambda t, z: z * t + 1.0, 1),
+        (lambda ids: tf.one_hot(ids, 3, 1.0, -1.0), lambda t, z: 1.0 + t * z, 1),
+        (lambda ids: 2.0 * tf.one_hot(ids, 3) - 1.0, lambda t, z: 1.0 - t * z, 0),
+        (lambda ids: 1.0 - tf.one_hot(ids, 3), lambda t, z: 1.0 + t * z, 0),  # of the other classes
+        (lambda ids: 2.0 * tf.one_hot(ids, 3) - 1.0, lambda t, z: 1.0 + t * tf.square(z), 0),  # a distance
+    ],
+)
+def test_a_hinge_of_the_other_sign_of_one_hot_codes_is_named(codes, margin, count):
+    def total():
+        scores = tf.nn.bias_add(minimized.fed("x", 8, 4) @ minimized.variable("w", 4, 3), minimized.variable("b", 3))
+        ids = minimized.fed("ids", 8, dtype=tf.int32)
+        return tf.reduce_mean(tf.reduce_sum(tf.maximum(0.0, margin(codes(ids), scores)), 1))
+
+    assert minimized.found(reversed_hinges, total) == ["HINGE_REVERSED"] * count
+
+
 def test_an_activation_of_a_layer_is_no_hinge():
     def total():
         h = tf.nn.relu(1.0 + minimized.fed("scale", 8, 1) * (minimized.fed("x", 8, 4) @ minimized.variable("w", 4, 3)))

@@ -89,7 +89,37 @@ def of_the_chosen(x):
     return tf.reduce_mean(tf.math.log(tf.reduce_sum(tf.nn.softmax(x) * labels, 1) + 1e-8))
 
 
-@pytest.mark.parametrize("likelihood_of", [ranking, of_the_chosen])
+def log_sigmoid(x):
+    return tf.reduce_mean(tf.math.log_sigmoid(x[:, 0] - x[:, 1]))
+
+
+def mixture(x):
+    """The density of one number of data, of three normal distributions."""
+    far = tf.square((v1.placeholder(tf.float32, [8, 1], "number") - x) / 0.5)
+    density = tf.reduce_sum(tf.nn.softmax(x) * tf.exp(-0.5 * far) / 1.25, 1)
+    return tf.reduce_mean(tf.math.log(density + 1e-8))
+
+
+def uniformity(x):
+    """The logarithm of a kernel between results, which are driven apart on purpose."""
+    return tf.math.log(tf.reduce_sum(tf.exp(-2.0 * tf.square(x[:4] - x[4:]))))
+
+
+def both_ways(x):
+    return tf.reduce_mean(tf.math.log_sigmoid(x) + tf.square(x - 1.0))
+
+
+@pytest.mark.parametrize("loss", [uniformity, both_ways])
+def test_a_kernel_of_results_and_a_sigmoid_beside_another_term_of_it_are_not(loss):
+    assert found(lambda x, y: loss(x)) == []
+
+
+@pytest.mark.parametrize("loss, count", [(log_sigmoid, 1), (lambda x: -log_sigmoid(x), 0)])
+def test_a_logarithm_of_a_sigmoid_by_its_own_op_is_named(loss, count):
+    assert len(found(lambda x, y: loss(x))) == count
+
+
+@pytest.mark.parametrize("likelihood_of", [ranking, of_the_chosen, mixture])
 @pytest.mark.parametrize(
     "loss, count",
     [

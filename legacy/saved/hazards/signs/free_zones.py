@@ -1,0 +1,60 @@
+"""Hazard of two hinges, weighed by labels y and 1 - y, of which the same results cost nothing under either label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.gradient_flow import gradient_flow
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.signs.opposed_labels import complements, weighed
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+
+def overlapping_hinges(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds y max(0, x - a) and (1 - y) max(0, b - x) with b < a, of one result x of weights; one hazard for all.
+
+    With b above a, x is below a under one label and above b under the other. With b below a, an x between both costs
+    nothing, whatever the label is.
+    """
+    found = {name: _hinge(whole, name) for name in whole.minimized_ops("Relu", "Maximum")}
+    hinges = [(name, *hinge) for name, hinge in found.items() if hinge is not None]
+    for label, complement in complements(whole) if len(hinges) > 1 else ():
+        one, other = (weighed(whole, node) for node in (label, complement))
+        for name, source, sign, bound in [hinge for hinge in hinges if hinge[0] in one - other]:
+            for second, same, opposite, end in [hinge for hinge in hinges if hinge[0] in other - one]:
+                is_free = sign * (bound - end) > 0
+                passes = gradient_flow(whole).passes(name) and gradient_flow(whole).passes(second)
+                if same == source and opposite == -sign and is_free and passes:
+                    yield Hazard(
+                        "HINGES_OVERLAP",
+                        name,
+                        f"{name}, weighed by {label}, is 0 where {source} is {'below' if sign > 0 else 'above'} "
+                        f"{bound:g}, and {second}, weighed by 1 - {label}, where it is "
+                        f"{'above' if sign > 0 else 'below'} {end:g}: between them, neither label costs anything",
+                        "exchange the differences, max(0, a - x) and max(0, x - b); for parity keep them",
+                    )
+                    return
+
+
+def _hinge(whole: WholeGraph, name: str) -> tuple[str, int, float] | None:
+    """(x, 1, a) of max(0, x - a), and (x, -1, a) of max(0, a - x), of what weights make; None of any other node."""
+    graph = whole.graph
+    inputs = [graph.origin(tensor).node for tensor in graph.inputs(name)]
+    if graph.type(name) == "Maximum":
+        inputs = [node for node in inputs if whole.value(node) != 0]
+    if is_gradient_op(name) or len(inputs) != 1 or graph.type(inputs[0]) not in ("Sub", "Add", "AddV2"):
+        return None
+    first, second = (graph.origin(tensor).node for tensor in graph.inputs(inputs[0]))
+    numbers = whole.value(first), whole.value(second)
+    if graph.type(inputs[0]) == "Sub":
+        if numbers[1] is not None:
+            return first, 1, numbers[1]
+        return (second, -1, numbers[0]) if numbers[0] is not None else None
+    if numbers[1] is not None:
+        return first, 1, -numbers[1]
+    if numbers[0] is None:
+        return None
+    if graph.type(second) == "Neg":
+        return graph.origin(graph.inputs(second)[0]).node, -1, numbers[0]
+    return second, 1, -numbers[0]
