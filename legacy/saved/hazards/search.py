@@ -39,6 +39,7 @@ from legacy.saved.hazards import (
     untrained,
     updates,
 )
+from legacy.saved.hazards.averages.never_run import updates_never_run
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.penalties.counts import regularization
 
@@ -59,7 +60,7 @@ GRAPH_CHECKS = (
     frozen_rates.frozen_learning_rate,
     schedules.steps_that_are_not_saved,
     reports.reports_of_one_tower,
-    training.updates_never_run,
+    updates_never_run,
     untrained.variables_without_gradient,
     untrained.gradients_of_the_first_alone,
     untrained.weights_of_zeros,

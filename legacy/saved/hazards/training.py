@@ -1,11 +1,9 @@
-"""Hazards of the updates: a step that trains nothing, statistics that no run updates, gradients summed beside means."""
+"""Hazards of the updates: a step that trains nothing, changes in no order, gradients summed beside means."""
 
 from __future__ import annotations
 
 import dataclasses
-import itertools
-import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -14,18 +12,14 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.reduction.multipliers import factor_behind_rows, gradient_of_moments, multiplier_of_mean
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
-from legacy.saved.hazards.averages.run_by_loss import listed_variables, updates_run_by_loss, waiting_copies
-from legacy.saved.hazards.basics.copies import kept_by_another_copy, masters_of_copies
+from legacy.saved.hazards.basics.copies import masters_of_copies
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_weights
 from legacy.saved.runs.accumulation import accumulating_writes
-from legacy.saved.runs.beside import is_moved_by_data
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Combine, Phase, is_indices_label, weight_of_label
 from workloads.support.wording import counted, listed
 
-#: Names of updates that batch normalization and moving averages make.
-MOVING = re.compile(r"AssignMovingAvg|moving_(mean|variance|average)|ExponentialMovingAverage")
 #: Of variables, so many are named.
 MOST_NAMED = 3
 #: Relative difference within which a scale is one, or one over the number of towers.
@@ -101,63 +95,6 @@ def _large_constants(found: Analysis, names: set[str]) -> bool:
     constants = [name for name in names if found.cut.graph.type(name) == "Const"]
     dtypes = [(name, found.context.imported.shape(name)) for name in constants]
     return any(shape and int(np.prod([size or 1 for size in shape])) > 1 for _, shape in dtypes)
-
-
-def updates_never_run(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds updates of statistics and moving averages that the train ops do not run, or only with the losses."""
-    idle = _updates_outside(whole)
-    unread = [name for name in idle if name not in whole.read]
-    by_copies = waiting_copies(whole, unread)
-    yield from updates_run_by_loss(whole, [name for name in idle if name in whole.read], by_copies)
-    waited_for = set(itertools.chain.from_iterable(by_copies.values()))
-    never = [name for name in unread if name not in waited_for]
-    if not never:
-        return
-    ends = [
-        name
-        for name in whole.graph.descendants(never)
-        if whole.graph.type(name) == "NoOp" and not whole.graph.users(name) and not whole.graph.after(name)
-    ]
-    beside = f"; only a run of {sorted(ends)[0]} beside it would" if ends else ""
-    yield Hazard(
-        "UPDATES_NEVER_RUN",
-        never[0],
-        f"the train op does not run the updates of {listed_variables(whole, never)}{beside}",
-        "run them with the train op, as tf.control_dependencies(tf.get_collection(UPDATE_OPS)) does, or leave them out "
-        "for parity",
-    )
-
-
-def _updates_outside(whole: WholeGraph) -> list[str]:
-    """Updates of variables that the train ops do not change, though data or weights would move them."""
-    if not whole.applies:
-        return []
-    listed = {name.partition(":")[0].lstrip("^") for name in whole.collections.get("update_ops", [])}
-    moving = {n for n, variable in whole.writes.items() if MOVING.search(n) and variable not in whole.trainable}
-    variables = set(whole.writes.values())
-    changed = {variable for name, variable in whole.writes.items() if name in whole.members}
-    unchanged = {name for name, variable in whole.writes.items() if variable not in changed}
-    unchanged -= _of_other_copies(whole, unchanged, changed)
-    outside = [name for name in whole.writes if name in unchanged and not whole.is_scalar(whole.writes[name])]
-    moving |= {name for name in outside if is_moved_by_data(whole.graph, name, whole.trainable, variables)}
-    moving |= {name for name in outside if _moves_rows(whole, name)}
-    return [name for name in outside if name in listed | moving]
-
-
-def _of_other_copies(whole: WholeGraph, updates: Collection[str], changed: Collection[str]) -> set[str]:
-    """Those of some updates whose statistics another tower's copy of the model keeps; see STATISTICS_OF_ONE_TOWER."""
-    left = kept_by_another_copy(whole, {whole.writes[name] for name in updates}, changed)
-    return {name for name in updates if whole.writes[name] in left}
-
-
-def _moves_rows(whole: WholeGraph, name: str) -> bool:
-    """Whether data move rows of a variable that a loss depends on, as a center loss moves its centers."""
-    kind, variable = whole.graph.type(name), whole.writes[name]
-    is_addition = "Scatter" in kind and kind.endswith(("Add", "Sub"))
-    if not is_addition or variable in whole.trainable or variable not in whole.minimized:
-        return False
-    change = whole.graph.ancestors([whole.graph.inputs(name)[2].node], controls=False)
-    return variable in change and bool(change & whole.data)
 
 
 def unordered_changes(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
