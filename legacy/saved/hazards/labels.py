@@ -6,13 +6,12 @@ import collections
 from collections.abc import Iterator
 
 import numpy as np
-import tensorflow as tf
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiations
-from legacy.saved.hazards.basics.cross_entropies import CrossEntropy, cross_entropies
+from legacy.saved.hazards.basics.cross_entropies import CrossEntropy, constant_label, cross_entropies
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.inputs import dropouts
@@ -109,7 +108,7 @@ def labels_of_one_class(whole: WholeGraph) -> Iterator[Hazard]:
     for root, targets in differentiations(graph, whole.reach).items():
         needed = graph.ancestors(targets, controls=False)
         own = [entropy for entropy in entropies if entropy.op in needed]
-        labels = {_constant_label(whole, entropy.labels) for entropy in own}
+        labels = {constant_label(whole, entropy.labels) for entropy in own}
         layers: dict[str, set[str]] = collections.defaultdict(set)
         for entropy in own:
             layers[_last_weight(whole, entropy)].add(entropy.logits.node)
@@ -125,20 +124,6 @@ def labels_of_one_class(whole: WholeGraph) -> Iterator[Hazard]:
                 "a discriminator's real and generated examples have the labels 1 and 0; for parity keep them",
             )
             return
-
-
-def _constant_label(whole: WholeGraph, tensor: TensorId) -> float | None:
-    """The number that all labels are; None if they are not constant."""
-    name = source_of_elements(whole.graph, tensor).node
-    kind = whole.graph.type(name)
-    if kind in ("OnesLike", "ZerosLike"):
-        return float(kind == "OnesLike")
-    if kind == "Fill":
-        return whole.value(whole.graph.inputs(name)[1].node)
-    if kind != "Const":
-        return None
-    numbers = np.unique(tf.make_ndarray(whole.graph.nodes[name].attr["value"].tensor))
-    return float(numbers[0]) if len(numbers) == 1 else None
 
 
 def _last_weight(whole: WholeGraph, entropy: CrossEntropy) -> str:

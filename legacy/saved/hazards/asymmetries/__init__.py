@@ -49,4 +49,4 @@ GRAPH_CHECKS = (
 )
 
 #: Checks that need an analysis.
-ANALYSIS_CHECKS = (idle_masks.masks_without_effect,)
+ANALYSIS_CHECKS = (idle_masks.masks_without_effect, contrasts.partners_of_one_example)

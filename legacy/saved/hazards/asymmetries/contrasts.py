@@ -1,10 +1,12 @@
-"""Hazard of a contrastive loss that scales the similarity of a pair, and not those that it is compared with."""
+"""Hazards of contrastive losses: a scale of the own pair alone, one partner that is the right one of all examples."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.cross_entropies import constant_label, cross_entropies
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_weights
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
@@ -32,6 +34,27 @@ def scales_of_one_side(whole: WholeGraph) -> Iterator[Hazard]:
                     f"{name} compares {node}, products of pairs times {weight:.4g}, with exponentials of {all_pairs}, "
                     f"products of all pairs times {scale:.4g}: the temperature divides one of both",
                     "divide both by the temperature; for parity keep them",
+                )
+                return
+
+
+def partners_of_one_example(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds softmax losses over products of all rows of a batch with all of another whose labels are one constant."""
+    imported, batch = found.context.imported, found.plan.batch
+    for entropy in [one for one in cross_entropies(whole) if not one.is_sigmoid and one.op in found.cut.graph.nodes]:
+        label = constant_label(whole, entropy.labels)
+        for name, weight in linear_weights(whole, entropy.logits.node).items() if label is not None else ():
+            sides = (
+                [tensor.node for tensor in whole.graph.inputs(name)[:2]] if whole.graph.type(name) == "MatMul" else []
+            )
+            results = [one for one in sides if one in made_by_weights(whole) and one in found.context.data]
+            if weight and len(results) == 2 and batch and imported.shape(name) == (batch, batch):
+                yield Hazard(
+                    "PARTNER_OF_ONE_EXAMPLE",
+                    entropy.op,
+                    f"{entropy.op} compares {name}, products of each of {batch} examples with each of {batch}, with "
+                    f"the label {label:g} for all: the partner of every example is that of example {label:g}",
+                    "tf.range(batch) for labels, if the pairs are on the diagonal; for parity keep them",
                 )
                 return
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
+import tensorflow as tf
+
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.elements import source_of_elements
 from workloads.lifted.graph import Graph, TensorId
 
 #: Ops that take logits and labels, and compute a softmax and its cross entropy.
@@ -63,3 +67,17 @@ def _logarithms(graph: Graph, name: str) -> list[str]:
     if graph.type(name) == "Log1p":
         return [name]
     return [use.node for use in graph.users(name) if graph.type(name) in _SUMS and graph.type(use.node) == "Log"]
+
+
+def constant_label(whole: WholeGraph, tensor: TensorId) -> float | None:
+    """Returns the number that all labels are; None if they are not constant."""
+    name = source_of_elements(whole.graph, tensor).node
+    kind = whole.graph.type(name)
+    if kind in ("OnesLike", "ZerosLike"):
+        return float(kind == "OnesLike")
+    if kind == "Fill":
+        return whole.value(whole.graph.inputs(name)[1].node)
+    if kind != "Const":
+        return None
+    numbers = np.unique(tf.make_ndarray(whole.graph.nodes[name].attr["value"].tensor))
+    return float(numbers[0]) if len(numbers) == 1 else None

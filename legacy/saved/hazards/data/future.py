@@ -30,9 +30,14 @@ def words_read_ahead(whole: WholeGraph) -> Iterator[Hazard]:
             continue
         before = graph.ancestors([entropy.logits.node], controls=False)
         read = {name for name in before if graph.type(name) in _LOOKUPS and _is_earlier(graph, name, predicted)}
+        end = "" if read else _sliced_results(graph, entropy.logits.node)
+        if end:  # the model reads all words, and its last prediction is left out
+            read = {name for name in before if graph.type(name) in _LOOKUPS and _is_of(graph, name, predicted[0])}
         if not read or any(graph.type(name) == "RandomStandardNormal" for name in before):
             continue
         for name in [name for name in graph.nodes if name in before and not is_gradient_op(name)]:
+            if end and not _keeps_times(graph, name, end):
+                continue
             reason = "turns the results of a backward loop round" if _is_backward(whole, name, read) else ""
             reason = reason or ("is attention without a mask" if _is_unmasked(whole, name, read) else "")
             if reason:
@@ -63,6 +68,45 @@ def _is_earlier(graph: Graph, lookup: str, predicted: tuple[TensorId, int]) -> b
     """Whether a lookup is of the words before those that are predicted."""
     read = _slice_of_times(graph, source_of_elements(graph, graph.inputs(lookup)[1]))
     return read is not None and read[0] == predicted[0] and 0 <= read[1] < predicted[1]
+
+
+def _is_of(graph: Graph, lookup: str, words: TensorId) -> bool:
+    """Whether a lookup is of all words of a tensor."""
+    return source_of_elements(graph, graph.inputs(lookup)[1]) == words
+
+
+def _sliced_results(graph: Graph, logits: str) -> str:
+    """The node x of logits that are computed from x[:, :e] time by time; "" if there is none."""
+    while graph.type(logits) in ("Identity", "Reshape", "BiasAdd", "Add", "AddV2", "MatMul"):
+        logits = graph.inputs(logits)[0].node
+    sliced = _slice_of_times(graph, TensorId(logits, 0))
+    whole_of_it = graph.inputs(logits)[0].node if graph.type(logits) == "StridedSlice" else ""
+    return whole_of_it if (sliced is not None and sliced[1] == 0) or _drops_last(graph, logits) else ""
+
+
+def _drops_last(graph: Graph, name: str) -> bool:
+    """Whether a node is x[:, :-1] of any number of dimensions."""
+    if graph.type(name) != "StridedSlice":
+        return False
+    begin, end = (constant_array(graph, graph.inputs(name)[place].node) for place in (1, 2))
+    attributes = graph.nodes[name].attr
+    shrinks = attributes["shrink_axis_mask"].i or attributes["new_axis_mask"].i or attributes["ellipsis_mask"].i
+    if begin is None or end is None or begin.size < 2 or shrinks:
+        return False
+    starts = bool(attributes["begin_mask"].i & 2) or int(begin.ravel()[1]) == 0
+    return starts and not attributes["end_mask"].i & 2 and int(end.ravel()[1]) < 0
+
+
+def _keeps_times(graph: Graph, attention: str, end: str) -> bool:
+    """Whether nothing between attention and the results that are sliced joins times, as a code of a sentence does."""
+    between = graph.descendants([attention], controls=False) & graph.ancestors([end], controls=False)
+    for name in [name for name in between if not is_gradient_op(name)]:
+        kind = graph.type(name)
+        axes = constant_array(graph, graph.inputs(name)[1].node) if kind in ("Mean", "Sum", "Max") else None
+        joins = kind in ("Mean", "Sum", "Max") and (axes is None or bool({0, 1} & set(axes.ravel().tolist())))
+        if joins or kind in ("StridedSlice", "Enter", "Switch", *_LOOKUPS):
+            return False
+    return True
 
 
 def _is_backward(whole: WholeGraph, name: str, read: Collection[str]) -> bool:

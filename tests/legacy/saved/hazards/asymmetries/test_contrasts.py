@@ -1,10 +1,13 @@
 """Contrastive losses with one temperature, and with that of one side."""
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
-from legacy.saved.hazards.asymmetries.contrasts import scales_of_one_side
-from tests.legacy.saved.hazards.minimized import fed, found, variable
+from legacy.saved.hazards.asymmetries.contrasts import partners_of_one_example, scales_of_one_side
+from tests.legacy.saved.hazards.minimized import fed, found, found_by_analysis, variable
+
+v1 = tf.compat.v1
 
 
 @pytest.mark.parametrize(
@@ -29,3 +32,24 @@ def test_a_scale_that_is_trained_is_not():
         return tf.reduce_mean(tf.reduce_logsumexp(scale * tf.matmul(z, u, transpose_b=True), 1) - own)
 
     assert found(scales_of_one_side, total) == []
+
+
+@pytest.mark.parametrize(
+    "labels, negatives, count",
+    [
+        (np.zeros([8], np.int32), 0, 1),
+        (np.arange(8), 0, 0),
+        (np.zeros([8], np.int32), 5, 0),  # the own pair comes first, and then those of a queue
+    ],
+    ids=["zeros", "range", "queue"],
+)
+def test_one_partner_of_all_examples_is_named(labels, negatives, count):
+    def total():
+        z, u = (fed(name, 8, 4) @ variable("w" + name, 4, 3) for name in "ab")
+        logits = tf.matmul(z, u, transpose_b=True) / 0.5
+        if negatives:
+            kept = tf.matmul(z, v1.get_variable("queue", [negatives, 3], trainable=False), transpose_b=True)
+            logits = tf.concat([tf.reduce_sum(z * u, 1, keepdims=True), kept], 1) / 0.5
+        return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
+
+    assert found_by_analysis(partners_of_one_example, total) == ["PARTNER_OF_ONE_EXAMPLE"] * count

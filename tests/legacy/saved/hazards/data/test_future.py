@@ -10,7 +10,7 @@ from tests.legacy.saved.graphs import saved, traced
 v1 = tf.compat.v1
 
 
-def found(model, read=slice(0, -1), predicted=slice(1, None)):
+def found(model, read=slice(0, -1), predicted=slice(1, None), kept=None):
     """The hazards of a model of looked-up words [2, 5, 4] that gives [2, 5, 4]."""
 
     def build():
@@ -19,7 +19,10 @@ def found(model, read=slice(0, -1), predicted=slice(1, None)):
             v1.get_variable("w", [4, 4], use_resource=False),
         )
         words = v1.placeholder(tf.int32, [2, 6], "words")
-        states = tf.reshape(model(tf.gather(table, words[:, read]), w), [-1, 4])
+        if kept is None:
+            states = tf.reshape(model(tf.gather(table, words[:, read]), w), [-1, 4])
+        else:
+            states = tf.reshape(model(tf.gather(table, words), w)[:, kept], [-1, 4])
         logits = tf.reshape(tf.matmul(states, table, transpose_b=True), [2, 5, 7])
         loss = v1.nn.sparse_softmax_cross_entropy_with_logits(labels=words[:, predicted], logits=logits)
         v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(loss), name="train")
@@ -54,9 +57,24 @@ def backward(x, w):
     return tf.reverse(loop(tf.reverse(x, [1]), w), [1])
 
 
+def causal_of_six(scores):
+    keep = tf.linalg.band_part(tf.ones([6, 6]), -1, 0)
+    return scores * keep - 1e9 * (1.0 - keep)
+
+
+def code(x, w):
+    """One code of a whole sentence for each time of a decoder."""
+    return tf.tile(tf.reduce_mean(attention(lambda scores: scores)(x, w), 1, keepdims=True), [1, 6, 1])
+
+
 @pytest.mark.parametrize(
     "case, count",
     [
+        ({"model": attention(lambda scores: scores), "kept": slice(0, -1)}, 1),
+        ({"model": lambda x, w: tf.tanh(attention(lambda scores: scores)(x, w) + x), "kept": slice(None, -1)}, 1),
+        ({"model": attention(causal_of_six), "kept": slice(0, -1)}, 0),
+        ({"model": code, "kept": slice(0, -1)}, 0),
+        ({"model": attention(lambda scores: scores), "kept": slice(1, None)}, 0),  # no next words
         ({"model": attention(lambda scores: scores)}, 1),
         ({"model": attention(causal)}, 0),
         ({"model": lambda x, w: loop(x, w) + backward(x, w)}, 1),
