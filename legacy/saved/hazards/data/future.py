@@ -36,11 +36,9 @@ def words_read_ahead(whole: WholeGraph) -> Iterator[Hazard]:
         if not read or any(graph.type(name) == "RandomStandardNormal" for name in before):
             continue
         for name in [name for name in graph.nodes if name in before and not is_gradient_op(name)]:
-            if end and not _keeps_times(graph, name, end):
-                continue
             reason = "turns the results of a backward loop round" if _is_backward(whole, name, read) else ""
             reason = reason or ("is attention without a mask" if _is_unmasked(whole, name, read) else "")
-            if reason:
+            if reason and (not end or _keeps_times(graph, name, end)):
                 yield Hazard(
                     "WORDS_READ_AHEAD",
                     name,
