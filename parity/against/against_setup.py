@@ -29,6 +29,7 @@ from workloads.lifted.model_copies import model_copies
 from workloads.lifted.plan import Noise, Phase, Plan
 from workloads.lifted.replication import is_averaged_twice, sums_to_mean
 from workloads.lifted.sources import LiftedSynthetic
+from workloads.lifted.summed_uses import with_sums_of_uses
 from workloads.lifted.workload import LiftedWorkload
 from workloads.program import State
 from workloads.sources import Source
@@ -116,9 +117,9 @@ def old_graph_of(
     Raises:
       InputError: something is on one side only.
     """
-    port, plan = job.workload, lift.plan
-    settings = settings or {}
     _check_job(lift, job)
+    plan, graph = with_sums_of_uses(lift.plan, lift.graph)
+    lift, port, settings = dataclasses.replace(lift, plan=plan, graph=graph), job.workload, settings or {}
     specs = tracing.trace(port, job.per_replica_batch, job.dtype)
     values = lift.values()
     counted = find_counters(plan, lift.graph, values, lift.initial_state().step)

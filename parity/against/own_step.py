@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from legacy.source.step.derivatives import weight_gradients, with_derivatives
 from parity.against.input_names import match_inputs, match_noise, rows_of_all, with_port_shapes
 from workloads.lifted.plan import Phase, Plan
+from workloads.lifted.summed_uses import with_sums_of_uses
 from workloads.lifted.workload import LiftedWorkload, PortOfLift
 from workloads.program import STATES
 from workloads.steps.tracing import TracedStep, first_state
@@ -41,7 +42,8 @@ def with_own_step(
     Raises:
       InputError: something is on one side only.
     """
-    plan = lift.plan
+    plan, graph = with_sums_of_uses(lift.plan, lift.graph)
+    lift = dataclasses.replace(lift, plan=plan, graph=graph)
     ops, functions = [phase.train_op for phase in plan.phases], port.train_ops()
     if len(ops) != len(functions):
         raise InputError(
