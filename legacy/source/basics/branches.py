@@ -136,13 +136,14 @@ def _predicate(nodes: Dict[str, Any], merge: str) -> Tuple[str, Set[str]]:
 
 
 def _before(nodes: Dict[str, Any], name: str) -> List[str]:
-    """Returns the ops that an op follows; of control edges, those to its branch's beginning where it has one.
+    """Returns the ops that an op takes its inputs from; of one without inputs, those that it follows.
 
-    Others lead out of the branch, as to an assertion that ran before it.
+    A branch's ops take what is in it. Its constants have no inputs, and follow its beginning; control edges to other
+    ops lead out of it, as to an assertion that ran before it.
     """
     data = [parse_tensor_name(text).node for text in nodes[name].input if not text.startswith("^")]
     controls = [text[1:] for text in nodes[name].input if text.startswith("^")]
-    return data + ([control for control in controls if _begins_branch(nodes, control)] or controls)
+    return data or [control for control in controls if _begins_branch(nodes, control)] or controls
 
 
 def _begins_branch(nodes: Dict[str, Any], name: str) -> bool:

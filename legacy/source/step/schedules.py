@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, List, NamedTuple, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, List, NamedTuple, Optional, Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -12,6 +12,7 @@ from legacy.source.basics.expressions import Call, Definition, Expression, Infix
 from legacy.source.basics.forward import Forward
 from legacy.source.basics.rendering import expression_text
 from legacy.source.basics.unwritten import Unwritten
+from legacy.source.definitions.choices_by_step import pieces_of, write_pieces
 from legacy.source.definitions.input_values import Names
 from legacy.source.definitions.recovery import Recovery
 from legacy.source.lines.statements import Statement, build_statements
@@ -94,8 +95,10 @@ def find_learning_rate(
         pieces = _by_pieces(cut)
         if pieces:
             return LearningRate(pieces)
-    names = Names({}, {}, set(), {}, given)
-    recovery = Recovery(Forward(cut, plan), names)
+    forward = Forward(cut, plan)
+    recovery = Recovery(forward, Names({}, {}, set(), {}, given))
+    if len(read) == 1 and read[0] in counters:
+        write_pieces(recovery, forward, given[read[0]], _whole_constants(cut))
     result = recovery.expression_of(cut.fetches[0] if ":" in cut.fetches[0] else cut.fetches[0] + ":0")
     if isinstance(result, Value):
         defined = recovery.definition(result.tensor)
@@ -146,18 +149,8 @@ def exponential_decay(expression: Expression) -> Optional[Call]:
 
 def _by_pieces(cut: Cut) -> str:
     """Returns the text of the schedule by pieces that a graph with branches computes; "" for another schedule."""
-    boundaries = sorted(_whole_constants(cut))
-    probes = sorted({max(0, b + d) for b in boundaries for d in (-1, 0, 1)} | {0})
-    values = dict(zip(probes, _evaluated(cut, probes)))
-    kept: List[int] = []
-    for boundary in boundaries:
-        if boundary + 1 in values and values[boundary] != values[boundary + 1]:
-            kept.append(boundary)
-    rates: Tuple[np.float32, ...] = tuple(values[b] for b in kept) + ((values[kept[-1] + 1],) if kept else ())
-    expected = [rates[sum(step > boundary for boundary in kept)] if kept else values[0] for step in probes]
-    if not kept or [values[step] for step in probes] != expected:
-        return ""
-    return expression_text(call("schedules.PiecewiseConstant", tuple(kept), tuple(rates)))
+    pieces = pieces_of(_whole_constants(cut), lambda steps: _evaluated(cut, steps))
+    return expression_text(call("schedules.PiecewiseConstant", *map(tuple, pieces))) if pieces else ""
 
 
 def _whole_constants(cut: Cut) -> List[int]:

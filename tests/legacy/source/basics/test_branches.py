@@ -58,6 +58,23 @@ def test_a_constant_of_a_branch_behind_an_assertion_is_chosen_by_its_own_predica
     assert value(merged, np.float32([1, 2])) == 4.0
 
 
+def test_an_assertion_that_a_predicate_waits_for_is_no_part_of_its_branches():
+    """As of `tf.case` of 1.x, whose choices wait for an assertion on all conditions."""
+
+    def inner(x):
+        conditions = [x[1] > 1.0, x[1] < -1.0]
+        with tf.control_dependencies([v1.Assert(tf.logical_not(tf.reduce_all(conditions)), [x])]):
+            return v1.cond(
+                conditions[0], lambda: x * 2.0, lambda: v1.cond(conditions[1], lambda: x * 3.0, lambda: x + 1.0)
+            )
+
+    graph_def = graph_of(lambda x: v1.cond(x[0] > 0.0, lambda: inner(x), lambda: x))
+    merged = merge_branches(graph_def)
+    values = [value(merged, np.float32(x)) for x in ([1, 2], [1, -2], [1, 0], [-1, 2])]
+    assert values == [[2.0, 4.0], [3.0, -6.0], [2.0, 1.0], [-1.0, 2.0]]
+    assert values == [value(graph_def, np.float32(x)) for x in ([1, 2], [1, -2], [1, 0], [-1, 2])]
+
+
 def test_a_cond_in_a_cond_has_the_values_of_its_branches():
     def inner(x):
         """A choice by what the outer branch computes, with a constant and a value from outside of both."""
