@@ -29,7 +29,7 @@ class NoiseSpec(NamedTuple):
 
     Attributes:
       shape: of the numbers; None where it is known only when the model runs.
-      kind: one of `NOISE_OPS`.
+      kind: one of `NOISE_OPS`, or `CATEGORICAL`.
       in_loop: whether it is drawn anew in each iteration of a loop.
     """
 
@@ -57,6 +57,9 @@ NOISE_OPS = {
     "truncated_normal": "StatelessTruncatedNormal",
     "integers": "StatelessRandomUniformFullInt",
 }
+
+#: Kind of the noise that draws classes.
+CATEGORICAL = "categorical"
 
 
 class Frame(abc.ABC):
@@ -144,12 +147,29 @@ class Frame(abc.ABC):
         Returns:
           the numbers.
         """
-        seed = self.noise_seed(name)
-        if turn is not None:
-            seed += random_keys.KEY_STRIDE * tf.cast(turn, tf.int32)
         # The raw op (Philox) draws the same uniform numbers in TensorFlow 1.15 and today, on CPU and GPU.
         dtype = tf.uint32 if kind == "integers" else tf.float32
-        return getattr(tf.raw_ops, NOISE_OPS[kind])(shape=shape, seed=seed, dtype=dtype)
+        return getattr(tf.raw_ops, NOISE_OPS[kind])(shape=shape, seed=self._seed_of_turn(name, turn), dtype=dtype)
+
+    def categorical(self, name: str, logits: tf.Tensor, samples: int, turn: Optional[tf.Tensor] = None) -> tf.Tensor:
+        """Draws classes, keyed as `noise`.
+
+        Args:
+          name: of the noise, with its scopes.
+          logits: [rows, classes], the logarithms of their probabilities, which need not add up to one.
+          samples: number of draws in each row.
+          turn: see `noise`.
+
+        Returns:
+          the classes, int64 [rows, samples].
+        """
+        seed = self._seed_of_turn(name, turn)
+        return tf.raw_ops.StatelessMultinomial(logits=logits, num_samples=samples, seed=seed, output_dtype=tf.int64)
+
+    def _seed_of_turn(self, name: str, turn: Optional[tf.Tensor]) -> tf.Tensor:
+        """Returns the seed of the noise of a name in one iteration of a loop; `turn` is None outside of loops."""
+        seed = self.noise_seed(name)
+        return seed if turn is None else seed + random_keys.KEY_STRIDE * tf.cast(turn, tf.int32)
 
     def noise_seed(self, name: str) -> tf.Tensor:
         """Returns the seed of the noise of a name, int32 [2], in the first iteration of a loop."""

@@ -209,6 +209,20 @@ class Scope:
             return tf.cast(bits, tf.int32)
         return tf.cast(bits % tf.constant(high - low, tf.uint32), tf.int32) + low
 
+    def categorical(self, name: str, logits: tf.Tensor, samples: int, turn: tf.Tensor | None = None) -> tf.Tensor:
+        """Returns classes drawn by logits, their own for every (seed, step, replica, name); no gradient passes.
+
+        Args:
+          name: of the noise, within this scope.
+          logits: [rows, classes], the logarithms of their probabilities, which need not add up to one.
+          samples: number of draws in each row.
+          turn: see `uniform`.
+
+        Returns:
+          the classes, int64 [rows, samples].
+        """
+        return self._frame.categorical(self._prefix + name, logits, samples, turn)
+
     def _noise(self, name: str, shape: Sizes, kind: str, turn: tf.Tensor | None) -> tf.Tensor:
         """Draws noise of one of the kinds of `Frame.noise`."""
         return tf.cast(self._frame.noise(self._prefix + name, _sizes(shape), kind, turn), self.dtype)

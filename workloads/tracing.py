@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Dict, NamedTuple
 import tensorflow as tf
 
 from workloads import initializers, model_checks
-from workloads.frame import Frame, NoiseSpec
+from workloads.frame import CATEGORICAL, Frame, NoiseSpec
 from workloads.numerics.statistics import TOWERS_IN_TURN
 from workloads.scope import Scope, Tensors
 from workloads.support.errors import InputError
@@ -56,6 +56,10 @@ class _TracingFrame(Frame):
     ) -> tf.Tensor:
         self.noises[name] = NoiseSpec.of(shape, kind, turn)
         return super().noise(name, shape, kind, turn)
+
+    def categorical(self, name: str, logits: tf.Tensor, samples: int, turn: tf.Tensor | None = None) -> tf.Tensor:
+        self.noises[name] = NoiseSpec(None, CATEGORICAL, turn is not None)
+        return super().categorical(name, logits, samples, turn)
 
 
 def trace(workload: Workload, per_replica_batch: int = 1, dtype: str = "float32") -> tuple[VariableSpec, ...]:

@@ -45,6 +45,11 @@ class WrittenFrame(Frame):
             return self._values.batch[noise_input(name, 0)]
         return super().noise(name, shape, kind, turn)
 
+    def categorical(self, name: str, logits: tf.Tensor, samples: int, turn: tf.Tensor | None = None) -> tf.Tensor:
+        if self._drawn and turn is None:
+            return tf.cast(self._values.batch[noise_input(name, 0)], tf.int64)
+        return super().categorical(name, logits, samples, turn)
+
     def noise_seed(self, name: str) -> tf.Tensor:
         return self._values.key(name, common=False)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
-from workloads.frame import NoiseSpec
+from workloads.frame import CATEGORICAL, NoiseSpec
 from workloads.lifted.plan import Input, Noise, Plan
 from workloads.lifted.plan.settings import scalar_inputs
 from workloads.support.errors import InputError
@@ -13,7 +13,7 @@ from workloads.workload import InputSpec
 
 #: {random op of a graph: kind of the noise of a workload that draws the same numbers}.
 KINDS = {"RandomUniform": "uniform", "RandomStandardNormal": "normal", "TruncatedNormal": "truncated_normal"}
-KINDS["RandomUniformInt"] = "integers"
+KINDS.update({"RandomUniformInt": "integers", "Multinomial": CATEGORICAL})
 #: {whether random numbers are drawn in a loop: where they are}.
 _WHERE = {True: "drawn in a loop", False: "drawn once a step"}
 
@@ -156,7 +156,7 @@ def match_noise(plan: Plan, drawn: Mapping[str, NoiseSpec]) -> dict[str, str]:
 
 def _why_not(entry: Noise) -> str:
     if entry.op not in KINDS:
-        return f"{entry.op}, and a workload draws uniform and normal numbers"
+        return f"{entry.op}, and a workload draws uniform and normal numbers, and classes"
     if entry.how != "keyed" or None in entry.nodes:
         return "not drawn by every tower"
     return ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from workloads.frame import Frame, NoiseSpec, Tensors
+from workloads.frame import CATEGORICAL, Frame, NoiseSpec, Tensors
 from workloads.program import State
 from workloads.steps.workload import StepScope
 from workloads.support.user import user_code
@@ -55,6 +55,10 @@ class _TracingFrame(Frame):
     ) -> tf.Tensor:
         self.noises[name] = NoiseSpec.of(shape, kind, turn)
         return super().noise(name, shape, kind, turn)
+
+    def categorical(self, name: str, logits: tf.Tensor, samples: int, turn: tf.Tensor | None = None) -> tf.Tensor:
+        self.noises[name] = NoiseSpec(None, CATEGORICAL, turn is not None)
+        return super().categorical(name, logits, samples, turn)
 
 
 def trace_step(workload: StepWorkload, per_replica_batch: int, replicas: int) -> TracedStep:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from workloads.lifted.plan import Condition, Input, Plan, ReadVersion
 
 v1 = tf.compat.v1
+#: Random op that draws by logits.
+DRAWS_CLASSES = "Multinomial"
 
 
 class Cut(NamedTuple):
@@ -37,9 +39,13 @@ class Cut(NamedTuple):
 
 
 def cutter_of(plan: Plan, graph: Graph) -> Cutter:
-    """Returns a cutter of a lift's graph that makes random numbers inputs; those in loops stay keyed, or seeded."""
+    """Returns a cutter of a lift's graph that makes random numbers inputs.
+
+    Those in loops stay keyed, or seeded, and so do classes, which are drawn by what the part computes.
+    """
     entries = plan.noise + plan.common_noise
-    kinds = {entry.name: entry.how if entry.in_loop or entry.how == "seeded" else "drawn" for entry in entries}
+    computed = {entry.name: entry.in_loop or entry.how == "seeded" or entry.op == DRAWS_CLASSES for entry in entries}
+    kinds = {entry.name: entry.how if computed[entry.name] else "drawn" for entry in entries}
     random = {node: kinds[entry.name] for entry in entries for node in entry.nodes if node}
     variables = {v.name: TensorType(v.dtype, list(v.shape)) for v in plan.variables}
     return Cutter(graph, plan.aliases, variables, plan.tensors.__getitem__, random, loop_counters(plan))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Dict, FrozenSet, NamedTuple, Set, Tuple
 
-from legacy.source.basics.cut import variable_of
+from legacy.source.basics.cut import DRAWS_CLASSES, variable_of
 from legacy.source.basics.expressions import OMIT, Expression, Name, Value, Variable, call
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.ops import arithmetic
 from legacy.source.ops.view import OpView
+from workloads.frame import CATEGORICAL
 from workloads.lifted.pieces.noise import TWINS
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 #: {random op: function of a scope that draws such numbers}.
 NOISE = {"RandomUniform": "uniform", "RandomStandardNormal": "normal", "TruncatedNormal": "truncated_normal"}
-NOISE["RandomUniformInt"] = "integers"
+NOISE.update({"RandomUniformInt": "integers", DRAWS_CLASSES: CATEGORICAL})
 #: Users of class numbers that take int32 and int64 alike.
 TAKE_ANY_INTEGER = ("SparseSoftmaxCrossEntropyWithLogits", "Gather", "GatherV2", "OneHot", "GatherNd", "Cast")
 
@@ -131,12 +132,14 @@ class InputValues:
                 return scalar.dtype.name == "float32"
         return False
 
-    def noise_of_turn(self, op: OpView) -> Expression | None:
-        """Returns the random numbers that one op draws in each iteration of a loop, or None for another op."""
+    def noise_of_twin(self, op: OpView) -> Expression | None:
+        """Returns what a keyed op draws: random numbers in each iteration of a loop, or classes; None for another."""
         if op.output not in self._names.noise or op.operation.type not in TWINS.values():
             return None
-        turns = op.operation.inputs[1].op.inputs[1].op  # the seed is the stream's key, and a multiple of the turn
-        return self._noise(op, op.output, OpView(turns, self._forward, self._aliases).argument(1))
+        seed, turn = op.operation.inputs[2 if op.operation.type == TWINS[DRAWS_CLASSES] else 1].op, OMIT
+        if seed.type != "Placeholder":  # in a loop it is the stream's key, and a multiple of the turn
+            turn = OpView(seed.inputs[1].op, self._forward, self._aliases).argument(1)
+        return self._noise(op, op.output, turn)
 
     def _stream(self, key: str) -> Tuple[str, str]:
         """Returns the name of a random op's stream, and the function of a scope that draws such numbers.
@@ -147,8 +150,6 @@ class InputValues:
         if key not in self._names.noise:
             raise Unwritten(f"random numbers: {key!r} are drawn once for all towers")
         stream, kind = self._names.noise[key]
-        if kind not in NOISE:
-            raise Unwritten(f"random numbers: {key!r} ({kind}): only " + ", ".join(NOISE) + " are written")
         return stream, NOISE[kind]
 
     def _noise(self, op: OpView, key: str, turn: Any = OMIT) -> Expression:
@@ -158,6 +159,10 @@ class InputValues:
           Unwritten: no function of a scope draws such numbers.
         """
         stream, function = self._stream(key)
+        if function == CATEGORICAL:
+            drawn = call("scope." + function, stream, op.argument(0), op.argument(1), turn=turn)
+            dtype = op.operation.outputs[0].dtype.name
+            return drawn if dtype == "int64" else call("tf.cast", drawn, Name("tf." + dtype))
         shape = op.output_sizes()
         if shape is None and op.operation.inputs:  # the graph computes it
             shape = op.argument(0)

@@ -192,7 +192,7 @@ class Recovery:
             self._by_tensor.update((target, made) for target in match.targets)
             return
         writer = _WRITERS.get(operation.type)
-        expression = self._inputs.noise_of_turn(op) or (writer(op) if writer else None)
+        expression = self._inputs.noise_of_twin(op) or (writer(op) if writer else None)
         if GUARDED in operation.node_def.attr:
             expression = self._conditionals.choice(op) or expression
         targets = tuple(str(output.name) for output in operation.outputs)

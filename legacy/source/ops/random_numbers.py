@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Dict
 
 from legacy.source.basics.expressions import OMIT, Name, call
-from workloads.frame import NOISE_OPS
+from workloads.frame import CATEGORICAL, NOISE_OPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from legacy.source.basics.expressions import Expression
     from legacy.source.ops.view import OpView
 
-_DRAWS = re.compile(rf"\bscope\.({'|'.join(NOISE_OPS)})\(")
+_DRAWS = re.compile(rf"\bscope\.({'|'.join([*NOISE_OPS, CATEGORICAL])})\(")
 #: {op type: function of a shape and a seed, with the same numbers}.
 FUNCTIONS = {
     "StatelessRandomNormal": "tf.random.stateless_normal",

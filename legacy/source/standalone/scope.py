@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, List, NamedTuple, Sequence
 
 from legacy.source.basics.expressions import Variable, leaves
 from legacy.source.step.model import all_statements
-from workloads.frame import NOISE_OPS
+from workloads.frame import CATEGORICAL, NOISE_OPS
 from workloads.numerics.random_keys import KEY_STRIDE
 
 if TYPE_CHECKING:
@@ -69,6 +69,10 @@ _NOISE["integers"] = """
     def integers(self, name, shape, low, high):
         return tf.random.stateless_uniform(shape, self.seed(name), low, high, tf.int32)
 """
+_NOISE[CATEGORICAL] = """
+    def categorical(self, name, logits, samples):
+        return tf.random.stateless_categorical(logits, samples, self.seed(name))
+"""
 _SEED = '''
     def seed(self, name):
         return tf.stack([self.key(name), tf.cast(self.step, tf.int32)])
@@ -81,6 +85,7 @@ _SEED = '''
 _OF_TURNS = (
     ("(self, name, shape)", "(self, name, shape, turn=0)"),
     ("(self, name, shape, low, high)", "(self, name, shape, low, high, turn=0)"),
+    ("(self, name, logits, samples)", "(self, name, logits, samples, turn=0)"),
     ("self.seed(name)", "self.seed(name, turn)"),
     ("def seed(self, name)", "def seed(self, name, turn)"),
     ("tf.cast(self.step, tf.int32)])", f"tf.cast(self.step, tf.int32)]) + {KEY_STRIDE} * turn"),

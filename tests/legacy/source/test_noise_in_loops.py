@@ -61,8 +61,18 @@ def with_integers(state):
     return state * tf.cast(tf.random.uniform([], 1, 4, dtype=tf.int32), tf.float32)
 
 
+def with_classes(state):
+    return state * tf.cast(v1.multinomial(tf.zeros([1, 3]), 1), tf.float32)
+
+
 @pytest.mark.parametrize(
-    "draw, function", [(kept, "uniform"), (with_normal_noise, "normal"), (with_integers, "integers")]
+    "draw, function",
+    [
+        (kept, "uniform"),
+        (with_normal_noise, "normal"),
+        (with_integers, "integers"),
+        (with_classes, "categorical"),
+    ],
 )
 def test_numbers_of_each_turn_are_those_of_the_old_graph(draw, function, tmp_path):
     setup = recurrent(tmp_path, draw)
@@ -85,15 +95,6 @@ def test_numbers_that_are_drawn_before_the_loop_are_refused_by_name(tmp_path):
     source = source_of(setup, "workload")
     with pytest.raises(InputError, match="is drawn in a loop, and the port's 'while/dropout' drawn once a step"):
         assert_workload_verified(setup, tmp_path, source, lambda text: text.replace(", turn=turn)", ")"))
-
-
-def with_choices(state):
-    return state * tf.cast(v1.multinomial(tf.zeros([1, 3]), 1), tf.float32)
-
-
-def test_numbers_that_no_scope_draws_are_refused_by_name(tmp_path):
-    with pytest.raises(InputError, match=r"\(Multinomial\): only RandomUniform, RandomStandardNormal, Truncated"):
-        source_of(recurrent(tmp_path, with_choices), "workload")
 
 
 def test_a_step_of_its_own_with_a_loop_is_verified(tmp_path):

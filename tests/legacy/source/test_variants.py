@@ -253,18 +253,6 @@ def test_one_optimizer_on_the_mean_of_the_losses_is_the_mean_of_the_gradients(tm
     assert "combine" not in text and "optimizers.Momentum(momentum=0.9)" in text
 
 
-def test_random_numbers_that_no_scope_draws_are_refused_by_their_op(tmp_path):
-    def build():
-        xs = split_batch()
-        loss = lambda tower: sum_of_squares(  # noqa: E731
-            xs[tower] * tf.cast(v1.multinomial(tf.zeros([BATCH, 5]), 3), tf.float32)
-        )
-        return mean_gradient(loss)
-
-    with pytest.raises(InputError, match=r"random numbers: '\S+' \(Multinomial\): only RandomUniform, "):
-        source(build, tmp_path)
-
-
 def test_a_statistic_of_a_tower_with_a_scalar_that_all_are_fed_is_that_towers(tmp_path):
     def build():
         xs, mean, keep = split_batch(), moving_mean(), v1.placeholder(tf.float32, [], name="keep_prob")

@@ -114,7 +114,8 @@ def test_noise_corresponds_by_its_place_in_the_path():
         (noisy(), {"drop": UNIFORM}, "the old graph draws none for 'drop'"),
         (noisy("a/drop", "b/drop"), {"drop": UNIFORM}, "draws none for 'drop', or several"),
         (noisy("a", op="RandomStandardNormal"), {"a": UNIFORM}, "'a' is RandomStandardNormal, and the port's 'a' is"),
-        (noisy("a", op="Multinomial"), {"a": UNIFORM}, "'a' is Multinomial, and a workload draws uniform and normal"),
+        (noisy("a", op="RandomGamma"), {"a": UNIFORM}, "'a' is RandomGamma, and a workload draws uniform and normal"),
+        (noisy("a", op="Multinomial"), {"a": UNIFORM}, "'a' is Multinomial, and the port's 'a' is uniform"),
         (noisy("a", in_loop=True), {"a": UNIFORM}, "'a' is drawn in a loop, and the port's 'a' drawn once a step"),
         (
             noisy("a"),
