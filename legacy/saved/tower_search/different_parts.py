@@ -12,6 +12,7 @@ from typing import Dict, Optional, Set, Tuple
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import written_variables
+from legacy.saved.graph.differentiation import differentiations
 from legacy.saved.tower_search.batch_slices import DATA
 from legacy.saved.tower_search.towers import Towers
 from workloads.lifted.graph import Graph
@@ -57,7 +58,7 @@ def different_parts(graph: Graph, towers: Towers, weights: Collection[str]) -> s
     text = _unlike(graph, own, "alone uses")
     if not text and any(len(found) > 1 for found in users.values()) and _compute_differently(graph, towers):
         text = _unlike(graph, _trained_alone(graph, towers, weights), "alone trains")
-    return text or _in_another_place(graph, towers, readers, every)
+    return text or _derivatives_alone(graph, towers, readers) or _in_another_place(graph, towers, readers, every)
 
 
 def _readers(graph: Graph, towers: Towers, weight: str) -> Set[Reader]:
@@ -70,11 +71,14 @@ def _readers(graph: Graph, towers: Towers, weight: str) -> Set[Reader]:
             seen.add(user)
             if not towers.masks.get(user, 0):
                 todo += [user] if not _is_penalty(graph, user) else []
-            elif not towers.is_shared(user):
-                found.add((towers.tower_of(user), user))
             else:
-                found.add((towers.labels.get(user), user))
+                found.add((_tower(towers, user), user))
     return found
+
+
+def _tower(towers: Towers, name: str) -> Optional[int]:
+    """The tower that computes a node, by its label where it depends on several."""
+    return towers.labels.get(name) if towers.is_shared(name) else towers.tower_of(name)
 
 
 def _is_penalty(graph: Graph, name: str) -> bool:
@@ -132,6 +136,40 @@ def _trained_alone(graph: Graph, towers: Towers, weights: Collection[str]) -> li
                 return []
             alone[mask.bit_length() - 1].append(variable)
     return alone
+
+
+def _derivatives_alone(graph: Graph, towers: Towers, readers: Readers) -> str:
+    """Says which device computes a penalty of derivatives alone for a loss, to which another one gives all the rest.
+
+    Such as the two devices of a critic, with its values and its gradient penalty.
+    """
+    writers = written_variables(graph)
+    for root, targets in differentiations(graph, graph.nodes).items():
+        before = _without_derivatives(graph, targets)
+        derived = {_tower(towers, name) for name in before if gradient_names.is_gradient_op(name)}
+        if derived - {None}:
+            trained = {writers[name] for name in graph.descendants([root], controls=False) if name in writers}
+            found = set().union(*[readers[name] for name in trained & readers.keys()])
+            direct = {tower for tower, node in found if node in before}
+            alone = [tower for tower in range(towers.count) if tower in derived - direct]
+            others = [tower for tower in range(towers.count) if tower in direct]
+            if alone and others:
+                return (
+                    f"device {alone[0]} has a penalty of derivatives alone, and device {others[0]} the rest of its loss"
+                )
+    return ""
+
+
+def _without_derivatives(graph: Graph, targets: Collection[str]) -> Set[str]:
+    """The nodes before some others, up to the derivatives among them."""
+    before, todo = set(targets), list(targets)
+    while todo:
+        name = todo.pop()
+        if not gradient_names.is_gradient_op(name):
+            new = {tensor.node for tensor in graph.inputs(name)} - before
+            before |= new
+            todo += new
+    return before
 
 
 def _in_another_place(graph: Graph, towers: Towers, readers: Readers, every: Readers) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Dict, Tuple
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.cross_entropies import CrossEntropy, cross_entropies
@@ -17,7 +18,7 @@ from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: {product with a weight: (the weight, the number that a loss draws its results to, which may be infinite)}.
-Goals = dict[str, "tuple[str, float]"]
+Goals = Dict[str, Tuple[str, float]]
 _PRODUCTS = ("MatMul", "Conv2D")
 
 

@@ -94,6 +94,21 @@ def cycles(x, noise, labels):
     update([(there + back, of(""))])
 
 
+def penalty(x):
+    """A gradient penalty of the critic."""
+    (gradient,) = v1.gradients(critic(x), [x])
+    return tf.reduce_mean(tf.square(tf.sqrt(tf.reduce_sum(tf.square(gradient), 1)) - 1.0))
+
+
+def values_and_a_penalty(x, noise, labels):
+    fake = made(noise)
+    with tf.device("/gpu:0"):
+        apart = critic(fake) - critic(x)
+    with tf.device("/gpu:1"):
+        steep = penalty(0.5 * (x + fake))
+    update([(apart + steep, of("critic"))])
+
+
 def one_critic_in_two_scopes(x, noise, labels):
     with tf.name_scope("critic"):
         real = critic(x)
@@ -132,6 +147,10 @@ def one_more_head(tower, x, noise):
 
 def both_players(tower, x, noise):
     return critic(made(noise)) - critic(x)
+
+
+def critic_with_a_penalty(tower, x, noise):
+    return critic(x) + penalty(x)
 
 
 def front_layers_of_their_own(trained):
@@ -182,6 +201,7 @@ def number_of_towers(build):
         (losses_of_two_players, "device 0 alone trains critic/1/w, and device 1 maker/1/w, of another shape"),
         (tasks, "device 0 alone uses classes/w, and device 1 copied/w, of another shape"),
         (actor_and_critic, "what tower 0 computes is made from what tower 1 computes: sub_1 takes Tanh_1:0"),
+        (values_and_a_penalty, "device 1 has a penalty of derivatives alone, and device 0 the rest of its loss"),
         (cycles, "device 0 gives the layer with there/w other data than device 1, behind other layers"),
     ],
 )
@@ -201,6 +221,7 @@ def test_one_model_for_examples_and_for_made_ones_is_no_towers():
         towers_of(last_layer_of_its_own),
         towers_of(one_more_head),
         towers_of(both_players),
+        towers_of(critic_with_a_penalty),
         front_layers_of_their_own(trained=[0, 1]),
         front_layers_of_their_own(trained=[0]),
     ],
