@@ -61,11 +61,12 @@ def labellings(graph: Graph) -> Iterator[Labelling]:
     backward = [name for name in graph.nodes if gradient_names.is_gradient_op(name)]
     forward = {name: gradient_names.forward_name(name, graph.nodes) for name in backward}
     gpus = {name: _device_number(node.device, "gpu") for name, node in graph.nodes.items()}
+    computing = {name: gpu for name, gpu in gpus.items() if not _is_of_variable(graph, name)}
     for plain in _plain_labellings(graph):
         own = plain.labels
         labels = {**own, **{name: own[op] for name, op in forward.items() if name not in own and op in own}}
         by_device = plain.source is Source.DEVICES
-        if by_device or not (_share_devices(labels, gpus) or _is_small_beside(labels, gpus)):
+        if by_device or not (_share_devices(labels, computing) or _is_small_beside(labels, gpus)):
             yield plain._replace(labels=labels)
 
 
@@ -76,15 +77,21 @@ def _share_devices(labels: Mapping[str, int], gpus: Mapping[str, int | None]) ->
 
     Args:
       labels: {node: tower number}.
-      gpus: {node: number of its GPU, or None}.
+      gpus: {node: number of its GPU, or None}, without variables and their reads, which the first tower often makes.
     """
     counts: dict[int, collections.Counter[int]] = collections.defaultdict(collections.Counter)
     for name, label in labels.items():
-        gpu = gpus[name]
+        gpu = gpus.get(name)
         if gpu is not None and not gradient_names.is_gradient_op(name):
             counts[label][gpu] += 1
     spread = [{gpu for gpu, n in found.items() if n > SPREAD * sum(found.values())} for found in counts.values()]
     return any(len(one) > 1 and one & other for one in spread for other in spread if other is not one)
+
+
+def _is_of_variable(graph: Graph, name: str) -> bool:
+    """Returns whether a node is a variable, or one that variables bring along, such as `w/read`."""
+    scope = name.rpartition("/")[0]
+    return graph.type(name) in VARIABLES or (scope in graph.nodes and graph.type(scope) in VARIABLES)
 
 
 def _is_small_beside(labels: Mapping[str, int], gpus: Mapping[str, int | None]) -> bool:

@@ -291,3 +291,28 @@ def test_what_one_tower_prepares_and_all_take_belongs_to_none(has_weights):
     towers = find_towers(graph, ImportedGraph(graph), ["w"], inputs, ["w"])
     assert towers.count == (1 if has_weights else 2)
     assert has_weights or towers.is_common("tower_0/scaled") and towers.tower_of("tower_1/Mul") == 1
+
+
+@pytest.mark.parametrize("networks", [1, 2])
+def test_networks_that_teach_each_other_in_each_tower_are_no_towers(networks):
+    """Each network has few nodes beside those of its variables, all of which the first tower makes on its device."""
+
+    def build():
+        tables, names = [], [f"net_{number}" for number in range(networks)]
+        x, y = v1.placeholder(tf.float32, [8, 4], "x"), v1.placeholder(tf.int32, [8], "y")
+        for tower, (part, labels) in enumerate(zip(tf.split(x, 2), tf.split(y, 2))):
+            losses = []
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                for name in names:
+                    with v1.variable_scope(name, reuse=v1.AUTO_REUSE):
+                        layers = [v1.get_variable(f"w{k}", [4, 4], use_resource=False) for k in range(4)]
+                        scores = tf.nn.relu(part @ tf.add_n(layers))
+                        losses.append(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=scores))
+                chosen = [tf.gather(loss, tf.nn.top_k(-other, 3)[1]) for loss, other in zip(losses, losses[::-1])]
+                loss = tf.add_n([tf.reduce_mean(part) for part in chosen])
+                tables.append(v1.train.GradientDescentOptimizer(0.5).compute_gradients(loss))
+        mean = [(tf.add_n([gradient for gradient, _ in pairs]) / 2.0, pairs[0][1]) for pairs in zip(*tables)]
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients(mean, name="train")
+
+    graph = saved(traced(build), trainable_variables=[f"net_{n}/w{k}" for n in range(networks) for k in range(4)])
+    assert analyse_graph(graph, "made-for-a-test", ["train"]).context.towers.found_by == "device /gpu:k"
