@@ -22,6 +22,8 @@ SPLITS = ("Split", "SplitV", "Unpack")
 #: Ops that take a part of a batch.
 SLICES = SPLITS + ("Slice", "StridedSlice", "Gather", "GatherV2")
 
+#: Ops that compute the places of a part, of numbers without attributes of their own.
+_OF_PLACES = ("Pack", "Mul", "Add", "AddV2", "Sub", "FloorDiv")
 _SHAPES = ("Shape", "Size", "Rank")
 #: The part that a node takes: its op type with the outputs in use, or with its other inputs.
 Part = Tuple[Hashable, ...]
@@ -179,13 +181,29 @@ def _computes_with_index(graph: Graph, user: str) -> bool:
 def _part(graph: Graph, imported: ImportedGraph, user: str, position: int) -> Part | None:
     """Returns the part of its input number `position` that a node takes; None if it is no slice.
 
-    An index that is not constant counts as different from every other. Where the tower computes with the index besides,
-    it is data, such as the labels whose weights are looked up, and what is looked up is no part of a batch.
+    Another index than a constant counts as different from every other, but for places that are computed alike. Where
+    the tower computes with the index besides, it is data, such as the labels whose weights are looked up, and what is
+    looked up is no part of a batch.
     """
     op_type = graph.type(user)
     if op_type not in SLICES or (op_type in GATHERS and _computes_with_index(graph, user)):
         return None
     if op_type in SPLITS:
         return (op_type,) + tuple(sorted({output for _, _, output in graph.users(user)}))
-    others = [imported.constant(*tensor) for i, tensor in enumerate(graph.inputs(user)) if i != position]
-    return (op_type,) + tuple(repr(value.tolist()) if value is not None else user for value in others)
+    others = [tensor for i, tensor in enumerate(graph.inputs(user)) if i != position]
+    made_of = [_made_of(graph, imported, tensor) for tensor in others]
+    return (op_type,) + tuple(user if isinstance(made, TensorId) else made for made in made_of)
+
+
+def _made_of(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> Hashable:
+    """Returns what places are computed from, equal where that is: k * size of a constant k and a fed size.
+
+    It is the text of a constant, an op with what its inputs are made of, or else the tensor itself.
+    """
+    value = imported.constant(*tensor)
+    if value is not None:
+        return repr(value.tolist())
+    if graph.type(tensor.node) not in _OF_PLACES:
+        return tensor
+    inputs = [_made_of(graph, imported, before) for before in graph.inputs(tensor.node)]
+    return (graph.type(tensor.node), *(tuple(made) if isinstance(made, TensorId) else made for made in inputs))

@@ -9,7 +9,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.integer_bounds import are_lengths, class_limit, upper_bound
 from legacy.saved.tower_search.open_shapes import known_shape
-from legacy.saved.tower_search.settings import is_array, is_scalar_setting
+from legacy.saved.tower_search.settings import is_array, is_place_of_parts, is_scalar_setting
 from legacy.saved.tower_search.sparse_inputs import shape_of_part, sparse_parts
 from legacy.saved.tower_search.tables import is_table
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name, tensor_name
@@ -63,6 +63,7 @@ class InputDescriber:
         shape = shape_of_part(sparse) if sparse and shape is None else shape
         is_integer = dtype.startswith(("int", "uint"))
         bound = upper_bound if is_integer else class_limit
+        is_size = is_integer and (are_lengths(graph, imported, row[0]) or is_place_of_parts(graph, imported, name))
         return Input(
             name=source,
             dtype=dtype,
@@ -72,7 +73,7 @@ class InputDescriber:
             tensors=[tensor_name(*tensor) for tensor in row],
             origin=origin,
             sparse=sparse,
-            low=int(is_integer and are_lengths(graph, imported, row[0])),
+            low=int(is_size),
         )
 
     def _kind(self, row: Sequence[TensorId], common: bool, is_sparse: bool) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.open_shapes import is_slice
-from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.graph import Graph, TensorId, Use
 
 #: Ops that take a scalar setting in a model.
 _SCALAR_USERS = (*op_types.ARITHMETIC, "RandomUniform", "Switch")
@@ -50,17 +50,52 @@ def is_scalar_setting(graph: Graph, imported: ImportedGraph, name: str) -> bool:
 
     Returns:
       True for a placeholder of shape (); if its rank is not known, for a boolean or float32 placeholder that is used,
-      and by elementwise ops alone.
+      and by elementwise ops alone, and for a whole number that tells where parts begin.
     """
     if graph.type(name) != "Placeholder":
         return False
     shape = imported.shape(name)
     if shape is not None:
         return shape == ()
+    if imported.dtype(name) in ("int32", "int64"):
+        return is_place_of_parts(graph, imported, name)
     users = [graph.type(user) for user, _, _ in graph.users(name)]
     elementwise = bool(users) and all(op_type in _SCALAR_USERS for op_type in users)
     is_setting = elementwise and imported.dtype(name) in ("bool", "float32")
     return is_setting and not is_array(graph, imported, TensorId(name, 0))
+
+
+def is_place_of_parts(graph: Graph, imported: ImportedGraph, name: str) -> bool:
+    """Tells numbers that say, with constants, where slices begin or end, as a fed size in x[k * size :].
+
+    The places along all dimensions are a list of numbers, of which such a one is no array.
+
+    Args:
+      graph: the subgraph that a step runs.
+      imported: the same graph in TensorFlow.
+      name: of the placeholder.
+
+    Returns:
+      Whether it is such a number.
+    """
+    todo, seen = [name], {name}
+    while todo:
+        for user, position, _ in graph.users(todo.pop()):
+            others = [other for i, other in enumerate(graph.inputs(user)) if i != position]
+            is_computed = graph.type(user) in _OF_NUMBERS and all(
+                imported.constant(*other) is not None for other in others
+            )
+            if graph.type(user) == "Pack" and any(_takes_places(graph, use) for use in graph.users(user)):
+                return True
+            if is_computed and user not in seen:
+                seen.add(user)
+                todo.append(user)
+    return False
+
+
+def _takes_places(graph: Graph, use: Use) -> bool:
+    """Returns whether a use of a tensor is for the places of a part."""
+    return graph.type(use.node) in ("StridedSlice", "Slice") and use.position > 0
 
 
 def is_array(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:

@@ -97,6 +97,26 @@ def test_labels_that_each_tower_prepares_whole_and_then_splits_are_dealt(part_of
     assert (kinds["y"] == ("batch", "[4, 2]")) == is_dealt
 
 
+@pytest.mark.parametrize("place, is_dealt", [(lambda tower: tower, True), (lambda tower: 0, False)])
+def test_parts_of_a_fed_size_are_the_towers_own(place, is_dealt):
+    def build():
+        size = v1.placeholder(tf.int32, name="size")  # its rank is not known
+        x, y = v1.placeholder(tf.float32, [None, 3], "x"), v1.placeholder(tf.float32, [None, 1], "y")
+
+        def loss(tower):
+            first = place(tower) * size
+            rows = tf.reshape(tf.slice(x, tf.stack([first, 0]), tf.stack([size, 3])), [-1, 3])
+            errors = tf.matmul(rows, variable("w", 3, 1)) - y[first : (place(tower) + 1) * size]
+            return tf.reduce_sum(tf.square(errors)) / tf.cast(size, tf.float32)
+
+        return program(loss)()
+
+    page = sections_of(build)
+    kinds = {row["name"]: row["kind"] for row in page["inputs"]}
+    assert kinds == {"x": "batch" if is_dealt else "same batch", "y": kinds["x"], "size": "setting"}
+    assert ("SAME_BATCH" not in hazards(page)) == is_dealt
+
+
 @pytest.mark.parametrize("uses_values", [False, True])
 def test_a_batch_of_which_towers_use_a_slice_each_and_the_size_is_not_the_same_data_of_all(uses_values):
     def build():

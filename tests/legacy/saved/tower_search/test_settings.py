@@ -34,6 +34,21 @@ def test_without_a_shape_its_users_and_dtype_decide():
     assert not is_setting(lambda: v1.placeholder(tf.float32, name="p"))  # nothing uses it
 
 
+@pytest.mark.parametrize(
+    "use, expected",
+    [
+        (lambda x, p: x[p * 3 : (p + 1) * 3], True),
+        (lambda x, p: tf.slice(x, tf.stack([p * 2, 0]), tf.stack([p, 2])), True),
+        (lambda x, p: tf.slice(x, p * 2, p), False),  # a list of places
+        (lambda x, p: tf.slice(tf.stack([p, p]), [0], [1]), False),  # a part of what is stacked
+        (lambda x, p: x[tf.reduce_sum(p) :], False),
+        (lambda x, p: tf.gather(x, p * 2), False),
+    ],
+)
+def test_a_number_of_which_slices_tell_where_they_begin_is_a_setting(use, expected):
+    assert is_setting(lambda: use(tf.zeros([6, 2]), v1.placeholder(tf.int32, name="p"))) is expected
+
+
 def test_other_nodes_are_no_settings():
     assert not is_setting(lambda: tf.constant(1.0, name="p"))
 
