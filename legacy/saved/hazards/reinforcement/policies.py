@@ -76,13 +76,18 @@ def _is_fed(whole: WholeGraph, name: str) -> bool:
 
 
 def minimized_entropies(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds losses with log-probabilities of actions that also contain the entropy with a positive weight."""
-    if not any(_is_policy_gradient(whole, name) for name in _products(whole)) and not _ratios(whole):
+    """Finds losses with log-probabilities of actions that also contain their entropy with a positive weight.
+
+    The entropy of other results, as of examples without labels beside weighted labels, is that of no policy.
+    """
+    policies = [name for name in _products(whole) if _is_policy_gradient(whole, name)] + _ratios(whole)
+    if not policies:
         return
+    of_policies = whole.graph.ancestors(policies, controls=False)
     for target in minimized_targets(whole):
         for name, sign in linear_signs(whole, target).items():
-            of_entropy = _sign_of_entropy(whole, name)
-            if sign * of_entropy > 0:
+            of_entropy, logits = _sign_of_entropy(whole, name)
+            if sign * of_entropy > 0 and logits in of_policies:
                 less = "less " if of_entropy < 0 else ""
                 yield Hazard(
                     "ENTROPY_MINIMIZED",
@@ -232,15 +237,19 @@ def _value_of_advantage(whole: WholeGraph, name: str, is_stopped: bool = False) 
     return ""
 
 
-def _sign_of_entropy(whole: WholeGraph, name: str) -> int:
-    """-1 of the product of probabilities and their own logarithms, 1 of that with the negative logarithms, else 0."""
+def _sign_of_entropy(whole: WholeGraph, name: str) -> tuple[int, str]:
+    """-1 of the product of probabilities and their own logarithms, 1 of that with the negative logarithms, else 0.
+
+    With the node that the probabilities are made of.
+    """
     graph = whole.graph
     inputs = [tensor.node for tensor in graph.inputs(name)] if graph.type(name) == "Mul" else []
     for one, other in zip(inputs, reversed(inputs)):
         (share, of_share), (logarithm, of_logarithm) = _past_signs(whole, one), _past_signs(whole, other)
         if _is_logarithm_of(whole, logarithm, share):
-            return -of_share * of_logarithm
-    return 0
+            made_of = logarithm if graph.type(share) == "Exp" else share
+            return -of_share * of_logarithm, _past(whole, graph.inputs(made_of)[0].node)
+    return 0, ""
 
 
 def _is_logarithm_of(whole: WholeGraph, logarithm: str, share: str) -> bool:

@@ -62,6 +62,19 @@ def test_an_entropy_that_is_minimized_beside_a_policy_is_named(weight, policy, c
     assert found(policies.minimized_entropies, entropy_with(weight, policy)) == ["ENTROPY_MINIMIZED"] * count
 
 
+@pytest.mark.parametrize("is_of_others, count", [(True, 0), (False, 1)])
+def test_an_entropy_of_examples_without_labels_is_no_policys(is_of_others, count):
+    """Beside labels with weights, as those that a mask leaves out, it is minimized to part the classes."""
+
+    def loss(logits, values, actions, returns):
+        labelled, others = (logits[:4], logits[4:]) if is_of_others else (logits, logits)
+        costs = v1.nn.sparse_softmax_cross_entropy_with_logits(labels=actions[: labelled.shape[0]], logits=labelled)
+        entropy = -tf.reduce_mean(tf.reduce_sum(tf.nn.softmax(others) * tf.nn.log_softmax(others), 1))
+        return tf.reduce_mean(costs * returns[: labelled.shape[0]]) + 0.25 * entropy
+
+    assert found(policies.minimized_entropies, loss) == ["ENTROPY_MINIMIZED"] * count
+
+
 @pytest.mark.parametrize("weight, count", [(0.25, 1), (-0.25, 0)])
 @pytest.mark.parametrize(
     "terms",
