@@ -11,6 +11,7 @@ from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor
 from legacy.saved.hazards.basics.squares import squared
 from legacy.saved.hazards.basics.variable_reads import variable_read
+from legacy.saved.hazards.signs.value_signs import ValueSigns
 
 _PARTS = ("Cast", "ExpandDims", "Identity", "Reshape", "Slice", "Squeeze", "StridedSlice", "Transpose", "Unpack")
 _PRODUCTS = ("MatMul", "Conv2D", "BatchMatMul", "BatchMatMulV2")
@@ -21,6 +22,7 @@ def roots_of_negative_numbers(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds roots and logarithms of a layer's results, to which no activation was applied; one hazard for all."""
     for name in whole.minimized_ops("Sqrt", "Log", "Rsqrt"):
         layer = _layer_without_activation(whole, whole.graph.inputs(name)[0].node)
+        layer = layer or _layer_among_factors(whole, whole.graph.inputs(name)[0].node)
         if layer and gradient_flow(whole).passes(name):
             yield Hazard(
                 "ROOT_OF_NEGATIVE",
@@ -30,6 +32,36 @@ def roots_of_negative_numbers(whole: WholeGraph) -> Iterator[Hazard]:
                 "predict the root or the logarithm itself, or apply softplus or exp first; for parity keep it",
             )
             return
+
+
+def _layer_among_factors(whole: WholeGraph, name: str) -> str:
+    """The only layer's results without an activation that divide numbers which are never below 0; "" if there are none.
+
+    So they do in a density whose deviation a layer gives as it is. A small number may be added, and elements added up.
+    """
+    graph, values, found = whole.graph, ValueSigns(whole), []
+    inputs = [tensor.node for tensor in graph.inputs(name)]
+    numbers = [whole.value(before) for before in inputs]
+    while graph.type(name) in ("Identity", "Sum", *op_types.ADDITIONS):
+        others = [one for one, number in zip(inputs, numbers) if number is None]
+        if graph.type(name) in op_types.ADDITIONS and len(others) != 1:
+            return ""
+        name = others[0] if graph.type(name) in op_types.ADDITIONS else inputs[0]
+        inputs = [tensor.node for tensor in graph.inputs(name)]
+        numbers = [whole.value(before) for before in inputs]
+    todo = [(name, False)]
+    while todo:
+        factor, divides = todo.pop()
+        inputs, layer = [tensor.node for tensor in graph.inputs(factor)], _layer_without_activation(whole, factor)
+        if layer and divides:
+            found.append(layer)
+        elif graph.type(factor) == "Mul" and squared(whole, factor) is None:
+            todo += [(before, divides) for before in inputs]
+        elif graph.type(factor) in op_types.QUOTIENTS:
+            todo += [(inputs[0], divides), (inputs[1], not divides)]
+        elif layer or values.of(factor) <= 0:
+            return ""
+    return found[0] if len(found) == 1 else ""
 
 
 def _layer_without_activation(whole: WholeGraph, name: str) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.cross_entropies import constant_label, cross_entropies
 from legacy.saved.hazards.signs.value_signs import ValueSigns
 from workloads.lifted.graph import TensorId
 
@@ -34,6 +36,7 @@ class Pushes:
 
     def __init__(self, whole: WholeGraph, targets: Collection[str]) -> None:
         self._whole, self._values = whole, ValueSigns(whole)
+        self._entropies = _entropies_of_one_label(whole)
         self._signs: dict[TensorId, int] = {TensorId(target, 0): 1 for target in targets}
         #: Signs of derivatives by magnitudes: of x^2 by |x|.
         self._magnitudes: dict[TensorId, int] = {}
@@ -65,7 +68,10 @@ class Pushes:
     def _hand_on(self, name: str, sign: int) -> None:
         graph, values = self._whole.graph, self._values
         kind, inputs = graph.type(name), graph.inputs(name)
-        if kind in _RISES:
+        if name in self._entropies:
+            logits, direction = self._entropies[name]
+            self._add(logits, sign * direction)
+        elif kind in _RISES:
             self._add(inputs[0], sign)
         elif kind in ("Split", "ConcatV2", "Select", "SelectV2"):
             for tensor in inputs[:-1] if kind == "ConcatV2" else inputs[1:]:
@@ -128,3 +134,13 @@ class Pushes:
         self._arrived.setdefault(tensor.node, set()).add(tensor)
         found = self._magnitudes.setdefault(tensor, sign)
         self._magnitudes[tensor] = found if found == sign else 0
+
+
+@functools.lru_cache(maxsize=2)
+def _entropies_of_one_label(whole: WholeGraph) -> dict[str, tuple[TensorId, int]]:
+    """{cross entropy of a sigmoid whose labels are all 0 or all 1: (its logits, the sign of its derivative by them)}.
+
+    It is a sum of terms that have different signs by themselves.
+    """
+    found = [(one, constant_label(whole, one.labels)) for one in cross_entropies(whole) if one.is_sigmoid]
+    return {one.op: (one.logits, 1 if label == 0 else -1) for one, label in found if label in (0, 1)}

@@ -30,6 +30,11 @@ def found(check, loss):
         (lambda y, x, w: tf.math.log(tf.reduce_sum(tf.nn.softmax(y) * tf.one_hot(tf.argmax(x, 1) % 3, 3), 1)), 0),
         (lambda y, x, w: tf.math.log(tf.reduce_sum(tf.exp(y), 1)), 0),
         (lambda y, x, w: tf.math.log(tf.reduce_sum(y * tf.sigmoid(y), 1)), 0),  # not known
+        (lambda y, x, w: tf.math.log(tf.reduce_sum(tf.exp(-tf.square(x[:, :3] / y)) / (y * 2.5), 1) + 1e-8), 1),
+        (lambda y, x, w: tf.math.log(tf.exp(-tf.square(x[:, :3])) * tf.nn.softmax(x[:, :3]) / y), 1),
+        (lambda y, x, w: tf.math.log(tf.exp(-tf.square(x[:, :3] / tf.exp(y))) / (tf.exp(y) * 2.5) + 1e-8), 0),
+        (lambda y, x, w: tf.math.log(1.0 / tf.square(y) + 1e-8), 0),
+        (lambda y, x, w: tf.math.log(x[:, :3] / y), 0),  # data, which may be below 0 together with the results
         (lambda y, x, w: tf.sqrt(tf.nn.softplus(y)), 0),
         (lambda y, x, w: tf.sqrt(tf.maximum(y, 1e-6)), 0),
         (lambda y, x, w: tf.sqrt(tf.square(y) + 1e-6), 0),

@@ -108,3 +108,27 @@ def test_a_critic_whose_score_the_loss_of_a_generator_takes_besides_is_named(sig
     hazards = list(results_pushed_one_way(whole))
     assert [hazard.id for hazard in hazards] == ["PUSHED_ONE_WAY"] * count
     assert all(hazard.description.count(":0") == 2 for hazard in hazards)
+
+
+@pytest.mark.parametrize("shared, count", [(True, 0), (False, 1)])
+def test_a_critic_of_real_examples_alone_is_named(shared, count):
+    """Where the variables are not reused, real and made examples have a critic each, which learns one label."""
+
+    def build():
+        g = v1.get_variable("g", [3, 4], use_resource=False)
+        critics = [(v1.get_variable(f"c{n}", [4, 1], use_resource=False), v1.get_variable(f"b{n}", [1])) for n in "rm"]
+        real = v1.placeholder(tf.float32, [4, 4], "real")
+        made = tf.tanh(v1.random_normal([4, 3]) @ g)
+        scores = [tf.nn.bias_add(x @ c, b) for x, (c, b) in zip((real, made), critics[:1] * 2 if shared else critics)]
+        entropy = tf.nn.sigmoid_cross_entropy_with_logits
+        losses = [entropy(labels=tf.ones_like(scores[0]), logits=scores[0])]
+        losses += [entropy(labels=tf.zeros_like(scores[1]), logits=scores[1])]
+        fooled = tf.reduce_mean(entropy(labels=tf.ones_like(scores[1]), logits=scores[1]))
+        optimizer = v1.train.GradientDescentOptimizer(0.5)
+        trained = [variable for pair in critics for variable in pair]
+        optimizer.minimize(tf.reduce_mean(tf.add_n(losses)), var_list=trained, name="c_train")
+        optimizer.minimize(fooled, var_list=[g], name="g_train")
+
+    names = ["g", "cr", "br", "cm", "bm"]
+    hazards = results_pushed_one_way(WholeGraph(saved(traced(build), trainable_variables=names)))
+    assert [hazard.id for hazard in hazards] == ["PUSHED_ONE_WAY"] * count

@@ -10,6 +10,10 @@ from tests.legacy.saved.hazards.minimized import fed, minimizing, variable
 from workloads.lifted.graph import TensorId
 
 
+def entropy(logits, labels):
+    return tf.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
+
+
 def sign(loss):
     def total():
         h = tf.identity(fed("x", 8, 4) @ variable("w", 4, 3), name="h")
@@ -34,6 +38,12 @@ def sign(loss):
         (lambda h, y: tf.square(y) / tf.sigmoid(h), -1),
         (lambda h, y: h - tf.stop_gradient(h) * 2.0, 1),
         (lambda h, y: tf.nn.log_softmax(h), 0),
+        (lambda h, y: entropy(h, tf.ones_like(h)), -1),
+        (lambda h, y: entropy(h, tf.zeros_like(h)), 1),
+        (lambda h, y: -entropy(h, tf.zeros([8, 3])), -1),
+        (lambda h, y: entropy(h, 0.75 * tf.ones_like(h)), 0),
+        (lambda h, y: entropy(h, y), 0),
+        (lambda h, y: entropy(h, tf.ones_like(h)) + entropy(h, tf.zeros_like(h)), 0),
     ],
 )
 def test_signs_of_derivatives(loss, expected):
