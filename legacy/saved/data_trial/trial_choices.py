@@ -48,7 +48,8 @@ def all_alike(entries: Sequence[Input]) -> list[Input]:
     if not any(len(entry.shape or []) == 4 and None in (entry.shape or [])[1:] for entry in entries):
         return list(entries)
     sizes = [[size or (OPEN if i else None) for i, size in enumerate(entry.shape or [])] for entry in entries]
-    return [dataclasses.replace(entry, example=own) if own else entry for entry, own in zip(entries, sizes)]
+    pairs = zip(entries, sizes)
+    return [dataclasses.replace(entry, example=own) if own and not entry.sparse else entry for entry, own in pairs]
 
 
 def choices(entries: Sequence[Input]) -> Iterator[list[Input]]:

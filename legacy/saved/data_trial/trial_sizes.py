@@ -56,7 +56,10 @@ def first_sizes(entries: Sequence[Input], batch: int) -> Sizes:
       batch: number of a tower's examples.
     """
     dimensions = [
-        (entry.name, i) for entry in entries for i, size in enumerate(entry.shape or []) if size is None and i
+        (entry.name, i)
+        for entry in entries
+        for i, size in enumerate(entry.shape or [])
+        if size is None and i and not entry.sparse  # its numbers of dimensions follow from the tensor's rank
     ]
     start = {dimension: PRIMES[k % len(PRIMES)] for k, dimension in enumerate(dimensions)}
     return Sizes(0.0, {**start, **_image_sizes(entries)}, batch)
@@ -75,6 +78,8 @@ def _image_sizes(entries: Sequence[Input]) -> dict[Dimension, int]:
 
 def with_sizes(entry: Input, sizes: Sizes) -> Input:
     """Returns an input with the given sizes of its open dimensions; one that is the batch's stays open."""
+    if entry.sparse:
+        return entry
     shape = [sizes.open.get((entry.name, i), size) for i, size in enumerate(entry.shape or [])]
     is_batch = [old is None and new == sizes.batch for old, new in zip(entry.shape or [], shape)]
     return dataclasses.replace(entry, example=[None if own else size for own, size in zip(is_batch, shape)])

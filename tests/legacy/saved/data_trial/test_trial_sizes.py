@@ -55,3 +55,15 @@ def test_every_open_dimension_has_its_own_prime_but_the_examples():
     assert sizes.open == {("x", 1): 64, ("x", 3): 13, ("y", 1): 17} and sizes.batch == 7  # x has an image's rank
     assert trial_sizes.with_sizes(entries[1], sizes).example == [None, 17]
     assert trial_sizes.with_sizes(entries[1], Sizes(0.0, {("y", 1): 7}, 7)).example == [None, None]  # as the batch
+
+
+def test_the_columns_of_sparse_indices_are_no_open_sizes():
+    """They number a tensor's dimensions, whose number TensorFlow asks for."""
+
+    def entry(name, sparse=""):
+        return Input(name, "int64", [None, None], "batch", 0, [name + ":0"], name + ":0", sparse=sparse)
+
+    entries = [entry("labels/indices", "labels/indices"), entry("dense")]
+    sizes = trial_sizes.first_sizes(entries, 7)
+    assert list(sizes.open) == [("dense", 1)]
+    assert [trial_sizes.with_sizes(one, sizes).example for one in entries] == [[], [None, 11]]
