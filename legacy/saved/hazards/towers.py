@@ -245,17 +245,18 @@ def unshared_values(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def _synchronized_text(whole: WholeGraph, owners: Mapping[str, Collection[int]]) -> str:
-    """The rest of a sentence on copies that a step trains apart, and sets to what all towers' give, as their mean."""
+    """The rest of a sentence on copies that a step trains apart, and that it or other runs set to all towers' mean."""
     setters: dict[str, str] = {}
     for name, variable in whole.writes.items():
-        if variable in owners and name in whole.members and name not in whole.applies:
+        if variable in owners and name not in whole.applies:
             before = whole.graph.ancestors([whole.graph.inputs(name)[1].node], controls=False)
             if {tower for other in owners if other in before for tower in owners[other]} == set(whole.towers()):
                 setters[variable] = name
     if set(setters) != set(owners):
         return ""
+    who = "the step sets" if set(setters.values()) <= whole.members else "other runs set"
     by = setters[min(setters)]
-    return f": each trains its own by its own gradients, and the step sets all from all towers', as by {by}"
+    return f": each trains its own by its own gradients, and {who} all from all towers', as by {by}"
 
 
 def _stale_copies_text(whole: WholeGraph, owners: Mapping[str, Collection[int]]) -> str:

@@ -19,7 +19,8 @@ _GATHERS = (*_CHOICES, "GatherNd")
 #: Ops that compute the error of each row, and leave the rows as they are.
 _ROW_BY_ROW = (
     *("SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits", "Square", "Abs", "SquaredDifference"),
-    *("Sub", "Mul", "Neg", "Minimum", "Maximum", *op_types.ADDITIONS),
+    *("Sub", "Mul", "Neg", "Minimum", "Maximum", "Exp", "Log", "Log1p", "Softplus", "Select", "SelectV2"),
+    *op_types.ADDITIONS,
 )
 
 
@@ -97,7 +98,7 @@ def _choice(graph: Graph, rows: str) -> str:
             return name
         if kind in _GATHERS:
             chosen = inputs[1]
-            while graph.type(chosen) in _COPIES:
+            while graph.type(chosen) in (*_COPIES, "StridedSlice", "Pack"):
                 chosen = graph.inputs(chosen)[0].node
             return chosen if graph.type(chosen) == "Where" else ""
         if kind in _ROW_BY_ROW:

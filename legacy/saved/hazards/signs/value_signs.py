@@ -15,7 +15,7 @@ _KEEPS = (
 )
 _NEVER_NEGATIVE = (
     *("Square", "SquaredDifference", "Exp", "Abs", "Relu", "Relu6", "Sigmoid", "Softmax", "Softplus", "Sqrt", "Rsqrt"),
-    *("OneHot", "L2Loss", "RandomUniform", "SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits"),
+    *("L2Loss", "RandomUniform", "SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits"),
     *(*COMPARISONS, "LogicalAnd", "LogicalOr", "LogicalNot"),
 )
 #: Inputs of ops that are sizes or axes, and no values.
@@ -48,6 +48,9 @@ class ValueSigns:
             return 0 if numbers is None else 1 if (numbers >= 0).all() else -1 if (numbers <= 0).all() else 0
         if kind in _NEVER_NEGATIVE or is_share(self._whole, name):
             return 1
+        if kind == "OneHot":  # of any two numbers, such as 1 and -1
+            signs = {self.of(before, depth - 1) for before in inputs[2:4]}
+            return signs.pop() if len(signs) == 1 else 0
         if kind == "Neg":
             return -self.of(inputs[0], depth - 1)
         if kind in ("Mul", *op_types.QUOTIENTS):
@@ -81,7 +84,10 @@ class ValueSigns:
 def is_probability(whole: WholeGraph, name: str) -> bool:
     """Returns whether a node holds numbers from 0 to 1."""
     source = source_of_elements(whole.graph, whole.graph.inputs(name)[0]).node if _is_copy(whole, name) else name
-    is_answer = whole.graph.type(source) in (*COMPARISONS, "LogicalAnd", "LogicalOr", "LogicalNot", "OneHot")
+    is_answer = whole.graph.type(source) in (*COMPARISONS, "LogicalAnd", "LogicalOr", "LogicalNot")
+    if whole.graph.type(source) == "OneHot":
+        numbers = [whole.value(tensor.node) for tensor in whole.graph.inputs(source)[2:4]]
+        return all(number is not None and 0 <= number <= 1 for number in numbers)
     return is_answer or whole.graph.type(source) in ("Sigmoid", "Softmax", "RandomUniform") or is_share(whole, source)
 
 

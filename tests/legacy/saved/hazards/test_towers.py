@@ -245,8 +245,16 @@ def test_towers_that_assign_what_they_read_and_changed(change, undoes):
     assert found.id == "TOWERS_UPDATE_ALONE" and ("may undo the others" in found.description) == undoes
 
 
-@pytest.mark.parametrize("averaged, end", [(True, "sets all from all towers', as by set_"), (False, "separate models")])
-def test_copies_that_each_step_averages_are_no_separate_models(averaged, end):
+@pytest.mark.parametrize(
+    "averaged, apart, end",
+    [
+        (True, False, "the step sets all from all towers', as by set_"),
+        (True, True, "other runs set all from all towers', as by set_"),
+        (False, False, "separate models"),
+        (False, True, "separate models"),
+    ],
+)
+def test_copies_that_are_averaged_are_no_separate_models(averaged, apart, end):
     def build():
         halves, copies, updates = tf.split(v1.placeholder(tf.float32, [8, 4], "x"), 2), [], []
         for tower in range(2):
@@ -258,7 +266,8 @@ def test_copies_that_each_step_averages_are_no_separate_models(averaged, end):
             mean = (copies[0].read_value() + copies[1].read_value()) / 2.0
             values = [mean, mean] if averaged else [0.5 * copy.read_value() for copy in copies]
         names = ("set_first", "set_second")
-        tf.group(*[v1.assign(c, value, name=n) for c, value, n in zip(copies, values, names)], name="train")
+        setters = [v1.assign(c, value, name=n) for c, value, n in zip(copies, values, names)]
+        tf.group(*(updates if apart else setters), name="train")
 
     graph = saved(traced(build), trainable_variables=["w0", "w1"])
     (found,) = towers.unshared_variables(WholeGraph(graph, analyse_graph(graph, "made-for-a-test", ["train"])))

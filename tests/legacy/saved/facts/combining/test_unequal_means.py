@@ -80,6 +80,12 @@ def number_of(rows):
     return tf.cast(tf.shape(rows)[0], tf.float32)
 
 
+def entropies_of_chosen(values, mask):
+    """Cross entropies of rows that the first column of `tf.where` chooses."""
+    logits = tf.gather(values, v1.where(mask[:, 0] > 0.0)[:, 0])
+    return tf.nn.sigmoid_cross_entropy_with_logits(labels=tf.ones_like(logits), logits=logits)
+
+
 def guarded(errors, mask, words):
     """The mean over the words, in the branch where there are any."""
     number = tf.reduce_sum(mask)
@@ -97,6 +103,8 @@ def guarded(errors, mask, words):
         (lambda errors, mask, words: tf.reduce_sum(errors) / number_of(chosen(errors, errors)), 0),  # by results
         (lambda errors, mask, words: v1.losses.compute_weighted_loss(tf.boolean_mask(errors, one_of_each(mask))), 0),
         (guarded, 1),
+        (lambda errors, mask, words: tf.reduce_mean(entropies_of_chosen(errors, mask)), 1),
+        (lambda errors, mask, words: tf.reduce_mean(entropies_of_chosen(errors, errors)), 0),
         (lambda errors, mask, words: v1.cond(words > 0.0, lambda: tf.reduce_mean(errors), lambda: words), 0),
     ],
 )

@@ -35,6 +35,10 @@ def sign(values):
         (lambda h, y: tf.maximum(h, -0.1), (0, False)),
         (lambda h, y: tf.exp(h) / tf.square(y), (1, False)),
         (lambda h, y: tf.exp(h) - tf.square(y), (0, False)),
+        (lambda h, y: tf.one_hot(tf.argmax(y, 1), 3), (1, True)),
+        (lambda h, y: tf.one_hot(tf.argmax(y, 1), 3, 0.9, 0.05), (1, True)),
+        (lambda h, y: tf.one_hot(tf.argmax(y, 1), 3, 1.0, -1.0), (0, False)),
+        (lambda h, y: tf.one_hot(tf.argmax(y, 1), 3, 2.0, 0.0), (1, False)),
         (lambda h, y: tf.reduce_prod(tf.exp(h), 1), (1, False)),
         (lambda h, y: tf.reduce_prod(-tf.exp(h), 1), (0, False)),  # of three numbers below 0, or of two
     ],
