@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from legacy.saved.analysis.division.labelled_step import LabelledStep
 from legacy.saved.graph import op_types
-from legacy.saved.tower_search.settings import is_number_of_settings
+from legacy.saved.tower_search.settings import is_number_of_settings, is_scalar_setting
 from legacy.saved.tower_search.towers import Towers
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors import gradient_names
@@ -63,20 +63,23 @@ def _tensors_entering(
       ends: the nodes.
       tower_nodes: {node: the tower that computes it}.
       stop: tensors that are no cuts.
-      with_numbers: whether numbers that are computed from settings are computed by the step, and the settings its cuts.
+      with_numbers: whether numbers that are computed from settings are computed by the step, and the settings its cuts,
+        as are those that are made from random numbers, such as noise that is added to combined gradients.
 
     Returns:
       The tensors, in the order of first use.
     """
     found: dict[TensorId, None] = {}
+    fed = _behind_data(step) if with_numbers else set()
     seen, todo = set(ends), list(reversed(ends))
     while todo:
         for tensor in step.graph.inputs(todo.pop()):
             producer = tensor[0]
             if tensor in step.state.aliases or producer in tower_nodes or tensor in stop:
                 continue
-            is_computed = with_numbers and is_number_of_settings(
-                step.graph, step.imported, step.state.aliases, producer
+            is_computed = with_numbers and (
+                (producer not in fed and step.graph.type(producer) != "Placeholder")
+                or is_number_of_settings(step.graph, step.imported, step.state.aliases, producer)
             )
             if brings_data(step.graph, step.towers, producer) and not is_computed:
                 found[tensor] = None
@@ -84,6 +87,14 @@ def _tensors_entering(
                 seen.add(producer)
                 todo.append(producer)
     return list(found)
+
+
+def _behind_data(step: LabelledStep) -> set[str]:
+    """The nodes that depend on placeholders other than scalar settings."""
+    graph = step.graph
+    placeholders = [name for name in graph.nodes if graph.type(name) == "Placeholder"]
+    data = [name for name in placeholders if not is_scalar_setting(graph, step.imported, name)]
+    return graph.descendants(data, controls=False)
 
 
 def brings_data(graph: Graph, towers: Towers, producer: str) -> bool:

@@ -8,8 +8,11 @@ from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.rows import Row
 from legacy.saved.tower_search.batch_slices import SLICES
 from legacy.saved.tower_search.takers import taker_alone
-from workloads.lifted.graph import TensorId, parse_tensor_name
+from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Input
+
+#: The kind of an input that no tower uses, and only the update.
+_OUTSIDE = "outside the towers"
 
 
 def input_rows(analysed: AnalysedStep, origins: Mapping[str, tuple[str, str]]) -> list[Row]:
@@ -38,8 +41,7 @@ def input_rows(analysed: AnalysedStep, origins: Mapping[str, tuple[str, str]]) -
 def _kind(analysed: AnalysedStep, entry: Input) -> str:
     """The kind of an input in a word; a part of each tower that has not as many rows as examples is its own.
 
-    So is a number for each tower, or what may be one. What no tower uses, and only the update, is outside of
-    the towers.
+    So is a number for each tower, or what may be one.
     """
     is_own = analysed.plan.towers > 1 and len(set(entry.tensors)) == analysed.plan.towers
     is_common = entry.is_shared and analysed.plan.towers > 1
@@ -52,10 +54,9 @@ def _kind(analysed: AnalysedStep, entry: Input) -> str:
     if entry.kind == "same" and entry in analysed.plan.common and analysed.plan.towers > 1:
         tensor, towers = parse_tensor_name(entry.tensors[0]), analysed.context.towers
         users = [use.node for use in analysed.graph.users(tensor.node) if use.output == tensor.output]
-        return entry.kind if set(map(towers.tower_of, users)) - {None} else _outside(analysed, tensor)
+        return entry.kind if set(map(towers.tower_of, users)) - {None} else _OUTSIDE
     if entry.kind == "setting" and is_of_examples(analysed, entry):
-        is_outside = entry in analysed.plan.common
-        return _outside(analysed, parse_tensor_name(entry.tensors[0])) if is_outside else "of all examples"
+        return _OUTSIDE if entry in analysed.plan.common else "of all examples"
     return entry.kind
 
 
@@ -71,13 +72,6 @@ def is_of_examples(analysed: AnalysedStep, entry: Input) -> bool:
     shapes = [imported.shape(name) for name in before if analysed.graph.type(name).startswith("Placeholder")]
     # Of an open shape may also be a fed rate, which towers take.
     return any(shape or (shape is None and entry in analysed.plan.common) for shape in shapes)
-
-
-def _outside(analysed: AnalysedStep, tensor: TensorId) -> str:
-    """The kind of an input that no tower uses: data, or random numbers, as of noise on the gradients."""
-    before = analysed.graph.ancestors([tensor.node], controls=False)
-    is_drawn = before & analysed.context.random and not before & set(analysed.plan.sources)
-    return "drawn outside the towers" if is_drawn else "outside the towers"
 
 
 def _source(analysed: AnalysedStep, origins: Mapping[str, tuple[str, str]], name: str, origin: str) -> str:

@@ -293,7 +293,7 @@ def plain(gradient, ys):
 def test_what_the_update_alone_takes_is_outside_the_towers():
     assert kinds(plain) == {"x": "batch", "y": "outside the towers"}
     noisy = kinds(lambda gradient, ys: gradient + v1.random_normal([2], name="noise"))
-    assert noisy == {"x": "batch", "noise": "drawn outside the towers"}
+    assert noisy == {"x": "batch"}  # the update draws it
 
 
 def test_what_a_tower_and_the_update_take_is_one_input():

@@ -37,7 +37,9 @@ def labelled_step(
         rules=set(rules),
     )
     imported = types.SimpleNamespace(
-        constant=lambda name, output: 2.0 if name in constants else None, shape=lambda name, output=0: None
+        constant=lambda name, output: 2.0 if name in constants else None,
+        shape=lambda name, output=0: None,
+        dtype=lambda name, output=0: "float32",
     )
     masks = dict({name: DATA for name in data}, **{name: DATA | 2 << tower for name, tower in towers.items()})
     order = Order(list(writes), versions or {}, [], [])
