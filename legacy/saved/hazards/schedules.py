@@ -86,9 +86,9 @@ def _increments(whole: WholeGraph, step: str) -> Iterator[Hazard]:
 
 
 def _of_optimizers_text(whole: WholeGraph, adds: Sequence[str]) -> str:
-    """A clause on increments that each wait for updates of their own; "" of others."""
-    waits = all(whole.graph.ancestors([add]).intersection(whole.applies) for add in adds)
-    return ", of each optimizer and not of each tower" if waits else ""
+    """A clause on increments that each wait for updates of their own; "" of others, as of two behind one update."""
+    waits = [frozenset(whole.graph.ancestors([add]).intersection(whole.applies)) for add in adds]
+    return ", of each optimizer and not of each tower" if all(waits) and len(set(waits)) == len(waits) else ""
 
 
 def _is_counter(whole: WholeGraph, name: str) -> bool:

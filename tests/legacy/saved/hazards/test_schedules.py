@@ -77,8 +77,11 @@ def test_a_counter_of_any_name_that_several_optimizers_count():
     found = hazards(miscounted_steps, text)
     assert found == [("STEP_COUNTED_TWICE", "count", "Variable is incremented by 2 ops: count, count_1")]
     behind = text.replace("(Variable, one)", "(Variable, one, ^train)")
+    assert hazards(miscounted_steps, behind) == found, "both wait for one optimizer"
+    second = "train_2 = ApplyGradientDescent(w, ExponentialDecay/Pow, sum)\n"
+    each = behind.replace("count_1 = AssignAdd(Variable, one, ^train)", "count_1 = AssignAdd(Variable, one, ^train_2)")
     expected = "Variable is incremented by 2 ops, of each optimizer and not of each tower: count, count_1"
-    assert hazards(miscounted_steps, behind) == [("STEP_COUNTED_TWICE", "count", expected)]
+    assert hazards(miscounted_steps, each + second) == [("STEP_COUNTED_TWICE", "count", expected)]
     assert hazards(miscounted_steps, text.replace("count_1 = AssignAdd(Variable, one)", "count_1 = Neg(one)")) == []
     examples = text.replace("AssignAdd(Variable, one)", "AssignAdd(Variable, two)")
     assert hazards(miscounted_steps, examples) == [], "it counts something else"
