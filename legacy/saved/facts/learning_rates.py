@@ -24,8 +24,8 @@ MOST_VALUES = 8
 #: Ops that read a counter, perhaps behind its change.
 _READS = ("Identity", "ReadVariableOp")
 
-#: {text and constants of a schedule: its values at some steps}; many tensors are the same function.
-Schedules = Dict[Tuple[object, ...], str]
+#: {text and constants of a schedule: (its values at some steps, their number)}; many tensors are the same function.
+Schedules = Dict[Tuple[object, ...], Tuple[str, int]]
 
 
 class LearningRate(NamedTuple):
@@ -39,6 +39,7 @@ class LearningRate(NamedTuple):
       reads: the variables that it is computed from.
       constants: the scalar constants that it is computed with, 1 left out.
       updates: the update ops that take it.
+      is_level: whether it is computed from the step, and yet is the same at all steps that were tried.
     """
 
     train_op: str
@@ -48,6 +49,7 @@ class LearningRate(NamedTuple):
     reads: Tuple[str, ...] = ()
     constants: Tuple[float, ...] = ()
     updates: Tuple[str, ...] = ()
+    is_level: bool = False
 
     def row(self) -> Row:
         """Returns the learning rate as a row of the page."""
@@ -139,9 +141,10 @@ def described_rate(analysed: AnalysedStep, train_op: str, tensor: str, schedules
     key = (text, *(node.attr["value"].SerializeToString() for node in piece.graph_def.node))
     if is_counted and key not in schedules:
         by_other = f"by {variables[0]}: " if variables and not _counts_steps(analysed, variables[0]) else ""
-        values = _values_by_step(piece, reads, _counted_before(analysed, tensor, variables))
-        schedules[key] = values if values == "-" else by_other + values
-    return LearningRate(train_op, tensor, text, schedules[key] if is_counted else "-", variables, constants)
+        values, count = _values_by_step(piece, reads, _counted_before(analysed, tensor, variables))
+        schedules[key] = (by_other + values if count else values, count)
+    values, count = schedules[key] if is_counted else ("-", 0)
+    return LearningRate(train_op, tensor, text, values, variables, constants, is_level=count == 1)
 
 
 def _source_text(analysed: AnalysedStep, name: str) -> str:
@@ -228,8 +231,10 @@ def _fed_schedule(analysed: AnalysedStep, tensor: str) -> str | None:
     return text + (f"; constants {', '.join(numbers)}" if numbers else "")
 
 
-def _values_by_step(piece: Piece, reads: list[Feed], counted: int) -> str:
-    """A schedule's values at some steps, e.g. "0: 0.1, 1000: 0.01"; "-" unless it is a function of one scalar.
+def _values_by_step(piece: Piece, reads: list[Feed], counted: int) -> tuple[str, int]:
+    """A schedule's values at some steps, e.g. "0: 0.1, 1000: 0.01", and their number.
+
+    They are "-" and 0 unless it is a function of one scalar.
 
     Args:
       piece: computes the schedule.
@@ -237,7 +242,7 @@ def _values_by_step(piece: Piece, reads: list[Feed], counted: int) -> str:
       counted: what a step adds to the counter before it computes the rate.
     """
     if len(reads) != 1 or len(piece.feeds) != 1 or reads[0].shape != ():
-        return "-"
+        return "-", 0
     with tf.Graph().as_default(), v1.Session() as session:
         (tensor,) = import_graph(piece.graph_def, fetches=piece.fetches, subject="graph file")
         holder = session.graph.get_tensor_by_name(reads[0].placeholder + ":0")
@@ -247,7 +252,7 @@ def _values_by_step(piece: Piece, reads: list[Feed], counted: int) -> str:
                 steps = steps_to_show(piece, of_examples=False)
                 found = changes(lambda step: float(session.run(tensor, {holder: step + counted})), steps)
         except tf.errors.OpError:
-            return "-"
+            return "-", 0
     texts = [f"{step}: {value:.6g}" for step, value in found]
     left_out = len(texts) > MOST_VALUES  # those before the last one, which tells where the schedule ends
-    return ", ".join([*texts[: MOST_VALUES - 1], "...", texts[-1]] if left_out else texts)
+    return ", ".join([*texts[: MOST_VALUES - 1], "...", texts[-1]] if left_out else texts), len(found)

@@ -254,7 +254,7 @@ def _of_schedules(analysed: AnalysedStep, phase: Phase, rates: Sequence[Learning
     if any(entry.kind == "same batch" for entry in analysed.plan.inputs):
         return  # an update is of one batch, as of one tower
     reported: set[str] = set()
-    for rate in rates if towers > 1 else []:
+    for rate in [rate for rate in rates if towers > 1 and not rate.is_level]:
         read = [v.name for v in analysed.plan.variables if v.name in rate.reads and analysed.is_counter(v.name)]
         counters = [name for name in read if _rises_by_one(analysed, phase, name)]
         counters = [name for name in counters if not only_corrects_bias(analysed.context, rate.tensor, name)]

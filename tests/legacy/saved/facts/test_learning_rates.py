@@ -79,16 +79,17 @@ def test_the_rate_that_a_gradient_has_beside_a_ratio_of_norms(factor, text):
     assert [rate.text for rate in find_learning_rates(step)] == [text]
 
 
-def test_boundaries_of_more_than_ten_million_steps_are_shown():
+@pytest.mark.parametrize("later, values, is_level", [(0.25, "0: 0.5, 12000001: 0.25", False), (0.5, "0: 0.5", True)])
+def test_boundaries_of_more_than_ten_million_steps_are_shown(later, values, is_level):
     def build():
         w = v1.get_variable("w", [2], use_resource=False)
         step = v1.get_variable("step", initializer=np.int64(0), trainable=False, use_resource=False)
-        rate = tf.where(step > 12_000_000, 0.25, 0.5)
+        rate = tf.where(step > 12_000_000, later, 0.5)
         loss = tf.reduce_sum(v1.placeholder(tf.float32, [2], "x") * w)
         v1.train.GradientDescentOptimizer(rate).minimize(loss, step, name="train")
 
     step = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"]))
-    assert [rate.values for rate in find_learning_rates(step)] == ["0: 0.5, 12000001: 0.25"]
+    assert [(rate.values, rate.is_level) for rate in find_learning_rates(step)] == [(values, is_level)]
 
 
 def test_boundaries_behind_a_warm_up_are_shown_at_their_steps():

@@ -250,6 +250,7 @@ def test_a_schedule_without_the_number_of_towers(constants, train_op, towers, ex
     rate = LearningRate(train_op, "rate:0", "a function", "-", ("global_step",), constants)
     found = warnings(towers=towers, batch=8, rates=[rate, rate], counters=["global_step"])
     assert len(found) == expected and all("the schedule counts updates (global_step)" in text for text in found)
+    assert warnings(towers=towers, batch=8, rates=[rate._replace(is_level=True)], counters=["global_step"]) == []
 
 
 def test_a_learning_rate_that_corrects_the_bias_of_moments_is_no_schedule():
