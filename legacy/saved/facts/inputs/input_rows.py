@@ -6,10 +6,15 @@ from collections.abc import Mapping
 
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.rows import Row
+from legacy.saved.graph import op_types
 from legacy.saved.tower_search.batch_slices import SLICES
 from legacy.saved.tower_search.takers import taker_alone
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Input
+from workloads.support.wording import listed
+
+#: Most sources of one input that are named.
+MOST_LISTED = 6
 
 #: The kind of an input that no tower uses, and only the update.
 _OUTSIDE = "outside the towers"
@@ -75,7 +80,10 @@ def is_of_examples(analysed: AnalysedStep, entry: Input) -> bool:
 
 
 def _source(analysed: AnalysedStep, origins: Mapping[str, tuple[str, str]], name: str, origin: str) -> str:
-    """The source of an input: "QueueDequeueV2 queue:0", or for what is computed from one, "Split of images:0"."""
+    """The source of an input: "QueueDequeueV2 queue:0", or for what is computed from one, "Split of images:0".
+
+    What is computed from several names them: "Split of labelled:0, unlabelled:0".
+    """
     if name in origins:
         tensor, kind = origins[name]
         return f"{kind} {tensor}"
@@ -83,4 +91,11 @@ def _source(analysed: AnalysedStep, origins: Mapping[str, tuple[str, str]], name
     drawn = sorted(before & analysed.context.random)
     if drawn and not before & set(analysed.plan.sources):
         return f"{analysed.graph.type(name)} of {drawn[0]}, drawn in the graph"
+    if parse_tensor_name(origin).node == name:
+        sizes = {node for node in analysed.graph.nodes if analysed.graph.type(node) in op_types.SHAPE_OPS}
+        read = analysed.graph.ancestors([name], sizes, controls=False) & set(analysed.plan.sources)
+        origin = (
+            listed([analysed.plan.sources[node] for node in analysed.graph.nodes if node in read], MOST_LISTED)
+            or origin
+        )
     return f"{analysed.graph.type(name)} of {origin}"

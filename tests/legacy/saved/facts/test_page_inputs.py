@@ -80,6 +80,16 @@ def test_columns_that_towers_take_of_sequences_with_the_time_first_are_their_exa
     assert batch_text(sections_of(build)) == "4, along dimension 1 of words"
 
 
+@pytest.mark.parametrize("count, source", [(1, "Split of x0:0"), (2, "Split of x0:0, x1:0")])
+def test_a_part_of_what_is_joined_names_all_that_was_read(count, source):
+    def build():
+        read = [v1.placeholder(tf.float32, [8 // count, 3], f"x{number}") for number in range(count)]
+        halves = tf.split(tf.concat([*read, read[0][:0]], 0), 2)
+        return program(lambda tower: squares(halves[tower]))()
+
+    assert [row["enters by"] for row in sections_of(build)["inputs"]] == [source]
+
+
 @pytest.mark.parametrize("part_of, is_dealt", [(lambda tower: tower, True), (lambda tower: 0, False)])
 def test_labels_that_each_tower_prepares_whole_and_then_splits_are_dealt(part_of, is_dealt):
     def build():
