@@ -8,6 +8,8 @@ from __future__ import annotations
 import collections
 from typing import TYPE_CHECKING
 
+import tensorflow as tf
+
 if TYPE_CHECKING:
     from tensorflow.core.framework.graph_pb2 import GraphDef
     from tensorflow.core.framework.node_def_pb2 import NodeDef
@@ -99,7 +101,7 @@ def _accumulated(
         return None
     updates = [user for user in users[start.name] if user is not end]
     waited_for = {_node(name) for name in end.input if name.startswith("^")}
-    is_sum = zeros.op == "ZerosLike" and all(
+    is_sum = _is_zero(zeros) and all(
         update.op == "AssignAdd"
         and update.name in waited_for
         and len(update.input) > 1
@@ -109,11 +111,20 @@ def _accumulated(
     if not updates or not is_sum or any(user is not end for update in updates for user in users[update.name]):
         return None
     own = {start.name, variable.name} | {update.name for update in updates}
-    # The zeros are made for the variable, like whichever term arrives first.
-    for node in (zeros, _before(zeros, 0, nodes)):
-        if node.op in ("ZerosLike", "Merge") and all(user.name in own for user in users[node.name]):
+    # The zeros are made for the variable, like whichever term arrives first; for a known shape they are a constant.
+    first = [user for user in users[_node(updates[0].input[1])] if user.op == "Merge"]
+    for node in (zeros, _before(zeros, 0, nodes), *(node for node in first if not users[node.name])):
+        if node.op in ("ZerosLike", "Const", "Merge") and all(user.name in own for user in users[node.name]):
             own.add(node.name)
     return updates, own
+
+
+def _is_zero(node: NodeDef) -> bool:
+    """Whether a node gives zeros alone."""
+    if node.op != "Const":
+        return node.op == "ZerosLike"
+    tensor = node.attr["value"].tensor
+    return bool(tensor.dtype) and not tf.make_ndarray(tensor).any()
 
 
 def _before(node: NodeDef, place: int, nodes: dict[str, NodeDef]) -> NodeDef:

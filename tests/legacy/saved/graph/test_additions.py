@@ -1,5 +1,6 @@
 """Sums by NCCL, whose ops have no edge between them, and by `tf.accumulate_n`."""
 
+import numpy as np
 import pytest
 
 from legacy.saved.graph.additions import (
@@ -65,6 +66,33 @@ def test_a_sum_in_a_temporary_variable_is_an_addition():
     assert [(node.name, node.op) for node in graph_def.node[2:]] == [("sum", "AddN"), ("used", "Identity")]
     assert list(graph_def.node[2].input) == ["a", "b"] and graph_def.node[2].attr["N"].i == 2
     assert "var_name" not in graph_def.node[2].attr and list(graph_def.node[3].attr["_class"].list.s) == [b"loc:@a"]
+
+
+#: Of a known shape, the zeros are a constant, and nothing takes the term that arrives first.
+OF_KNOWN_SHAPE = ACCUMULATED.replace("ZerosLike(first)", "Const()")
+
+
+def test_a_temporary_variable_may_begin_with_a_constant():
+    graph_def = graph_of(OF_KNOWN_SHAPE, zeros={"value": np.zeros([2, 3], np.float32)}).graph_def
+    add_up_in_temporary_variables(graph_def)
+    assert [(node.name, node.op) for node in graph_def.node[2:]] == [("sum", "AddN"), ("used", "Identity")]
+    assert list(graph_def.node[2].input) == ["a", "b"]
+
+
+@pytest.mark.parametrize("value", [np.ones([2, 3], np.float32), np.array([0, 1e-30], np.float32), None])
+def test_another_beginning_is_no_sum(value):
+    attributes = {} if value is None else {"zeros": {"value": value}}
+    graph_def = graph_of(OF_KNOWN_SHAPE, **attributes).graph_def
+    add_up_in_temporary_variables(graph_def)
+    assert [node.op for node in graph_def.node][-2:] == ["DestroyTemporaryVariable", "Identity"]
+
+
+def test_a_merge_that_another_op_takes_stays():
+    graph_def = graph_of(
+        OF_KNOWN_SHAPE + "    other = Identity(first)\n", zeros={"value": np.zeros(3, np.float32)}
+    ).graph_def
+    add_up_in_temporary_variables(graph_def)
+    assert [node.name for node in graph_def.node] == ["a", "b", "first", "sum", "used", "other"]
 
 
 @pytest.mark.parametrize(
