@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import collections
+import functools
+import operator
 from collections.abc import Mapping, Sequence
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import variable_of
+from legacy.saved.runs.train_ops import find_train_ops
 from legacy.saved.tower_search.batch_slices import DATA
 from legacy.saved.tower_search.different_parts import different_parts
 from legacy.saved.tower_search.labellings import SMALLEST_TOWER, Source, labellings
@@ -21,6 +24,8 @@ MOST_CROSSINGS = 0.02
 NAMES_BEFORE_DEVICES = 1.5
 #: Ops of gradient ops that no derivative passes.
 NO_PASS = ("Cast", "Const", "Shape", "Size")
+#: Ops that read a variable.
+READ_OPS = ("Identity", "ReadVariableOp")
 #: Copies of one model have at least this share of their op types in common.
 LEAST_LIKENESS = 0.6
 
@@ -67,12 +72,27 @@ def suggested_labels(graph: Graph, members: set[str] | None) -> tuple[str, dict[
     most = 0.0
     for source, found_by, labels in labellings(graph):
         training = {tower for name, tower in labels.items() if is_gradient_op(name) and members and name in members}
-        if len(training) > 1 or not _are_towers(graph, labels):
+        if len(training) > 1 or not _are_towers(graph, labels) or (members is None and _train_apart(graph, labels)):
             continue
         worth = len(labels) * (1.0 if source is Source.DEVICES else NAMES_BEFORE_DEVICES)
         if worth > most and not _have_different_parts(graph, found_by, labels):
             best, most = (found_by, labels), worth
     return best
+
+
+def _train_apart(graph: Graph, labels: Mapping[str, int]) -> bool:
+    """Whether train ops each take the gradients of several labels, and none of them those of all that train.
+
+    Then the program runs one or another part of its labels, such as a graph for each length of sequences, whose labels
+    are steps or layers. Train ops of one label each may be towers that update by themselves.
+    """
+    own = {name: 1 << tower for name, tower in labels.items() if is_gradient_op(name)}
+    runs = find_train_ops(graph).values()
+    updates = {name for run in runs for name in run}
+    arriving = graph.flow(graph.order(graph.ancestors(updates, controls=False)), own, controls=False)
+    masks = [functools.reduce(operator.or_, (arriving.get(name, 0) for name in run), 0) for run in runs]
+    all_of_them = functools.reduce(operator.or_, masks, 0)
+    return all_of_them not in masks and any(mask & (mask - 1) for mask in masks)
 
 
 def _have_different_parts(graph: Graph, found_by: str, labels: dict[str, int]) -> bool:
@@ -101,7 +121,7 @@ def _are_towers(graph: Graph, labels: dict[str, int]) -> bool:
     if len(backward) < len(set(labels.values())):
         return False
     even = min(backward.values()) >= SMALLEST_TOWER * max(backward.values())
-    return even and _are_alike(graph, labels) and not _are_layers(graph, labels)
+    return even and _are_alike(graph, labels) and not _are_layers(graph, labels) and not _are_stacked(graph, labels)
 
 
 def _are_alike(graph: Graph, labels: dict[str, int]) -> bool:
@@ -127,6 +147,41 @@ def _are_layers(graph: Graph, labels: dict[str, int]) -> bool:
     if len(crossings) > MOST_CROSSINGS * len(labels):
         return True
     return bool(crossings) and _is_fed(graph, labels, crossings)
+
+
+def _are_stacked(graph: Graph, labels: Mapping[str, int]) -> bool:
+    """Whether labels feed each other by way of nodes without a label, such as a mask between layers or steps.
+
+    Towers that share their weights may exchange results, such as the moments of a normalization: each feeds the other.
+    """
+    forward = {name: 1 << label for name, label in labels.items() if not is_gradient_op(name)}
+    flow = graph.flow(graph.order(graph.nodes), forward, controls=False)
+    heads = [name for name, own in forward.items() if flow.get(name, 0) & ~own]
+    feeding: dict[int, int] = collections.defaultdict(int)
+    for name in heads:
+        feeding[labels[name]] |= flow[name]
+    is_one_way = any(
+        feeding[label] >> other & 1 and not feeding[other] >> label & 1
+        for label in [*feeding]
+        for other in set(labels.values()) - {label}
+    )
+    if not heads or not (is_one_way or _have_own_weights(graph, labels)):
+        return False
+    return _is_fed(graph, labels, [(name, name) for name in heads])
+
+
+def _have_own_weights(graph: Graph, labels: Mapping[str, int]) -> bool:
+    """Whether no two labels read the same weight."""
+    kinds = {name: graph.type(name) for name in graph.nodes}
+    weights = {variable_of(graph, name) for name, kind in kinds.items() if op_types.is_apply(kind)} & set(kinds)
+    reads = {
+        name: {name, *(user.node for user in graph.users(name) if kinds[user.node] in READ_OPS)} for name in weights
+    }
+    for nodes in reads.values():
+        users = {user.node for name in nodes for user in graph.users(name)}
+        if len({labels[user] for user in users if user in labels and not is_gradient_op(user)}) > 1:
+            return False
+    return bool(weights)
 
 
 def _is_fed(graph: Graph, labels: Mapping[str, int], crossings: Sequence[tuple[str, str]]) -> bool:

@@ -68,6 +68,66 @@ BACKWARD = {f"gradients/tower_{tower}/y_grad/Mul": tower for tower in range(2)}
 WHOLE = {"tower_0/y": 0, "tower_1/y": 1, **BACKWARD}
 
 
+def exchanged(before, *weights):
+    """The labels of two scopes: what each takes besides its weight, by way of nodes without a label.
+
+    Args:
+      before: for each scope, the scope whose result it takes, or None.
+      weights: the weight of each.
+    """
+    lines = ["x = Placeholder()", "w = VariableV2()", "v = VariableV2()"]
+    for k, (other, weight) in enumerate(zip(before, weights)):
+        lines += [f"between_{k} = {'Tanh(x)' if other is None else f'Tanh(part_{other}/y1)'}"]
+        lines += [f"part_{k}/y1 = Mul(x, {weight})", f"part_{k}/y2 = Mul(part_{k}/y1, between_{k})"]
+        lines += [f"part_{k}/y{i} = Mul(part_{k}/y{i - 1}, {weight})" for i in range(3, 6)]
+        lines += [f"gradients/part_{k}/y{i}_grad/Mul = Mul(part_{k}/y{i}, x)" for i in range(1, 6)]
+    lines += ["all = AddN(gradients/part_0/y1_grad/Mul, gradients/part_1/y1_grad/Mul)"]
+    lines += [f"train_{name} = ApplyGradientDescent({name}, x, all)" for name in sorted(set(weights))]
+    return suggested(
+        "\n".join([*lines, "train = NoOp(^" + ", ^".join(f"train_{w}" for w in sorted(set(weights))) + ")"])
+    )[1]
+
+
+@pytest.mark.parametrize(
+    "before, weights, are_towers",
+    [
+        ((None, None), "ww", True),
+        ((None, 0), "ww", False),  # steps of one layer: the second takes what the first gives
+        ((1, 0), "ww", True),  # towers that exchange moments
+        ((1, 0), "wv", False),  # layers, with a mask between
+    ],
+)
+def test_layers_and_steps_feed_each_other_by_nodes_outside(before, weights, are_towers):
+    assert set(exchanged(before, *weights).values()) == ({0, 1} if are_towers else set())
+
+
+def trained_by(*runs):
+    """The labels of four steps in scopes of one name, of which each train op applies the mean of some."""
+    lines = ["x = Placeholder()"]
+    for k in range(4):
+        scope = f"tower_{k}"
+        lines += [f"{scope}/y = Mul(x, w_0)", f"gradients/{scope}/y_grad/Mul = Mul({scope}/y, x)"]
+    for number, steps in enumerate(runs):
+        terms = ", ".join(f"gradients/tower_{k}/y_grad/Mul" for k in steps)
+        lines += [f"w_{number} = VariableV2()", f"sum_{number} = AddN({terms})"]
+        lines += [f"train_{number} = ApplyGradientDescent(w_{number}, x, sum_{number})"]
+    return suggested("\n".join(lines))[1]
+
+
+@pytest.mark.parametrize(
+    "runs, are_towers",
+    [
+        ([(0, 1), (2, 3)], False),  # a graph for each length
+        ([(0, 1), (2,)], False),
+        ([(0, 1, 2, 3), (2, 3)], True),
+        ([(0, 1, 2)], True),  # the gradients of the last are lost
+        ([(0,), (1,), (2,), (3,)], True),  # each tower updates by itself
+    ],
+)
+def test_labels_of_which_train_ops_take_different_parts_are_no_towers(runs, are_towers):
+    assert len(set(trained_by(*runs).values())) == (4 if are_towers else 0)
+
+
 def test_nodes_outside_of_the_step_are_labelled_as_those_inside():
     assert analysed("device /gpu:k", BACKWARD) == ("device /gpu:k", WHOLE)
     reverse = {name: 1 - tower for name, tower in BACKWARD.items()}
