@@ -56,7 +56,7 @@ class ReductionProbe:
           label: of the gradient in the plan: the variable, and " (indices)" for a sparse gradient's rows.
           target: the tensor that the update rule gets.
           parts: for each tower, its gradients; see `meeting_tensors.nearest_tensors`.
-          shape: the variable's shape, used where a gradient's is not known.
+          shape: the variable's shape, used where a gradient's is not known, or in parts, as behind a loop.
 
         Returns:
           The `Combine`: of the last tensor before the update rule that is nothing but a reduction of the towers'
@@ -163,7 +163,10 @@ def _types(imported: ImportedGraph, parts: list[list[TensorId]], shape: list[int
     known = [shape for shape in shapes if shape is not None]
     if len(known) < len(shapes) or len({len(shape) for shape in known}) != 1:
         return None
-    sizes = [next((size for size in sizes if size is not None), OPEN_DIMENSION) for sizes in zip(*known)]
+    given = [next((size for size in sizes if size is not None), None) for sizes in zip(*known)]
+    fits = shape is not None and len(shape) == len(given) and all(a in (None, b) for a, b in zip(given, shape))
+    others = shape if shape is not None and fits else [OPEN_DIMENSION] * len(given)
+    sizes = [other if size is None else size for size, other in zip(given, others)]
     return {tensor_name(*tensor): _Made(sizes, imported.dtype(*tensor)) for tensor in tensors}
 
 

@@ -123,3 +123,25 @@ def test_gradients_of_which_one_is_added_to_each_part_of_the_other_are_kept_as_w
         return a + tf.reduce_sum(b, axis, name="h1")
 
     assert recognised(combine, (("g0",), ("h1",))).kind == "kept as written"
+
+
+def flat(a, b):
+    """Gradients as rows of one matrix, and their mean in the variable's shape."""
+    return tf.reshape(tf.reduce_sum(tf.stack([tf.reshape(one, [-1]) for one in (a, b)]), 0) / 2.0, [2, 3])
+
+
+@pytest.mark.parametrize("shape", [(None, 3), (2, None), (None, None), None])
+def test_a_size_that_the_graph_leaves_open_is_the_variables(shape):
+    """As of a kernel behind a loop, whose gradient's number of rows no static shape tells."""
+    found = recognised(flat, shape=shape)
+    assert (found.kind, found.tensor) == ("mean", "target:0")
+
+
+def test_rows_of_any_number_are_joined_rows():
+    found = recognised(lambda a, b: tf.concat([a, b], 0), shape=(None, 3))
+    assert found.kind == "concat"
+
+
+def test_a_gradient_of_other_sizes_than_the_variable_has_any():
+    found = recognised(lambda a, b: (a + b) / 2.0, shape=(None, 5))
+    assert found.kind == "mean"
