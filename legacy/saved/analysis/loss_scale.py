@@ -84,13 +84,26 @@ def may_be_its_own(
     Returns:
       The answer.
     """
-    if {towers, None}.intersection(sizes) and has_sum(graph, data, loss):
+    if {towers, None}.intersection(sizes) and has_sum(graph, data, loss, undivided=True):
         return True
     sums = [tensor.node for tensor in graph.inputs(loss) if graph.type(tensor.node) in op_types.ADDITIONS]
-    terms = [tensor.node for name in sums for tensor in graph.inputs(name) if tensor.node in data]
-    if len(terms) == towers or (towers == 2 and graph.type(loss) == "Mul"):
+    terms = [term for name in sums for term in _terms(graph, data, name)]
+    is_mean = len(terms) == towers and not any(_has_weight(graph, term) for term in terms)
+    if is_mean or (towers == 2 and graph.type(loss) == "Mul"):
         return True
-    return towers == 2 and _is_of_squares(graph, data, loss)
+    return towers == 2 and all(_is_of_squares(graph, data, term) for term in terms or [loss])
+
+
+def _terms(graph: Graph, data: Collection[str], name: str) -> list[str]:
+    """Returns the terms of a sum, also of sums in it, that depend on data."""
+    if graph.type(name) not in op_types.ADDITIONS:
+        return [name]
+    return [term for tensor in graph.inputs(name) if tensor.node in data for term in _terms(graph, data, tensor.node)]
+
+
+def _has_weight(graph: Graph, term: str) -> bool:
+    """Returns whether a term of a sum is a constant times another value, so that no mean is made of the terms."""
+    return graph.type(term) == "Mul" and any(graph.type(tensor.node) == "Const" for tensor in graph.inputs(term))
 
 
 def _is_of_squares(graph: Graph, data: Collection[str], loss: str) -> bool:
@@ -117,13 +130,14 @@ def sizes_of_inputs(plan: Plan) -> set[int | None]:
     return {size for shape in shapes if shape for size in (shape[:2] if len(shape) > 2 else shape[:1])}
 
 
-def has_sum(graph: Graph, data: Collection[str], loss: str) -> bool:
+def has_sum(graph: Graph, data: Collection[str], loss: str, undivided: bool = False) -> bool:
     """Returns whether a loss is a linear function of a sum of data, other than one that is divided by their number.
 
     Args:
       graph: the subgraph that a step runs.
       data: its nodes that depend on data.
       loss: the node of a loss.
+      undivided: whether a sum counts only where nothing but the loss's own op divides it, as by the number of examples.
 
     Returns:
       The answer.
@@ -133,6 +147,8 @@ def has_sum(graph: Graph, data: Collection[str], loss: str) -> bool:
         name = todo.pop()
         if graph.type(name) == "Sum":
             return True
+        if undivided and name != loss and graph.type(name) in ("RealDiv", "Div"):
+            continue
         if graph.type(name) in ("RealDiv", "Div", "Mul", "Sub", "Neg", "Identity", *op_types.ADDITIONS):
             before = {tensor.node for tensor in graph.inputs(name) if tensor.node in data}
             before = before - seen if len(before) == 1 or graph.type(name) not in ("RealDiv", "Div", "Mul") else set()

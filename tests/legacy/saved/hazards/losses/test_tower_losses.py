@@ -105,3 +105,62 @@ def test_a_descent_by_hand_along_the_mean_of_divided_losses_is_named(step, count
     analysis = analyse_graph(graph, "small", ["train"])
     found = list(losses_divided_twice(WholeGraph(graph, analysis), analysis))
     assert [hazard.id for hazard in found] == ["LOSS_DIVIDED_TWICE"] * count
+
+
+def divergence(values):
+    mean, log_variance = values[:, :1], values[:, 1:]
+    return tf.reduce_mean(-0.5 * tf.reduce_sum(1.0 + log_variance - tf.square(mean) - tf.exp(log_variance), 1))
+
+
+def main(values):
+    return tf.reduce_mean(tf.nn.softplus(values))
+
+
+@pytest.mark.parametrize(
+    "loss, count",
+    [
+        (lambda values: main(values) + 0.01 * divergence(values), 1),  # whose half is that of its own squares
+        (lambda values: (main(values) + 0.01 * divergence(values)) + tf.nn.l2_loss(tf.ones([2])), 1),
+        (lambda values: main(values) + divergence(values), 0),  # perhaps a mean of both
+        (lambda values: main(values) + tf.reduce_mean(tf.abs(values)), 0),
+        (lambda values: tf.reduce_mean(tf.square(values)), 0),  # perhaps half of a square
+        (lambda values: tf.reduce_mean(tf.square(values)) + 0.01 * tf.reduce_mean(tf.square(values - 1.0)), 0),
+        (lambda values: divergence(values), 0),
+    ],
+)
+def test_a_half_is_perhaps_that_of_a_loss_whose_terms_are_all_squares_or_two_without_weights(loss, count):
+    def build():
+        w, gradients = v1.get_variable("w", [4, 2], use_resource=False), []
+        for tower, x in enumerate(tf.split(v1.placeholder(tf.float32, [8, 4], "x"), 2)):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                gradients += tf.gradients(loss(x @ w) / 2.0, [w])
+        v1.assign_sub(w, 0.05 * tf.add_n(gradients) / 2.0, name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    analysis = analyse_graph(graph, "small", ["train"])
+    found = list(losses_divided_twice(WholeGraph(graph, analysis), analysis))
+    assert [hazard.id for hazard in found] == ["LOSS_DIVIDED_TWICE"] * count
+
+
+@pytest.mark.parametrize("rows", [4, None])
+@pytest.mark.parametrize(
+    "loss, count",
+    [
+        (lambda values: tf.reduce_sum(values) / 2.0 / 2.0, 1),  # by the examples, and then by the towers
+        (lambda values: (tf.reduce_sum(values) / 2.0 + 0.1 * tf.reduce_mean(values)) / 2.0, 1),
+        (lambda values: tf.reduce_sum(values) / 2.0, 0),  # two towers of two examples
+        (lambda values: 0.5 * tf.reduce_sum(values) / 2.0, 0),
+    ],
+)
+def test_a_sum_that_its_examples_divide_is_divided_by_the_towers_besides(loss, count, rows):
+    def build():
+        w, gradients = v1.get_variable("w", [4, 1], use_resource=False), []
+        for tower, x in enumerate(tf.split(v1.placeholder(tf.float32, [rows, 4], "x"), 2)):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                gradients += tf.gradients(loss(tf.nn.softplus(x @ w)), [w])
+        v1.assign_sub(w, 0.05 * tf.add_n(gradients) / 2.0, name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    analysis = analyse_graph(graph, "small", ["train"])
+    found = list(losses_divided_twice(WholeGraph(graph, analysis), analysis))
+    assert [hazard.id for hazard in found] == ["LOSS_DIVIDED_TWICE"] * count
