@@ -44,7 +44,6 @@ def hazards(**traits):
         {"statistics": "each, ordered"},
         {"keep": 0.5},
         {"keep": 0.35},
-        {"combine": "mean, but bias", "optimizer": "sgd by hand"},  # by hand: perhaps another learning rate
         {"keep": "keep_prob"},
     ],
     ids=str,
@@ -99,6 +98,11 @@ def test_what_is_right_is_not_accused(traits):
         ({"keep": "drop_rate"}, "KEEP_FOR_RATE", "input that is kept"),
         (
             {"combine": "mean, but bias"},
+            "MIXED_COMBINING",
+            "gradients of 1 variable (b) are summed over 2 towers, those",
+        ),
+        (
+            {"combine": "mean, but bias", "optimizer": "sgd by hand"},  # with one rate for both
             "MIXED_COMBINING",
             "gradients of 1 variable (b) are summed over 2 towers, those",
         ),

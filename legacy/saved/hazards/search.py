@@ -15,6 +15,7 @@ from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.hazards import (
     asymmetries,
     averages,
+    combining,
     copies,
     data,
     examples,
@@ -103,7 +104,7 @@ ANALYSIS_CHECKS = (
     examples.same_batch,
     examples.no_input,
     training.nothing_trained,
-    training.mixed_combining,
+    *combining.ANALYSIS_CHECKS,
     training.unordered_changes,
     training.unordered_momenta,
     labels.means_over_classes,

@@ -9,8 +9,8 @@ from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.facts.combining.rows import combining_rows
 from legacy.saved.facts.combining.sums import sum_text
+from legacy.saved.hazards.combining.mixed import mixed_combining
 from legacy.saved.hazards.losses.divided_sums import sums_divided_by_another_count
-from legacy.saved.hazards.training import mixed_combining
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1

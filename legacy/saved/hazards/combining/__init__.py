@@ -1,0 +1,9 @@
+"""Hazards of how the towers' gradients become one, such as those that are summed beside others that are averaged.
+
+May import the basics of hazards and facts; the search of hazards imports this folder.
+"""
+
+from legacy.saved.hazards.combining import mixed
+
+#: Checks of the graph and its analysis, in the order of the page.
+ANALYSIS_CHECKS = (mixed.mixed_combining,)
