@@ -22,6 +22,23 @@ from workloads.lifted.tensors.gradient_names import gradient_scope
 _GUARDS = ("Add", "AddV2", "ClipByValue", "Identity", "Maximum", "Minimum")
 #: Products of rows and weights.
 _LAYERS = ("MatMul", "Conv2D", "Conv3D", "Conv2DBackpropInput")
+#: Ops that count how often each value occurs, in the order in which the values first appear.
+_COUNTS_BY_APPEARANCE = ("UniqueWithCounts", "UniqueWithCountsV2")
+#: Ops that compute a weight from a count, and keep its place.
+_OF_WEIGHTS = (
+    *op_types.ARITHMETIC,
+    "Identity",
+    "Reshape",
+    "ExpandDims",
+    "Cast",
+    "Log",
+    "Pow",
+    "Reciprocal",
+    "Inv",
+    "Sqrt",
+    "Exp",
+    "Neg",
+)
 
 
 def exchanged_labels(whole: WholeGraph) -> Iterator[Hazard]:
@@ -39,6 +56,55 @@ def exchanged_labels(whole: WholeGraph) -> Iterator[Hazard]:
                 "give each by its name, logits=, labels=; for parity keep them exchanged",
             )
             return
+
+
+def weights_by_appearance(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds counts in the order of appearance that weigh the classes of one-hot labels by place; one hazard for all.
+
+    Counts that their values put in order, as by a scatter, weigh by class, and so may those of sorted labels.
+    """
+    graph = whole.graph
+    for name in [name for name in graph.nodes if graph.type(name) in _COUNTS_BY_APPEARANCE]:
+        values = [
+            use for use in graph.users(name) if use.output == 0 and graph.type(use.node) not in op_types.SHAPE_OPS
+        ]
+        product = "" if values or _is_sorted(graph, name) else _product_with_codes(graph, TensorId(name, 2))
+        if product in whole.minimized:
+            yield Hazard(
+                "WEIGHTS_BY_APPEARANCE",
+                product,
+                f"{product} multiplies one-hot labels by weights that {name} counts: these stand in the order in which "
+                "the classes first appear in a batch, and not in that of the classes",
+                "count by class, as with tf.math.bincount of a fixed number of classes; for parity keep the order",
+            )
+            return
+
+
+def _is_sorted(graph: Graph, name: str) -> bool:
+    before = graph.ancestors([name], controls=False)
+    return any(graph.type(node) in ("TopK", "TopKV2") for node in before)
+
+
+def _product_with_codes(graph: Graph, counts: TensorId) -> str:
+    """The product of one-hot codes and what is computed from counts, place by place; "" if there is none."""
+    todo, seen = [counts], {counts}
+    while todo:
+        tensor = todo.pop()
+        for user, position, output in graph.users(tensor.node):
+            if output != tensor.output or graph.type(user) not in _OF_WEIGHTS:
+                continue
+            others = [source_of_elements(graph, one) for i, one in enumerate(graph.inputs(user)) if i != position]
+            if graph.type(user) == "Mul" and any(_are_codes(graph, other.node) for other in others):
+                return user
+            after = TensorId(user, 0)
+            if after not in seen:
+                seen.add(after)
+                todo.append(after)
+    return ""
+
+
+def _are_codes(graph: Graph, name: str) -> bool:
+    return graph.type(name) == "OneHot" and graph.nodes[name].attr["axis"].i == -1
 
 
 def _are_shares_of_classes(graph: Graph, tensor: TensorId) -> bool:

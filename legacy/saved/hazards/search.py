@@ -74,6 +74,7 @@ GRAPH_CHECKS = (
     labels.exchanged_labels,
     labels.dropped_logits,
     labels.labels_of_one_class,
+    labels.weights_by_appearance,
     metrics.classes_over_examples,
     metrics.reported_losses,
     normalization.stopped_moments,

@@ -5,7 +5,13 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.labels import dropped_logits, exchanged_labels, labels_of_one_class, means_over_classes
+from legacy.saved.hazards.labels import (
+    dropped_logits,
+    exchanged_labels,
+    labels_of_one_class,
+    means_over_classes,
+    weights_by_appearance,
+)
 from legacy.saved.hazards.losses.logits import activated_logits
 from tests.legacy.saved.graphs import saved, traced
 
@@ -126,3 +132,30 @@ def test_products_of_looked_up_rows_that_are_taught_one_class_are_named(others, 
 
     whole = WholeGraph(saved(traced(build), trainable_variables=["inner", "outer"]))
     assert [hazard.id for hazard in labels_of_one_class(whole)] == ["LABELS_OF_ONE_CLASS"] * count
+
+
+def counted(labels):
+    return tf.unique_with_counts(labels)
+
+
+@pytest.mark.parametrize(
+    "weights, expected",
+    [
+        (lambda labels: counted(labels).count, True),
+        (lambda labels: tf.math.bincount(labels, minlength=3), False),
+        (lambda labels: tf.scatter_nd(counted(labels).y[:, None], counted(labels).count, [3]), False),
+        (lambda labels: tf.gather(counted(labels).count, counted(labels).idx)[:, None], False),  # one for each example
+        (lambda labels: counted(tf.nn.top_k(labels, 2).values).count, False),
+    ],
+)
+def test_weights_of_classes_by_their_first_appearance_are_named(weights, expected):
+    def loss(x, y, w):
+        labels = tf.argmax(y, 1, output_type=tf.int32)
+        shares = tf.cast(weights(labels), tf.float32)
+        inverse = 1.0 / tf.math.log(shares / tf.reduce_sum(shares) + 1.02)
+        each = tf.reduce_sum(tf.one_hot(labels, 3) * inverse, 1)
+        costs = v1.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=tf.matmul(x, w))
+        return tf.reduce_mean(costs * each)
+
+    found = [hazard[0] for hazard in weights_by_appearance(whole_of(loss))]
+    assert found == ["WEIGHTS_BY_APPEARANCE"] * expected
