@@ -74,7 +74,7 @@ def _by_rule(whole: WholeGraph, found: Analysis, phase: Phase, combine: Combine)
         divisor != count
         and not is_unscaled(combine, scale, count)
         and not is_unscaled(combine, scale * scale, count)
-        and not _is_multiplied_mean(found, combine)
+        and not _is_multiplied_mean(found, phase, combine)
         and not _is_multiplied_by_share(found, combine)
         and abs(factor * divisor - 1) < TOLERANCE
     ):
@@ -122,11 +122,19 @@ def _is_decimal(number: int) -> bool:
     return number < 2
 
 
-def _is_multiplied_mean(found: Analysis, combine: Combine) -> bool:
-    """Whether a program multiplies the mean by a constant, as of a layer's learning rate; not by 1/N once more."""
-    count = found.plan.towers
-    multiplier = multiplier_of_mean(found.cut.graph, found.context.imported, combine, count)
-    return multiplier is not None and abs(multiplier * count - 1) > TOLERANCE
+def _is_multiplied_mean(found: Analysis, phase: Phase, combine: Combine) -> bool:
+    """Whether a program multiplies the mean by a constant, as of a layer's learning rate; not by 1/N once more.
+
+    A product with 1/N is one, too, where other variables' gradients are the mean itself: what averages gradients does
+    the same to all of them.
+    """
+    graph, imported, count = found.cut.graph, found.context.imported, found.plan.towers
+    multiplier = multiplier_of_mean(graph, imported, combine, count)
+    if multiplier is None or abs(multiplier * count - 1) > TOLERANCE:
+        return multiplier is not None
+    last = factors_on_sum(graph, imported, combine, count)[:1]
+    is_product = bool(last) and graph.type(last[0].node) == "Mul"
+    return is_product and any(one.kind == "mean" or abs(one.scale * count - 1) < TOLERANCE for one in phase.combine)
 
 
 def _is_multiplied_by_share(found: Analysis, combine: Combine) -> bool:

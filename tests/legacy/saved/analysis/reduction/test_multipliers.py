@@ -114,6 +114,13 @@ def test_a_sum_beside_a_mean_is_said_to_be_one():
 def test_a_sum_that_is_divided_by_another_number_and_a_mean_that_is_divided_again_are_named():
     assert of_layers(lambda a, b, w: (a + b) / 20.0)[2] == ["GRADIENTS_DIVIDED_BY_ANOTHER_COUNT"]
     assert of_layers(lambda a, b, w: mean(a, b, w) / 2.0, tf.reduce_mean)[2] == ["GRADIENTS_DIVIDED_BY_ANOTHER_COUNT"]
+    assert of_layers(lambda a, b, w: mean(a, b, w) * 0.5, tf.reduce_mean)[2] == []  # beside a mean: a layer's own rate
+
+
+def test_a_mean_that_is_halved_for_all_variables_is_named():
+    graph, found = program(*[lambda a, b, w: mean(a, b, w) * 0.5] * 2, reduce=tf.reduce_mean)
+    hazards = sums_divided_by_another_count(WholeGraph(graph, found), found)
+    assert [hazard.id for hazard in hazards] == ["GRADIENTS_DIVIDED_BY_ANOTHER_COUNT"]
 
 
 @pytest.mark.parametrize("factor, count", [(0.1, 0), (0.125, 1)])
