@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
@@ -23,7 +24,8 @@ _FILLED = {"OnesLike": 1.0, "ZerosLike": 0.0}
 def equal_targets(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds losses that draw a layer's results to one number, of made examples as of others; one hazard for all.
 
-    Made are those that depend on weights which another loss trains, as those of a generator.
+    Made are those that depend on weights which another loss trains, as those of a generator. A critic that draws some
+    results elsewhere has two answers: real examples with a description that does not fit have that of made ones.
     """
     trained = trained_by(whole)
     if len({frozenset(names) for names in trained.values()}) < 2:
@@ -41,8 +43,9 @@ def equal_targets(whole: WholeGraph) -> Iterator[Hazard]:
             if drawn is not None and drawn[1] is not None and weight in own:
                 is_made = bool(whole.graph.ancestors([product], controls=False) & makers)
                 scores.setdefault((weight, drawn[1]), {})[is_made] = product
+        numbers = collections.Counter(weight for weight, _ in scores)
         for (weight, number), products in scores.items():
-            if len(products) == 2:
+            if len(products) == 2 and numbers[weight] == 1:
                 yield Hazard(
                     "CRITIC_TARGETS_EQUAL",
                     products[True],

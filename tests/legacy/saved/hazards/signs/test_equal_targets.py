@@ -19,13 +19,15 @@ def entropies(scores, target):
     return tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=scores))
 
 
-def found(loss, of_real, of_made, makes=True):
+def found(loss, of_real, of_made, makes=True, of_others=None):
     def build():
         g, c = (v1.get_variable(name, shape, use_resource=False) for name, shape in (("g", [3, 4]), ("c", [4, 1])))
         noise = v1.random_normal([4, 3])
         made = tf.tanh(noise @ g) if makes else v1.placeholder(tf.float32, [4, 4], "other")
         score = lambda x: x @ c + 0.5  # noqa: E731
         critic = loss(score(v1.placeholder(tf.float32, [4, 4], "real")), of_real) + loss(score(made), of_made)
+        if of_others is not None:
+            critic += loss(score(v1.placeholder(tf.float32, [4, 4], "unfit")), of_others)
         optimizer = v1.train.GradientDescentOptimizer(0.5)
         optimizer.minimize(critic, var_list=[c], name="c_train")
         optimizer.minimize(loss(score(tf.tanh(noise @ g)), 1.0), var_list=[g], name="g_train")
@@ -40,3 +42,9 @@ def found(loss, of_real, of_made, makes=True):
 )
 def test_one_target_for_real_and_made_examples_is_named(loss, of_real, of_made, makes, count):
     assert found(loss, of_real, of_made, makes) == ["CRITIC_TARGETS_EQUAL"] * count
+
+
+@pytest.mark.parametrize("loss", [squares, entropies])
+@pytest.mark.parametrize("of_real, of_others, count", [(1.0, 0.0, 0), (0.0, 0.0, 1)])
+def test_real_examples_that_do_not_fit_have_the_target_of_made_ones(loss, of_real, of_others, count):
+    assert found(loss, of_real, 0.0, of_others=of_others) == ["CRITIC_TARGETS_EQUAL"] * count
