@@ -1,8 +1,9 @@
-"""Elements of a tensor on their way through ops that only hand them on, perhaps in another shape or dtype."""
+"""Elements of a tensor on their way through ops that hand them on, perhaps in another shape, or choose some of them."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import NamedTuple, Optional
 
 from legacy.saved.hazards.basics.constants import constant_array
 from workloads.lifted.graph import Graph, TensorId
@@ -10,6 +11,29 @@ from workloads.lifted.graph import Graph, TensorId
 #: Ops that hand the elements of their first input on.
 _PASSES = ("Cast", "ExpandDims", "Identity", "Reshape", "Squeeze", "StopGradient", "Transpose")
 _PARTS = ("StridedSlice", "Slice", "Split", "SplitV", "Unpack")
+
+
+class Choice(NamedTuple):
+    """A choice of one number of each row.
+
+    Attributes:
+      values: the tensor that has the numbers.
+      code: the OneHot that says which.
+    """
+
+    values: TensorId
+    code: str
+
+
+def choice_by_code(graph: Graph, total: str) -> Optional[Choice]:
+    """Returns the choice that a sum over a product with one-hot codes makes; None for any other node."""
+    product = graph.origin(graph.inputs(total)[0]).node if graph.type(total) == "Sum" else ""
+    if not product or graph.type(product) != "Mul":
+        return None
+    factors = [graph.origin(tensor) for tensor in graph.inputs(product)]
+    codes = [source_of_elements(graph, factor).node for factor in factors]
+    is_code = [graph.type(code) == "OneHot" for code in codes]
+    return Choice(factors[is_code.index(False)], codes[is_code.index(True)]) if is_code.count(True) == 1 else None
 
 
 def source_of_elements(graph: Graph, tensor: TensorId) -> TensorId:

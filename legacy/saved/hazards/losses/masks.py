@@ -12,7 +12,7 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.folding.decided import COMPARISONS
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.constants import constant_array
-from legacy.saved.hazards.basics.elements import source_of_elements
+from legacy.saved.hazards.basics.elements import choice_by_code, source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.graph import TensorId
@@ -202,13 +202,10 @@ def _is_of_rows(whole: WholeGraph, errors: str) -> bool:
 
 def _adds_classes(whole: WholeGraph, total: str) -> bool:
     """Whether a node adds up the classes of rows that one-hot codes multiply."""
-    graph = whole.graph
-    product = graph.origin(graph.inputs(total)[0]).node if graph.type(total) == "Sum" else ""
-    factors = (
-        [graph.type(source_of_elements(graph, tensor).node) for tensor in graph.inputs(product)] if product else []
-    )
-    axes = constant_array(graph, graph.inputs(total)[1].node) if product else None
-    return "OneHot" in factors and axes is not None and axes.ravel().tolist() in ([1], [-1])
+    if choice_by_code(whole.graph, total) is None:
+        return False
+    axes = constant_array(whole.graph, whole.graph.inputs(total)[1].node)
+    return axes is not None and axes.ravel().tolist() in ([1], [-1])
 
 
 def _is_given(whole: WholeGraph, name: str) -> bool:

@@ -9,6 +9,7 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.reduction.growth import Growth
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.elements import choice_by_code
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor, linear_inputs, linear_weights
 from legacy.saved.hazards.basics.structures import structures
@@ -137,11 +138,8 @@ def _probability(graph: Graph, name: str) -> str:
     """The softmax or sigmoid that a node hands on, takes from 1, or chooses one number of; "" for any other node."""
     while graph.type(name) in (*COPIES, "Transpose", *_GATHERS) and graph.inputs(name):
         name = graph.inputs(name)[0].node
-    if graph.type(name) == "Sum" and graph.type(graph.inputs(name)[0].node) == "Mul":  # by a one-hot code
-        factors = graph.inputs(graph.inputs(name)[0].node)
-        chosen = [one for one, other in (factors, factors[::-1]) if graph.type(graph.origin(other).node) == "OneHot"]
-        name = chosen[0].node if len(chosen) == 1 else name
-        name = graph.origin(TensorId(name, 0)).node
+    choice = choice_by_code(graph, name)
+    name = choice.values.node if choice else name
     if graph.type(name) == "Sub" and graph.type(graph.inputs(name)[0].node) == "Const":
         name = graph.inputs(name)[1].node
     return name if graph.type(name) in ("Softmax", "Sigmoid") else ""

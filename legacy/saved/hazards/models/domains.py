@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.elements import choice_by_code
 from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor
@@ -68,10 +69,10 @@ def _layer_without_activation(whole: WholeGraph, name: str) -> str:
     """The sum of a product with trained weights and a trained bias that a node holds, or a part of it; "" if none."""
     graph = whole.graph
     while graph.type(name) in (*_PARTS, "Split", "SplitV", "Sum"):
-        chosen = _chosen_by_code(whole, name) if graph.type(name) == "Sum" else ""
-        if graph.type(name) == "Sum" and not chosen:
+        choice = choice_by_code(graph, name)
+        if graph.type(name) == "Sum" and choice is None:
             return ""
-        name = chosen or graph.inputs(name)[1 if graph.type(name) == "Split" else 0].node
+        name = choice.values.node if choice else graph.inputs(name)[1 if graph.type(name) == "Split" else 0].node
     inputs = [graph.origin(tensor).node for tensor in graph.inputs(name)]
     if graph.type(name) in op_types.ADDITIONS and len(inputs) == 2 and None not in map(whole.value, inputs):
         return ""
@@ -80,15 +81,6 @@ def _layer_without_activation(whole: WholeGraph, name: str) -> str:
     kinds = [graph.type(_past_reshape(whole, node)) for node in inputs]
     biases = [variable_read(graph, node) in whole.trainable for node in inputs]
     return name if any(kind in _PRODUCTS and biases[1 - place] for place, kind in enumerate(kinds)) else ""
-
-
-def _chosen_by_code(whole: WholeGraph, total: str) -> str:
-    """The values of which a sum over products with one-hot codes takes one; "" for any other sum."""
-    graph = whole.graph
-    product = graph.origin(graph.inputs(total)[0]).node
-    inputs = [graph.origin(tensor).node for tensor in graph.inputs(product)] if graph.type(product) == "Mul" else []
-    others = [node for node in inputs if graph.type(node) != "OneHot"]
-    return others[0] if len(inputs) == 2 and len(others) == 1 else ""
 
 
 def _past_reshape(whole: WholeGraph, name: str) -> str:

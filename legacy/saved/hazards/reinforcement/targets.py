@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.elements import choice_by_code
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor
 from legacy.saved.hazards.basics.variable_reads import variable_read
@@ -105,10 +106,8 @@ def _head(whole: WholeGraph, name: str) -> str:
 
 def _is_of_best(graph: Graph, name: str) -> bool:
     """Whether a node is the value of the action for which other values, as of another network, are greatest."""
-    product = graph.origin(graph.inputs(name)[0]).node if graph.type(name) == "Sum" else ""
-    factors = [graph.origin(tensor).node for tensor in graph.inputs(product)] if product else []
-    codes = [factor for factor in factors if graph.type(factor) == "OneHot"]
-    return any(graph.type(_past_copies(graph, graph.inputs(code)[0].node)) == "ArgMax" for code in codes)
+    choice = choice_by_code(graph, name)
+    return choice is not None and graph.type(_past_copies(graph, graph.inputs(choice.code)[0].node)) == "ArgMax"
 
 
 def _past_copies(graph: Graph, name: str) -> str:
