@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from legacy.saved.graph import op_types
-from legacy.saved.graph.assignments import ASSIGNMENTS, variable_of
+from legacy.saved.graph.assignments import ASSIGNMENTS, variable_of, written_variables
 from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import in_gradient_graphs
 
@@ -24,13 +24,20 @@ PREDICATES = (
 )
 
 
+#: Ops that give a variable's value, or the variable itself in a branch.
+HANDING_ON = ("Identity", "ReadVariableOp", "Switch", "RefSwitch")
+#: Beginnings of the types of ops that look at a variable and do not compute with it.
+BOOKKEEPING = ("Save", "IsVariableInitialized", "VarIsInitializedOp")
+
+
 def trained_variables(graph: Graph, listed: Sequence[str] = ()) -> list[str]:
     """Returns the names of the variables that a program trains.
 
     The collection of trainable variables may be missing, and a program may train others besides. A variable that an
     update rule changes is trained; so is one that is set to what gradients give if the model reads it, too: slots and
     sums of gradients are read by updates alone. Slots, and the count of the updates, are no weights either where the
-    collection has them, as of `tf.Variable(value, "name")`, whose second argument is `trainable`.
+    collection has them, as of `tf.Variable(value, "name")`, whose second argument is `trainable`. Nor is what no node
+    computes with, such as a sum of gradients' norms that only other runs show.
 
     Args:
       graph: a whole graph.
@@ -48,7 +55,25 @@ def trained_variables(graph: Graph, listed: Sequence[str] = ()) -> list[str]:
     updated = [variable_of(graph, name) for name in graph.nodes if name in rules]
     weights = {variable_of(graph, name) for name in applied} | model
     slots = graph.ancestors(by_hand, controls=False) - weights
+    assigned = {*written_variables(graph).values()} & {*listed, *updated} - weights
+    slots |= {name for name in assigned if not _is_computed_with(graph, name)}
     return [name for name in dict.fromkeys([*listed, *updated]) if name is not None and name not in slots]
+
+
+def _is_computed_with(graph: Graph, variable: str) -> bool:
+    """Whether some node takes a variable's value, besides assignments to it and what saves it or asks whether it is."""
+    todo = [variable]
+    seen = {variable}
+    while todo:
+        users = {use.node for use in graph.users(todo.pop())} - seen
+        handing = {user for user in users if graph.type(user) in HANDING_ON}
+        seen |= handing
+        for user in users - handing:
+            is_change = graph.type(user).startswith(ASSIGNMENTS) and graph.inputs(user)[0].node in seen
+            if not is_change and not graph.type(user).startswith(BOOKKEEPING):
+                return True
+        todo += handing
+    return False
 
 
 def _set_by_gradients(graph: Graph, gradients: set[str]) -> list[str]:

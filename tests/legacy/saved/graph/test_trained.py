@@ -64,3 +64,18 @@ def test_what_no_gradient_gives_trains_nothing(instead, trained):
 def test_a_sum_of_gradients_that_no_model_reads_is_none():
     kept = "total = VariableV2()\nadd = AssignAdd(total, gradients/loss_grad/Mul)\nuse = Identity(total)"
     assert trained_variables(graph_of(BY_HAND + kept)) == ["w"]
+
+
+@pytest.mark.parametrize(
+    "reading, trained",
+    [
+        ("known = IsVariableInitialized(norms)\nread = Identity(norms)", ["w"]),  # other runs show it
+        ("branch = RefSwitch(norms, x)\nmore = AssignAdd(branch, gradients/loss_grad/Mul)", ["w"]),
+        ("finite = IsFinite(gradients/loss_grad/Mul)\nmore = AssignAdd(norms, finite)", ["w"]),
+        ("read = Identity(norms)\ncopy = VariableV2()\nset = Assign(copy, read)", ["w", "norms"]),  # of a replica
+        ("read = Identity(norms)\nout = Add(loss, read)", ["w", "norms"]),  # a bias: its derivative is a constant
+    ],
+)
+def test_what_nothing_computes_with_is_no_weight_where_the_collection_has_it(reading, trained):
+    kept = f"norms = VariableV2()\nadd = AssignAdd(norms, gradients/loss_grad/Mul)\n{reading}"
+    assert trained_variables(graph_of(BY_HAND + kept), ["w", "norms"]) == trained
