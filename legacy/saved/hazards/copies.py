@@ -17,13 +17,16 @@ _ASSIGNS = ("Assign", "AssignVariableOp")
 def copies_that_begin_apart(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds towers that train copies of one model with equal updates, and begin with other random numbers.
 
-    Assignments of one tower's values to another's, in any run, and equal seeds make them equal.
+    Assignments of one tower's values to another's, in any run, and equal seeds make them equal. So may a program that
+    feeds values to assignments, as of pretrained weights: then it is not known.
     """
     owners = copies_of_one_model(whole)
     draws: dict[int, collections.Counter[tuple[int, int]]] = collections.defaultdict(collections.Counter)
     first: dict[int, str] = {}
     for variable, tower in owners.items():
         seeds, taken = _initial_draws(whole, variable)
+        if seeds and _is_fed(whole, variable):
+            continue
         if any(owners.get(other, tower) != tower for other in taken):
             return
         draws[tower].update(seeds)
@@ -44,6 +47,13 @@ def copies_that_begin_apart(whole: WholeGraph) -> Iterator[Hazard]:
 def _are_equal(draws: Sequence[collections.Counter[tuple[int, int]]]) -> bool:
     """Whether the towers' initializers have the same seeds, and each has one."""
     return all(each == draws[0] and (0, 0) not in each for each in draws)
+
+
+def _is_fed(whole: WholeGraph, variable: str) -> bool:
+    """Whether an assignment outside of the step, which is no initializer, sets a variable to what a program feeds."""
+    setters = [name for name, changed in whole.writes.items() if changed == variable and name not in whole.members]
+    assigned = [whole.graph.inputs(name)[1].node for name in setters if whole.graph.type(name) in _ASSIGNS]
+    return any(whole.graph.type(name) == "Placeholder" for name in whole.graph.ancestors(assigned, controls=False))
 
 
 def _initial_draws(whole: WholeGraph, variable: str) -> tuple[list[tuple[int, int]], set[str]]:

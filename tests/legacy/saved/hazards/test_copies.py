@@ -13,7 +13,7 @@ from tests.legacy.saved.graphs import saved, traced
 v1 = tf.compat.v1
 
 
-def begin_apart(seed=None, synchronized=False, combined=True):
+def begin_apart(seed=None, synchronized=False, combined=True, fed=None):
     """The hazards of two towers with a copy each, that begin with random numbers."""
 
     def build():
@@ -30,6 +30,9 @@ def begin_apart(seed=None, synchronized=False, combined=True):
         optimizer.apply_gradients(updates, name="train")
         if synchronized:
             tf.group(copies[1].assign(copies[0]), name="synchronize")
+        if fed is not None:  # as of pretrained weights, or of the values of another copy
+            other = v1.get_variable("other", [3, 1], trainable=False, use_resource=False)
+            v1.assign([*copies, other][fed], v1.placeholder(tf.float32, [3, 1], "new_value"), name="set")
 
     graph = saved(traced(build), trainable_variables=["w0", "w1"])
     return [hazard.id for hazard in copies_that_begin_apart(WholeGraph(graph))]
@@ -41,6 +44,9 @@ def begin_apart(seed=None, synchronized=False, combined=True):
         ({}, ["COPIES_BEGIN_APART"]),
         ({"seed": 3}, []),
         ({"synchronized": True}, []),
+        ({"fed": 0}, []),
+        ({"fed": 1}, []),
+        ({"fed": 2}, ["COPIES_BEGIN_APART"]),
         ({"combined": False}, []),  # separate models, which VARIABLES_NOT_SHARED names
     ],
 )
