@@ -173,7 +173,8 @@ def _are_stacked(graph: Graph, labels: Mapping[str, int]) -> bool:
 def _have_own_weights(graph: Graph, labels: Mapping[str, int]) -> bool:
     """Whether no two labels read the same weight."""
     kinds = {name: graph.type(name) for name in graph.nodes}
-    weights = {variable_of(graph, name) or "" for name, kind in kinds.items() if op_types.is_apply(kind)} & set(kinds)
+    updated = [variable_of(graph, name) for name, kind in kinds.items() if op_types.is_apply(kind)]
+    weights = [name for name in updated if name is not None]
     reads = {
         name: {name, *(user.node for user in graph.users(name) if kinds[user.node] in READ_OPS)} for name in weights
     }
