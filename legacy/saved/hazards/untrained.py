@@ -28,7 +28,7 @@ KEEP_ZEROS = ("Identity", "Reshape", "Transpose", "ExpandDims", "Squeeze", "Cast
 
 
 def variables_without_gradient(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds trainable variables that no loss depends on and nothing changes.
+    """Finds trainable variables that nothing changes, and that no loss depends on, or none that is minimized.
 
     Weights that a program leaves as they are, such as a trained network before the layers that it adds, are in the
     forward pass of its loss; those that it copies from others, such as a target network, are assigned.
@@ -40,16 +40,22 @@ def variables_without_gradient(whole: WholeGraph) -> Iterator[Hazard]:
     changed = set(whole.writes.values())
     named = [name for name in whole.collections.get("trainable_variables", []) if name in whole.graph.nodes]
     lost = [name for name in dict.fromkeys(named) if name not in used and name not in changed]
-    if lost:
-        names = listed(lost, MOST_NAMED)
-        yield Hazard(
-            "VARIABLES_WITHOUT_GRADIENT",
-            lost[0],
-            f"no gradient reaches {counted(len(lost), 'trainable variable')} ({names}): no loss depends on them, and "
-            "nothing changes them",
-            "a port that applies gradients of all trainable variables gets None for these: leave them out, or let the "
-            "loss depend on them",
-        )
+    # Another loss, such as that of a tower whose gradients are dropped, has gradients of them that nothing applies.
+    every = differentiated(whole.graph, set(whole.graph.nodes)) if lost else []
+    of_others = whole.graph.ancestors(every, controls=False)
+    for is_of_others, what, reason in (
+        (False, "no gradient reaches", "no loss depends on them, and nothing changes them"),
+        (True, "no update changes", "losses depend on them, but no update takes the gradients of these losses"),
+    ):
+        names = [name for name in lost if (name in of_others) is is_of_others]
+        if names:
+            yield Hazard(
+                "VARIABLES_WITHOUT_GRADIENT",
+                names[0],
+                f"{what} {counted(len(names), 'trainable variable')} ({listed(names, MOST_NAMED)}): {reason}",
+                "a port that applies gradients of all trainable variables gets None for these: leave them out, or let "
+                "the loss depend on them",
+            )
 
 
 def gradients_of_the_first_alone(whole: WholeGraph) -> Iterator[Hazard]:

@@ -42,6 +42,22 @@ def test_a_variable_that_no_loss_depends_on_is_named():
     assert found[0] == "v" and found[1].startswith("no gradient reaches 1 trainable variable (v): ")
 
 
+#: Gradients of another loss, as of a tower that is dropped.
+OF_ANOTHER_LOSS = """
+    other_loss = Mean(head)
+    gradients_1/Fill = Const()
+    gradients_1/other_loss_grad/Tile = Tile(gradients_1/Fill)
+    gradients_1/head_grad/Mul = Mul(gradients_1/other_loss_grad/Tile, y)
+"""
+
+
+@pytest.mark.parametrize("more, depends", [(OF_ANOTHER_LOSS, True), ("other_loss = Mean(head)", False)])
+def test_a_loss_whose_gradients_are_dropped_is_no_missing_loss(more, depends):
+    ((op, description),) = lost(STEP + more)
+    assert op == "v" and ("losses depend on them, but no update" in description) is depends
+    assert ("no loss depends on them" in description) is not depends
+
+
 @pytest.mark.parametrize(
     "old, new",
     [
