@@ -44,8 +44,8 @@ def layers_without_activation(whole: WholeGraph, found: Analysis) -> Iterator[Ha
 
 
 def _is_copied(whole: WholeGraph, weight: str) -> bool:
-    """Whether another variable that the loss reads, and does not train, is set to a weight, or follows it."""
-    others = {a: v for a, v in whole.writes.items() if v in whole.minimized and v not in whole.trainable}
+    """Whether another variable of the loss, which no update rule trains, is set to a weight, or follows it."""
+    others = {a: v for a, v in whole.writes.items() if v in whole.minimized and a not in whole.applies and v != weight}
     return any(weight in whole.graph.ancestors([assign], controls=False) for assign in others)
 
 

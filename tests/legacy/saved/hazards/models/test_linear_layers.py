@@ -78,8 +78,9 @@ def test_a_layer_that_takes_examples_besides_is_a_layer_of_its_own():
     assert critic(False) == ["LAYERS_WITHOUT_ACTIVATION"]
 
 
+@pytest.mark.parametrize("trainable", [False, True])
 @pytest.mark.parametrize("copied, expected", [((), True), (("w",), False), (("w", "v"), True)])
-def test_a_layer_that_a_target_network_has_without_the_next_is_a_layer_of_its_own(copied, expected):
+def test_a_layer_that_a_target_network_has_without_the_next_is_a_layer_of_its_own(copied, expected, trainable):
     """The target is a moving average of the first layer: the second layer predicts it, and belongs to it not."""
 
     def build():
@@ -87,12 +88,13 @@ def test_a_layer_that_a_target_network_has_without_the_next_is_a_layer_of_its_ow
         weights = {n: v1.get_variable(n, shape, use_resource=False) for n, shape in (("w", [6, 8]), ("v", [8, 8]))}
         target = x
         for name in copied:
-            average = v1.get_variable(f"target_{name}", weights[name].shape, trainable=False, use_resource=False)
+            average = v1.get_variable(f"target_{name}", weights[name].shape, trainable=trainable, use_resource=False)
             v1.assign(average, 0.9 * average + 0.1 * weights[name], name=f"follow_{name}")
             target = target @ average
         loss = tf.reduce_mean((x @ weights["w"] @ weights["v"] - tf.stop_gradient(tf.reduce_sum(target))) ** 2)
-        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, var_list=list(weights.values()), name="train")
 
-    graph = saved(traced(build), trainable_variables=["w", "v"])
+    names = ["w", "v", *(f"target_{name}" for name in copied if trainable)]
+    graph = saved(traced(build), trainable_variables=names)
     analysis = analyse_graph(graph, "made-for-a-test", ["train"])
     assert bool(list(layers_without_activation(WholeGraph(graph, analysis), analysis))) is expected
