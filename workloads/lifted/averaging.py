@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from workloads.lifted.plan import Plan
 
 _ADDITIONS = ("AddN", "Add", "AddV2")
+#: The form of a sum that is multiplied by one over the number of towers.
+RECIPROCAL = "add_n_reciprocal"
 #: Part of one by which a constant times the number of towers may differ from one.
 _NEAR_ONE = 1e-6
 
@@ -34,7 +36,7 @@ def average_form(plan: Plan, graph: Graph) -> str:
             return "stack"
         if types.intersection(_ADDITIONS):
             multiplied = any(_multiplies_by_reciprocal(graph, name, plan.towers) for name in between)
-            return "add_n_reciprocal" if multiplied and division_rounds(plan.towers) else "add_n"
+            return RECIPROCAL if multiplied and division_rounds(plan.towers) else "add_n"
     return "stack"
 
 

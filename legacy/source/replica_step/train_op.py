@@ -10,6 +10,7 @@ import numpy as np
 from legacy.source.basics.rendering import WIDTH, literal_text
 from legacy.source.ops.random_numbers import draws_noise
 from legacy.source.replica_step.lines import clip_lines, has_rows, listed, statistics_text
+from legacy.source.replica_step.reduced import reduced_lines
 from legacy.source.update.paths import further_name
 from legacy.source.update.recovered import loss_name
 
@@ -104,7 +105,7 @@ def _further_lines(update: WrittenUpdate, differentiate: str, has_rows: bool) ->
         lines.append(f"{name} = " + differentiate.format(loss=loss, group=group, seed=""))
         if has_rows:
             lines.append(f"{name} = [tf.convert_to_tensor(gradient) for gradient in {name}]")
-        lines.append(f"{name} = context.all_reduce(tf.distribute.ReduceOp.{update.path.combine.upper()}, {name})")
+        lines += reduced_lines(name, update.path.combine, update.path.reciprocal)
         lines.append(f"{name} = dict(zip({group}, {name}))")
     return lines
 
@@ -120,10 +121,10 @@ def _joined_lines(update: WrittenUpdate) -> List[str]:
         "    gradients[name] = tf.IndexedSlices(joined, tf.concat([one.indices for one in slices], axis=0))",
     ]
     if set(path.rows) < set(path.weights):
-        how = f"tf.distribute.ReduceOp.{path.combine.upper()}"
+        values = "[gradients[name] for name in dense]"
         lines += [
             f"dense = [name for name in {update.group} if name not in rows]",
-            f"reduced = context.all_reduce({how}, [gradients[name] for name in dense])",
+            *reduced_lines("reduced", path.combine, path.reciprocal, values),
             "gradients.update(zip(dense, reduced))",
         ]
     return lines
@@ -180,7 +181,7 @@ def train_op_text(update: WrittenUpdate, functions: str, style: str = "standalon
     if path.combine and path.rows:
         body += _joined_lines(update)
     elif path.combine:
-        body.append(f"gradients = context.all_reduce(tf.distribute.ReduceOp.{path.combine.upper()}, gradients)")
+        body += reduced_lines("gradients", path.combine, path.reciprocal)
         body += clip_lines(path.clip_after)
         body.append(f"gradients = dict(zip({update.group}, gradients))")
     else:

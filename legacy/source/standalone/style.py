@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Sequence
 from legacy.source.basics.rendering import literal_text
 from legacy.source.lines.functions import function_lines
 from legacy.source.replica_step.lines import clip_lines, dict_text, has_rows, statistics_text
+from legacy.source.replica_step.reduced import reduced_lines
 from legacy.source.replica_step.variable_names import name_of_averages
 from legacy.source.standalone.optimizer_text import (
     accumulators_of,
@@ -21,6 +22,7 @@ from legacy.source.standalone.parts import constants_of, in_tensorflows_words
 from legacy.source.standalone.scope import ScopeText, scope_of
 from legacy.source.standalone.text import MAIN, trainer_text
 from legacy.source.styles.model_text import model_lines
+from workloads.lifted.averaging import RECIPROCAL
 
 if TYPE_CHECKING:
     from legacy.source.step.training_step import TrainingStep
@@ -93,12 +95,8 @@ def _trainer(plan: Plan, step: TrainingStep, model: str, scope: ScopeText) -> st
 
 
 def _all_reduce(step: TrainingStep) -> List[str]:
-    """Returns the lines that combine the replicas' gradients, with the rounding of the old graph."""
-    reduce = "gradients = context.all_reduce(tf.distribute.ReduceOp.{}, gradients)"
-    if step.combine == "mean" and step.form == "add_n_reciprocal":
-        times = "gradients = [gradient * (1.0 / context.num_replicas_in_sync) for gradient in gradients]"
-        return [reduce.format("SUM"), times]
-    return [reduce.format(step.combine.upper())]
+    """Returns the lines that combine the replicas' gradients."""
+    return reduced_lines("gradients", step.combine, step.form == RECIPROCAL)
 
 
 def _clip(step: TrainingStep, where: str) -> List[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import TYPE_CHECKING, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
@@ -14,7 +15,7 @@ from legacy.source.step.derivatives import weight_gradients
 from legacy.source.step.further_gradients import further_gradients
 from legacy.source.step.learning import combining
 from legacy.source.step.losses_of_weights import loss_scales, losses_of_weights, require_losses
-from workloads.lifted.averaging import division_rounds
+from workloads.lifted.averaging import RECIPROCAL, average_form, division_rounds
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.pieces.piece import Fetch
 from workloads.lifted.plan import indices_label, is_indices_label, weight_of_label
@@ -39,6 +40,7 @@ class GradientPath(NamedTuple):
       tensors: {tensor of the old graph: expression} of what the update is given.
       losses: for each of `weights`, the numbers of the losses that its gradient is of; these rise.
       further: gradients that some of `weights` have besides.
+      reciprocal: whether a mean of those that are no rows is a sum times one over the number of towers.
       rows_scaled: text of what is done to the rows of all towers, `slices`, where `combine` is not "".
     """
 
@@ -52,6 +54,7 @@ class GradientPath(NamedTuple):
     losses: Sequence[Tuple[int, ...]] = ()
     further: Sequence[FurtherGradients] = ()
     rows_scaled: str = ""
+    reciprocal: bool = False
 
     def weights_of_losses(self) -> Dict[Tuple[int, ...], List[str]]:
         """Returns {numbers of losses: weights whose gradients are of these}."""
@@ -77,7 +80,8 @@ def find_path(plan: Plan, graph: Graph, phase: Phase) -> GradientPath:
     of_towers = [losses_of_weights(plan, graph, phase, tower) for tower in range(plan.towers)]
     numbers = {name: number for own in reversed(of_towers) for name, number in own.items()}
     path = _path(plan, graph, phase, numbers)
-    path = path._replace(losses=[numbers[name] for name in path.weights])
+    reciprocal = average_form(dataclasses.replace(plan, phases=[phase]), graph) == RECIPROCAL
+    path = path._replace(losses=[numbers[name] for name in path.weights], reciprocal=reciprocal)
     if not path.combine or path.rows or path.clip or path.clip_after or path.scales or any(phase.returns):
         return path
     further = further_gradients(plan, graph, phase, path.weights, path.combine)

@@ -22,6 +22,11 @@ def test_a_third_is_rounded_as_the_old_graph_rounds_it(combine):
     assert ports.wrong_ports(Traits(towers=3, combine=combine)) == []
 
 
+@pytest.mark.parametrize("combine", ["python sum", "add_n"])
+def test_a_third_is_rounded_so_in_updates_of_several_rates_too(combine):
+    assert ports.wrong_ports(Traits(towers=3, combine=combine, rates="twice for biases")) == []
+
+
 def test_one_loss_may_have_a_penalty_of_each_tower_on_weights_with_several_uses():
     assert ports.wrong_ports(Traits(model="recurrent", penalty="matrices", combine="one loss")) == []
 
