@@ -17,6 +17,8 @@ _SUMS, _CHOICES = ("Sub", "Pack", "Merge", *op_types.ADDITIONS), ("Select", "Sel
 #: Reductions, those whose result stays as it is where every example is repeated, and counts of elements.
 _REDUCTIONS, _STAYING = ("Sum", "Mean", "Max", "Min"), ("Mean", "Max", "Min")
 _COUNTS = ("L2Loss", "Size", "Prod")
+#: Ops that bound a number by others, as a count that may be 0.
+_BOUNDS = ("Maximum", "Minimum", "ClipByValue")
 #: Ops whose result is one number wherever it stands.
 _CONSTANT = ("ZerosLike", "OnesLike", "Rank")
 #: Ops whose elements are made of the elements of their inputs.
@@ -80,6 +82,9 @@ class Growth:
         if kind == "StridedSlice" and self._graph.type(inputs[0].node) == "Shape":
             begin = self._imported.constant(*inputs[1])
             return int(begin is not None and begin.tolist() == [0])
+        if kind in _BOUNDS:
+            computed = [tensor for tensor in inputs if tensor.node in self._data]
+            return self.power(computed[0]) if len(computed) == 1 else None
         if kind == "Mul" or kind in op_types.QUOTIENTS:
             return self._of_product(inputs, kind != "Mul")
         if self._imported.shape(*term) != ():

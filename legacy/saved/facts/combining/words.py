@@ -39,14 +39,9 @@ def combination_text(analysed: AnalysedStep, phase: Phase, combine: Combine) -> 
       Such as "mean", or "sum, scaled by 0.1".
     """
     combine, own = _without_rate(analysed, phase, combine)
-    if (
-        analysed.plan.towers == 1
-        and combine.kind != "kept as written"
-        and (combine.scale == 1 or mean_of_parts(combine))
-    ):
-        return (
-            f"one tower alone{_losses_text(analysed, combine)}; in a port of several replicas: {_of_replicas(combine)}"
-        )
+    if analysed.plan.towers == 1 and combine.kind != "kept as written":
+        words = _of_replicas(combine)
+        return f"one tower alone{_losses_text(analysed, combine)}; in a port of several replicas: {words}"
     multiplier, kept = _multiplier(analysed, combine), combine.kind == "kept as written"
     is_unscaled = not phase.shared_loss and abs((multiplier or 0) * phase.loss_scale - 1) < SCALE_TOLERANCE
     if multiplier is not None and not is_unscaled:
@@ -62,9 +57,10 @@ def combination_text(analysed: AnalysedStep, phase: Phase, combine: Combine) -> 
 
 def _of_replicas(combine: Combine) -> str:
     """The words for how replicas combine a gradient of one tower."""
-    if not combine.divided:
-        return combine.kind
-    return "mean" if combine.kind == "sum" else f"{combine.kind}, divided by their number"
+    scale = "" if combine.scale == 1 or mean_of_parts(combine) else f", scaled by {combine.scale:g}"
+    if combine.divided:
+        return "mean" + scale if combine.kind == "sum" else f"{combine.kind}, divided by their number{scale}"
+    return combine.kind + scale
 
 
 def _weighted(analysed: AnalysedStep, combine: Combine) -> str:

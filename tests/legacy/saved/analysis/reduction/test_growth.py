@@ -33,6 +33,7 @@ def _power(loss, batch=None):
         lambda x, mask, w: tf.sqrt(tf.reduce_mean(x)),
         lambda x, mask, w: tf.reduce_sum(x) / tf.cast(tf.shape(x)[0], tf.float32),
         lambda x, mask, w: tf.reduce_sum(tf.reduce_sum(x, 1) * mask) / tf.reduce_sum(mask),
+        lambda x, mask, w: tf.reduce_sum(x) / tf.maximum(tf.reduce_sum(mask), 1.0),
         lambda x, mask, w: v1.losses.compute_weighted_loss(x, mask[:, None]),
         lambda x, mask, w: v1.losses.compute_weighted_loss(x),
         lambda x, mask, w: 0.5 * tf.reduce_mean(x) + 1e-3 * tf.nn.l2_loss(w),

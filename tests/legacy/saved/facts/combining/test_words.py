@@ -23,7 +23,7 @@ from workloads.lifted.plan import Combine
         (1, "sum", 1.0, 1.0, "one tower alone; in a port of several replicas: sum"),  # nothing is combined in the graph
         (1, "concat", 1.0, 1.0, "one tower alone; in a port of several replicas: concat"),
         (1, "kept as written", 1.0, 1.0, "kept as written"),
-        (1, "sum", 0.25, 1.0, "sum, scaled by 0.25"),
+        (1, "sum", 0.25, 1.0, "one tower alone; in a port of several replicas: sum, scaled by 0.25"),
     ],
 )
 def test_one_towers_gradients_are_not_said_to_be_combined(towers, kind, scale, loss_scale, text):
@@ -38,6 +38,17 @@ def test_one_towers_gradients_are_not_said_to_be_combined(towers, kind, scale, l
         probe=types.SimpleNamespace(weights=lambda combine: None),
     )
     assert combination_text(analysed, phase, combine) == text
+
+
+@pytest.mark.parametrize(
+    "kind, scale, words",
+    [("sum", 0.25, "mean, scaled by 0.25"), ("concat", 1.0, "concat, divided by their number")],
+)
+def test_replicas_of_one_tower_with_a_mean_loss_are_averaged(kind, scale, words):
+    combine = Combine("w", kind, "sum:0", scale, [["g0:0"]], divided=True)
+    analysed = types.SimpleNamespace(plan=types.SimpleNamespace(towers=1), graph=graph_of("sum = Neg()"))
+    text = combination_text(analysed, types.SimpleNamespace(effects=[]), combine)
+    assert text == f"one tower alone; in a port of several replicas: {words}"
 
 
 def on_two_devices(losses):
