@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import itertools
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
@@ -138,11 +139,12 @@ def _is_for_lines_outside(block: Sequence[Statement], results: Collection[int]) 
 
 def _outputs(statements: Sequence[Statement], starts: Sequence[int], length: int) -> List[Tuple[int, int]]:
     """Returns (row, number) of the targets that one of the blocks hands to the statements outside of it."""
+    uses = [values_used(statement.expression) for statement in statements]  # read once: there may be many blocks
+    everywhere = collections.Counter(itertools.chain.from_iterable(uses))
     found: Set[Tuple[int, int]] = set()
     for start in starts:
-        inside = range(start, start + length)
-        used = {t for n, s in enumerate(statements) if n not in inside for t in values_used(s.expression)}
+        inside = collections.Counter(itertools.chain.from_iterable(uses[start : start + length]))
         for row in range(length):
             targets = statements[start + row].targets
-            found |= {(row, number) for number, target in enumerate(targets) if target in used}
+            found |= {(row, n) for n, target in enumerate(targets) if everywhere[target] > inside[target]}
     return sorted(found)

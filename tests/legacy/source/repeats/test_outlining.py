@@ -4,12 +4,23 @@ import string
 
 import tensorflow as tf
 
-from legacy.source.basics.expressions import Definition, Infix, Listing, Literal, Scoped, Value, Variable, call, calls
+from legacy.source.basics.expressions import (
+    Definition,
+    Infix,
+    Listing,
+    Literal,
+    Scoped,
+    Value,
+    Variable,
+    call,
+    calls,
+    values_used,
+)
 from legacy.source.basics.rendering import expression_text
 from legacy.source.lines.holes import skeleton, with_holes
 from legacy.source.lines.statements import Statement, build_statements
 from legacy.source.ops.view import BATCH_SIZE
-from legacy.source.repeats import outlining
+from legacy.source.repeats import abstraction, outlining
 from legacy.source.repeats.abstraction import make_function
 from legacy.source.repeats.outlining import outline
 from legacy.source.repeats.words import words_of
@@ -157,6 +168,17 @@ def test_a_function_without_variables_has_no_scope():
         set(),
     )
     assert made.parameters == ["x"] and expression_text(calls[1].expression) == "transform(<x1:0>)"
+
+
+def test_what_blocks_hand_on_is_found_in_one_pass_over_all_lines(monkeypatch):
+    """Not in one pass for each block: a graph of some thousands of lines has hundreds of blocks."""
+    read = []
+    monkeypatch.setattr(abstraction, "values_used", lambda node: read.append(node) or values_used(node))
+    lines = [Statement((f"y{n}:0", f"z{n}:0"), call("tf.nn.moments", Value(f"x{n}:0"))) for n in range(8)]
+    lines += [Statement((f"u{n}:0",), call("tf.exp", Value(f"z{n}:0"))) for n in range(8)]
+    made, _ = make_function(lines, range(8), 1, lambda tensor: [3], set())
+    assert made.results == ["z0:0"]
+    assert len(read) <= 2 * len(lines)
 
 
 def test_what_is_repeated_inside_of_a_repeated_block_is_a_function_that_this_one_calls():
