@@ -25,6 +25,8 @@ SHAPE_COST = 0.25
 GROWTH_COST = 1.0
 #: Larger numbers in messages are no sizes.
 LARGEST = 1 << 20
+#: No graph needs a batch as large: such a number is of all pixels of some images, and its run would need much memory.
+LARGEST_BATCH = 1 << 10
 #: A size in an error's message; digits in the name of a node, such as tower_1/sub, are none.
 SIZE_PATTERN = re.compile(r"(?<![\w/.])\d+(?![\w/.]*[\w/])")
 #: A shape in an error's message, such as [7,16,24,1].
@@ -112,6 +114,8 @@ def corrected_sizes(sizes: Sizes, batch_is_open: bool, message: str) -> Iterator
                 cost += BATCH_COST if value == sizes.batch else 0.0
                 changed = {dimension: size if old == value else old for dimension, old in sizes.open.items()}
                 batch = size if value == sizes.batch and batch_is_open else sizes.batch
+                if batch > max(LARGEST_BATCH, sizes.batch):
+                    continue
                 yield Sizes(sizes.cost + cost, changed, batch)
 
 

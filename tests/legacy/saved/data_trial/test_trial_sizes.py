@@ -67,3 +67,10 @@ def test_the_columns_of_sparse_indices_are_no_open_sizes():
     sizes = trial_sizes.first_sizes(entries, 7)
     assert list(sizes.open) == [("dense", 1)]
     assert [trial_sizes.with_sizes(one, sizes).example for one in entries] == [[], [None, 11]]
+
+
+@pytest.mark.parametrize("pixels, expected", [(4, {7, 28}), (256, {7})])
+def test_a_batch_does_not_become_the_number_of_all_pixels_of_some_images(pixels, expected):
+    message = f"logits and labels must have the same first dimension, got logits shape [{7 * pixels},5] and labels [7]"
+    corrected = list(corrected_sizes(Sizes(0.0, {}, 7), True, message))
+    assert {other.batch for other in corrected if other.batch % 7 == 0} | {7} == expected
