@@ -12,6 +12,7 @@ from legacy.saved.folding.settings import TRAINING, chooses_optimizer
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.dropout import kept_share
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.tower_search.settings import gives_sizes_alone
 from workloads.lifted.graph import Graph, TensorId
 
 #: Names of placeholders that hold targets; and of placeholders that serve another purpose than training.
@@ -57,7 +58,7 @@ def _unused(op: str, text: str) -> Hazard:
 
 
 def _is_size(whole: WholeGraph, name: str) -> bool:
-    """Whether a placeholder is a number, is empty, or is the shape of a sparse tensor, whose values are the target.
+    """Whether a placeholder is a number, is empty, or tells sizes, as of a sparse tensor, whose values are the target.
 
     A network without classes may take labels of size 0.
     """
@@ -67,7 +68,7 @@ def _is_size(whole: WholeGraph, name: str) -> bool:
         return True
     base, _, part = name.rpartition("/")
     is_shape = part == "shape" and all(f"{base}/{other}" in whole.graph.nodes for other in ("indices", "values"))
-    return is_shape or is_scalar_placeholder(whole.graph, name)
+    return is_shape or gives_sizes_alone(whole.graph, name) or is_scalar_placeholder(whole.graph, name)
 
 
 def _is_of_another_model(whole: WholeGraph, name: str) -> bool:

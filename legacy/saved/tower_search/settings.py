@@ -16,6 +16,16 @@ _OF_NUMBERS = (
     *op_types.ARITHMETIC,
     *("Pow", "Sqrt", "Rsqrt", "Exp", "Neg", "Square", "Reciprocal", "Cast", "Identity"),
 )
+#: Ops that take sizes or places, with the numbers of these inputs.
+_SIZES: dict[str, tuple[int, ...]] = {
+    "SplitV": (1, 2),
+    "Reshape": (1,),
+    "Slice": (1, 2),
+    "StridedSlice": (1, 2, 3),
+    "Tile": (1,),
+    "Fill": (0,),
+    "Pad": (1,),
+}
 #: Ops that take arrays, with the inputs that may be scalars nevertheless.
 _ARRAY_USERS: dict[str, tuple[int, ...]] = {
     "Split": (0,),
@@ -96,6 +106,17 @@ def is_place_of_parts(graph: Graph, imported: ImportedGraph, name: str) -> bool:
 def _takes_places(graph: Graph, use: Use) -> bool:
     """Returns whether a use of a tensor is for the places of a part."""
     return graph.type(use.node) in ("StridedSlice", "Slice") and use.position > 0
+
+
+def gives_sizes_alone(graph: Graph, name: str) -> bool:
+    """Returns whether a node tells sizes or places of others alone, as of the parts that a batch is split into.
+
+    Args:
+      graph: the graph.
+      name: of the node.
+    """
+    uses = graph.users(name)
+    return bool(uses) and all(use.position in _SIZES.get(graph.type(use.node), ()) for use in uses)
 
 
 def is_array(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:

@@ -8,6 +8,7 @@ from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.rows import Row
 from legacy.saved.graph import op_types
 from legacy.saved.tower_search.batch_slices import SLICES
+from legacy.saved.tower_search.settings import gives_sizes_alone
 from legacy.saved.tower_search.takers import taker_alone
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Input
@@ -94,6 +95,7 @@ def _source(analysed: AnalysedStep, origins: Mapping[str, tuple[str, str]], name
     if parse_tensor_name(origin).node == name:
         sizes = {node for node in analysed.graph.nodes if analysed.graph.type(node) in op_types.SHAPE_OPS}
         read = analysed.graph.ancestors([name], sizes, controls=False) & set(analysed.plan.sources)
+        read = {node for node in read if not gives_sizes_alone(analysed.graph, node)}
         origin = (
             listed([analysed.plan.sources[node] for node in analysed.graph.nodes if node in read], MOST_LISTED)
             or origin

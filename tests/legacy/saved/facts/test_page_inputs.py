@@ -90,6 +90,19 @@ def test_a_part_of_what_is_joined_names_all_that_was_read(count, source):
     assert [row["enters by"] for row in sections_of(build)["inputs"]] == [source]
 
 
+@pytest.mark.parametrize("uses_parts", [True, False])
+def test_fed_sizes_of_the_parts_are_neither_a_source_of_data_nor_a_target(uses_parts):
+    def build():
+        x, sizes = v1.placeholder(tf.float32, [None, 3], "x"), v1.placeholder(tf.int32, [2], "label_sizes")
+        halves = tf.split(x, sizes)
+        return program(lambda tower: squares(tf.reshape(halves[tower] if uses_parts else x, [-1, 3])))()
+
+    page = sections_of(build)
+    assert [row["enters by"] for row in page["inputs"]] == ["SplitV of x:0" if uses_parts else "Placeholder x:0"]
+    assert ("SAME_BATCH" in hazards(page)) != uses_parts
+    assert "TARGET_UNUSED" not in hazards(page)
+
+
 @pytest.mark.parametrize("part_of, is_dealt", [(lambda tower: tower, True), (lambda tower: 0, False)])
 def test_labels_that_each_tower_prepares_whole_and_then_splits_are_dealt(part_of, is_dealt):
     def build():
