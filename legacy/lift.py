@@ -86,7 +86,7 @@ def _lift(graph: str, feed: dict[str, str], carry: dict[str, str] | None, settin
     # A source is compared with the old towers bit by bit; and where made-up data have a wrong rank, oneDNN aborts.
     environment.prepare(exact=True)
     from legacy.lift_examples import DataOfProgram
-    from legacy.saved.analysis.initial_values import begun_text
+    from legacy.saved.analysis.initial_values import begun_text, held_text
     from legacy.saved.lifting import lift_graph
     from legacy.saved.runs.recorded_feeds import feeds_text
     from legacy.source.source import SourceOptions, source_of_analysis, write_source
@@ -98,7 +98,7 @@ def _lift(graph: str, feed: dict[str, str], carry: dict[str, str] | None, settin
     progress = Progress("lift " + os.path.basename(graph))
 
     def write(found: Analysis, values: Arrays) -> None:
-        written.extend(filter(None, [feeds_text(found.fed), begun_text(found.begun)]))
+        written.extend(filter(None, [feeds_text(found.fed), begun_text(found.begun), held_text(found.held)]))
         if FLAGS.source:
             progress.stage("writing " + FLAGS.source)
             folder = os.path.relpath(FLAGS.out, os.path.dirname(FLAGS.source) or ".") if FLAGS.out else ""

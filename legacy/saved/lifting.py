@@ -105,9 +105,9 @@ def lift_graph(
     require_equal_parts(found.plan)
     keep_settings(found.plan, options.settings)
     report("collecting values")
-    start, begun = _start_values(found, checkpoint)
-    found = found._replace(begun=begun)
-    found.plan.notes += filter(None, [initial_values.begun_text(begun)])
+    start, begun, held = _start_values(found, checkpoint)
+    found = found._replace(begun=begun, held=held)
+    found.plan.notes += filter(None, [initial_values.begun_text(begun), initial_values.held_text(held)])
     for variable in found.plan.variables:
         variable.shape = list(start[variable.name].shape)
         if variable.role == "weight":
@@ -133,13 +133,15 @@ def _start_values(found: Analysis, checkpoint: str | None) -> initial_values.Sta
     """Returns the values that variables start from: a checkpoint's or the initializers', and settings that were fed."""
     begun: list[str] = []
     if checkpoint:
-        start, begun = initial_values.values_from_checkpoint(checkpoint, found.plan, found.whole)
+        start, begun, _ = initial_values.values_from_checkpoint(checkpoint, found.plan, found.whole)
     else:
         start = initial_values.values_from_initializers([v.name for v in found.plan.variables], found.whole)
         start.update(initial_values.values_of_copies(found.plan, found.whole, start))
-    fed = {name: value for name, value in found.plan.settings.items() if name in start}
-    start.update((name, np.array(value, start[name].dtype)) for name, value in fed.items())
-    return initial_values.StartValues(start, begun)
+    fed = {name: np.array(value, start[name].dtype) for name, value in found.plan.settings.items() if name in start}
+    assumed = [name for name in fed if checkpoint and name not in found.given]
+    held = {name: start[name].item() for name in assumed if start[name].item() != fed[name].item()}
+    start.update(fed)
+    return initial_values.StartValues(start, begun, held)
 
 
 def require_equal_parts(plan: Plan) -> None:

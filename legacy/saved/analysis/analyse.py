@@ -53,6 +53,7 @@ class Analysis(NamedTuple):
       fed: tensors that the recording beside the graph fed in place of their own values, and the lift does not carry.
       given: names of the settings whose values were given, and not assumed.
       begun: names of the slots and averages that begin from initializers, where a lift's checkpoint leaves them out.
+      held: {switch: its value in a lift's checkpoint} of variables that are taken to have another value.
     """
 
     plan: Plan
@@ -63,6 +64,7 @@ class Analysis(NamedTuple):
     fed: Sequence[FedTensor] = ()
     given: Collection[str] = ()
     begun: Sequence[str] = ()
+    held: Mapping[str, object] = {}
 
 
 def analyse_graph(

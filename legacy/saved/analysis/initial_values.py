@@ -38,10 +38,12 @@ class StartValues(NamedTuple):
     Attributes:
       arrays: {variable: array}.
       begun: names of the slots and averages that begin from initializers, since the checkpoint's saver leaves them out.
+      held: {switch: its value in the checkpoint} of variables that are taken to have another.
     """
 
     arrays: Dict[str, np.ndarray]
     begun: List[str]
+    held: Mapping[str, object] = {}
 
 
 def begun_text(begun: Sequence[str]) -> str:
@@ -53,6 +55,18 @@ def begun_text(begun: Sequence[str]) -> str:
         f"{count} from the graph's initializers, as in the program after a restart, since its Saver does not write "
         f"{'it' if len(begun) == 1 else 'them'}: {listed(begun, MOST_LISTED)}"
     )
+
+
+def held_text(held: Mapping[str, object]) -> str:
+    """Returns a sentence on switches that a checkpoint holds with values that are not taken; "" for none.
+
+    A program may save between its trainings and evaluations, so that either may be the value that it trained with.
+    """
+    if not held:
+        return ""
+    values = listed([f"{name} = {value}" for name, value in held.items()], MOST_LISTED)
+    flags = ",".join(f"{name}={str(value).lower()}" for name, value in held.items())
+    return f"the checkpoint holds {values}, which is not taken; if the program trained so: --feed={flags}"
 
 
 def values_from_checkpoint(path: str, plan: Plan, whole: Graph) -> StartValues:

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from legacy.saved.analysis.initial_values import held_text
 from legacy.saved.lifting import LiftOptions, lift_graph, require_equal_parts, require_safe
+from tests.legacy.saved.graphs import traced
 from tests.small_lift import small_plan
 from workloads.lifted.folder import read_lift
 from workloads.lifted.workload import load_lift
@@ -50,6 +52,43 @@ def test_values_come_from_a_checkpoint_if_one_is_given(graph_file, tmp_path):
     lift_graph(graph_file, str(tmp_path / "lift"), str(tmp_path / "model.ckpt"), LiftOptions(name="mine"))
     workload = load_lift(str(tmp_path / "lift"))
     assert workload.name == "mine" and workload.initial_state().weights["w"].tolist() == [5, 6, 7]
+
+
+@pytest.mark.parametrize(
+    "value, feed, told",
+    [
+        (
+            False,
+            {},
+            ["the checkpoint holds mode = False, which is not taken; if the program trained so: --feed=mode=false"],
+        ),
+        (True, {}, []),
+        (False, {"mode": "true"}, []),
+        (False, {"mode": "false"}, []),
+    ],
+)
+def test_a_switch_that_the_checkpoint_holds_otherwise_is_named(value, feed, told, tmp_path):
+    """A variable says whether inputs get noise, as tflearn's is_training does."""
+    from workloads.lifted.checkpoint import write_by_name
+
+    def build():
+        w = v1.get_variable("w", [3], use_resource=False)
+        mode = v1.get_variable("mode", [], tf.bool, trainable=False, use_resource=False)
+        x = v1.placeholder(tf.float32, [2, 3], name="x")
+        seen = v1.cond(mode, lambda: x + v1.random_uniform([2, 3]), lambda: tf.identity(x))
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_sum(w * seen), name="train")
+
+    (tmp_path / "program.pb").write_bytes(traced(build).graph_def.SerializeToString())
+    write_by_name(str(tmp_path / "model.ckpt"), {"w": np.ones(3, "f"), "mode": np.array(value)})
+    notes = []
+    plan = lift_graph(
+        str(tmp_path / "program.pb"),
+        None,
+        str(tmp_path / "model.ckpt"),
+        LiftOptions(feed=feed),
+        use=lambda found, start: notes.append(held_text(found.held)),
+    )
+    assert [note for note in notes if note] == [note for note in plan.notes if "holds" in note] == told
 
 
 def test_the_lift_of_the_same_graph_has_the_same_digest(graph_file, tmp_path):
