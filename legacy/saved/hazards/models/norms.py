@@ -22,7 +22,10 @@ _COPIES = ("Identity", "Reshape", "ExpandDims", "Squeeze", "BroadcastTo", "Tile"
 
 
 def norms_over_examples(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
-    """Finds l2_normalize(x, 0) of what weights compute from examples; one hazard for all."""
+    """Finds l2_normalize(x, 0), or without an axis, of what weights compute from examples; one hazard for all.
+
+    Derivatives, as of an adversarial direction, may have one length for all examples.
+    """
     graph, imported = found.cut.graph, found.context.imported
     for name in graph.nodes:
         if graph.type(name) != "Rsqrt" or name not in whole.minimized or is_gradient_op(name):
@@ -43,12 +46,15 @@ def norms_over_examples(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
         if _are_added_over_rows(found, scaled):
             continue  # correlations of features
         of_examples = features.node in whole.data and shape[0] in (None, found.plan.batch)
-        if np.ravel(axes).tolist() == [0] and of_examples and graph.ancestors([features.node]) & whole.trainable:
+        along = np.ravel(axes).tolist()
+        is_whole = sorted(along) == [0, 1] and not is_gradient_op(features.node)
+        if (along == [0] or is_whole) and of_examples and graph.ancestors([features.node]) & whole.trainable:
+            way = "as a whole, with all of" if is_whole else "along its first dimension,"
             yield Hazard(
                 "NORM_OVER_EXAMPLES",
                 name,
-                f"{name} normalizes {features.node} along its first dimension, a tower's examples: each depends on "
-                "which others are in the batch",
+                f"{name} normalizes {features.node} {way} a tower's examples: each depends on which others are in the "
+                "batch",
                 "normalize along the features, axis -1; for parity keep it",
             )
             return

@@ -4,6 +4,7 @@ May import the basics of hazards and facts; the search of hazards imports this f
 """
 
 from legacy.saved.hazards.signs import (
+    distances_for_logits,
     equal_targets,
     free_zones,
     heads,
@@ -17,5 +18,6 @@ GRAPH_CHECKS = (
     opposed_labels.distances_pushed_one_way,
     equal_targets.equal_targets,
     free_zones.overlapping_hinges,
+    distances_for_logits.distances_for_logits,
     shared_goals.generators_with_critics,
 )

@@ -28,6 +28,20 @@ def test_a_norm_along_the_examples_is_named():
     assert found(lambda x, w: tf.nn.l2_normalize(x @ w, 0)) == ["NORM_OVER_EXAMPLES"]
 
 
+@pytest.mark.parametrize(
+    "features, count",
+    [
+        (lambda x, w: tf.nn.l2_normalize(x @ w, [0, 1]), 1),
+        (lambda x, w: tf.nn.l2_normalize(x @ w), 1),
+        (lambda x, w: tf.nn.l2_normalize(x @ w, 1), 0),
+        (lambda x, w: x @ tf.nn.l2_normalize(w), 0),
+        (lambda x, w: (x + tf.nn.l2_normalize(tf.gradients(tf.tanh(x @ w), x)[0])) @ w, 0),  # a direction
+    ],
+)
+def test_a_norm_of_all_examples_is_named_as_where_the_axis_is_left_out(features, count):
+    assert found(features) == ["NORM_OVER_EXAMPLES"] * count
+
+
 def deviations(x, w):
     return tf.nn.l2_normalize(x @ w - tf.reduce_mean(x @ w, 0, keepdims=True), 0)
 
