@@ -5,6 +5,7 @@ Start with `policies.py`."""
 
 from legacy.saved.hazards.reinforcement import (
     clipped_ratios,
+    minimized_values,
     noise_of_policies,
     policies,
     targets,
@@ -19,4 +20,5 @@ GRAPH_CHECKS = (
     policies.reversed_ratios,
     clipped_ratios.optimistic_surrogates,
     noise_of_policies.minimized_noise,
+    minimized_values.minimized_values,
 )
