@@ -10,8 +10,9 @@ from legacy.saved.hazards.basics.directions import minimized_targets, trained_by
 from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
-from legacy.saved.hazards.basics.linear_weights import SUMS
+from legacy.saved.hazards.basics.linear_weights import SUMS, constant_factor
 from legacy.saved.hazards.basics.variable_reads import variable_read
+from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _SQUARES = ("Square", "SquaredDifference", "L2Loss")
@@ -48,6 +49,15 @@ def subtracted_squares(whole: WholeGraph) -> Iterator[Hazard]:
                     "check the sign: a divergence has exp(h) - h for the logarithm h of a variance; for parity keep it",
                 )
                 return
+            if is_followed and _is_lesser_of_both_sides(whole, name, sign):
+                yield Hazard(
+                    "LOSS_WITHOUT_BOUND",
+                    name,
+                    f"{target} contains {name}, the lesser of a positive and a negative multiple of one error: it "
+                    "falls without end where the error grows, on either side",
+                    "tf.maximum, as in the loss of a quantile; for parity keep it",
+                )
+                return
             if sign >= 0 or graph.type(name) not in _SQUARES:
                 continue
             inner = [graph.origin(tensor).node for tensor in graph.inputs(name)]
@@ -62,6 +72,18 @@ def subtracted_squares(whole: WholeGraph) -> Iterator[Hazard]:
                     "check the sign, or bound it, as max(0, margin - distance) does; for parity keep it",
                 )
                 return
+
+
+def _is_lesser_of_both_sides(whole: WholeGraph, name: str, sign: int) -> bool:
+    """Whether a node is min(a x, -b x) of an error x of results and data, or the maximum, which is subtracted."""
+    graph = whole.graph
+    if (graph.type(name), sign) not in (("Minimum", 1), ("Maximum", -1)):
+        return False
+    scaled = [constant_factor(whole, graph.origin(tensor).node) for tensor in graph.inputs(name)]
+    (first, second) = (None if one is None else (graph.origin(TensorId(one[0], 0)), one[1]) for one in scaled)
+    if first is None or second is None or first[0] != second[0] or first[1] * second[1] >= 0:
+        return False
+    return first[0].node in whole.data and _is_unbounded(whole, first[0].node)
 
 
 def _is_subtracted_error(whole: WholeGraph, name: str, sign: int) -> bool:

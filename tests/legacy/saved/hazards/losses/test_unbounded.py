@@ -39,6 +39,29 @@ def test_subtracted_squares_are_named(loss, count):
     assert found(loss) == ["LOSS_WITHOUT_BOUND"] * count
 
 
+def greater(x):
+    return tf.reduce_mean(tf.maximum(0.25 * x, -0.75 * x))
+
+
+def lesser(x, share=0.25):
+    return tf.reduce_mean(tf.minimum(share * x, (share - 1.0) * x))
+
+
+@pytest.mark.parametrize(
+    "loss, count",
+    [
+        (lambda near, far: lesser(far - near), 1),
+        (lambda near, far: -greater(far - near), 1),
+        (lambda near, far: greater(far - near), 0),
+        (lambda near, far: -lesser(far - near), 0),
+        (lambda near, far: tf.reduce_mean(tf.minimum(0.25 * (far - near), 0.5 * (far - near))), 0),
+        (lambda near, far: mean_square(near) + lesser(tf.tanh(far - near)), 0),
+    ],
+)
+def test_the_lesser_of_both_sides_of_an_error_is_named(loss, count):
+    assert found(loss) == ["LOSS_WITHOUT_BOUND"] * count
+
+
 def ratio(x, y, scale=1.0):
     return tf.math.log(scale / (tf.reduce_mean(tf.math.squared_difference(x, y), 1) + 1e-8))
 
