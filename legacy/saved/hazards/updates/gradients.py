@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+import numpy as np
+
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.copies import BOOKKEEPING, masters_of_copies
 from legacy.saved.hazards.basics.directions import applied_gradient
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
@@ -140,14 +143,17 @@ def _penalized(whole: WholeGraph, gradient: str, variable: str, masters: Mapping
 
 
 def towers_of_unequal_weight(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds updates in which towers' gradients have different weights; one hazard for all."""
+    """Finds updates in which towers' gradients have different weights; one hazard for all.
+
+    Weights like the numbers of rows that the towers take make a mean over all examples.
+    """
     if whole.count < 2:
         return
     for apply in whole.applies:
         each = (_weights_by_tower(whole, name) for name in _behind_factors(whole, applied_gradient(whole, apply)))
         weights = next((found for found in each if len(found) == whole.count), {})
         least, most = min(weights.values(), default=0.0), max(weights.values(), default=0.0)
-        if len(weights) == whole.count and most - least > TOLERANCE * most:
+        if len(weights) == whole.count and most - least > TOLERANCE * most and not _are_rows(whole, weights):
             shares = ", ".join(f"{weights[tower]:.4g}" for tower in whole.towers())
             yield Hazard(
                 "TOWERS_WEIGHTED",
@@ -157,6 +163,18 @@ def towers_of_unequal_weight(whole: WholeGraph) -> Iterator[Hazard]:
                 "parity, weight the replicas so",
             )
             return
+
+
+def _are_rows(whole: WholeGraph, weights: Mapping[int, float]) -> bool:
+    """Whether an op splits data into as many rows for each tower as its weight says."""
+    own = np.array([weights[tower] for tower in whole.towers()])
+    for name in whole.minimized_ops("SplitV"):
+        sizes, axis = (constant_array(whole.graph, tensor.node) for tensor in whole.graph.inputs(name)[1:3])
+        if sizes is None or axis is None or sizes.size != whole.count or np.any(axis) or not sizes.sum():
+            continue
+        if np.allclose(sizes.ravel() / sizes.sum(), own / own.sum(), rtol=TOLERANCE):
+            return True
+    return False
 
 
 def _behind_factors(whole: WholeGraph, gradient: str) -> Iterator[str]:

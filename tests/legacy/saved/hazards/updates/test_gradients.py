@@ -170,3 +170,19 @@ def test_rows_of_one_tower_for_the_values_of_all_are_named(own_rows):
     found = analyse_graph(whole, "made-for-a-test")
     ids = [hazard.id for hazard in rows_of_one_tower(WholeGraph(whole, found), found)]
     assert ids == ([] if own_rows else ["ROWS_OF_ONE_TOWER"])
+
+
+@pytest.mark.parametrize(
+    "rows, weights, count", [((5, 3), (0.625, 0.375), 0), ((5, 3), (0.375, 0.625), 1), ((4, 4), (0.625, 0.375), 1)]
+)
+def test_towers_that_count_as_many_times_as_their_rows_make_a_mean(rows, weights, count):
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        gradients = []
+        for tower, part in enumerate(tf.split(v1.placeholder(tf.float32, [8, 4], "x"), rows)):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                gradients.append(tf.gradients(tf.reduce_mean(tf.square(part @ w)), w)[0] * weights[tower])
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(gradients[0] + gradients[1], w)], name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
+    assert [hazard.id for hazard in towers_of_unequal_weight(whole)] == ["TOWERS_WEIGHTED"] * count
