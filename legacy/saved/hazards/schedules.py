@@ -71,7 +71,7 @@ def _increments(whole: WholeGraph, step: str) -> Iterator[Hazard]:
         yield from of_towers
     elif other is not None:
         yield Hazard(
-            "STEP_COUNTS_TOWERS",
+            "STEP_COUNTS_TOWERS" if other == whole.count else "STEP_NOT_BY_ONE",  # or examples, or runs that are added
             adds[0],
             f"{step} rises by {other:g} in a step",
             "count one per update, and divide the schedule's steps",

@@ -35,7 +35,8 @@ TEXT = """
 
 
 def hazards(check, text, attributes=None):
-    constants = {name: {"value": np.array(value, np.float32)} for name, value in (("one", 1), ("two", 2))}
+    numbers = [("one", 1), ("two", 2), *([("eight", 8)] if "eight" in text else [])]
+    constants = {name: {"value": np.array(value, np.float32)} for name, value in numbers}
     whole = WholeGraph(saved(graph_of(text, **constants, **attributes or {}), trainable_variables=["w"]))
     return [hazard[:3] for hazard in check(whole)]
 
@@ -55,6 +56,12 @@ def test_a_step_that_each_tower_counts():
 def test_a_step_that_rises_by_the_number_of_towers():
     found = hazards(miscounted_steps, TEXT.replace("AssignAdd(global_step, one)", "AssignAdd(global_step, two)"))
     assert found == [("STEP_COUNTS_TOWERS", "count", "global_step rises by 2 in a step")]
+
+
+def test_a_step_that_rises_by_the_number_of_a_batchs_examples_counts_no_towers():
+    text = TEXT.replace("AssignAdd(global_step, one)", "AssignAdd(global_step, eight)") + "eight = Const()\n"
+    found = hazards(miscounted_steps, text)
+    assert found == [("STEP_NOT_BY_ONE", "count", "global_step rises by 8 in a step")]
 
 
 def test_a_step_that_each_of_several_train_ops_counts_is_counted_once_in_a_run():
@@ -205,7 +212,8 @@ WHOLE = {"updates": {"dtype": tf.int32, "shape": tf.TensorShape([])}}
 
 
 def hazards_by_hand(check, text):
-    constants = {name: {"value": np.array(value, np.float32)} for name, value in (("one", 1), ("two", 2))}
+    numbers = [("one", 1), ("two", 2), *([("eight", 8)] if "eight" in text else [])]
+    constants = {name: {"value": np.array(value, np.float32)} for name, value in numbers}
     whole = WholeGraph(saved(graph_of(text, **constants, **WHOLE), trainable_variables=["w"]))
     return [hazard[:3] for hazard in check(whole)]
 
