@@ -59,7 +59,9 @@ def _minimized_probabilities(whole: WholeGraph) -> Iterator[Hazard]:
         logarithms = {name: sign for name, sign in signs.items() if _is_of_choice(whole, name)}
         # -softplus(-x) is the logarithm of a sigmoid; one that the loss pulls both ways is something else.
         softplus = [name for name in signs if whole.graph.type(name) == "Softplus"]
-        logarithms.update({name: -signs[name] for name in softplus if _is_pulled_one_way(whole, target, name)})
+        pushes = Pushes(whole, [target]) if softplus else None
+        one_way = [name for name in softplus if pushes is not None and _is_pulled_one_way(whole, pushes, name)]
+        logarithms.update({name: -signs[name] for name in one_way})
         for name in logarithms if set(logarithms.values()) == {1} else ():
             weights = whole.graph.ancestors([name], controls=False) & whole.trainable
             if weights and weights <= trained_by(whole).get(target, set()) and gradient_flow(whole).passes(name):
@@ -72,12 +74,12 @@ def _minimized_probabilities(whole: WholeGraph) -> Iterator[Hazard]:
                 )
 
 
-def _is_pulled_one_way(whole: WholeGraph, target: str, name: str) -> bool:
+def _is_pulled_one_way(whole: WholeGraph, pushes: Pushes, name: str) -> bool:
     """Whether a loss only rises, or only falls, with what an op takes, or with that without its sign."""
     graph, source = whole.graph, whole.graph.inputs(name)[0]
     while graph.type(source.node) in (*COPIES, "Neg"):
         source = graph.inputs(source.node)[0]
-    return bool(Pushes(whole, [target]).sign(source))
+    return bool(pushes.sign(source))
 
 
 def _is_of_choice(whole: WholeGraph, name: str) -> bool:

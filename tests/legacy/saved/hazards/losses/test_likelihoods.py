@@ -109,7 +109,12 @@ def both_ways(x):
     return tf.reduce_mean(tf.math.log_sigmoid(x) + tf.square(x - 1.0))
 
 
-@pytest.mark.parametrize("loss", [uniformity, both_ways])
+def of_two_sides(x):
+    """A critic whose scores are never below 0."""
+    return tf.reduce_mean(tf.nn.softplus(x[:4])) - tf.reduce_mean(tf.nn.softplus(x[4:]))
+
+
+@pytest.mark.parametrize("loss", [uniformity, both_ways, of_two_sides])
 def test_a_kernel_of_results_and_a_sigmoid_beside_another_term_of_it_are_not(loss):
     assert found(lambda x, y: loss(x)) == []
 
