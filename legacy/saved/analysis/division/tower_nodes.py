@@ -34,9 +34,10 @@ def _nodes_before_updates(step: LabelledStep) -> dict[str, int]:
     """{node: tower} of the nodes that depend on one tower and are computed before the step changes any variable."""
     graph, state = step.graph, step.state
     late = _late_nodes(step)
-    to_rules = graph.ancestors(state.rules, controls=False) - _update_arithmetic(step)
+    arithmetic = _update_arithmetic(step)
+    to_rules = graph.ancestors(state.rules, controls=False) - arithmetic
     useful = _useful_nodes(step)
-    released = set() if _combines_towers(step) else _update_arithmetic(step)
+    released = set() if _combines_towers(step) else arithmetic
     statistics = _statistics_nodes(graph, state, step.order.effects)
     tower_nodes = {}
     for name in [name for name in graph.nodes if name in step.members]:
@@ -46,7 +47,8 @@ def _nodes_before_updates(step: LabelledStep) -> dict[str, int]:
         if name in late:
             if name in useful and name in to_rules:
                 variable = _changed_before(graph, step.order, name)
-                raise InputError(f"graph file: {name!r}: tower {tower} uses {variable} after the step changed it")
+                user = f"tower {tower}" if step.towers.count > 1 else "a gradient"
+                raise InputError(f"graph file: {name!r}: {user} uses {variable} after the step changed it")
         elif name in useful or name not in statistics:
             tower_nodes[name] = tower
     return tower_nodes
