@@ -99,7 +99,9 @@ def write_stack(op: OpView) -> Expression | None:
 
 
 def write_split(op: OpView) -> Expression | None:
-    """Writes a split into equal parts, or into parts of given sizes."""
+    """Writes a split into equal parts, or into parts of given sizes; the only part is the whole."""
+    if len(op.operation.outputs) == 1:
+        return op.argument(0 if op.type == "SplitV" else 1)
     if op.type == "SplitV":
         sizes, axis = op.constant(1), op.constant(2)
         if sizes is None or axis is None:

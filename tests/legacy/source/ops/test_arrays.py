@@ -59,6 +59,13 @@ def test_a_shape_that_the_graph_computes_is_filled():
     assert np.array_equal(values_of(lines, given), np.full((3, 4), 32.5, np.float32))
 
 
+@pytest.mark.parametrize("parts", [1, [3]])
+def test_a_split_into_one_part_is_the_whole(parts):
+    """As code for several towers deals a batch to one."""
+    (line,) = written(lambda x: tf.square(tf.split(x, parts, axis=1)[0]), X)
+    assert line.endswith('tf.square(batch["x"])')
+
+
 def test_a_split_has_a_name_for_each_part():
     lines = written(lambda x: tf.subtract(*tf.split(x, 2, axis=1)), X)
     assert lines[0].endswith('= tf.split(batch["x"], 2, axis=1)') and lines[0].count(",") == 3
