@@ -96,9 +96,14 @@ def may_be_its_own(
 
 def _terms(graph: Graph, data: Collection[str], name: str) -> list[str]:
     """Returns the terms of a sum, also of sums in it, that depend on data."""
-    if graph.type(name) not in op_types.ADDITIONS:
-        return [name]
-    return [term for tensor in graph.inputs(name) if tensor.node in data for term in _terms(graph, data, tensor.node)]
+    found, todo = [], [name]
+    while todo:
+        term = todo.pop()
+        if graph.type(term) in op_types.ADDITIONS:
+            todo += [tensor.node for tensor in reversed(graph.inputs(term)) if tensor.node in data]
+        else:
+            found.append(term)
+    return found
 
 
 def _has_weight(graph: Graph, term: str) -> bool:

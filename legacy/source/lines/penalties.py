@@ -117,8 +117,7 @@ def sum_penalties(definitions: Sequence[Definition]) -> List[Definition]:
             kept = [one if _has_penalty(one) else term for term, one in zip(terms, whole)]
             kept = kept[1:] if kept[0] == Literal(0.0) else kept
             made = call("sum", Listing(tuple(kept)))
-            left = set(values_used(made))
-            taken |= _reached(definition.expression, once) - left
+            taken |= _reached(definition.expression, once) - _reached(made, once)
             definition = definition._replace(expression=made)
         result.append(definition)
     return [d for d in result if not taken.intersection(d.targets)]

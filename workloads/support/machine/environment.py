@@ -20,6 +20,8 @@ _KERAS = "keras.src.optimizers"
 #: The versions of TensorFlow that this project runs with: one of 1.x, and from one of 2.x on.
 LAST_OF_1, FIRST_OF_2 = (1, 15), (2, 16)
 
+#: Most calls inside of each other: losses of deep networks are sums of hundreds of penalties, each added to the last.
+_DEEPEST = 10_000
 #: Option of the system call `prctl`: the signal that a process gets when its parent ends.
 _PR_SET_PDEATHSIG = 1
 
@@ -37,6 +39,7 @@ def prepare(exact: bool) -> None:
     if "tensorflow" in sys.modules:
         raise RuntimeError("environment.prepare must be called before TensorFlow is imported")
     set_variables(exact)
+    sys.setrecursionlimit(max(_DEEPEST, sys.getrecursionlimit()))
     allocator.keep_freed_memory()
     loading = Progress("TensorFlow")
     loading.stage("loading", at_once=True)  # during which no other thread may come to say so

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from legacy.source.basics.expressions import Definition, Infix, Value, call
+from legacy.source.basics.expressions import Definition, Infix, Value, call, values_used
 from legacy.source.basics.rendering import expression_text
 from legacy.source.lines.penalties import penalties_ask_again, sum_penalties, with_shapes_first
 from legacy.source.lines.statements import build_statements
@@ -94,6 +94,22 @@ def test_a_loss_that_penalties_are_added_to_is_the_first_term():
 
     *_, last = sums(build)
     assert last.startswith("sum([") and last.count("0.5 * tf.nn.l2_loss(") == 4 and "sum([<Mean" in last
+
+
+def test_what_the_first_term_is_made_of_stays():
+    """As of a mean of squares, whose ops are each used once."""
+
+    def build(x, **weights):
+        loss = tf.reduce_mean(tf.square(x - 1.0))
+        for weight in weights.values():
+            loss += 0.5 * tf.nn.l2_loss(weight)
+        return loss
+
+    recovery, (end,) = recovered(build, {"x": [3]}, LONG)
+    found = sum_penalties([*recovery.ordered([end]), Definition((), end)])
+    made = {target for definition in found for target in definition.targets}
+    used = {tensor for definition in found for tensor in values_used(definition.expression)}
+    assert used <= made and any("sum([" in expression_text(definition.expression) for definition in found)
 
 
 def test_few_penalties_and_other_terms_are_added_as_they_are():
