@@ -84,7 +84,7 @@ def may_be_its_own(
     Returns:
       The answer.
     """
-    if {towers, None}.intersection(sizes) and has_sum(graph, data, loss, undivided=True):
+    if {towers, None}.intersection(sizes) and has_sum(graph, data, loss, divided_once=True):
         return True
     sums = [tensor.node for tensor in graph.inputs(loss) if graph.type(tensor.node) in op_types.ADDITIONS]
     terms = [term for name in sums for term in _terms(graph, data, name)]
@@ -135,30 +135,33 @@ def sizes_of_inputs(plan: Plan) -> set[int | None]:
     return {size for shape in shapes if shape for size in (shape[:2] if len(shape) > 2 else shape[:1])}
 
 
-def has_sum(graph: Graph, data: Collection[str], loss: str, undivided: bool = False) -> bool:
+def has_sum(graph: Graph, data: Collection[str], loss: str, divided_once: bool = False) -> bool:
     """Returns whether a loss is a linear function of a sum of data, other than one that is divided by their number.
 
     Args:
       graph: the subgraph that a step runs.
       data: its nodes that depend on data.
       loss: the node of a loss.
-      undivided: whether a sum counts only where nothing but the loss's own op divides it, as by the number of examples.
+      divided_once: whether a sum counts only where one quotient at the most is made of it: the inner one of two may
+        divide it by the number of examples.
 
     Returns:
       The answer.
     """
-    todo, seen = [loss], {loss}
+    todo, seen = [(loss, False)], {loss}
     while todo:
-        name = todo.pop()
-        if graph.type(name) == "Sum":
+        name, is_divided = todo.pop()
+        kind = graph.type(name)
+        if kind == "Sum":
             return True
-        if undivided and name != loss and graph.type(name) in ("RealDiv", "Div"):
+        is_quotient = kind in ("RealDiv", "Div")
+        if divided_once and is_divided and is_quotient:
             continue
-        if graph.type(name) in ("RealDiv", "Div", "Mul", "Sub", "Neg", "Identity", *op_types.ADDITIONS):
+        if is_quotient or kind in ("Mul", "Sub", "Neg", "Identity", *op_types.ADDITIONS):
             before = {tensor.node for tensor in graph.inputs(name) if tensor.node in data}
-            before = before - seen if len(before) == 1 or graph.type(name) not in ("RealDiv", "Div", "Mul") else set()
+            before = set() if len(before) > 1 and (is_quotient or kind == "Mul") else before - seen
             seen |= before
-            todo += before
+            todo += [(one, is_divided or is_quotient) for one in before]
     return False
 
 

@@ -30,7 +30,9 @@ FAULTS = {
     "same batch": Fault(("SAME_BATCH",)),
     "labels of the first tower": Fault(("INPUTS_NOT_PAIRED", "SAME_BATCH"), besides=("TARGET_UNUSED",)),
     "last tower's gradients": Fault(
-        ("GRADIENTS_DROPPED",), {"combine": _COMBINED}, ("LOSS_NOT_MINIMIZED", "TARGET_UNUSED")
+        ("GRADIENTS_DROPPED",),
+        {"combine": _COMBINED},
+        ("LOSS_NOT_MINIMIZED", "TARGET_UNUSED", "STATISTICS_OF_OTHER_DATA"),
     ),
     "penalty of the first tower": Fault(("REGULARIZATION_ONCE",), {"penalty": ("matrices",), "combine": _COMBINED}),
     "penalty not minimized": Fault(("REGULARIZATION_LOST",), {"penalty": ("matrices", "all")}),
