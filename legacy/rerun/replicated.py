@@ -72,6 +72,8 @@ class ReplicatedOldGraph(OldGraphProgram):
         require_replicable(workload.plan, job.replicas)
         job = dataclasses.replace(job, workload=with_open_rows(workload))
         self._tower_of_state = {v.name: v.tower for v in workload.plan.variables if v.role == "state"}
+        #: Tensors that the update gets a placeholder for: the rows of all replicas.
+        self._joined = frozenset(joined_rows(workload.plan))
         #: Each replica's own values of the variables that belong to one tower.
         self._own_states: List[Values] = []
         super().__init__(job, source, options, devices, dependencies)
@@ -150,8 +152,7 @@ class ReplicatedOldGraph(OldGraphProgram):
 
     def _computed(self, name: str) -> tf.Tensor:
         """Returns a tensor as a tower computes it, where the update gets a placeholder for it, too."""
-        is_given = name in self._given_tensors()
-        return self.graph.get_tensor_by_name(name) if is_given else self._tensor(name)
+        return self.graph.get_tensor_by_name(name) if name in self._joined else self._tensor(name)
 
     def _take_step(self, *trace: Any) -> list[np.ndarray]:
         return self.step().losses

@@ -32,12 +32,12 @@ def with_sums_of_uses(plan: Plan, graph: Graph) -> Tuple[Plan, Graph]:
     Returns:
       Both; the same ones if there are no such gradients.
     """
+    if all(_op_that_adds(graph, combine) is None for phase in plan.phases for combine in phase.combine):
+        return plan, graph
     graph_def = v1.GraphDef()
     graph_def.CopyFrom(graph.graph_def)
     tensors: Dict[str, TensorType] = {}
     phases = [_with_sums(phase, plan, graph, graph_def, tensors) for phase in plan.phases]
-    if not tensors:
-        return plan, graph
     return dataclasses.replace(plan, phases=phases, tensors={**plan.tensors, **tensors}), Graph(graph_def)
 
 

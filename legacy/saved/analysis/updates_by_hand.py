@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 ASSIGNS = ("Assign", "AssignVariableOp")
 SUBTRACTS = ("AssignSub", "AssignSubVariableOp")
-_READS = ("Identity", "ReadVariableOp")
 
 
 def addend(context: Context, effect: Effect) -> float | None:
@@ -83,7 +82,7 @@ def _assigned(context: Context, tensor: TensorId) -> TensorId:
     """Returns what the step sets another variable to, of a tensor that is its value, such as a velocity's."""
     name, graph = tensor.node, context.graph
     if graph.type(name) not in ASSIGNS:
-        variable = context.state.aliases.get(graph.inputs(name)[0] if graph.type(name) in _READS else tensor)
+        variable = context.state.aliases.get(graph.inputs(name)[0] if graph.type(name) in op_types.READS else tensor)
         writes = context.state.writes
         writers = [w for w, written in writes.items() if variable in written and w in context.of_gradients]
         if len(writers) != 1 or graph.type(writers[0]) not in ASSIGNS:

@@ -116,6 +116,6 @@ def factor_of_weight(analysed: AnalysedStep, effect: Effect) -> float | None:
 
 def _is_value(analysed: AnalysedStep, tensor: TensorId, variable: str) -> bool:
     """Whether a tensor is a variable's value, read in any way."""
-    while analysed.graph.type(tensor.node) in ("Identity", "ReadVariableOp"):
+    while analysed.graph.type(tensor.node) in op_types.READS:
         tensor = analysed.graph.inputs(tensor.node)[0]
     return parse_tensor_name(variable).node == tensor.node

@@ -21,8 +21,6 @@ from workloads.lifted.pieces.piece import Feed, Piece
 v1 = tf.compat.v1
 #: Most values of a schedule that are shown.
 MOST_VALUES = 8
-#: Ops that read a counter, perhaps behind its change.
-_READS = ("Identity", "ReadVariableOp")
 
 #: {text and constants of a schedule: (its values at some steps, their number)}; many tensors are the same function.
 Schedules = Dict[Tuple[object, ...], Tuple[str, int]]
@@ -169,7 +167,7 @@ def _counted_before(analysed: AnalysedStep, tensor: str, variables: Tuple[str, .
     """Returns the number that a step adds to the only counter of a schedule before it computes the rate; 0 if none."""
     graph, name = analysed.graph, parse_tensor_name(tensor).node
     before = graph.ancestors([name], controls=False)
-    before |= {node for read in before if graph.type(read) in _READS for node in graph.controls(read)}
+    before |= {node for read in before if graph.type(read) in op_types.READS for node in graph.controls(read)}
     changes = {effect.node for phase in analysed.phases for effect in phase.effects if effect.writes[0] in variables}
     return int(analysed.rises_by(variables[0]) or 0) if len(variables) == 1 and before & changes else 0
 

@@ -12,7 +12,7 @@ WRITERS = (*ASSIGNMENTS, "Apply", "SparseApply", "ResourceApply", "ResourceSpars
 #: Most nodes between a saver's assignment and the op that reads the file.
 RESTORE_DEPTH = 3
 #: Ops that hand a value on as it is.
-_PASSES = ("Identity", "Switch", "RefSwitch", "ReadVariableOp")
+PASSES = (*op_types.READS, "Switch", "RefSwitch")
 
 
 def variable_of(graph: Graph, node: str) -> str | None:
@@ -49,7 +49,7 @@ def _source_and_casts(graph: Graph, assignment: str) -> tuple[str | None, int]:
         return None, 0
     name = graph.inputs(assignment)[1].node
     casts = 0
-    while graph.type(name) in (*_PASSES, "Cast"):
+    while graph.type(name) in (*PASSES, "Cast"):
         casts += graph.type(name) == "Cast"
         name = graph.inputs(name)[0].node
     return name if graph.type(name) in op_types.VARIABLES else None, casts

@@ -79,6 +79,8 @@ VARIABLES = ("VariableV2", "Variable", "VarHandleOp", "AutoReloadVariable")
 
 #: Ops that look up rows of their first input by the numbers in their second one.
 LOOKUPS = ("Gather", "GatherV2", "ResourceGather")
+#: Ops that give a variable's value as it is.
+READS = ("Identity", "ReadVariableOp")
 #: Ops that read a resource variable's value from its handle.
 RESOURCE_READS = ("ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape")
 #: Ops that pass a handle or a reference on without reading the value.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from legacy.saved.graph import op_types
-from legacy.saved.graph.assignments import ASSIGNMENTS, variable_of, written_variables
+from legacy.saved.graph.assignments import ASSIGNMENTS, PASSES, variable_of, written_variables
 from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import in_gradient_graphs
 
@@ -24,10 +24,8 @@ PREDICATES = (
 )
 
 
-#: Ops that give a variable's value, or the variable itself in a branch.
-HANDING_ON = ("Identity", "ReadVariableOp", "Switch", "RefSwitch")
 #: Beginnings of the types of ops that look at a variable and do not compute with it.
-BOOKKEEPING = ("Save", "IsVariableInitialized", "VarIsInitializedOp")
+BOOKKEEPING = ("Save", *op_types.ASKS_INITIALIZED)
 
 
 def trained_variables(graph: Graph, listed: Sequence[str] = ()) -> list[str]:
@@ -66,7 +64,7 @@ def _is_computed_with(graph: Graph, variable: str) -> bool:
     seen = {variable}
     while todo:
         users = {use.node for use in graph.users(todo.pop())} - seen
-        handing = {user for user in users if graph.type(user) in HANDING_ON}
+        handing = {user for user in users if graph.type(user) in PASSES}
         seen |= handing
         for user in users - handing:
             is_change = graph.type(user).startswith(ASSIGNMENTS) and graph.inputs(user)[0].node in seen

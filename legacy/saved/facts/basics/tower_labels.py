@@ -24,8 +24,6 @@ MOST_CROSSINGS = 0.02
 NAMES_BEFORE_DEVICES = 1.5
 #: Ops of gradient ops that no derivative passes.
 NO_PASS = ("Cast", "Const", "Shape", "Size")
-#: Ops that read a variable.
-READ_OPS = ("Identity", "ReadVariableOp")
 #: Copies of one model have at least this share of their op types in common.
 LEAST_LIKENESS = 0.6
 
@@ -176,7 +174,8 @@ def _have_own_weights(graph: Graph, labels: Mapping[str, int]) -> bool:
     updated = [variable_of(graph, name) for name, kind in kinds.items() if op_types.is_apply(kind)]
     weights = [name for name in updated if name is not None]
     reads = {
-        name: {name, *(user.node for user in graph.users(name) if kinds[user.node] in READ_OPS)} for name in weights
+        name: {name, *(user.node for user in graph.users(name) if kinds[user.node] in op_types.READS)}
+        for name in weights
     }
     for nodes in reads.values():
         users = {user.node for name in nodes for user in graph.users(name)}

@@ -53,7 +53,8 @@ def sums_beside_means(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
         terms = {name: weight for name, weight in terms.items() if not list(linear_inputs(whole, name))}
         means = [name for name in terms if _is_mean(whole, name)]
         divided = _divided_by_examples(whole, found, weights)
-        sums = [name for name in terms if name not in divided and _is_sum(whole, found, name)]
+        growth = Growth(whole.graph, found.context.imported, whole.data, found.plan.batch)
+        sums = [name for name in terms if name not in divided and _is_sum(whole, found, growth, name)]
         if means and sums:
             yield Hazard(
                 "SUM_BESIDE_MEAN",
@@ -73,7 +74,7 @@ def _is_mean(whole: WholeGraph, name: str) -> bool:
     return whole.graph.type(name) in ("Mean", *op_types.QUOTIENTS)
 
 
-def _is_sum(whole: WholeGraph, found: Analysis, name: str) -> bool:
+def _is_sum(whole: WholeGraph, found: Analysis, growth: Growth, name: str) -> bool:
     """Whether a node adds up what weights compute of each example: over all dimensions, the first one included."""
     graph, imported = whole.graph, found.context.imported
     if graph.type(name) not in ("Sum", "L2Loss") or imported.shape(name) != ():
@@ -85,7 +86,7 @@ def _is_sum(whole: WholeGraph, found: Analysis, name: str) -> bool:
         or not graph.ancestors([name], controls=False) & whole.trainable
     ):
         return False
-    return Growth(graph, imported, whole.data, found.plan.batch).power(TensorId(name, 0)) == 1
+    return growth.power(TensorId(name, 0)) == 1
 
 
 def _divided_by_examples(whole: WholeGraph, found: Analysis, names: Collection[str]) -> set[str]:

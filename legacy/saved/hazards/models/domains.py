@@ -41,15 +41,13 @@ def _layer_among_factors(whole: WholeGraph, name: str) -> str:
     So they do in a density whose deviation a layer gives as it is. A small number may be added, and elements added up.
     """
     graph, values, found = whole.graph, ValueSigns(whole), []
-    inputs = [tensor.node for tensor in graph.inputs(name)]
-    numbers = [whole.value(before) for before in inputs]
     while graph.type(name) in ("Identity", "Sum", *op_types.ADDITIONS):
-        others = [one for one, number in zip(inputs, numbers) if number is None]
-        if graph.type(name) in op_types.ADDITIONS and len(others) != 1:
-            return ""
-        name = others[0] if graph.type(name) in op_types.ADDITIONS else inputs[0]
         inputs = [tensor.node for tensor in graph.inputs(name)]
-        numbers = [whole.value(before) for before in inputs]
+        if graph.type(name) in op_types.ADDITIONS:
+            inputs = [before for before in inputs if whole.value(before) is None]
+            if len(inputs) != 1:
+                return ""
+        name = inputs[0]
     todo = [(name, False)]
     while todo:
         factor, divides = todo.pop()

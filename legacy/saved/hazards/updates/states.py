@@ -16,7 +16,6 @@ from workloads.support.wording import counted, listed
 MOST_NAMED = 3
 #: Ops that use a variable, but do not compute with it.
 _BOOKKEEPING = re.compile("Assign|Save|IsVariableInitialized|VarIsInitializedOp|HistogramSummary")
-_READS = ("Identity", "ReadVariableOp")
 #: Ops that scale, and ops that add.
 _SCALES, _SUMS = ("Mul", "RealDiv", "Div"), ("Add", "AddV2", "Sub")
 
@@ -55,7 +54,7 @@ def _is_read(whole: WholeGraph, variable: str) -> bool:
     while todo:
         for user, _, _ in whole.graph.users(todo.pop()):
             kind = whole.graph.type(user)
-            if kind in _READS:
+            if kind in op_types.READS:
                 todo.append(user)
             elif not _BOOKKEEPING.search(kind):
                 return True
