@@ -38,8 +38,9 @@ def copies_that_begin_apart(whole: WholeGraph) -> Iterator[Hazard]:
     yield Hazard(
         "COPIES_BEGIN_APART",
         first[towers[1]],
-        "each tower trains a copy of the model with all towers' gradients, and the copies begin with random numbers of "
-        f"their own, such as {first[towers[0]]} and {first[towers[1]]}: no op sets them equal, so that they stay apart",
+        "each tower trains a copy of the model with all towers' gradients, and each copy is initialized with random "
+        f"numbers of its own, such as {first[towers[0]]} and {first[towers[1]]}: no op makes the copies equal, so "
+        "they stay different",
         "mirrored variables begin equal; for parity, keep each tower's values of the checkpoint",
     )
 

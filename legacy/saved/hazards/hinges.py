@@ -39,9 +39,9 @@ def hinges_of_zero(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "HINGE_OF_ZERO",
                 name,
-                f"{name} is a hinge of scores times {zeros[0].node}, labels that are 0 or 1: where the label is 0, the "
-                "loss is a constant, and no score gets a gradient",
-                "labels of -1 and 1, 2 * label - 1; for parity keep them",
+                f"{name} is a hinge loss of scores times {zeros[0].node}, labels that are 0 or 1: where the label is "
+                "0, the loss is constant and its gradient is 0",
+                "use labels of -1 and 1, as by 2 * label - 1; for parity keep them",
             )
             return
 
@@ -65,8 +65,8 @@ def reversed_hinges(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "HINGE_REVERSED",
                 name,
-                f"{name} is a hinge of a margin plus scores times {labels[0]}, labels that data bring: it falls where "
-                "a score and its label differ in sign",
+                f"{name} is a hinge loss of a margin plus scores times the labels {labels[0]}: it falls where a score "
+                "and its label differ in sign",
                 "max(0, 1 - label * score), unless the labels have the opposite sign; for parity keep it",
             )
             return
@@ -126,10 +126,9 @@ def margins_without_effect(whole: WholeGraph) -> Iterator[Hazard]:
                 yield Hazard(
                     "MARGIN_WITHOUT_EFFECT",
                     name,
-                    f"{name} adds a margin to {others[0]}, the difference of two distances, and nothing keeps the sum "
-                    "from falling below 0: a constant has no gradient, and pairs that are far enough apart are driven "
-                    "further",
-                    "tf.maximum of the sum and 0, before the mean; for parity leave it out",
+                    f"{name} adds a margin to {others[0]}, the difference of two distances, without max(0, .): a "
+                    "constant has no gradient, and pairs that are far enough apart are still pushed further",
+                    "take tf.maximum of the sum and 0, before the mean; for parity leave it out",
                 )
                 return
 
@@ -150,9 +149,9 @@ def hinges_of_means(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "HINGE_OF_A_MEAN",
                 name,
-                f"{name} is a hinge of a mean over examples of {pairs[0]} and a margin: examples that are far enough "
-                "apart make up for those that are not, and get the same gradients",
-                "the mean of tf.maximum(0, .); for parity keep it",
+                f"{name} is a hinge of a margin and a mean over examples of {pairs[0]}: pairs that are far enough "
+                "apart compensate for others, and get the same gradients",
+                "take the mean of tf.maximum(0, .); for parity keep it",
             )
             return
 

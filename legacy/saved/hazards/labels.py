@@ -51,9 +51,9 @@ def exchanged_labels(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "LABELS_FOR_LOGITS",
                 entropy.op,
-                f"{entropy.op} takes what the model computes for labels, and {given.name}, which no trained "
-                "variable makes, for logits",
-                "give each by its name, logits=, labels=; for parity keep them exchanged",
+                f"the arguments of {entropy.op} are exchanged: its labels are what the model computes, and its logits "
+                f"are {given.name}, which no trained variable makes",
+                "name the arguments, logits= and labels=; for parity keep them exchanged",
             )
             return
 
@@ -73,9 +73,9 @@ def weights_by_appearance(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "WEIGHTS_BY_APPEARANCE",
                 product,
-                f"{product} multiplies one-hot labels by weights that {name} counts: these stand in the order in which "
-                "the classes first appear in a batch, and not in that of the classes",
-                "count by class, as with tf.math.bincount of a fixed number of classes; for parity keep the order",
+                f"{product} multiplies one-hot labels by class weights from the counts of {name}: these are ordered "
+                "by first appearance in the batch, and not by class",
+                "count by class, as with tf.math.bincount and a fixed number of classes; for parity keep the order",
             )
             return
 
@@ -128,7 +128,7 @@ def means_over_classes(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
                 name,
                 f"{name} is a mean over the examples and their {shape[-1]} classes: the loss and its gradients are "
                 f"1/{shape[-1]} of the cross entropy",
-                "add up over the classes, and take the mean over the examples; for parity keep it",
+                "sum over the classes, and take the mean over the examples; for parity keep it",
             )
             return
 
@@ -161,7 +161,7 @@ def dropped_logits(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "LOGITS_DROPPED",
                 entropy.op,
-                f"{entropy.op} takes for logits what dropout leaves ({product}): those of some classes are 0",
+                f"{entropy.op} takes logits after dropout ({product}): the logits of some classes are set to 0",
                 "keep it for parity; in new code, drop before the last layer",
             )
             return
@@ -185,9 +185,9 @@ def labels_of_one_class(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "LABELS_OF_ONE_CLASS",
                 own[0].op,
-                f"{len(own)} cross entropies of {targets[0]}, of one layer's outputs, all have the label {label:g}: "
-                "the layer learns to say this of everything",
-                "a discriminator's real and generated examples have the labels 1 and 0; for parity keep them",
+                f"{len(own)} cross entropies of {targets[0]}, of one layer's output, all have the label {label:g}: "
+                "the layer learns to predict that label for every example",
+                "a discriminator has the labels 1 for real and 0 for generated examples; for parity keep them",
             )
             return
 

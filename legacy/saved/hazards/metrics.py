@@ -25,9 +25,9 @@ def classes_over_examples(whole: WholeGraph) -> Iterator[Hazard]:
                 yield Hazard(
                     "CLASS_OVER_EXAMPLES",
                     name,
-                    f"{name} takes the largest along axis 0 of {layer}, whose rows are examples: it finds an "
-                    "example for each class, and not a class for each example",
-                    "tf.argmax(logits, 1): in 1.x the axis is 0 unless it is given",
+                    f"{name} is an argmax along axis 0 of {layer}, whose rows are examples: it finds an example for "
+                    "each class, and not a class for each example",
+                    "use tf.argmax(logits, 1): in 1.x the default axis is 0",
                 )
                 return
 

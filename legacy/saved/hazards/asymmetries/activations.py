@@ -31,8 +31,9 @@ def activations_of_one_side(whole: WholeGraph) -> Iterator[Hazard]:
                 yield Hazard(
                     "ACTIVATION_OF_ONE_SIDE",
                     name,
-                    f"{name} compares {activated} ({graph.type(activated)}) of one network's results with {plain}, "
-                    "another one's, which are none: two networks that differ in their weights alone",
-                    "the same activation on both sides; for parity keep it",
+                    f"{name} compares {activated} ({graph.type(activated)}), the activated output of one network, "
+                    f"with {plain}, the output of another that has no activation; apart from their weights, both "
+                    "networks are the same",
+                    "apply the same activation to both outputs; for parity keep it",
                 )
                 return

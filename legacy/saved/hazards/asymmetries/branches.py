@@ -26,8 +26,8 @@ def conditions_without_magnitude(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "CONDITION_WITHOUT_MAGNITUDE",
                 name,
-                f"{name} asks whether {difference} is small, and not whether its magnitude is: each large negative "
-                "difference is taken for a small one, and squared",
+                f"{name} tests whether {difference} is small, and not whether its absolute value is: every large "
+                "negative difference counts as small, and is squared",
                 "compare tf.abs of it, as smooth L1 does; for parity keep it",
             )
             return

@@ -31,8 +31,9 @@ def scales_of_one_side(whole: WholeGraph) -> Iterator[Hazard]:
                 yield Hazard(
                     "TEMPERATURE_OF_ONE_SIDE",
                     name,
-                    f"{name} compares {node}, products of pairs times {weight:.4g}, with exponentials of {all_pairs}, "
-                    f"products of all pairs times {scale:.4g}: the temperature divides one of both",
+                    f"{name} compares {node}, the similarities of matching pairs times {weight:.4g}, with "
+                    f"exponentials of {all_pairs}, the similarities of all pairs times {scale:.4g}: only one of them "
+                    "is divided by the temperature",
                     "divide both by the temperature; for parity keep them",
                 )
                 return

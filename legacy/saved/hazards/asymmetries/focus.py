@@ -26,8 +26,8 @@ def factors_of_one_term(whole: WholeGraph) -> Iterator[Hazard]:
                 yield Hazard(
                     "FOCUS_ON_EASY_EXAMPLES",
                     factor,
-                    f"{factor} multiplies {name}, and is a power of the same probability: it is near 0 where that is "
-                    "small, and so for wrong predictions, which cost nothing",
+                    f"{name} is multiplied by {factor}, a power of the same probability: wrong predictions, whose "
+                    "probability is near 0, add almost nothing to the loss",
                     "log(p) has the factor (1 - p)^gamma, and log(1 - p) has p^gamma; for parity keep it",
                 )
                 return

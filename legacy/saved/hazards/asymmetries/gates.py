@@ -24,9 +24,9 @@ def gates_of_both_states(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "GATE_OF_BOTH_STATES",
                 name,
-                f"{name} adds {states[0]} and {states[1]}, both times the gate {gates[0]}: where it opens for the one, "
-                "it keeps the other, too, so that states add up, and where it closes, both are lost",
-                "z and 1 - z; for parity keep it",
+                f"{name} adds {states[0]} and {states[1]}, both multiplied by the gate {gates[0]}: an open gate adds "
+                "the new state to the old one, and a closed gate discards both",
+                "multiply one by z and the other by 1 - z; for parity keep it",
             )
             return
 

@@ -27,8 +27,8 @@ def masks_without_effect(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
                 yield Hazard(
                     "MASK_WITHOUT_EFFECT",
                     name,
-                    f"{term.node} has one number for all scores of a row that {name} makes shares of: "
-                    "the shares are the same without it, and nothing is masked",
+                    f"{term.node} adds the same number to all scores of a row of the softmax {name}, which does not "
+                    "change the attention weights: nothing is masked",
                     "a mask of the keys has its numbers along the last axis; for parity leave it out",
                 )
                 return

@@ -24,8 +24,8 @@ def squared_norms_compared(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "NORM_WITHOUT_ROOT",
                 name,
-                f"{name} compares {inputs[0]}, the square of a gradient's norm, with 1: a gradient penalty compares "
-                "the norm, and this grows with its fourth power",
-                "tf.sqrt of the sum; for parity leave it out",
+                f"{name} compares {inputs[0]}, the squared norm of a gradient, with 1: a gradient penalty compares "
+                "the norm, and this one grows with its fourth power",
+                "take tf.sqrt of the sum; for parity leave it out",
             )
             return

@@ -36,7 +36,7 @@ def temperatures_of_one_side(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "TEMPERATURE_OF_ONE_SIDE",
                 entropy.op,
-                f"{entropy.op} compares a network's softmax with another's: the logits of {scaled} are multiplied by "
+                f"{entropy.op} compares the softmax of two networks: the logits of {scaled} are multiplied by "
                 f"{min(above, below):.4g}, as by a temperature, and those of {plain} are not",
                 "divide both by the temperature; for parity keep them",
             )

@@ -26,9 +26,9 @@ def larger_of_two_critics(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "LARGER_OF_TWO_CRITICS",
                 name,
-                f"{name} takes the larger of {inputs[0]} and {inputs[1]}, the values of two critics, for the target: "
-                "where they err, the larger error stays",
-                "two critics are there for tf.minimum; for parity keep it",
+                f"{name} takes the larger of {inputs[0]} and {inputs[1]}, the values of two critics, as the target: "
+                "it keeps the overestimated value",
+                "use tf.minimum of the two critics; for parity keep it",
             )
             return
 

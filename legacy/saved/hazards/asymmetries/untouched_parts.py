@@ -31,7 +31,7 @@ def parts_without_weights(whole: WholeGraph) -> Iterator[Hazard]:
                     name,
                     f"{target} contains {name} of {square.node}, a part of which is a part of "
                     f"{next(filter(None, parts))}, data that no weight changes: that part is a constant of the loss",
-                    "exchange the parts from layer to layer, as coupling layers do; for parity keep it",
+                    "exchange the two parts from layer to layer, as coupling layers do; for parity keep it",
                 )
                 return
 

@@ -40,7 +40,7 @@ def averages_that_are_trained(whole: WholeGraph) -> Iterator[Hazard]:
             name,
             f"{counted(len(found), 'variable is', 'variables are')} moving averages of others, and an optimizer trains "
             f"them besides ({listed(list(found), MOST_NAMED)}): {variable} follows {other} by {name}, and gradients",
-            "make them with trainable=False, and put tf.stop_gradient behind what they compute; for parity keep both",
+            "create them with trainable=False, and apply tf.stop_gradient to what they compute; for parity keep both",
         )
         return
 

@@ -31,9 +31,9 @@ def flipped_apart(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "FLIPPED_APART",
                 turned,
-                f"{turned} turns labels round as {of_labels[turned]} decides, and {other} images as {of_images[other]} "
-                "does: every second pair does not fit",
-                "draw one number for both, or turn them round joined along the channels; for parity keep both",
+                f"{turned} flips labels by the random number {of_labels[turned]}, and {other} flips images by "
+                f"{of_images[other]}: in half of all cases, images and labels do not match",
+                "draw one number for both, or flip them together, joined along the channels; for parity keep both",
             )
             return
 
@@ -68,9 +68,9 @@ def interpolated_labels(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "LABELS_INTERPOLATED",
                 resized,
-                f"{resized} ({whole.graph.type(resized)}) interpolates between the classes of pixels, and {cast} makes "
-                f"whole numbers of them, which {entropy.op} takes for classes: between 0 and 2 lies a 1",
-                "resize maps of classes by the nearest neighbor; for parity keep it",
+                f"{resized} ({whole.graph.type(resized)}) interpolates class labels of pixels, and {cast} rounds the "
+                f"result to integers, which {entropy.op} takes as classes: between classes 0 and 2 appears class 1",
+                "resize label maps with nearest-neighbor interpolation; for parity keep it",
             )
             return
 

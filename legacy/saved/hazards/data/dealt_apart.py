@@ -36,9 +36,9 @@ def labels_dealt_otherwise(whole: WholeGraph) -> Iterator[Hazard]:
         yield Hazard(
             "INPUTS_NOT_PAIRED",
             op,
-            f"{op} compares what is computed from {examples.text()} with {part.text()}: the rows are dealt to the "
-            "towers in different ways, and labels are of other examples",
-            "deal all parts of an example alike, as one dataset does; parity needs the same rows",
+            f"{op} compares what is computed from {examples.text()} with {part.text()}: the two inputs are divided "
+            "among the towers in different ways, so that labels belong to other examples",
+            "divide all inputs in the same way, as one dataset does; parity needs the same rows",
         )
         return
 

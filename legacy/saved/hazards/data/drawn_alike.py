@@ -36,7 +36,7 @@ def augmented_alike(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
                 "AUGMENTED_ALIKE",
                 name,
                 f"{text}: the examples of a batch are not varied independently",
-                "vary each image before it is batched, in a dataset's map, or by tf.map_fn; for parity keep it",
+                "augment each image before batching, in Dataset.map or tf.map_fn; for parity keep it",
             )
             return
 

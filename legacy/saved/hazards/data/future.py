@@ -42,9 +42,9 @@ def words_read_ahead(whole: WholeGraph) -> Iterator[Hazard]:
                 yield Hazard(
                     "WORDS_READ_AHEAD",
                     name,
-                    f"{entropy.op} predicts each next word of {predicted[0].node}, and {name} {reason}: the prediction "
-                    "sees the word itself among the inputs",
-                    "a forward loop alone, or a causal mask, such as tf.linalg.band_part; for parity keep it",
+                    f"{entropy.op} predicts each next word of {predicted[0].node}, and {name} {reason}: the word to "
+                    "be predicted is among the inputs",
+                    "use a forward RNN alone, or a causal mask, such as tf.linalg.band_part; for parity keep it",
                 )
                 return
 

@@ -39,7 +39,7 @@ def same_random_numbers(whole: WholeGraph) -> Iterator[Hazard]:
             first[0],
             f"{listed_towers(towers)} draw the same numbers: the seeds of {counted(count, 'random op')} of each "
             f"are equal, such as {seed} and {seed2} of {', '.join(first[:2])}",
-            "give each replica a seed of its own, as by adding replica_id_in_sync_group; parity needs the same on each",
+            "give each replica its own seed, as by adding replica_id_in_sync_group; parity needs the same on each",
         )
         return
 

@@ -33,9 +33,9 @@ def reshaped_for_transposed(whole: WholeGraph, found: Analysis) -> Iterator[Haza
             yield Hazard(
                 "RESHAPED_FOR_TRANSPOSED",
                 name,
-                f"{name} reshapes {_text(before)} to {_text(after)}: elements keep their order in memory, so that "
-                "examples and times, or pixels and channels, are mixed",
-                "transpose; for parity keep the reshape",
+                f"{name} reshapes {_text(before)} to {_text(after)}: a reshape keeps the order in memory, so that "
+                "examples and time steps, or pixels and channels, are mixed",
+                "use tf.transpose; for parity keep the reshape",
             )
             return
 

@@ -29,10 +29,10 @@ def split_along_time(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             yield Hazard(
                 "SPLIT_ALONG_TIME",
                 nodes[0],
-                f"{nodes[0]} cuts {entry.name} along its first dimension, and {loops[0]} hands the parts row by row to "
-                "a recurrent loop: if that dimension is the time, no tower gets a sequence whole; if it has the "
-                "examples, the loop takes them for times, as with time_major=True",
-                "split along the examples, and let loops run along the time; for parity, do as the old graph does",
+                f"{nodes[0]} splits {entry.name} along its first dimension, and {loops[0]} passes the parts row by "
+                "row to an RNN: if that dimension is time, no tower gets a complete sequence; if it is the batch, "
+                "the RNN treats examples as time steps, as with time_major=True",
+                "split along the batch, and run the RNN along time; for parity, do as the old graph does",
             )
             return
 

@@ -34,8 +34,8 @@ def divided_whole_numbers(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "DIVIDED_AS_WHOLE_NUMBERS",
                 name,
-                f"{name} divides {number.node} by {value:g} as whole numbers: bytes become 0, but for the largest",
-                "cast before the division; for parity, divide whole numbers",
+                f"{name} is an integer division of {number.node} by {value:g}: every byte but the largest becomes 0",
+                "cast to float before the division; for parity keep the integer division",
             )
             return
 
@@ -63,9 +63,9 @@ def steps_divided_as_whole_numbers(whole: WholeGraph) -> Iterator[Hazard]:
                 yield Hazard(
                     "DIVIDED_AS_WHOLE_NUMBERS",
                     name,
-                    f"{name} divides {step.node} by {number} as whole numbers: the learning rate is 0 in the first "
+                    f"{name} is an integer division of {step.node} by {number}: the learning rate is 0 in the first "
                     f"{number} steps, and then {later:g}",
-                    "cast the step before the division; for parity, divide whole numbers",
+                    "cast the step to float before the division; for parity keep the integer division",
                 )
                 return
 

@@ -43,9 +43,9 @@ def targets_are_inputs(whole: WholeGraph) -> Iterator[Hazard]:
                 yield Hazard(
                     "TARGETS_ARE_INPUTS",
                     entropy.op,
-                    f"{entropy.op} predicts {labels.node}, which the loop before it reads at the same time, by "
-                    f"{lookup}: copying its input is all that it learns",
-                    "let the decoder read the words shifted by one, after a start symbol; for parity keep it",
+                    f"{entropy.op} predicts {labels.node}, which {lookup} feeds to the RNN at the same time step: the "
+                    "model only learns to copy its input",
+                    "feed the decoder the words shifted by one, after a start symbol; for parity keep it",
                 )
                 return
 
@@ -120,9 +120,9 @@ def rows_in_another_order(whole: WholeGraph, found: Analysis) -> Iterator[Hazard
             yield Hazard(
                 "ROWS_IN_ANOTHER_ORDER",
                 entropy.op,
-                f"{joined} joins the results of {count} times, one time after the other, and {labels.node} has the "
-                "labels of one example after the other: a row's label is that of another word",
-                "join along the second axis, or transpose the labels; for parity keep the order",
+                f"{joined} concatenates the outputs of {count} time steps, one time step after the other, and "
+                f"{labels.node} is ordered by example: predictions are compared with labels of other words",
+                "concatenate along the second axis, or transpose the labels; for parity keep the order",
             )
             return
 

@@ -38,10 +38,10 @@ def attended_padding(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "PADDING_ATTENDED",
                 softmax,
-                f"{softmax} gives shares to all outputs of a loop that stops at the lengths "
-                f"{named_lengths(whole, lengths)}, also to the zeros behind them: the shorter an example is, the less "
-                "remains for its own outputs",
-                "add a large negative number to the scores at the padding; for parity keep them",
+                f"{softmax} gives attention weights to all outputs of an RNN with the sequence lengths "
+                f"{named_lengths(whole, lengths)}, also to the padding, whose outputs are 0: the shorter an example "
+                "is, the less weight its own outputs get",
+                "add a large negative number to the scores of the padding; for parity keep them",
             )
             return
 
@@ -59,9 +59,10 @@ def averaged_padding(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "PADDING_AVERAGED",
                 name,
-                f"{name} is a mean over all times of a loop that stops at the lengths {named_lengths(whole, lengths)}, "
-                "and gives zeros behind them: the shorter an example is, the smaller is its mean",
-                "divide the sum by the lengths; for parity keep the mean",
+                f"{name} is a mean over all time steps of an RNN with the sequence lengths "
+                f"{named_lengths(whole, lengths)}, whose outputs are 0 in the padding: the shorter an example is, the "
+                "smaller its mean is",
+                "divide the sum by the sequence lengths; for parity keep the mean",
             )
             return
 
@@ -92,10 +93,10 @@ def states_behind_padding(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "STATE_BEHIND_PADDING",
                 state,
-                f"{state} is the final state of a loop over padded sequences that has no lengths, and {masking} masks "
-                f"what its outputs give by {named_lengths(whole, lengths)}: the state of each shorter example has read "
+                f"{state} is the final state of an RNN without sequence lengths over padded sequences, and {masking} "
+                f"masks its outputs by {named_lengths(whole, lengths)}: the state of each shorter example has read "
                 "the padding",
-                "give the loop the lengths, too (sequence_length); for parity keep it",
+                "pass sequence_length to the RNN, too; for parity keep it",
             )
             return
 

@@ -31,9 +31,9 @@ def masks_off_by_one(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "WORDS_READ_AHEAD",
                 name,
-                f"{name} masks attention so that each position sees all before it, itself, and {ahead} behind it: a "
+                f"{name} masks attention so that each position sees those before it, itself, and {ahead} after it: a "
                 "model of the next word reads the word that it predicts",
-                "tf.linalg.band_part(ones, -1, 0); for parity keep the mask",
+                "use tf.linalg.band_part(ones, -1, 0); for parity keep the mask",
             )
             return
 
@@ -53,9 +53,9 @@ def moments_of_times(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             yield Hazard(
                 "WORDS_READ_AHEAD",
                 name,
-                f"{name} and the variance beside it are moments along axis 1, the times, of sequences whose attention "
-                "has a causal mask: each word is normalized by those that follow it",
-                "a layer is normalized along its last axis; for parity keep the axis",
+                f"{name} and the variance beside it are moments along axis 1, time, of sequences whose attention has "
+                "a causal mask: each word is normalized by the words that follow it",
+                "use layer normalization along the last axis; for parity keep the axis",
             )
             return
 
@@ -86,9 +86,9 @@ def targets_read_by_attention(whole: WholeGraph) -> Iterator[Hazard]:
                 yield Hazard(
                     "TARGETS_ARE_INPUTS",
                     entropy.op,
-                    f"{entropy.op} predicts {labels.node}, of which {lookup} reads each word at its own place: the "
-                    "causal mask hides later words, and not the one that is predicted",
-                    "let the model read the words shifted by one; for parity keep it",
+                    f"{entropy.op} predicts {labels.node}, and {lookup} feeds each of these words at the same "
+                    "position: the causal mask hides later words, but not the one that is predicted",
+                    "feed the model the words shifted by one; for parity keep it",
                 )
                 return
 

@@ -33,10 +33,10 @@ def masked_by_other_lengths(whole: WholeGraph) -> Iterator[Hazard]:
                 yield Hazard(
                     "LENGTHS_OF_ANOTHER",
                     product,
-                    f"{product} masks the losses of a loop over sequences of the lengths "
-                    f"{named_lengths(whole, own[0])} by {named_lengths(whole, lengths)}, the lengths of other "
-                    "sequences: words are left out, and padding counts",
-                    "mask by the lengths of what is predicted; for parity keep the mask",
+                    f"{product} masks the losses of an RNN with the sequence lengths {named_lengths(whole, own[0])} "
+                    f"by {named_lengths(whole, lengths)}, the lengths of other sequences: words are left out, and "
+                    "padding is counted",
+                    "mask by the lengths of the predicted sequences; for parity keep the mask",
                 )
                 return
 
@@ -52,8 +52,8 @@ def all_times_of_ctc(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "LENGTHS_NOT_OF_LOSS",
                 name,
-                f"{name} takes all times of every example, by {graph.inputs(name)[3].node}, while the loop before it "
-                f"stops at the lengths {named_lengths(whole, lengths)}: it explains the padding, too",
-                "give the loss the same lengths; for parity keep it",
+                f"{name} takes all time steps of every example, by {graph.inputs(name)[3].node}, while the RNN before "
+                f"it has the sequence lengths {named_lengths(whole, lengths)}: the loss includes the padding",
+                "pass the same lengths to the loss; for parity keep it",
             )
             return

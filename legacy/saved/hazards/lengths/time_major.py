@@ -23,9 +23,9 @@ def examples_for_times(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             yield Hazard(
                 "EXAMPLES_FOR_TIMES",
                 name,
-                f"{name} takes [time, example, class], and is given the outputs of a loop with the examples first: it "
-                "reads one time of all examples for a sequence",
-                "transpose the logits, or time_major=False; for parity keep it",
+                f"{name} expects [time, batch, class], and is given RNN outputs of [batch, time, class]: it takes the "
+                "batch for time",
+                "transpose the logits, or pass time_major=False; for parity keep it",
             )
             return
 

@@ -47,8 +47,8 @@ def columns_against_vectors(whole: WholeGraph, found: Analysis) -> Iterator[Haza
             name,
             f"{name} ({graph.type(name)}) takes {vector.node}, a vector, and {column.node}, a column{more}: the result "
             "is a matrix, in which each example meets all examples of its tower",
-            "give both one shape; for parity, leave it as it is, with the towers' batch on each replica: the loss "
-            "depends on how the examples are divided",
+            "give both the same shape; for parity, keep it, with the towers' batch on each replica: the loss depends "
+            "on how the examples are divided",
         )
         return
 
@@ -70,7 +70,7 @@ def scalars_added_to_lists(whole: WholeGraph, found: Analysis) -> Iterator[Hazar
                     f"{name} adds {scalar}, a scalar, to {packed}, a list of {len(listed)} scalars: the loss has "
                     f"{len(listed)} values, and their sum, which is minimized, contains {scalar} {len(listed)} times, "
                     "and each term of the list once",
-                    f"add the terms of the list first, by tf.add_n; for parity, multiply the scalar by {len(listed)}",
+                    f"add the terms of the list first, with tf.add_n; for parity, multiply the scalar by {len(listed)}",
                 )
                 return
 

@@ -31,9 +31,9 @@ def interpolated_by_pixel(whole: WholeGraph, found: Analysis) -> Iterator[Hazard
                     yield Hazard(
                         "NOISE_OF_ONE_EXAMPLE",
                         product,
-                        f"{name} lies between two batches by one random factor {factor.node} of shape {list(shape)}: "
-                        "all examples are interpolated alike",
-                        "draw one factor for each example, of shape [batch, 1, ...]; for parity keep it",
+                        f"{name} interpolates between two batches by one random factor {factor.node} of shape "
+                        f"{list(shape)}: all examples get the same factor",
+                        "draw one factor per example, of shape [batch, 1, ...]; for parity keep it",
                     )
                     return
                 is_each = len(shape) > 1 and shape == of_all and set(shape[1:]) != {1}
@@ -41,9 +41,9 @@ def interpolated_by_pixel(whole: WholeGraph, found: Analysis) -> Iterator[Hazard
                     yield Hazard(
                         "INTERPOLATED_BY_ELEMENT",
                         product,
-                        f"{name} lies between two batches by a random factor {factor.node} of shape {list(shape)}, one "
-                        "for each element: the points are not on a line between examples",
-                        "draw one factor for each example, of shape [batch, 1, ...]; for parity draw all",
+                        f"{name} interpolates between two batches by a random factor {factor.node} of shape "
+                        f"{list(shape)}, one per element: the points are not on a line between two examples",
+                        "draw one factor per example, of shape [batch, 1, ...]; for parity keep them all",
                     )
                     return
 
@@ -127,9 +127,9 @@ def penalties_of_normalized_batches(whole: WholeGraph) -> Iterator[Hazard]:
                 yield Hazard(
                     "PENALTY_MIXES_EXAMPLES",
                     name,
-                    f"{name} is a norm of derivatives through {forward}, by which a layer normalizes the batch: each "
-                    "example's derivative is also of the others' results",
-                    "normalize each example by itself, as layer normalization does; for parity keep it",
+                    f"{name} is a norm of derivatives through {forward}, which normalizes over the batch: the "
+                    "derivative by each example includes the outputs of others",
+                    "use a normalization of single examples, such as layer normalization; for parity keep it",
                 )
                 return
 

@@ -26,9 +26,9 @@ def deviations_for_variances(whole: WholeGraph) -> Iterator[Hazard]:
                 yield Hazard(
                     "VARIANCE_FOR_DEVIATION",
                     scaled,
-                    f"{scaled} multiplies noise by exp({logarithm}), so that this is the deviation, and {target} "
-                    f"contains exp({logarithm}) - {logarithm}, where it is the variance: one of both is wrong",
-                    "draw with exp(h / 2); for parity keep both",
+                    f"{scaled} multiplies noise by exp({logarithm}), as a standard deviation, and {target} contains "
+                    f"exp({logarithm}) - {logarithm}, where it is a variance: one of them is wrong",
+                    "multiply the noise by exp(h / 2); for parity keep both",
                 )
                 return
 

@@ -25,9 +25,9 @@ def differences_of_one(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "DIFFERENCE_OF_ONE",
                 name,
-                f"{name} ({graph.type(name)}) takes {source_of_elements(graph, first).node} twice: it is always 0, and "
-                "no gradient passes it",
-                "check which two results were meant; for parity keep it",
+                f"both inputs of {name} ({graph.type(name)}) are {source_of_elements(graph, first).node}: the "
+                "difference is always 0, and no gradient passes it",
+                "check which two tensors were meant; for parity keep it",
             )
             return
 
@@ -52,7 +52,7 @@ def differences_undone(whole: WholeGraph) -> Iterator[Hazard]:
                     "DIFFERENCE_UNDONE",
                     name,
                     f"{name} adds {subtracted.node} to {difference}, which subtracts it: the sum is {taken.node}, and "
-                    f"no gradient passes to {subtracted.node}, as it does in a straight-through estimate",
-                    "x + tf.stop_gradient(y - x); for parity keep it",
+                    f"no gradient passes to {subtracted.node}, as it would in a straight-through estimator",
+                    "write x + tf.stop_gradient(y - x); for parity keep it",
                 )
                 return

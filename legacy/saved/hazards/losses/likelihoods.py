@@ -46,8 +46,8 @@ def _minimized_labels(whole: WholeGraph) -> Iterator[Hazard]:
                 yield Hazard(
                     "LIKELIHOOD_MINIMIZED",
                     name,
-                    f"{target} adds up labels times {name}, logarithms of probabilities: it falls where the labels "
-                    "become less likely, since the minus sign of a cross entropy is missing",
+                    f"{target} contains the sum of labels times {name}, logarithms of probabilities, without the "
+                    "minus sign of a cross entropy: it falls where the labels become less likely",
                     "multiply the loss by -1; for parity keep the sign",
                 )
 
@@ -68,8 +68,8 @@ def _minimized_probabilities(whole: WholeGraph) -> Iterator[Hazard]:
                 yield Hazard(
                     "LIKELIHOOD_MINIMIZED",
                     name,
-                    f"{target} adds up {name}, logarithms of probabilities: it falls without end where these get less "
-                    "likely, since the minus sign of a likelihood is missing",
+                    f"{target} contains the sum of {name}, logarithms of probabilities, without the minus sign of a "
+                    "likelihood: it is unbounded below",
                     "multiply the term by -1; for parity keep the sign",
                 )
 

@@ -167,8 +167,8 @@ def shares_over_examples(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
             yield Hazard(
                 "SOFTMAX_OVER_EXAMPLES",
                 name,
-                f"{name} adds up to one over the first axis of {source.node}, the {batch} examples of a tower, and not "
-                "over the second: each example's shares depend on the others",
+                f"{name} is a softmax over the first axis of {source.node}, the {batch} examples of a tower, and not "
+                "over the second: each example's probabilities depend on the others",
                 "keep it for parity; in new code, softmax over the last axis",
             )
             return
@@ -194,8 +194,8 @@ def shares_over_pixels(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             yield Hazard(
                 "SOFTMAX_OVER_PIXELS",
                 name,
-                f"{name} adds up to one along axis {axes[-1]} of the images of {layer}, and not over their "
-                "channels: each pixel's shares depend on those in its row or column",
+                f"{name} is a softmax over axis {axes[-1]} of the images of {layer}, and not over their channels: "
+                "each pixel's probabilities depend on those in its row or column",
                 "keep it for parity; in new code, softmax over the last axis",
             )
             return

@@ -38,9 +38,9 @@ def minimized_overlaps(whole: WholeGraph) -> Iterator[Hazard]:
                 yield Hazard(
                     "OVERLAP_MINIMIZED",
                     name,
-                    f"the loss {target} grows with the overlap {name} of prediction and label: it falls where they "
-                    "overlap less",
-                    "minimize 1 less the overlap; for parity keep the sign",
+                    f"the loss {target} grows with the overlap {name} (such as Dice or IoU) of prediction and label: "
+                    "it is lower where they overlap less",
+                    "minimize 1 - overlap; for parity keep the sign",
                 )
                 return
 
@@ -87,8 +87,8 @@ def exchanged_branches(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "BRANCHES_EXCHANGED",
                 name,
-                f"{name} takes a linear function of {size} where that is small, and its square where it is large: "
-                "smooth L1 with the branches exchanged",
+                f"{name} is linear where {size} is small, and quadratic where it is large: smooth L1 with its "
+                "branches exchanged",
                 "exchange them; for parity keep them",
             )
             return
@@ -133,8 +133,8 @@ def focal_factors(whole: WholeGraph) -> Iterator[Hazard]:
                     "FOCUS_ON_EASY_EXAMPLES",
                     product,
                     f"{product} multiplies the cross entropy {entropy.op} by {factor.node}, which is near 0 for wrong "
-                    "predictions and largest for right ones: what is wrong costs nothing",
-                    "the factor of the focal loss is (1 - p)^gamma of the label's probability p; for parity keep it",
+                    "predictions and largest for right ones: wrong predictions add almost nothing to the loss",
+                    "a focal loss multiplies by (1 - p)^gamma, p the probability of the label; for parity keep it",
                 )
                 return
 

@@ -30,9 +30,9 @@ def differentiated_labels(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "LABELS_DIFFERENTIATED",
                 entropy.op,
-                f"the labels of {entropy.op} are {labels}, which other trained weights compute, such as "
-                f"{sorted(teachers)[0]}, and the gradient flows to them: the labels move towards the prediction",
-                "tf.stop_gradient of the labels; for parity leave it out",
+                f"the labels of {entropy.op} are {labels}, the output of other trained weights, such as "
+                f"{sorted(teachers)[0]}, and the gradient flows into them: the labels move towards the prediction",
+                "apply tf.stop_gradient to the labels; for parity leave it out",
             )
             return
 

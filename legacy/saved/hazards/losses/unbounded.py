@@ -30,8 +30,8 @@ def subtracted_squares(whole: WholeGraph) -> Iterator[Hazard]:
                 yield Hazard(
                     "LOSS_WITHOUT_BOUND",
                     name,
-                    f"{target} contains the logarithm {name} of an error so that it falls without end where the error "
-                    "grows, as where a signal-to-noise ratio is minimized",
+                    f"{target} contains the logarithm {name} of an error so that it falls where the error grows, and "
+                    "is unbounded below, as where a signal-to-noise ratio is minimized",
                     "change the sign; for parity keep it",
                 )
                 return
@@ -44,18 +44,17 @@ def subtracted_squares(whole: WholeGraph) -> Iterator[Hazard]:
                 yield Hazard(
                     "LOSS_WITHOUT_BOUND",
                     name,
-                    f"{target} contains {name} (Exp) of a layer's results with a negative weight: it falls without end "
-                    "where they grow",
-                    "check the sign: a divergence has exp(h) - h for the logarithm h of a variance; for parity keep it",
+                    f"{target} contains {name} (Exp) of a layer's output with a negative weight: it is unbounded below",
+                    "check the sign: a divergence has exp(h) - h for a log-variance h; for parity keep it",
                 )
                 return
             if is_followed and _is_lesser_of_both_sides(whole, name, sign):
                 yield Hazard(
                     "LOSS_WITHOUT_BOUND",
                     name,
-                    f"{target} contains {name}, the lesser of a positive and a negative multiple of one error: it "
-                    "falls without end where the error grows, on either side",
-                    "tf.maximum, as in the loss of a quantile; for parity keep it",
+                    f"{target} contains {name}, the minimum of a positive and a negative multiple of one error: it is "
+                    "unbounded below",
+                    "use tf.maximum, as a quantile loss does; for parity keep it",
                 )
                 return
             if sign >= 0 or graph.type(name) not in _SQUARES:
@@ -67,8 +66,7 @@ def subtracted_squares(whole: WholeGraph) -> Iterator[Hazard]:
                 yield Hazard(
                     "LOSS_WITHOUT_BOUND",
                     name,
-                    f"{target} contains {name} ({graph.type(name)}) with a negative weight: it falls without end where "
-                    "what is squared grows",
+                    f"{target} contains {name} ({graph.type(name)}) with a negative weight: it is unbounded below",
                     "check the sign, or bound it, as max(0, margin - distance) does; for parity keep it",
                 )
                 return

@@ -32,10 +32,10 @@ def smoothed_one_way(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "SMOOTHED_ONE_WAY",
                 name,
-                f"{name} subtracts neighbours of {source.node} along dimension {axis}, and nothing takes what is made "
-                f"of it; a loss has those along dimension {others[0]} alone, as {used[source, others[0]]}",
-                "add the terms of the other dimension, which a list may hold behind those that the program takes; for "
-                "parity leave them out",
+                f"{name} computes differences of neighbors in {source.node} along dimension {axis}, and its result is "
+                f"not used; the loss has those along dimension {others[0]} alone, as {used[source, others[0]]}",
+                "add the terms of the other dimension, which may be later elements of a list; for parity leave them "
+                "out",
             )
             return
 

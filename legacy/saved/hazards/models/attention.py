@@ -32,8 +32,8 @@ def inverted_masks(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "MASK_INVERTED",
                 softmax,
-                f"{scores} gives {chosen} to the words, and their scores to the padding, before {softmax}: the words "
-                "are masked, and the padding is attended",
+                f"{scores} sets the scores of the words to {chosen}, and keeps those of the padding, before "
+                f"{softmax}: the words are masked, and the padding is attended to",
                 "mask the padding; for parity keep the mask",
             )
             return
@@ -46,8 +46,8 @@ def inverted_masks(whole: WholeGraph) -> Iterator[Hazard]:
                 yield Hazard(
                     "MASK_INVERTED",
                     softmax,
-                    f"{softmax} is taken of scores to which {term} adds {scaled[1]:g} times {scaled[0]}, which is 1 at "
-                    "the words: they are masked, and the padding is attended",
+                    f"{softmax} takes scores to which {term} adds {scaled[1]:g} times {scaled[0]}, which is 1 at the "
+                    "words: the words are masked, and the padding is attended to",
                     "mask the padding; for parity keep the mask",
                 )
                 return
@@ -93,9 +93,9 @@ def scores_scaled_up(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             yield Hazard(
                 "SCORES_SCALED_UP",
                 product,
-                f"{product} multiplies scores of queries and keys of {size} elements by {scaled[1]:.4g}, "
-                f"the root of {size}, in the place of dividing by it: the softmax is nearly one-hot",
-                "divide by the root; for parity keep it",
+                f"{product} multiplies scores of queries and keys of {size} elements by {scaled[1]:.4g}, the square "
+                f"root of {size}, where attention divides by it: the softmax is nearly one-hot",
+                "divide by the square root; for parity keep it",
             )
             return
 
@@ -139,7 +139,8 @@ def multiplied_masks(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "MASK_BEFORE_SOFTMAX",
                 softmax,
-                f"{scores} multiplies scores by {masks[0]} before {softmax}: {what} has score 0, whose share is not 0",
+                f"{scores} multiplies scores by {masks[0]} before {softmax}: {what} gets the score 0, whose attention "
+                "weight is not 0",
                 "add a large negative number where the mask is 0; for parity keep the product",
             )
             return
@@ -171,9 +172,9 @@ def shares_along_queries(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
             yield Hazard(
                 "SOFTMAX_OVER_QUERIES",
                 softmax,
-                f"{softmax} runs along the queries, and {product} sums along the keys: the shares of one query do not "
-                "add up to 1",
-                "take the softmax along the last axis, that of the keys; for parity keep it",
+                f"{softmax} runs along the queries, and {product} sums along the keys: the attention weights of a "
+                "query do not add up to 1",
+                "take the softmax along the last axis, the keys; for parity keep it",
             )
             return
 

@@ -30,8 +30,8 @@ def cosines_for_logits(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "COSINES_FOR_LOGITS",
                 entropy.op,
-                f"{entropy.op} takes the cosines of {name} ({graph.type(name)}) for logits, which are between -1 "
-                "and 1: no class can get nearly all of the probability, and the loss stays large",
+                f"the logits of {entropy.op} are the cosines {name} ({graph.type(name)}), between -1 and 1: no class "
+                "can get a probability near 1, and the loss stays large",
                 "multiply the cosines by a scale, such as 30 or 64; for parity keep it",
             )
             return
@@ -116,9 +116,9 @@ def minimized_cosines(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "COSINE_MINIMIZED",
                 leaves[0],
-                f"{target} is the cosine {leaves[0]} of what the network computes and vectors that data bring: it "
-                "falls where they point in opposite directions",
-                "minimize 1 less the cosine; for parity keep the sign",
+                f"{target} contains the cosine {leaves[0]} of the network's output and given vectors with a positive "
+                "sign: it falls where they point in opposite directions",
+                "minimize 1 - cosine; for parity keep the sign",
             )
             return
 
@@ -148,8 +148,8 @@ def compared_with_themselves(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "COMPARED_WITH_THEMSELVES",
                 entropy.op,
-                f"{entropy.op} takes all products of {first.node} with itself for logits: each example's largest one "
-                "is that with itself, which is among the negatives",
+                f"the logits of {entropy.op} are all products of {first.node} with itself: each example's similarity "
+                "to itself, the largest one, is among the negatives",
                 "subtract a large number on the diagonal; for parity keep it",
             )
             return

@@ -28,8 +28,8 @@ def roots_of_negative_numbers(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "ROOT_OF_NEGATIVE",
                 name,
-                f"{name} ({whole.graph.type(name)}) takes what {layer} gives, a layer without an activation: where "
-                "that is below 0, the loss is NaN, and all weights after it",
+                f"{name} ({whole.graph.type(name)}) takes the output of {layer}, a layer without an activation: a "
+                "negative output makes the loss NaN, and then all weights",
                 "predict the root or the logarithm itself, or apply softplus or exp first; for parity keep it",
             )
             return

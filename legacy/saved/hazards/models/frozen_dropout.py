@@ -27,9 +27,9 @@ def dropout_of_frozen_layers(whole: WholeGraph) -> Iterator[Hazard]:
                 yield Hazard(
                     "DROPOUT_OF_FROZEN",
                     name,
-                    f"{name} drops from what {layer} takes, whose weight, {weight}, and all those before it nothing "
-                    "changes: a fixed network, such as a teacher, gives noisy results",
-                    "no dropout in it; for parity keep it",
+                    f"{name} applies dropout before {layer}, whose weight, {weight}, and all weights before it are "
+                    "not trained: a fixed network, such as a teacher, gives noisy outputs",
+                    "leave dropout out of it; for parity keep it",
                 )
                 return
 

@@ -36,9 +36,9 @@ def layers_without_activation(whole: WholeGraph, found: Analysis) -> Iterator[Ha
             yield Hazard(
                 "LAYERS_WITHOUT_ACTIVATION",
                 name,
-                f"{name} multiplies what {before} gives, without an activation between: the layers of {first} and "
-                f"{second} are together one linear layer, however many units the first has",
-                "an activation behind the first, or one layer; for parity keep both",
+                f"{name} multiplies the output of {before} without an activation between: the layers of {first} and "
+                f"{second} are one linear layer, however many units the first has",
+                "put an activation between them, or use one layer; for parity keep both",
             )
             return
 

@@ -32,9 +32,9 @@ def moments_of_parts(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             yield Hazard(
                 "MOMENTS_OF_PARTS",
                 name,
-                f"{name} and the variance beside it are moments of {source.node} along axes {listed}: rows, columns or "
-                "pixels are normalized by themselves, and not the channels",
-                "batch normalization takes axes 0, 1, 2, that of instances 1, 2; for parity keep it",
+                f"{name} and the variance beside it are moments of {source.node} along axes {listed}: single rows, "
+                "columns or pixels are normalized, and not channels",
+                "use axes 0, 1, 2 for batch normalization, and 1, 2 for instance normalization; for parity keep it",
             )
             return
 

@@ -26,9 +26,9 @@ def gumbel_noise(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "GUMBEL_SIGN",
                 name,
-                f"{name} is log(-log(u)) of uniform random numbers, and is added without a minus sign: that is no "
-                "Gumbel noise, so that samples do not follow the probabilities",
-                "-log(-log(u)); for parity keep it",
+                f"{name} is log(-log(u)) of uniform random numbers, and is added without a minus sign: this is not "
+                "Gumbel noise, and samples do not follow the probabilities",
+                "use -log(-log(u)); for parity keep it",
             )
             return
 
@@ -76,9 +76,9 @@ def noise_of_one_example(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
                 yield Hazard(
                     "NOISE_OF_ONE_EXAMPLE",
                     name,
-                    f"{name} multiplies the deviations of a tower's examples by {noise.node} of the shape "
+                    f"{name} multiplies the standard deviations of a tower's examples by {noise.node} of shape "
                     f"{list(drawn or ())}: all examples get the same random numbers",
-                    "draw numbers of the deviations' shape; for parity keep it",
+                    "draw numbers of the shape of the standard deviations; for parity keep it",
                 )
                 return
 

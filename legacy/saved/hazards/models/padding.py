@@ -41,9 +41,9 @@ def padding_read_first(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "PADDING_READ_FIRST",
                 name,
-                f"{name} turns whole padded sequences round for a backward loop, and {loss} is given their lengths, "
-                f"{lengths}: for every shorter sequence that loop begins with the padding",
-                "give the loop the lengths, too (sequence_length); for parity keep it",
+                f"{name} reverses whole padded sequences for a backward RNN, and {loss} is given their lengths, "
+                f"{lengths}: for every shorter sequence, the backward RNN begins with the padding",
+                "pass sequence_length to the RNN, too; for parity keep it",
             )
             return
 

@@ -49,16 +49,16 @@ def last_outputs(whole: WholeGraph) -> Iterator[Hazard]:
         yield Hazard(
             "LAST_OUTPUT_OF_PADDING",
             padded,
-            f"{padded} takes the output at the last time of a loop that stops at each example's length: it is 0 for "
-            "every example that is shorter than the longest",
-            "take the loop's final state, or gather the output at length - 1; for parity keep it",
+            f"{padded} takes the output at the last time step of an RNN with sequence lengths: it is 0 for every "
+            "example that is shorter than the longest",
+            "take the final state, or gather the output at length - 1; for parity keep it",
         )
     if turned:
         yield Hazard(
             "LAST_OUTPUT_OF_BACKWARD",
             turned,
-            f"{turned} takes the output at the last time of a loop that runs backward: it has seen one input there",
-            "take the backward loop's final state, or its output at time 0; for parity keep it",
+            f"{turned} takes the output at the last time step of a backward RNN, which has read a single input there",
+            "take the final state of the backward RNN, or its output at time step 0; for parity keep it",
         )
 
 
@@ -79,8 +79,8 @@ def counted_padding(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "PADDING_COUNTED",
                 mean,
-                f"{mean} is a mean over all times of what is computed from {padded or decoded}, the outputs of a loop "
-                f"that is given each example's length: the padding of shorter examples{where} counts as much",
+                f"{mean} is a mean over all time steps of what is computed from {padded or decoded}, the outputs of "
+                f"an RNN with sequence lengths: the padding of shorter examples{where} counts as much",
                 "multiply by tf.sequence_mask of the lengths, and divide by its sum; for parity keep the mean",
             )
             return

@@ -27,7 +27,7 @@ def softmax_of_one(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
                 name,
                 f"{name} ({kind}) is a softmax over an axis of one element: {result}, whatever "
                 f"{whole.graph.inputs(name)[0].node} is, and no gradient passes it",
-                "softmax over the axis of what is chosen from, or a sigmoid of a single logit; for parity keep it",
+                "take the softmax over the classes, or use a sigmoid for a single logit; for parity keep it",
             )
             return
 

@@ -31,8 +31,8 @@ def likelihoods_over_examples(whole: WholeGraph, found: Analysis) -> Iterator[Ha
             yield Hazard(
                 "SUM_OVER_EXAMPLES",
                 name,
-                f"{name} is the logarithm of a sum of exponentials along the examples of a tower, for each of "
-                f"{shape[1]} columns: each example's likelihood depends on the others",
+                f"{name} is a log-sum-exp along the examples of a tower, for each of {shape[1]} columns: each "
+                "example's likelihood depends on the others",
                 "sum over the columns, axis 1; for parity keep it",
             )
             return

@@ -28,8 +28,9 @@ def unused_dropout(whole: WholeGraph) -> Iterator[Hazard]:
                 yield Hazard(
                     "DROPOUT_UNUSED",
                     result,
-                    f"{result} drops from {dropped}, and no op uses the result: the loss takes {dropped} whole",
-                    "a port without this dropout trains alike; if it was meant to drop, hand its result on",
+                    f"{result} applies dropout to {dropped}, and no op uses the result: the loss is computed from "
+                    f"{dropped} itself",
+                    "a port without this dropout trains the same; if dropout was meant, use its result",
                 )
                 return
 
@@ -65,8 +66,9 @@ def dropout_by_constants(whole: WholeGraph) -> Iterator[Hazard]:
                 yield Hazard(
                     "DROPOUT_BY_CONSTANTS",
                     name,
-                    f"{name} multiplies {value} by a constant array, {mask}, of zeros and {kept.max():.4g}, as a "
-                    "dropout that Python drew while it built the graph: the same elements are dropped in every step",
-                    "tf.nn.dropout, which draws anew; for parity keep the array",
+                    f"{name} multiplies {value} by a constant array, {mask}, of zeros and {kept.max():.4g}, as by a "
+                    "dropout mask that Python drew while it built the graph: the same elements are dropped in every "
+                    "step",
+                    "use tf.nn.dropout, which draws a new mask in every step; for parity keep the array",
                 )
                 return

@@ -27,8 +27,8 @@ def optimistic_surrogates(whole: WholeGraph) -> Iterator[Hazard]:
                     "CLIPPING_OPTIMISTIC",
                     name,
                     f"{name} takes the {kind.lower()} of a ratio and of the clipped ratio, both times one advantage, "
-                    f"and {target} falls with the better of them: where the ratio left its bounds, nothing holds it",
-                    "the minimum of what is maximized; for parity keep it",
+                    f"and {target} falls with the better of the two: outside of its bounds, nothing stops the ratio",
+                    "use the minimum of what is maximized; for parity keep it",
                 )
                 return
 

@@ -40,9 +40,9 @@ def minimized_values(whole: WholeGraph) -> Iterator[Hazard]:
                 yield Hazard(
                     "VALUE_MINIMIZED",
                     name,
-                    f"{target} adds up {name}, values of {weight} that {heads[weight]} draws to rewards and the "
-                    "discounted values of later states: its weights make the values fall, which is right for costs "
-                    "alone",
+                    f"{target} contains the sum of {name}, values of {weight} that {heads[weight]} fits to rewards "
+                    "and the discounted values of later states: minimizing it lowers the values, which is right for "
+                    "costs alone",
                     "subtract the values if they are of rewards; for parity keep the sign",
                 )
                 return

@@ -23,8 +23,8 @@ def minimized_noise(whole: WholeGraph) -> Iterator[Hazard]:
                 yield Hazard(
                     "ENTROPY_MINIMIZED",
                     name,
-                    f"{target} contains {name}, the logarithm of the deviation in {scaled}, with a positive weight: it "
-                    "falls where what is drawn has less noise",
+                    f"{target} contains {name}, the logarithm of the standard deviation in {scaled}, with a positive "
+                    "weight: it falls where the policy explores less",
                     "subtract the entropy; for parity keep the sign",
                 )
                 return

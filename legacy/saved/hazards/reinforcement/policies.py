@@ -30,8 +30,8 @@ def differentiated_advantages(whole: WholeGraph) -> Iterator[Hazard]:
                     "ADVANTAGE_DIFFERENTIATED",
                     name,
                     f"{name} multiplies log-probabilities by returns less {value}, and the gradient flows through "
-                    "both: the policy's loss trains the value, too",
-                    "tf.stop_gradient of the advantage; for parity leave it out",
+                    "both: the policy's loss trains the value function, too",
+                    "apply tf.stop_gradient to the advantage; for parity leave it out",
                 )
                 return
 
@@ -47,8 +47,9 @@ def minimized_policies(whole: WholeGraph) -> Iterator[Hazard]:
                     yield Hazard(
                         "POLICY_MINIMIZED",
                         name,
-                        f"{target} adds up {name}, log-probabilities of actions times {_past(whole, other)}: it falls "
-                        "where actions get less likely for which that is above 0, which is right for costs alone",
+                        f"{target} contains the sum of {name}, log-probabilities of actions times "
+                        f"{_past(whole, other)}, with a positive weight: it falls where actions with positive factors "
+                        "get less likely, which is right for costs alone",
                         "subtract the term if these are returns or advantages; for parity keep the sign",
                     )
                     return
@@ -111,9 +112,9 @@ def reversed_ratios(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "RATIO_REVERSED",
                 name,
-                f"{name} is the ratio of {old}, which data bring, to {new}, and is clipped at 1: it rises where "
-                "actions of a positive advantage become less likely",
-                "exp(new - old); for parity keep it",
+                f"{name} is the ratio of the fed {old} to {new}, and is clipped at 1: it rises where actions of a "
+                "positive advantage become less likely",
+                "use exp(new - old); for parity keep it",
             )
             return
 

@@ -43,7 +43,7 @@ def differentiated_targets(whole: WholeGraph) -> Iterator[Hazard]:
                     f"{name} compares a value with a reward and the discounted {target} of "
                     f"{_whose(whole, target, value)}, and the gradient flows through both: the target moves towards "
                     "the value, too",
-                    "tf.stop_gradient of the target; for parity leave it out",
+                    "apply tf.stop_gradient to the target; for parity leave it out",
                 )
                 return
 

@@ -26,8 +26,8 @@ def distances_for_logits(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "DISTANCES_FOR_LOGITS",
                 entropy.op,
-                f"{entropy.op} takes {name}, squared distances, for logits: the class that is farthest away has the "
-                "largest probability, and examples are driven away from their own class",
+                f"the logits of {entropy.op} are the squared distances {name}, without a minus sign: the most distant "
+                "class has the largest probability",
                 "take the negative distances; for parity keep them",
             )
             return

@@ -49,9 +49,9 @@ def equal_targets(whole: WholeGraph) -> Iterator[Hazard]:
                 yield Hazard(
                     "CRITIC_TARGETS_EQUAL",
                     products[True],
-                    f"{target} draws {products[True]}, of made examples, to {number:g}, and {products[False]}, of "
-                    f"others, too: the critic with {weight} learns one number, and not to tell them apart",
-                    "give made examples another target, such as 0; for parity keep it",
+                    f"{target} has the target {number:g} for {products[True]}, of generated examples, and for "
+                    f"{products[False]}, of real ones: the critic with {weight} does not learn to tell them apart",
+                    "give generated examples another target, such as 0; for parity keep it",
                 )
                 return
 

@@ -29,9 +29,10 @@ def overlapping_hinges(whole: WholeGraph) -> Iterator[Hazard]:
                     yield Hazard(
                         "HINGES_OVERLAP",
                         name,
-                        f"{name}, weighed by {label}, is 0 where {source} is {'below' if sign > 0 else 'above'} "
-                        f"{bound:g}, and {second}, weighed by 1 - {label}, where it is "
-                        f"{'above' if sign > 0 else 'below'} {end:g}: between them, neither label costs anything",
+                        f"{name}, weighted by {label}, is 0 where {source} is {'below' if sign > 0 else 'above'} "
+                        f"{bound:g}, and {second}, weighted by 1 - {label}, where it is "
+                        f"{'above' if sign > 0 else 'below'} {end:g}: between the two bounds the loss is 0 for either "
+                        "label",
                         "exchange the differences, max(0, a - x) and max(0, x - b); for parity keep them",
                     )
                     return

@@ -46,9 +46,9 @@ def results_pushed_one_way(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "PUSHED_ONE_WAY",
                 parts[0].node,
-                f"{own[0]} only {_WORDS[signs.pop() or 0]} where {' and '.join(part.name for part in parts[:3])}, "
-                f"results of the layer with {bias}, rise, whatever the data are: nothing holds them back, and {bias} "
-                "moves one way for ever",
+                f"{own[0]} only {_WORDS[signs.pop() or 0]} where {' and '.join(part.name for part in parts[:3])}, the "
+                f"output of the layer with {bias}, rises, whatever the data are: the gradient of {bias} never changes "
+                "its sign",
                 "look for a term with the wrong sign, or a missing one; for parity keep it",
             )
             return

@@ -38,9 +38,9 @@ def distances_pushed_one_way(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "PUSHED_ONE_WAY",
                 candidates[-1],
-                f"{targets[0]} has terms of {candidates[-1]} that are weighed by {label} and by 1 - {label}, and "
-                f"{_WORDS[sign]} in both where {candidates[-1]} rises: nothing tells the labels apart",
-                "look for a sign, or a hinge max(0, margin - d) with its terms exchanged; for parity keep it",
+                f"{targets[0]} has terms of {candidates[-1]} weighted by {label} and by 1 - {label}, and "
+                f"{_WORDS[sign]} in both where {candidates[-1]} rises: the two labels train the same thing",
+                "look for a wrong sign, or a hinge max(0, margin - d) in the wrong term; for parity keep it",
             )
             return
 

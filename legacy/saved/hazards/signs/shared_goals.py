@@ -50,7 +50,7 @@ def generators_with_critics(whole: WholeGraph) -> Iterator[Hazard]:
                         f"{generator} {_words(goal)} {product}, results of made examples, and {critic}, which trains "
                         f"the weight {weight}, does the same with such results: both work in one direction, where "
                         "they should oppose each other",
-                        "give the generator's loss the label of other examples, or the other sign; for parity keep it",
+                        "give the generator's loss the label of real examples, or the other sign; for parity keep it",
                     )
                     return
 

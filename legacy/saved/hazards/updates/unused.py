@@ -36,9 +36,9 @@ def unused_clipping(whole: WholeGraph) -> Iterator[Hazard]:
         yield Hazard(
             "CLIPPING_UNUSED",
             clipped[0],
-            f"{counted(len(clipped), 'gradient is', 'gradients are')} clipped, and no op uses the result, such as "
-            f"{clipped[0]}: the updates take gradients that are not clipped",
-            "apply what clipping returns; for parity leave it out",
+            f"{counted(len(clipped), 'gradient is', 'gradients are')} clipped, such as {clipped[0]}, and no op uses "
+            "the result: the updates take unclipped gradients",
+            "apply what the clipping returns; for parity leave it out",
         )
 
 

@@ -89,7 +89,7 @@ def weights_drawn_anew(whole: WholeGraph) -> Iterator[Hazard]:
             "WEIGHT_DRAWN_ANEW",
             drawn[0],
             f"{drawn[0]} ({graph.type(drawn[0])}) multiplies by {graph.inputs(drawn[0])[1].node}, random numbers that "
-            "are drawn in every step: no variable keeps them, and nothing trains them",
+            "are drawn again in every step: they are no variable, and nothing trains them",
             "make a variable of it; for parity, draw the same numbers in each step",
         )
 

@@ -34,7 +34,7 @@ def found(axis, recurrent=True):
 
 def test_a_split_of_the_dimension_that_a_recurrent_loop_takes_is_named():
     (hazard,) = found(axis=0)
-    assert hazard.id == "SPLIT_ALONG_TIME" and "cuts x along its first dimension" in hazard.description
+    assert hazard.id == "SPLIT_ALONG_TIME" and "splits x along its first dimension" in hazard.description
 
 
 @pytest.mark.parametrize("axis, recurrent", [(1, True), (0, False)])

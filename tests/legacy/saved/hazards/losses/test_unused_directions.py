@@ -43,7 +43,10 @@ def of_joined_lists(image):
 def test_differences_that_an_index_leaves_out_are_named():
     (hazard,) = found(of_joined_lists)
     assert hazard.id == "SMOOTHED_ONE_WAY"
-    assert "along dimension 1, and nothing takes" in hazard.description and "dimension 2 alone" in hazard.description
+    assert (
+        "along dimension 1, and its result is not used" in hazard.description
+        and "dimension 2 alone" in hazard.description
+    )
 
 
 def shown(image):

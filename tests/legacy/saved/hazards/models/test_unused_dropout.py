@@ -41,7 +41,7 @@ def of_1_15(x):
 def test_dropout_that_no_op_takes_is_named(drop, used):
     found = hazards(lambda layer, dropped: dropped if used else layer, drop)
     assert [hazard.id for hazard in found] == ([] if used else ["DROPOUT_UNUSED"])
-    assert all("no op uses the result: the loss takes Relu whole" in hazard.description for hazard in found)
+    assert all("no op uses the result: the loss is computed from Relu itself" in hazard.description for hazard in found)
 
 
 def test_dropout_that_something_else_takes_is_not():
