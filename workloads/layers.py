@@ -173,7 +173,7 @@ def dropout(scope: Scope, x: tf.Tensor, rate: float) -> tf.Tensor:
 def lstm_sequence(scope: Scope, x: tf.Tensor, units: int, forget_bias: float = 1.0) -> tf.Tensor:
     """Runs one LSTM layer over time, unrolled, as `BasicLSTMCell` with gates i, j, f, o.
 
-    The inputs' part of the gates, biases included, is one product for all times; a time step adds the product with the
+    The inputs' part of the gates, biases included, is one product for all time steps; each adds the product with the
     output before it. Output and cell start at zero, so the first step has neither that product nor a cell to forget.
 
     Args:

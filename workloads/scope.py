@@ -166,7 +166,7 @@ class Scope:
         return self._noise(name, shape, "uniform", turn)
 
     def normal(self, name: str, shape: Sizes, turn: tf.Tensor | None = None) -> tf.Tensor:
-        """Returns noise of mean 0 and deviation 1, its own for every (seed, step, replica, name), as `uniform`.
+        """Returns noise of mean 0 and variance 1, its own for every (seed, step, replica, name), as `uniform`.
 
         Args:
           name: of the noise, within this scope.

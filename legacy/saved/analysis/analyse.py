@@ -11,6 +11,7 @@ from legacy.saved.analysis import correspondence, phases, roles
 from legacy.saved.analysis.assigned_values import find_assigned_reads, note_on_reads, with_assigned_values
 from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.division.before_inputs import require_untrained_before_inputs
+from legacy.saved.analysis.division.early_lookups import early_lookups, note_on_lookups, with_own_lookups
 from legacy.saved.analysis.division.own_sizes import with_own_sizes
 from legacy.saved.analysis.phase_parts import PhaseParts
 from legacy.saved.folding.settings import fold_initialized, fold_settings
@@ -142,6 +143,9 @@ def _analyse(
     ends = sorted(set(targets) | set(minimized))
     cut = cone.extract_cone(whole, ends)
     cone.require_known(cut)
+    lookups = list(early_lookups(cut.graph, trainable))
+    if lookups:
+        cut = cut._replace(graph=with_own_lookups(cut.graph, lookups))
     context = Context(cut.graph, trainable)
     assigned = find_assigned_reads(context, targets)
     if assigned:
@@ -157,7 +161,11 @@ def _analyse(
     require_untrained_before_inputs(context.graph, plan)
     plan.settings = {**settings, **tried.settings}
     read = set().union(*[phase.members for phase in analysed])
-    plan.notes += [*filter(None, [note_on_reads(assigned)]), *tried.notes, *_unused_notes(whole, unused, read)]
+    plan.notes += [
+        *filter(None, [note_on_lookups(lookups), note_on_reads(assigned)]),
+        *tried.notes,
+        *_unused_notes(whole, unused, read),
+    ]
     plan.notes += [_counter_note(name, variable) for name, variable in counters.items()]
     entries = {parse_tensor_name(name).name for entry in plan.inputs + plan.common for name in entry.tensors}
     fed = [tensor for tensor in fed if tensor.name not in carried]

@@ -59,9 +59,9 @@ def exchanged_labels(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def weights_by_appearance(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds counts in the order of appearance that weigh the classes of one-hot labels by place; one hazard for all.
+    """Finds counts in the order of appearance that weight the classes of one-hot labels by position; one for all.
 
-    Counts that their values put in order, as by a scatter, weigh by class, and so may those of sorted labels.
+    Counts that their values put in order, as by a scatter, weight by class, and so may those of sorted labels.
     """
     graph = whole.graph
     for name in [name for name in graph.nodes if graph.type(name) in _COUNTS_BY_APPEARANCE]:

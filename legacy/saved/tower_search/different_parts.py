@@ -173,7 +173,7 @@ def _without_derivatives(graph: Graph, targets: Collection[str]) -> Set[str]:
 
 
 def _in_another_place(graph: Graph, towers: Towers, readers: Readers, every: Readers) -> str:
-    """Says which variable two towers give other data, behind other layers: as a critic for examples and for made ones.
+    """Says which variable two towers give other data, behind other layers: as a critic of real and generated examples.
 
     A layer that nothing trains is a layer, too: a mistake may leave one tower's own copy of it untrained.
 

@@ -83,7 +83,7 @@ def replica_scaled(evidence: Evidence) -> Finding | None:
     listed = ", ".join(f"replica {replica} {format_factor(factor)} x" for replica, factor in scaled.items())
     return Finding(
         f"The gradients of {len(scaled)} of the port's {len(replicas)} replicas are a number times legacy's "
-        f"({listed}): replicas weigh their losses differently.",
+        f"({listed}): replicas weight their losses differently.",
         HIGH,
         "replica by replica, one factor of all weights in every step from the same state",
         {"factors": tuple(factors.values())},
@@ -134,7 +134,7 @@ CAUSES = (
     Cause(
         id="REPLICA_SCALED",
         stage=stages.GRADIENTS,
-        title="replicas weigh their losses differently",
+        title="replicas weight their losses differently",
         signature="Every replica's gradients are one number times legacy's, not the same for all replicas",
         why="Each replica divides its loss by its own number of examples, masks or weights, where legacy divides by "
         "one number.",

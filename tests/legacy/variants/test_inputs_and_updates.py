@@ -380,3 +380,21 @@ def test_a_where_and_derivatives_of_a_cond_on_is_training(second_order, tmp_path
     finally:
         v1.enable_control_flow_v2()
     assert_same(setup)
+
+
+def test_rows_that_are_looked_up_for_all_towers_at_once(tmp_path):
+    """As on the CPU, before the batch is split; each replica of the lift looks up its own."""
+
+    def build():
+        table = v1.get_variable("table", [7, 3], initializer=v1.glorot_uniform_initializer(seed=2), use_resource=False)
+        with tf.device("/cpu:0"):
+            rows = tf.nn.embedding_lookup(table, v1.placeholder(tf.int32, [TOWERS * BATCH], "words"))
+        parts = tf.split(rows, TOWERS)
+        found = towers(lambda i: tf.gradients(sum_of_squares(parts[i]), [table, weights()]))
+        rate = 0.1 / TOWERS
+        values, ids = (tf.concat([getattr(g, part) for g, _ in found], 0) for part in ("values", "indices"))
+        return tf.group(v1.scatter_sub(table, ids, rate * values), mean_of([g for _, g in found]))
+
+    setup = lifted(build, tmp_path)
+    assert [entry.name for entry in setup.job.workload.plan.inputs] == ["words"]
+    assert_same(setup)

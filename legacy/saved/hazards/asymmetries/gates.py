@@ -1,4 +1,4 @@
-"""Hazard of a gate that weighs the old and the new state alike, in place of z and 1 - z."""
+"""Hazard of a gate that weights the old and the new state alike, in place of z and 1 - z."""
 
 from __future__ import annotations
 

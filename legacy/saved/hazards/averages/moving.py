@@ -77,7 +77,7 @@ def averages_that_keep_little(whole: WholeGraph) -> Iterator[Hazard]:
             name,
             f"{counted(len(little), 'moving average keeps', 'moving averages keep')} {share:.4g} of themselves in each "
             f"step, and take {1 - share:.4g} of the new value ({listed(list(little), MOST_NAMED)}): they hardly "
-            "average; are both shares exchanged?",
+            "average; are decay and 1 - decay exchanged?",
             "in TensorFlow the decay or momentum is the share that is kept, in PyTorch the one that is new; for parity "
             "keep it",
         )
@@ -212,7 +212,7 @@ def averages_whose_count_stays(whole: WholeGraph) -> Iterator[Hazard]:
             "AVERAGE_COUNT_STAYS",
             name,
             f"{counted(len(found), 'average')} ({listed(list(found), MOST_NAMED)}) divide by {count} + 1, and no op "
-            "raises that count: each step weighs its value as the first step does",
+            "raises that count: each step gives its value the weight of the first step",
             "raise the count behind the average; for parity keep it",
         )
         return

@@ -1,4 +1,4 @@
-"""Hazard of a language model that reads the words it shall predict: a backward loop, attention without a mask."""
+"""Hazard of a language model that reads the words that it is to predict: a backward RNN, attention without a mask."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def words_read_ahead(whole: WholeGraph) -> Iterator[Hazard]:
         if not read or any(graph.type(name) == "RandomStandardNormal" for name in before):
             continue
         for name in [name for name in graph.nodes if name in before and not is_gradient_op(name)]:
-            reason = "turns the results of a backward loop round" if _is_backward(whole, name, read) else ""
+            reason = "reverses the outputs of a backward RNN" if _is_backward(whole, name, read) else ""
             reason = reason or ("is attention without a mask" if _is_unmasked(whole, name, read) else "")
             if reason and (not end or _keeps_times(graph, name, end)):
                 yield Hazard(

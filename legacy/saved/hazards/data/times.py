@@ -1,4 +1,4 @@
-"""Hazard of sequences that are dealt to the towers along the dimension that a recurrent loop takes for the time."""
+"""Hazard of sequences that are split for the towers along the dimension that an RNN takes as time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COPIES = ("Identity", "Cast")
 
 
 def split_along_time(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
-    """Finds inputs split along their first dimension that a recurrent loop of a tower takes for the time."""
+    """Finds inputs split along their first dimension that an RNN of a tower takes as time."""
     graph, imported = whole.graph, found.context.imported
     for entry in found.plan.inputs if found.plan.towers > 1 else []:
         nodes = [parse_tensor_name(tensor).node for tensor in entry.tensors]

@@ -31,7 +31,7 @@ def unequal_parts(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
                 parse_tensor_name(entry.tensors[0]).node,
                 f"{listed_towers(list(range(plan.towers)))} take {', '.join(map(str, sizes))} rows of {entry.name}, "
                 "and the gradients of their means are averaged: an example of a smaller part counts more",
-                "weigh each replica by its number of examples; for parity, deal the rows so",
+                "weight each replica by its number of examples; for parity, divide the rows so",
             )
             return
 

@@ -26,7 +26,7 @@ _BY_ROW = ("Add", "AddV2", "BiasAdd", "Identity", "MatMul", "Relu", "Sigmoid", "
 
 
 def targets_are_inputs(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds recurrent loops that read, at each time, the word whose cross entropy their output has; one for all.
+    """Finds RNNs that read, at each time step, the word whose cross entropy their output has; one for all.
 
     A loop that draws random numbers may be an autoencoder for each time, and is left alone.
     """
@@ -56,7 +56,7 @@ def _draws_noise(whole: WholeGraph, name: str) -> bool:
 
 
 def _words_read(whole: WholeGraph, logits: TensorId) -> Iterator[tuple[str, TensorId]]:
-    """Yields (lookup, its ids) of the words on which logits depend at the same time, by way of a recurrent loop."""
+    """Yields (lookup, its ids) of the words on which logits depend at the same time step, by way of an RNN."""
     graph = whole.graph
     todo: list[tuple[TensorId, TensorId | None, bool]] = [(logits, None, False)]
     seen = {todo[0]}

@@ -1,4 +1,4 @@
-"""Outputs of recurrent loops, the lengths that the loops are given, and where tensors hold such outputs."""
+"""Outputs of RNNs, the sequence lengths that they are given, and where tensors hold such outputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hazards of losses by other lengths than those of the sequences: of other ones, or of all times."""
+"""Hazards of losses with other lengths than those of the sequences: those of others, or all time steps."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def masked_by_other_lengths(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def all_times_of_ctc(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds CTC losses over all times of a loop with lengths, which are given constants for lengths; one for all."""
+    """Finds CTC losses over all time steps of an RNN with sequence lengths, given constants for lengths; one."""
     graph = whole.graph
     for name in whole.minimized_ops("CTCLoss", "CTCLossV2"):
         loops = outputs_behind_layers(whole, graph.inputs(name)[0].node)

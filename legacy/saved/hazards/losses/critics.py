@@ -18,7 +18,7 @@ _SUMS = ("Add", "AddV2")
 
 
 def interpolated_by_pixel(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
-    """Finds gradient penalties between real and made examples with a random factor for each element; one for all."""
+    """Finds gradient penalties between real and generated examples with a random factor for each element; one."""
     graph, imported = found.cut.graph, found.context.imported
     if not any(is_gradient_op(name) for name in whole.minimized):
         return  # no loss contains derivatives

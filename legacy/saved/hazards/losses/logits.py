@@ -115,7 +115,7 @@ def _transposed_layer(whole: WholeGraph, softmax: str) -> str | None:
 
 
 def _pools_rows(whole: WholeGraph, softmax: str) -> bool:
-    """Whether rows are weighed by the shares of a softmax over them, and added up: as of a bag that a tower takes."""
+    """Whether the probabilities of a softmax over rows weight these rows in a sum, as for a bag that is one example."""
     graph, todo, seen = whole.graph, [(softmax, True)], {softmax}
     while todo:
         name, turned = todo.pop()

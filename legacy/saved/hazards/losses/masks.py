@@ -146,7 +146,7 @@ def masked_after_the_mean(whole: WholeGraph) -> Iterator[Hazard]:
                     "MASK_OF_A_MEAN",
                     product,
                     f"{product} multiplies {mean}, which is one number, a mean over all positions, by {mask}: no "
-                    "position is left out, or weighed by its own number",
+                    "position is left out, or weighted by its own number",
                     "multiply what the mean is taken of; for parity keep it",
                 )
                 return

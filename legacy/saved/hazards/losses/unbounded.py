@@ -129,7 +129,7 @@ def _is_norm(whole: WholeGraph, name: str) -> bool:
 
 
 def _is_subtracted_exponential(whole: WholeGraph, name: str, target: str) -> bool:
-    """Whether a node is exp(h) of a layer's results that a target trains, so that it can lower the target for ever."""
+    """Whether a node is exp(h) of a layer's results that a target trains, so that the target is unbounded below."""
     graph, head = whole.graph, whole.graph.inputs(name)[0].node
     while graph.type(head) in ("Identity", "Reshape", "Squeeze", "StridedSlice", "Split", "BiasAdd", "Add", "AddV2"):
         inputs = [tensor.node for tensor in graph.inputs(head)]

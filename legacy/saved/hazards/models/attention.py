@@ -157,7 +157,7 @@ def _past(graph: Graph, name: str) -> str:
 
 
 def shares_along_queries(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
-    """Finds shares of attention that add up to 1 along the queries, while the product sums along the keys."""
+    """Finds attention weights that add up to 1 along the queries, while the product sums along the keys."""
     graph, imported = whole.graph, found.context.imported
     for product in whole.minimized_ops("BatchMatMul", "BatchMatMulV2"):
         if is_gradient_op(product) or graph.nodes[product].attr["adj_x"].b:

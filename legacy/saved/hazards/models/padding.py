@@ -1,4 +1,4 @@
-"""Hazard of a backward loop that begins with the padding of its sequences, whose lengths are known."""
+"""Hazard of a backward RNN that begins with the padding of its sequences, whose lengths are known."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ENTRIES = ("TensorArrayScatter", "Unpack", "Split")
 
 
 def padding_read_first(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds sequences turned round as a whole for a backward loop, beside a loss that has lengths; one for all.
+    """Finds sequences reversed as a whole for a backward RNN, beside a loss that has lengths; one for all.
 
     `bidirectional_dynamic_rnn` turns each example by its length if that is given, and the padded batch if not.
     """
@@ -103,7 +103,7 @@ def _masked_outputs(whole: WholeGraph, mask: str) -> set[str]:
 
 
 def _is_turned_for_a_loop(whole: WholeGraph, name: str, before: set[str]) -> bool:
-    """Whether a node turns data round, and hands them to a recurrent loop on the way to a loss."""
+    """Whether a node reverses data that an RNN takes on the way to a loss."""
     graph = whole.graph
     if graph.type(name) not in _TURNS or name not in whole.data or is_gradient_op(name):
         return False

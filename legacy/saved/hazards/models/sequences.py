@@ -1,4 +1,4 @@
-"""Hazards of the outputs of a recurrent loop: what is taken for the last one, and padding that a loss counts."""
+"""Hazards of the outputs of an RNN: what is taken for the last one, and padding that a loss counts."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def last_outputs(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def counted_padding(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds terms that are means over all times of what follows from a loop with lengths, unmasked; one for all.
+    """Finds terms that are unmasked means over all time steps of the outputs of an RNN with sequence lengths; one.
 
     A loop is given them for its outputs, which are 0 behind them, or for its end, as a decoder. Labels that are codes
     of classes may be 0 in the padding, and leave it out so.

@@ -1,4 +1,4 @@
-"""Hazard of a critic that is taught the same number for real examples and for made ones."""
+"""Hazard of a critic whose loss has the same target for real and for generated examples."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _FILLED = {"OnesLike": 1.0, "ZerosLike": 0.0}
 
 
 def equal_targets(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds losses that draw a layer's results to one number, of made examples as of others; one hazard for all.
+    """Finds losses that have the same target for a layer's output of generated and of real examples; one for all.
 
-    Made are those that depend on weights which another loss trains, as those of a generator. A critic that draws some
-    results elsewhere has two answers: real examples with a description that does not fit have that of made ones.
+    Generated examples depend on weights that another loss trains, those of a generator. A critic that has a second
+    target is none: real examples with a caption that does not fit have the target of generated ones.
     """
     trained = trained_by(whole)
     if len({frozenset(names) for names in trained.values()}) < 2:

@@ -1,4 +1,4 @@
-"""Hazard of two hinges, weighed by labels y and 1 - y, of which the same results cost nothing under either label."""
+"""Hazard of two hinges, weighted by labels y and 1 - y, that are both 0 between their bounds."""
 
 from __future__ import annotations
 

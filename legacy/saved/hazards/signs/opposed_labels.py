@@ -1,4 +1,4 @@
-"""Hazard of two terms, weighed by labels y and 1 - y, that push a distance or a score the same way."""
+"""Hazard of two terms, weighted by labels y and 1 - y, that push a distance or a score the same way."""
 
 from __future__ import annotations
 

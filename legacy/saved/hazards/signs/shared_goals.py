@@ -1,4 +1,4 @@
-"""Hazard of a generator that is trained towards what its critic says of made examples, and not of others."""
+"""Hazard of a generator that is trained towards its critic's output for generated examples, and not for real ones."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from legacy.saved.hazards.signs.pushes import Pushes
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
-#: {product with a weight: (the weight, the number that a loss draws its results to, which may be infinite)}.
+#: {product with a weight: (the weight, the number that a loss pushes its results to, which may be infinite)}.
 Goals = Dict[str, Tuple[str, float]]
 _PRODUCTS = ("MatMul", "Conv2D")
 
 
 def generators_with_critics(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds losses that draw a critic's results of made examples to where the critic's own loss draws them; one.
+    """Finds losses that push a critic's output for generated examples where the critic's own loss does; one for all.
 
-    The critic draws its results of other examples elsewhere. A loss draws results to a constant label or number, or
-    one way, as a hinge or a mean does.
+    The critic pushes its output for real examples elsewhere. A loss pushes an output towards a constant label or
+    number, or in one direction, as a hinge or a mean does.
     """
     graph, trained, targets = whole.graph, trained_by(whole), minimized_targets(whole)
     if len({frozenset(names) for names in trained.values()}) < 2:
@@ -47,21 +47,21 @@ def generators_with_critics(whole: WholeGraph) -> Iterator[Hazard]:
                     yield Hazard(
                         "GENERATOR_HELPS_CRITIC",
                         product,
-                        f"{generator} {_words(goal)} {product}, results of made examples, and {critic}, which trains "
-                        f"the weight {weight}, does the same with such results: both work in one direction, where "
-                        "they should oppose each other",
+                        f"{generator} {_words(goal)} {product}, the output for generated examples, and {critic}, "
+                        f"which trains the weight {weight}, does the same: both losses have one goal, where they "
+                        "should oppose each other",
                         "give the generator's loss the label of real examples, or the other sign; for parity keep it",
                     )
                     return
 
 
 def _agree(goals: Goals, weight: str, goal: float) -> bool:
-    """Whether a loss draws all its results of one weight to the same number."""
+    """Whether a loss pushes all outputs of one weight to the same number."""
     return {number for one, number in goals.values() if one == weight} == {goal}
 
 
 def _words(goal: float) -> str:
-    return f"draws to {goal:g}" if math.isfinite(goal) else "raises" if goal > 0 else "lowers"
+    return f"pushes towards {goal:g}" if math.isfinite(goal) else "raises" if goal > 0 else "lowers"
 
 
 def _goals(whole: WholeGraph, target: str, entropies: dict[str, CrossEntropy]) -> Goals:

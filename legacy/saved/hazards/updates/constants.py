@@ -1,4 +1,4 @@
-"""Hazards of an optimizer's constants: exchanged arguments, and a learning rate that grows for ever."""
+"""Hazards of an optimizer's constants: exchanged arguments, and a learning rate that grows without a bound."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def growing_learning_rates(whole: WholeGraph) -> Iterator[Hazard]:
                     "LEARNING_RATE_GROWS",
                     rate,
                     f"the learning rate {rate} is a multiple of {power}, the power of a number above 1 that rises with "
-                    "the steps, for ever",
+                    "the steps, without a bound",
                     "a decay below 1; for parity keep it",
                 )
                 return
@@ -95,8 +95,8 @@ def growing_learning_rates(whole: WholeGraph) -> Iterator[Hazard]:
                 yield Hazard(
                     "LEARNING_RATE_GROWS",
                     rate,
-                    f"the learning rate {rate} rises by {steps[step]:.4g} with each step of {step}, for ever: a bound "
-                    "of the warmup is missing",
+                    f"the learning rate {rate} rises by {steps[step]:.4g} with each step of {step}, and nothing "
+                    "bounds the warmup",
                     "tf.minimum of the rate and its final value; for parity leave it out",
                 )
                 return

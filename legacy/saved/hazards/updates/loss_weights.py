@@ -1,4 +1,4 @@
-"""Hazard of trained numbers that weigh the terms of a loss: it falls where they do, whatever the network computes."""
+"""Hazard of trained numbers that weight the terms of a loss: it falls where they do, whatever the network computes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _COPIES = ("Identity", "ReadVariableOp", "Reshape", "Squeeze", "StridedSlice", "
 def trained_loss_weights(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds terms of a loss that a trained number multiplies, as it is or as `exp(-s)`; one hazard for all of them.
 
-    A multiplier that is trained beside a term behind `stop_gradient` weighs a constraint, such as the temperature of a
+    A multiplier that is trained beside a term behind `stop_gradient` weights a constraint, such as the temperature of a
     soft actor-critic. `exp(-s)` is fine where the loss has another term of s.
     """
     found: dict[str, str] = {}
@@ -49,7 +49,7 @@ def trained_loss_weights(whole: WholeGraph) -> Iterator[Hazard]:
             name,
             f"{counted(len(found), 'trained number multiplies a term', 'trained numbers multiply terms')} of the loss "
             f"({listed(list(found), MOST_NAMED)}): the loss falls without end where {variable} does",
-            "weigh the terms by constants, or by exp(-s) with s added to the loss; for parity keep it",
+            "weight the terms by constants, or by exp(-s) with s added to the loss; for parity keep it",
         )
         return
     yield from _vanishing_weights(whole)
@@ -77,7 +77,7 @@ def _vanishing_weights(whole: WholeGraph) -> Iterator[Hazard]:
                 yield Hazard(
                     "LOSS_WEIGHT_TRAINED",
                     name,
-                    f"{name} weighs a term of the loss by a function of {variable} alone, which is trained, and no "
+                    f"{name} weights a term of the loss by a function of {variable} alone, which is trained, and no "
                     "other term depends on that: the loss falls where the weight does, whatever the network computes",
                     "add s to the loss that exp(-s) multiplies, the logarithm of a deviation; for parity keep it",
                 )

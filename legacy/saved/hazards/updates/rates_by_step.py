@@ -46,7 +46,7 @@ def rates_that_turn(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "LEARNING_RATE_GROWS",
                 taken.node,
-                f"the learning rate {taken.node} rises with {counter} for ever: it is {numbers[0]:.4g} at step "
+                f"the learning rate {taken.node} rises with {counter} without a bound: it is {numbers[0]:.4g} at step "
                 f"{STEPS[-3]} and {numbers[1]:.4g} at step {STEPS[-2]}: are the branches of a warmup exchanged?",
                 "the rising branch before the boundary; for parity keep it",
             )

@@ -126,7 +126,7 @@ def decayed_normalizations(whole: WholeGraph) -> Iterator[Hazard]:
             "NORMALIZATION_DECAYED",
             decayed[found[0]],
             f"the weight decay contains {counted(len(found), 'scale or offset', 'scales and offsets')} of "
-            f"normalizations ({listed(found, MOST_NAMED)}), such as {decayed[found[0]]}, and draws them to 0",
+            f"normalizations ({listed(found, MOST_NAMED)}), such as {decayed[found[0]]}, and pulls them to 0",
             "leave scales, offsets and biases out of the decay; for parity keep it",
         )
 
