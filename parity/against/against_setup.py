@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.rerun.replicated import require_replicable
+from parity.against.changes_in_turn import require_one_change_each
 from parity.against.counters import find_counters
 from parity.against.input_names import match_inputs, match_noise, with_port_shapes
 from parity.against.port_order import port_order
@@ -27,7 +28,7 @@ from workloads.lifted.double.rewriting import in_float64
 from workloads.lifted.graph import Graph, made_dense, parse_tensor_name
 from workloads.lifted.model_copies import model_copies
 from workloads.lifted.plan import Noise, Phase, Plan
-from workloads.lifted.replication import is_averaged_twice, sums_to_mean
+from workloads.lifted.replication import is_averaged_twice, sums_over_all_examples, sums_to_mean
 from workloads.lifted.sources import LiftedSynthetic
 from workloads.lifted.summed_uses import with_sums_of_uses
 from workloads.lifted.workload import LiftedWorkload
@@ -154,6 +155,7 @@ def _check_job(lift: LiftedWorkload, job: Job) -> None:
     require(job.dtype == "float32", "--dtype", job.dtype, "with --against: float32")
     if job.replicas != plan.towers:
         require_replicable(plan, job.replicas)
+        require_one_change_each(plan, job.replicas)
     if len(plan.phases) > 1:
         trained = ", ".join(phase.train_op for phase in plan.phases)
         raise InputError(f"--against: got {lift.name!r}, which runs {trained} in turn; a workload has one update")
@@ -217,9 +219,9 @@ def _number(graph: Graph, name: str) -> np.float32 | None:
 def averaging_factors(phase: Phase, port: Workload, towers: int, divisor: int) -> tuple[float, float]:
     """Returns the factors that turn the old graph's gradients and losses into the port's.
 
-    An old program may divide each tower's loss by the number of towers and add the gradients. A port that takes the
-    mean of undivided gradients has the same update. Where the old program averages the divided losses' gradients
-    besides, the port divides its loss as well.
+    An old program may divide each tower's loss by the number of towers, or of all their examples, and add the
+    gradients. A port that takes the mean of undivided gradients has the same update. Where the old program averages
+    the divided losses' gradients besides, the port divides its loss as well.
 
     Args:
       phase: of the lift.
@@ -230,7 +232,8 @@ def averaging_factors(phase: Phase, port: Workload, towers: int, divisor: int) -
     Returns:
       (factor of the gradients, factor of the losses); 1.0 where nothing is divided, or the port divides alike.
     """
-    if not sums_to_mean(phase, towers) or is_averaged_twice(phase, towers):
+    is_mean = sums_to_mean(phase, towers) or sums_over_all_examples(phase, towers)
+    if not is_mean or is_averaged_twice(phase, towers):
         return 1.0, 1.0
     if port.combine == "mean":
         return float(towers), 1.0 if phase.shared_loss else float(towers)

@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from legacy.source.step.derivatives import weight_gradients, with_derivatives
+from parity.against.changes_in_turn import require_one_change_each
 from parity.against.input_names import match_inputs, match_noise, rows_of_all, with_port_shapes
 from workloads.lifted.plan import Phase, Plan
 from workloads.lifted.summed_uses import with_sums_of_uses
@@ -17,7 +18,7 @@ from workloads.lifted.workload import LiftedWorkload, PortOfLift
 from workloads.program import STATES
 from workloads.steps.tracing import TracedStep, first_state
 from workloads.steps.workload import StepWorkload
-from workloads.support.errors import InputError, require
+from workloads.support.errors import InputError
 from workloads.support.wording import listed
 
 #: Names that a message lists on each side.
@@ -49,7 +50,7 @@ def with_own_step(
         raise InputError(
             f"--against: got {lift.name!r}, which runs {', '.join(ops)}, and the port runs {len(functions)}"
         )
-    _require_one_update_each(plan, replicas)
+    require_one_change_each(plan, replicas)
     state = first_state(port, traced.specs, 0)
     shapes = {name: list(array.shape) for kind in STATES for name, array in getattr(state, kind).items()}
     _require_variables({variable.name: list(variable.shape) for variable in plan.variables}, shapes, port.name)
@@ -57,16 +58,6 @@ def with_own_step(
     streams = match_noise(plan, traced.noises)
     noise = {own: stream for stream, own in streams.items()}
     return dataclasses.replace(lift, plan=_adapted(lift, port, inputs), port=PortOfLift(port, inputs, noise))
-
-
-def _require_one_update_each(plan: Plan, replicas: int) -> None:
-    """Raises `InputError` at another number of replicas than towers if each tower changes the same statistic.
-
-    The old graph makes as many changes as it has towers, a port as many as it has replicas.
-    """
-    if replicas != plan.towers:
-        why = f"each tower changes {plan.changed_in_turn[:1]} in turn: only --replicas={plan.towers}"
-        require(not plan.changed_in_turn, "--replicas", replicas, why)
 
 
 def _require_variables(old: Mapping[str, list[int]], port: Mapping[str, list[int]], name: str) -> None:

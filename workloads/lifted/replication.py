@@ -170,6 +170,19 @@ def sums_to_mean(phase: Phase, towers: int) -> bool:
     return towers > 1 and abs(phase.loss_scale * towers - 1) < 1e-6
 
 
+def sums_over_all_examples(phase: Phase, towers: int) -> bool:
+    """Returns whether each tower's loss is divided by the number of all towers' examples, so that their sum is a mean.
+
+    Args:
+      phase: the phase.
+      towers: number of towers.
+
+    Returns:
+      The answer; no for a single tower, and where it is not the loss that is divided.
+    """
+    return towers > 1 and any(combine.divided and combine.scale == 1.0 for combine in phase.combine)
+
+
 def is_averaged_twice(phase: Phase, towers: int) -> bool:
     """Returns whether each tower's loss is divided by the towers and their gradients are averaged besides.
 

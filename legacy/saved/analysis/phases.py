@@ -18,6 +18,7 @@ from legacy.saved.analysis.order.ordering import order_step
 from legacy.saved.analysis.order.race_choices import other_choices
 from legacy.saved.analysis.order.step_flow import StepFlow
 from legacy.saved.analysis.phase_parts import PhaseParts
+from legacy.saved.analysis.reduction.all_examples import AllExamples
 from legacy.saved.analysis.reduction.growth import Growth
 from legacy.saved.analysis.reduction.means_of_one import averaged_over_replicas
 from legacy.saved.graph.differentiation import differentiated
@@ -87,11 +88,7 @@ def phase_plan(
     shapes = {variable.name: TensorType(variable.dtype, variable.shape) for variable in variables}
     cutter = Cutter(graph, aliases, shapes, context.record_signature, {})
     combine, towers_gradients = gradients.probe_gradients(context, phase, cutter)
-    if context.towers.count == 1 and phase.losses:
-        growth = Growth(graph, context.imported, context.data, batch)
-        minimized = [loss for row in (phase.losses, *phase.other_losses) for loss in row]
-        if all(growth.power(loss) == 0 for loss in minimized):
-            combine = [averaged_over_replicas(one) for one in combine]
+    combine = _at_other_numbers(context, phase, combine, batch)
     for entry in combine:
         context.record_signature(entry.tensor)
     shared = any(context.towers.is_shared(target) for target in differentiated(graph, phase.members))
@@ -120,6 +117,26 @@ def phase_plan(
         other_scales=[scale * weight / phase.loss_weights[0] for weight in phase.loss_weights[1:]],
         sizes_alone=depend_on_sizes_alone(graph, set().union(*divided.returns), divided.early_crossings),
     )
+
+
+def _at_other_numbers(context: Context, phase: PhaseParts, combine: list[Combine], batch: int | None) -> list[Combine]:
+    """Returns how gradients are combined, with what losses and examples tell of other numbers of replicas.
+
+    Args:
+      context: the graph's.
+      phase: the train op.
+      combine: as the graph's own towers have it.
+      batch: number of a tower's examples; None if it is open.
+    """
+    growth = Growth(context.graph, context.imported, context.data, batch)
+    minimized = [loss for row in (phase.losses, *phase.other_losses) for loss in row]
+    if context.towers.count > 1:
+        count = context.towers.count * (batch or 0)
+        own = AllExamples(context.graph, context.imported, context.data, growth, count)
+        return own.with_divided(combine, minimized) if batch else combine
+    if minimized and all(growth.power(loss) == 0 for loss in minimized):
+        return [averaged_over_replicas(one) for one in combine]
+    return combine
 
 
 def _loss_scale(context: Context, phase: PhaseParts, cutter: Cutter, combine: list[Combine]) -> float:

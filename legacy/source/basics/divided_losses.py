@@ -9,9 +9,10 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.source.basics.expressions import Expression, Infix, Literal, Name
+from legacy.source.ops.view import BATCH_SIZE
 from workloads.lifted.averaging import division_rounds
 from workloads.lifted.graph import Graph, parse_tensor_name, tensor_name
-from workloads.lifted.replication import sums_to_mean
+from workloads.lifted.replication import sums_over_all_examples, sums_to_mean
 
 if TYPE_CHECKING:
     from tensorflow.core.framework.graph_pb2 import GraphDef
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 v1 = tf.compat.v1
 #: The number of replicas, in a loss.
 REPLICAS = Name("scope.replicas")
+#: The number of all replicas' examples, in a loss.
+ALL_EXAMPLES = Infix("*", REPLICAS, BATCH_SIZE)
 
 
 def with_divided_losses(plan: Plan, graph: Graph) -> Tuple[Plan, Graph]:
@@ -52,7 +55,7 @@ def with_divided_losses(plan: Plan, graph: Graph) -> Tuple[Plan, Graph]:
 
 
 def divided_by_replicas(loss: Expression, plan: Plan) -> Expression:
-    """Returns a loss that is divided by the number of replicas, where the old program divides by its towers.
+    """Returns a loss that is divided by the replicas, or their examples, where the old program divides by its towers'.
 
     Args:
       loss: of a tower.
@@ -60,17 +63,21 @@ def divided_by_replicas(loss: Expression, plan: Plan) -> Expression:
 
     Returns:
       The loss, for any number of replicas; unchanged unless the losses' sum over towers is a mean, and each is divided
-      by their number at last.
+      by their number, or by that of all their examples, at last.
     """
-    is_part = sums_to_mean(plan.phases[0], plan.towers)
-    if not is_part or not isinstance(loss, Infix) or (loss.symbol, loss.right) != ("/", Literal(float(plan.towers))):
+    if not isinstance(loss, Infix) or loss.symbol != "/":
         return loss
-    return dataclasses.replace(loss, right=REPLICAS)
+    (phase,), towers = plan.phases, plan.towers
+    if sums_over_all_examples(phase, towers) and loss.right == Literal(float(plan.global_batch)):
+        return dataclasses.replace(loss, right=ALL_EXAMPLES)
+    if sums_to_mean(phase, towers) and loss.right == Literal(float(towers)):
+        return dataclasses.replace(loss, right=REPLICAS)
+    return loss
 
 
 def is_divided_by_replicas(loss: Expression) -> bool:
     """Returns whether `divided_by_replicas` has changed a loss."""
-    return isinstance(loss, Infix) and (loss.symbol, loss.right) == ("/", REPLICAS)
+    return isinstance(loss, Infix) and loss.symbol == "/" and loss.right in (REPLICAS, ALL_EXAMPLES)
 
 
 def _is_rounded_mean(plan: Plan, phase: Phase) -> bool:

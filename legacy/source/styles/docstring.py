@@ -10,7 +10,7 @@ from legacy.source.basics.expressions import calls
 from legacy.source.basics.rendering import WIDTH
 from legacy.source.step.model import all_statements
 from workloads.lifted.plan.race_sentences import race_sentences
-from workloads.lifted.replication import sums_to_mean
+from workloads.lifted.replication import sums_over_all_examples, sums_to_mean
 from workloads.support.wording import counted, listed
 
 if TYPE_CHECKING:
@@ -119,10 +119,13 @@ def docstring(plan: Plan, step: TrainingStep, notes: List[str]) -> List[str]:
     lines = [f"{plan.name}: the training step of an old graph, decompiled to TensorFlow 2.", "", _origin(plan)]
     clip = f"clipping {step.clip.how} of {step.clip.where} gradients" if step.clip else "no clipping"
     lines.append(f"Recognised: {step.rule.name}, {step.combine} of the towers' gradients, {clip}.")
-    is_part = sums_to_mean(plan.phases[0], plan.towers)
-    if step.combine == "sum" and is_part and not is_divided_by_replicas(step.model.statements[-1].expression):
+    divisors = [
+        *([plan.global_batch] if sums_over_all_examples(plan.phases[0], plan.towers) else []),
+        *([plan.towers] if sums_to_mean(plan.phases[0], plan.towers) else []),
+    ]
+    if step.combine == "sum" and divisors and not is_divided_by_replicas(step.model.statements[-1].expression):
         lines.append(
-            f"For {counted(plan.towers, 'replica')} only: the loss is divided by {plan.towers}, gradients are summed."
+            f"For {counted(plan.towers, 'replica')} only: the loss is divided by {divisors[0]}, gradients are summed."
         )
     lines += [note[0].upper() + note[1:] + "." for note in notes] or ["Nothing was kept as raw ops."]
     return [line for text in [*lines, *_hazards(plan)] for line in _wrapped(text)]

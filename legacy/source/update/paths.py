@@ -179,7 +179,7 @@ def _rows_scaled(graph: Graph, combine: Combine, towers: int) -> Optional[str]:
 
     Powers of two are multiplied, as a lift does at other numbers of replicas; the bits are those of a division.
     """
-    if combine.kind == "concat" and combine.divided:
+    if combine.kind == "concat" and combine.divided and towers == 1:
         return " * (1.0 / len(slices))"
     if combine.kind != "concat" or combine.scale == 1.0:
         return "" if combine.kind == "concat" else None

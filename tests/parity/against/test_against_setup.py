@@ -108,6 +108,17 @@ def test_what_cannot_be_compared_is_refused():
         old_graph_of(registry.get(old_programs.lifted("e_slim_dropout")), Job(hand_ports.A, 2, 16))
 
 
+def test_statistics_that_each_tower_changes_are_for_their_number():
+    lift = registry.get(old_programs.lifted("d_batch_norm"))
+    (phase,) = lift.plan.phases
+    statistics = {variable.name for variable in lift.plan.variables if variable.role == "statistic"}
+    again = [effect for effect in phase.effects if effect.writes[0] in statistics]
+    phase = dataclasses.replace(phase, effects=[*phase.effects, *again])
+    twice = dataclasses.replace(lift, plan=dataclasses.replace(lift.plan, phases=[phase]))
+    with pytest.raises(InputError, match="--replicas: got 4, each tower changes .* in turn: only --replicas=2"):
+        old_graph_of(twice, Job(hand_ports.D, 4))
+
+
 @pytest.mark.parametrize(
     "change, message",
     [

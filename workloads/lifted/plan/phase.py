@@ -70,7 +70,8 @@ class Combine:
       scale: factor on the sum, or on the concatenated values, where it is neither 1 nor one over the towers.
       parts: for each tower, the tensors that are combined.
       affine: whether something that no tower computes is added, such as a weight decay outside the towers.
-      divided: whether one tower's gradient is divided by the number of replicas, which its graph does not tell.
+      divided: whether the result counts towers / replicas at another number of replicas: one tower's gradient, whose
+        graph does not tell a sum from a mean, or a sum of which the parts are divided by all towers' examples.
     """
 
     weight: str
