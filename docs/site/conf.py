@@ -21,7 +21,7 @@ import parity  # noqa: E402  found by the line above
 #: {heading of the navigation: pages under it}.
 NAVIGATION = {
     "Tutorials": ["README", "verdict", "workload", "migrate", "keras", "machines"],
-    "Prove and explain": ["verify", "coverage", "diagnose", "causes", "lift", "hazards", "gallery/README"],
+    "Prove and explain": ["verify", "coverage", "diagnose", "causes", "lift", "source", "hazards", "gallery/README"],
     "Describe and train": ["workloads", "clusters", "asynchronous", "model_parallel", "study"],
     "Speed": ["speed", "predict", "scaling", "studies/README", "studies/*", "gpu"],
     "Reference": ["commands", "library", "api/workloads", "api/recorders", "api/parity", "versions"],

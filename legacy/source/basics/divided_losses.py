@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Tuple
 import numpy as np
 import tensorflow as tf
 
-from legacy.source.basics.expressions import Expression, Infix, Literal, Name
-from legacy.source.ops.view import BATCH_SIZE
+from legacy.source.basics.expressions import BATCH_SIZE, Expression, Infix, Literal, Name
 from workloads.lifted.averaging import division_rounds
 from workloads.lifted.graph import Graph, parse_tensor_name, tensor_name
 from workloads.lifted.replication import sums_over_all_examples, sums_to_mean

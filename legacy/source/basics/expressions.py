@@ -35,6 +35,10 @@ class Name:
     text: str
 
 
+#: The number of a replica's examples.
+BATCH_SIZE = Name("batch_size")
+
+
 @dataclasses.dataclass(frozen=True)
 class Value:
     """A tensor that another statement computes, by its name in the old graph."""

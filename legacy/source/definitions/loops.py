@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence, Set
 
 from legacy.source.basics.expressions import (
+    BATCH_SIZE,
     OMIT,
     Argument,
     Call,
@@ -26,7 +27,6 @@ from legacy.source.lines.functions import function_lines, signature_lines
 from legacy.source.lines.identifiers import identifier
 from legacy.source.lines.statements import Statement, build_statements
 from legacy.source.ops.tensor_arrays import FLOWS
-from legacy.source.ops.view import BATCH_SIZE
 
 if TYPE_CHECKING:
     import tensorflow as tf

@@ -6,12 +6,22 @@ import re
 import textwrap
 from typing import TYPE_CHECKING, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from legacy.source.basics.expressions import CARRIED, Expression, Infix, Literal, Loop, Name, Value, leaves, replace
+from legacy.source.basics.expressions import (
+    BATCH_SIZE,
+    CARRIED,
+    Expression,
+    Infix,
+    Literal,
+    Loop,
+    Name,
+    Value,
+    leaves,
+    replace,
+)
 from legacy.source.basics.rendering import WIDTH, expression_text, layout, loop_header
 from legacy.source.lines.name_hints import list_name
 from legacy.source.lines.naming import name_values
 from legacy.source.lines.repeated_terms import with_repeated_terms
-from legacy.source.ops.view import BATCH_SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

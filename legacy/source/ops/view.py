@@ -5,7 +5,7 @@ from __future__ import annotations
 import fractions
 from typing import TYPE_CHECKING, Any
 
-from legacy.source.basics.expressions import Infix, Listing, Literal, Name, Value, as_expression
+from legacy.source.basics.expressions import BATCH_SIZE, Infix, Listing, Literal, Value, as_expression
 from legacy.source.basics.old_derivatives import OLD_DERIVATIVE
 from legacy.source.ops.constants import constant_expression
 from legacy.source.ops.gradient_order import groups_gradients, orders_gradients
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from legacy.source.basics.expressions import Expression
     from legacy.source.basics.forward import Forward
 
-#: The name that stands for the number of examples of one replica.
-BATCH_SIZE = Name("batch_size")
 #: Parts of a batch that a model takes are halves, quarters and so on.
 _LARGEST_DIVISOR = 64
 

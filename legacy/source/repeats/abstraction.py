@@ -6,11 +6,10 @@ import collections
 import itertools
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from legacy.source.basics.expressions import Argument, Call, Name, Variable, calls, leaves, values_used
+from legacy.source.basics.expressions import BATCH_SIZE, Argument, Call, Name, Variable, calls, leaves, values_used
 from legacy.source.lines.holes import with_holes
 from legacy.source.lines.naming import usual_folder
 from legacy.source.lines.statements import Statement, uses_scope
-from legacy.source.ops.view import BATCH_SIZE
 from legacy.source.repeats.parameters import Parameters
 from legacy.source.repeats.words import function_name, telling_scope
 

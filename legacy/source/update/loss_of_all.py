@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, List, NamedTuple, Optional
 
 from legacy.saved.graph.differentiation import differentiated
 from legacy.source.basics.cut import cut_part
-from legacy.source.basics.expressions import Definition, Name
+from legacy.source.basics.expressions import BATCH_SIZE, Definition, Name
 from legacy.source.basics.forward import Forward
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.recovery import Recovery
-from legacy.source.ops.view import BATCH_SIZE
 from legacy.source.update.place import names_of_variables
 from legacy.source.update.shared import part_names
 from legacy.source.update.wave_lines import own_lines

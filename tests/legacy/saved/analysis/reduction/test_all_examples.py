@@ -3,7 +3,12 @@
 import pytest
 import tensorflow as tf
 
+from legacy.saved.analysis.reduction.all_examples import AllExamples
+from legacy.saved.analysis.reduction.growth import Growth
+from legacy.saved.graph.imported import ImportedGraph
 from tests.legacy.saved.facts.tower_pages import analysed_step, mean, parts, program, variable
+from tests.legacy.saved.graphs import graph_of
+from workloads.lifted.plan import Combine
 from workloads.lifted.replication import rescaling
 
 
@@ -54,3 +59,10 @@ def test_other_sums_stay_sums_at_any_number_of_replicas(loss, combine):
 def test_a_mean_of_divided_sums_stays_one():
     found = combined(lambda losses: tf.reduce_sum(losses) / 6.0, mean)
     assert (found.kind, found.divided) == ("mean", False)
+
+
+def test_a_step_without_losses_is_left_as_it_is():
+    combine = [Combine("w", "g:0", "sum", 1.0, [["g:0"], ["h:0"]])]
+    graph = graph_of("")
+    growth = Growth(graph, ImportedGraph(graph), [], 3)
+    assert AllExamples(graph, ImportedGraph(graph), [], growth, 6).with_divided(combine, []) == combine
