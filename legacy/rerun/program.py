@@ -19,10 +19,12 @@ from legacy.towers.program import session_config
 from workloads.lifted.graph.importing import import_graph
 from workloads.lifted.graph.sums import add_in_order
 from workloads.lifted.pieces.noise import keyed_nodes, noise_key
+from workloads.lifted.summed_uses import weights_with_sums
 from workloads.lifted.tensors.lift_taps import find_taps
 from workloads.lifted.workload import as_lifted, op_errors_as_input_errors
 from workloads.program import State, StepRecord
 from workloads.records.writer import batch_digest
+from workloads.support.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from workloads.variable_spec import VariableSpec
 
 v1 = tf.compat.v1
+#: Of the weights, so many are listed in the description.
+MOST_LISTED = 3
 
 
 class OldGraphProgram(GraphProgram):
@@ -102,6 +106,7 @@ class OldGraphProgram(GraphProgram):
 
     def describe(self) -> dict[str, str]:
         races = sum(len(phase.races) for phase in self._plan.phases)
+        sums = weights_with_sums(self._plan)
         return {
             "program": "the saved graph in a session",
             "devices": ", ".join(self._devices),
@@ -112,6 +117,7 @@ class OldGraphProgram(GraphProgram):
             "autodiff": "the graph's own gradients",
             "races": f"{races} pinned to one order that the graph allows" if races else "none",
             "Grappler": "off" if self._options.exact else "on",
+            **({"gradients added tower by tower": listed(sums, MOST_LISTED)} if sums else {}),
         }
 
     def load(self, state: State) -> None:

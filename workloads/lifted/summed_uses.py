@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 v1 = tf.compat.v1
 _SUM = "AddN"
+#: Stands in the name of a sum of one tower, behind the op's own.
+_OF_TOWER = "/of_tower_"
 
 
 def with_sums_of_uses(plan: Plan, graph: Graph) -> Tuple[Plan, Graph]:
@@ -39,6 +41,18 @@ def with_sums_of_uses(plan: Plan, graph: Graph) -> Tuple[Plan, Graph]:
     tensors: Dict[str, TensorType] = {}
     phases = [_with_sums(phase, plan, graph, graph_def, tensors) for phase in plan.phases]
     return dataclasses.replace(plan, phases=phases, tensors={**plan.tensors, **tensors}), Graph(graph_def)
+
+
+def weights_with_sums(plan: Plan) -> List[str]:
+    """Returns the weights for whose gradients `with_sums_of_uses` has added sums of each tower's uses.
+
+    Args:
+      plan: of a lift, as it returns it.
+    """
+    combined = [combine for phase in plan.phases for combine in phase.combine]
+    return list(
+        dict.fromkeys(one.weight for one in combined if any(_OF_TOWER in name for own in one.parts for name in own))
+    )
 
 
 def _with_sums(
@@ -118,4 +132,4 @@ def _op_that_adds(graph: Graph, combine: Combine) -> Optional[str]:
 
 def _sum_of(adds: str, tower: int, parts: List[str]) -> str:
     """Returns the name of the sum of a tower's parts, which is the part itself if it is the only one."""
-    return parts[0] if len(parts) == 1 else tensor_name(f"{adds}/of_tower_{tower}", 0)
+    return parts[0] if len(parts) == 1 else tensor_name(f"{adds}{_OF_TOWER}{tower}", 0)

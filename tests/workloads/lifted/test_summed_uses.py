@@ -9,7 +9,7 @@ import tensorflow as tf
 from tests.legacy.source.trained import assert_trains_alike, assert_workload_verified, source_of
 from tests.legacy.variants.programs import TOWERS, lifted, split_batch, towers
 from workloads.lifted.graph import parse_tensor_name
-from workloads.lifted.summed_uses import with_sums_of_uses
+from workloads.lifted.summed_uses import weights_with_sums, with_sums_of_uses
 from workloads.numerics import gradient_sums
 
 v1 = tf.compat.v1
@@ -62,6 +62,14 @@ def test_a_replica_has_the_sum_over_its_own_uses(uses, tmp_path):
     assert "optimizers.Momentum(momentum=0.9)" in source.text and "have the old graph's bits" in source.text
     assert_workload_verified(setup, tmp_path, source)
     assert_trains_alike(with_order_of_replicas(setup), tmp_path, source_of(setup))
+
+
+@pytest.mark.parametrize("together, weights", [(True, ["w"]), (False, [])])
+def test_the_old_graph_says_whose_gradients_it_adds_tower_by_tower(together, weights, tmp_path):
+    setup = with_order_of_replicas(lifted(pairs(together=together), tmp_path))
+    assert weights_with_sums(setup.job.workload.plan) == weights
+    with setup.legacy_program() as program:
+        assert program.describe().get("gradients added tower by tower", "") == ", ".join(weights)
 
 
 def test_a_use_that_is_left_out_is_seen(tmp_path):
