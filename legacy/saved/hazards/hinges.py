@@ -12,7 +12,7 @@ from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
-from legacy.saved.hazards.basics.linear_weights import linear_part
+from legacy.saved.hazards.basics.linear_weights import linear_source
 from legacy.saved.hazards.basics.squares import squared
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
@@ -76,14 +76,7 @@ def _codes(whole: WholeGraph, first: TensorId, second: TensorId) -> list[str]:
     """Those of two factors that are a x + b of one-hot codes x, a > 0, if the other is what a layer gives: a score."""
     graph, found = whole.graph, []
     for one, other in ((first, second), (second, first)):
-        name, factor = source_of_elements(graph, one).node, 1.0
-        while graph.type(name) != "OneHot":
-            inputs = [tensor.node for tensor in graph.inputs(name)]
-            is_less = graph.type(name) == "Sub" and whole.value(inputs[1]) is not None
-            part = (inputs[0], 1.0, 0.0) if is_less else linear_part(whole, name)
-            if part is None:
-                break
-            name, factor = part[0], factor * part[1]
+        name, factor, _ = linear_source(whole, source_of_elements(graph, one).node)
         layer = source_of_elements(graph, other).node
         is_score = graph.type(layer) in ("BiasAdd", "MatMul") or _is_biased(whole, layer)
         if graph.type(name) == "OneHot" and factor > 0 and is_score and name not in made_by_weights(whole):

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import numpy as np
-import tensorflow as tf
-
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.basics.elements import source_of_elements
+from legacy.saved.hazards.basics.constants import constant_array
+from legacy.saved.hazards.basics.linear_weights import linear_source
 from workloads.lifted.graph import Graph, TensorId
 
 #: Ops that take logits and labels, and compute a softmax and its cross entropy.
 _SOFTMAX = ("SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits")
 _SUMS = ("Add", "AddV2")
+#: {op that gives one number for each element: the number}.
+_FILLED = {"OnesLike": 1.0, "ZerosLike": 0.0}
 _SELECTS = ("Select", "SelectV2")
 
 
@@ -70,14 +70,18 @@ def _logarithms(graph: Graph, name: str) -> list[str]:
 
 
 def constant_label(whole: WholeGraph, tensor: TensorId) -> float | None:
-    """Returns the number that all labels are; None if they are not constant."""
-    name = source_of_elements(whole.graph, tensor).node
+    """Returns the number that all labels are; None if they are not constant, or differ."""
+    return filled(whole, tensor.node)
+
+
+def filled(whole: WholeGraph, name: str) -> float | None:
+    """Returns the number that all elements of a node are; None if they differ, or are not known."""
+    name, factor, offset = linear_source(whole, name)
     kind = whole.graph.type(name)
-    if kind in ("OnesLike", "ZerosLike"):
-        return float(kind == "OnesLike")
     if kind == "Fill":
-        return whole.value(whole.graph.inputs(name)[1].node)
-    if kind != "Const":
-        return None
-    numbers = np.unique(tf.make_ndarray(whole.graph.nodes[name].attr["value"].tensor))
-    return float(numbers[0]) if len(numbers) == 1 else None
+        number = whole.value(whole.graph.inputs(name)[1].node)
+    else:
+        numbers = constant_array(whole.graph, name)
+        is_one = numbers is not None and numbers.size and numbers.min() == numbers.max()
+        number = float(numbers.flat[0]) if numbers is not None and is_one else _FILLED.get(kind)
+    return None if number is None else factor * number + offset

@@ -85,14 +85,27 @@ def linear_part(whole: WholeGraph, name: str) -> tuple[str, float, float] | None
     kind, inputs = whole.graph.type(name), [before for before, _ in whole.graph.inputs(name)]
     if kind in COPIES and inputs:
         return inputs[0], 1.0, 0.0
+    if kind == "Neg" and inputs:
+        return inputs[0], -1.0, 0.0
     if kind in ("Mul", *op_types.QUOTIENTS):
         found = constant_factor(whole, name)
         return None if found is None else (*found, 0.0)
-    if kind in ("Add", "AddV2") and len(inputs) == 2:
+    if kind in ("Add", "AddV2", "Sub") and len(inputs) == 2:
+        signs = (1.0, -1.0 if kind == "Sub" else 1.0)
         for position, number in enumerate(map(whole.value, inputs)):
             if number is not None:
-                return inputs[1 - position], 1.0, number
+                return inputs[1 - position], signs[1 - position], signs[position] * number
     return None
+
+
+def linear_source(whole: WholeGraph, name: str) -> tuple[str, float, float]:
+    """(x, a, b) of a node that is a x + b with constants a and b, where x is no such function of another node."""
+    factor, offset = 1.0, 0.0
+    part = linear_part(whole, name)
+    while part is not None:
+        name, factor, offset = part[0], factor * part[1], factor * part[2] + offset
+        part = linear_part(whole, name)
+    return name, factor, offset
 
 
 def data_weight(whole: WholeGraph, weights: dict[str, float]) -> float:

@@ -11,7 +11,7 @@ from legacy.saved.hazards.basics.constants import constant_array, order_of_axes
 from legacy.saved.hazards.basics.cross_entropies import CrossEntropy, cross_entropies
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.linear_weights import linear_part
+from legacy.saved.hazards.basics.linear_weights import linear_source
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -219,13 +219,9 @@ def labels_that_do_not_add_up(whole: WholeGraph) -> Iterator[Hazard]:
 
 def _sum_of_labels(whole: WholeGraph, name: str) -> float | None:
     """The sum of an example's labels, of a one-hot code times a constant plus a constant; None for anything else."""
-    factor, addend = 1.0, 0.0
-    while whole.graph.type(name) != "OneHot":
-        found = linear_part(whole, name)
-        if found is None:
-            return None
-        name, own_factor, own_addend = found
-        factor, addend = factor * own_factor, addend + factor * own_addend
+    name, factor, addend = linear_source(whole, name)
+    if whole.graph.type(name) != "OneHot":
+        return None
     numbers = [whole.value(tensor.node) for tensor in whole.graph.inputs(name)[1:4]]
     if None in numbers:
         return None

@@ -6,19 +6,16 @@ import collections
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.basics.constants import constant_array
-from legacy.saved.hazards.basics.cross_entropies import cross_entropies
+from legacy.saved.hazards.basics.cross_entropies import cross_entropies, filled
 from legacy.saved.hazards.basics.directions import trained_by
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
-from legacy.saved.hazards.basics.linear_weights import COPIES, constant_factor
+from legacy.saved.hazards.basics.linear_weights import COPIES
 from legacy.saved.hazards.basics.squares import squared
 from legacy.saved.hazards.basics.variable_reads import variable_read
 
 _LAYERS = ("MatMul", "Conv2D")
 _SUMS = ("BiasAdd", "Add", "AddV2")
-#: {op that gives one number for each element: the number}.
-_FILLED = {"OnesLike": 1.0, "ZerosLike": 0.0}
 
 
 def equal_targets(whole: WholeGraph) -> Iterator[Hazard]:
@@ -68,21 +65,6 @@ def squared_distance(whole: WholeGraph, name: str) -> tuple[str, float | None] |
     if whole.graph.type(difference) not in ("Sub", "SquaredDifference"):
         return difference, 0.0
     return inputs[0], filled(whole, inputs[1])
-
-
-def filled(whole: WholeGraph, name: str) -> float | None:
-    """Returns the number that all elements of a node are; None if they differ, or are not known."""
-    kind = whole.graph.type(name)
-    if kind in _FILLED:
-        return _FILLED[kind]
-    if kind == "Fill":
-        return whole.value(whole.graph.inputs(name)[1].node)
-    scaled = constant_factor(whole, name) if kind == "Mul" else None
-    if scaled is not None:
-        inner = filled(whole, scaled[0])
-        return None if inner is None else inner * scaled[1]
-    numbers = constant_array(whole.graph, name)
-    return float(numbers.flat[0]) if numbers is not None and numbers.size and numbers.min() == numbers.max() else None
 
 
 def layer(whole: WholeGraph, name: str) -> tuple[str, str]:

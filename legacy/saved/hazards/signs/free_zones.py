@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_weights import linear_source
 from legacy.saved.hazards.signs.opposed_labels import complements, weighed
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -44,18 +45,7 @@ def _hinge(whole: WholeGraph, name: str) -> tuple[str, int, float] | None:
     inputs = [graph.origin(tensor).node for tensor in graph.inputs(name)]
     if graph.type(name) == "Maximum":
         inputs = [node for node in inputs if whole.value(node) != 0]
-    if is_gradient_op(name) or len(inputs) != 1 or graph.type(inputs[0]) not in ("Sub", "Add", "AddV2"):
+    if is_gradient_op(name) or len(inputs) != 1:
         return None
-    first, second = (graph.origin(tensor).node for tensor in graph.inputs(inputs[0]))
-    numbers = whole.value(first), whole.value(second)
-    if graph.type(inputs[0]) == "Sub":
-        if numbers[1] is not None:
-            return first, 1, numbers[1]
-        return (second, -1, numbers[0]) if numbers[0] is not None else None
-    if numbers[1] is not None:
-        return first, 1, -numbers[1]
-    if numbers[0] is None:
-        return None
-    if graph.type(second) == "Neg":
-        return graph.origin(graph.inputs(second)[0]).node, -1, numbers[0]
-    return second, 1, -numbers[0]
+    source, factor, offset = linear_source(whole, inputs[0])
+    return (source, 1 if factor > 0 else -1, -offset / factor) if factor else None

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Dict, Tuple
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.basics.cross_entropies import CrossEntropy, cross_entropies
+from legacy.saved.hazards.basics.cross_entropies import CrossEntropy, cross_entropies, filled
 from legacy.saved.hazards.basics.directions import minimized_targets, trained_by
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
 from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read
-from legacy.saved.hazards.signs.equal_targets import filled, layer, squared_distance
+from legacy.saved.hazards.signs.equal_targets import layer, squared_distance
 from legacy.saved.hazards.signs.pushes import Pushes
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op

@@ -80,14 +80,15 @@ def test_logits_of_a_sigmoid_that_an_activation_made_are_named(activation, count
     assert [hazard.id for hazard in found] == ["LOGITS_ACTIVATED"] * count
 
 
+@pytest.mark.parametrize("label", [1.0, 0.9])
 @pytest.mark.parametrize("fake, trained, count", [("ones", "w", 1), ("zeros", "w", 0), ("ones", "g", 0)])
-def test_a_discriminator_that_is_taught_one_class_is_named(fake, trained, count):
+def test_a_discriminator_that_is_taught_one_class_is_named(fake, trained, count, label):
     def build():
         w = v1.get_variable("w", [4, 1], use_resource=False)
         g = v1.get_variable("g", [4, 4], use_resource=False)
         x = v1.placeholder(tf.float32, [2, 4], "x")
         real, made = x @ w, (x @ g) @ w
-        loss = sigmoid(tf.ones_like(real), real) + sigmoid(getattr(tf, fake + "_like")(made), made)
+        loss = sigmoid(label * tf.ones_like(real), real) + sigmoid(label * getattr(tf, fake + "_like")(made), made)
         v1.train.GradientDescentOptimizer(0.5).minimize(loss, var_list=[w if trained == "w" else g], name="train")
 
     whole = WholeGraph(saved(traced(build), trainable_variables=["w", "g"]))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.basics.linear_weights import constant_factor, linear_weights
+from legacy.saved.hazards.basics.linear_weights import constant_factor, linear_source, linear_weights
 from tests.legacy.saved.graphs import graph_of, saved
 
 
@@ -54,3 +54,19 @@ def test_a_damaged_product_with_one_input_has_no_constant_factor():
     text = "a = Placeholder()\nhalf = Const()\nwhole = Mul(a, half)\ndamaged = Mul(half)"
     whole = WholeGraph(saved(graph_of(text, half=half)))
     assert constant_factor(whole, "whole") == ("a", 0.5) and constant_factor(whole, "damaged") is None
+
+
+def test_a_linear_function_of_one_node():
+    text = """
+        x = Placeholder()
+        two = Const()
+        less = Sub(x, two)
+        turned = Sub(two, less)
+        negated = Neg(turned)
+        half = RealDiv(negated, two)
+        bent = Square(half)
+        both = Sub(x, half)
+        """
+    whole = WholeGraph(saved(graph_of(text, two={"value": np.array(2.0, np.float32)})))
+    assert linear_source(whole, "half") == ("x", 0.5, -2.0)  # -(2 - (x - 2)) / 2
+    assert linear_source(whole, "bent") == ("bent", 1.0, 0.0) and linear_source(whole, "both") == ("both", 1.0, 0.0)
