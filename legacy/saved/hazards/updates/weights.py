@@ -13,6 +13,7 @@ from legacy.saved.graph.assignments import copied_variable
 from legacy.saved.hazards.basics.beginnings import begins_with_zeros
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.variable_reads import READS, variable_read
+from workloads.lifted.graph import TensorId
 from workloads.lifted.plan import Effect
 from workloads.support.wording import counted, listed
 
@@ -35,6 +36,8 @@ BETWEEN = (
     "MaxPool",
     "AvgPool",
 )
+#: Ops by which random numbers, as an initializer draws them, become the values of a weight.
+_DRAWN_BY = ("Identity", "Cast", "Reshape", "Mul", "Add", "AddV2", "Sub", *op_types.QUOTIENTS)
 #: Floating-point types of few bits.
 HALF = {tf.float16.as_datatype_enum: "float16", tf.bfloat16.as_datatype_enum: "bfloat16"}
 
@@ -95,16 +98,26 @@ def weights_drawn_anew(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def _is_drawn(whole: WholeGraph, layer: str) -> bool:
-    """Whether a layer multiplies data by random numbers that are made of no data and no variable."""
-    if whole.graph.type(layer) not in LAYERS:
+    """Whether a layer multiplies data by random numbers as an initializer draws them: scaled and shifted at most.
+
+    Directions of length 1 are projections, as of a sliced distance; a transposed factor has a row for each of the
+    samples that the data are compared with; and a triangular factor gives noise its covariance.
+    """
+    graph = whole.graph
+    if graph.type(layer) not in LAYERS or graph.nodes[layer].attr["transpose_b"].b:
         return False
-    entered, weight = (tensor.node for tensor in whole.graph.inputs(layer)[:2])
-    kinds = {whole.graph.type(name) for name in whole.graph.ancestors([weight], controls=False)}
-    fixed = kinds.isdisjoint(op_types.VARIABLES) and not any(map(op_types.is_source, kinds))
-    if not fixed or not any(map(op_types.is_random, kinds)):
+    entered, weight = (tensor.node for tensor in graph.inputs(layer)[:2])
+    behind = graph.ancestors([entered], controls=False)
+    kinds = {graph.type(name) for name in behind}
+    if not any(map(op_types.is_source, kinds)) or graph.type(graph.origin(TensorId(entered, 0)).node) == "Cholesky":
         return False
-    before = {whole.graph.type(name) for name in whole.graph.ancestors([entered], controls=False)}
-    return any(map(op_types.is_source, before))
+    while graph.type(weight) in _DRAWN_BY and not op_types.is_random(graph.type(weight)):
+        inputs = graph.inputs(weight)[: 1 if graph.type(weight) == "Reshape" else 2]
+        varying = [tensor.node for tensor in inputs if whole.value(tensor.node) is None]
+        if len(varying) != 1:
+            return False
+        weight = varying[0]
+    return op_types.is_random(graph.type(weight))
 
 
 def weights_in_half_precision(whole: WholeGraph) -> Iterator[Hazard]:

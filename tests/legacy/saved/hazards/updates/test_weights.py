@@ -55,6 +55,20 @@ def test_a_weight_that_is_no_variable_is_named(kept):
     assert found == [] if kept else found == ["WEIGHT_DRAWN_ANEW"]
 
 
+@pytest.mark.parametrize(
+    "product, count",
+    [
+        (lambda x: x @ (v1.random_uniform([4, 3], -1.0, 1.0) / 2.0), 1),  # as a uniform initializer draws them
+        (lambda x: x @ tf.math.l2_normalize(v1.random_normal([4, 3]), 0), 0),  # directions of a sliced distance
+        (lambda x: tf.matmul(x, v1.random_normal([3, 4]), transpose_b=True), 0),  # samples, compared with the data
+        (lambda x: tf.linalg.cholesky(tf.matmul(x, x, transpose_b=True) + tf.eye(2)) @ v1.random_normal([2, 3]), 0),
+    ],
+)
+def test_random_directions_samples_and_noise_with_a_covariance_are_no_weights(product, count):
+    found = list(weights.weights_drawn_anew(whole_of(lambda x: tf.reduce_mean(product(x) @ variable("v", [3, 1])))))
+    assert [hazard.id for hazard in found] == ["WEIGHT_DRAWN_ANEW"] * count
+
+
 @pytest.mark.parametrize("dtype", [tf.float16, tf.float32])
 def test_weights_of_16_bits_are_named(dtype):
     def loss(x):
