@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import math
 from collections.abc import Collection, Iterator
 
 from legacy.saved.analysis.analyse import Analysis
@@ -90,16 +91,23 @@ def _is_sum(whole: WholeGraph, found: Analysis, growth: Growth, name: str) -> bo
 
 
 def _divided_by_examples(whole: WholeGraph, found: Analysis, names: Collection[str]) -> set[str]:
-    """The linear parts of nodes that divide by a multiple of a tower's number of examples, or by half of one."""
+    """The linear parts of nodes that divide by a multiple of a tower's number of examples, or by half of one.
+
+    Bits, as per pixel, are natural logarithms that are divided by log(2) besides.
+    """
     divided, batch = set(), found.plan.batch or 1
     for name in names:
         factor = constant_factor(whole, name)
         number = 1 / abs(factor[1]) if factor is not None and factor[1] else 0.0
-        times = number / batch
-        is_multiple = times > 1 - TOLERANCE and abs(times - round(times)) < TOLERANCE * times
-        if is_multiple or abs(2 * times - 1) < TOLERANCE:
+        if any(_counts(times / batch) for times in (number, number / math.log(2))):
             divided |= set(linear_weights(whole, name))
     return divided
+
+
+def _counts(times: float) -> bool:
+    """Whether a number is whole and not 0, or a half."""
+    is_multiple = times > 1 - TOLERANCE and abs(times - round(times)) < TOLERANCE * times
+    return is_multiple or abs(2 * times - 1) < TOLERANCE
 
 
 def logarithms_of_probabilities(whole: WholeGraph) -> Iterator[Hazard]:

@@ -1,5 +1,7 @@
 """Terms that a loss contains more than once, sums beside means, and logarithms of probabilities."""
 
+import math
+
 import pytest
 import tensorflow as tf
 
@@ -95,6 +97,7 @@ def units(errors):
     [
         lambda errors, w: mean(errors) + 0.01 * tf.nn.l2_loss(errors),
         lambda errors, w: mean(errors) - 0.5 * tf.reduce_sum(tf.exp(errors)),
+        lambda errors, w: mean(errors) - tf.reduce_sum(errors) / (3 * math.log(2.0)),  # bits of all examples together
         lambda errors, w: mean(errors) + tf.reduce_sum(tf.math.log(tf.reduce_mean(units(errors), 1))),
         lambda errors, w: v1.losses.compute_weighted_loss(tf.abs(errors)) + 0.01 * tf.nn.l2_loss(errors),
     ],
@@ -112,6 +115,7 @@ def test_a_sum_over_examples_beside_a_mean_is_named(make_loss):
         lambda errors, w: mean(errors) + tf.nn.l2_loss(errors) / 8.0,
         lambda errors, w: mean(errors) + tf.reduce_sum(tf.exp(errors)) / 24.0,
         lambda errors, w: mean(errors) + 0.3 * tf.nn.l2_loss(errors) / 4.0,
+        lambda errors, w: mean(errors) + tf.reduce_sum(errors) / (-24 * math.log(2.0)),  # bits of each number
         lambda errors, w: mean(errors) + tf.reduce_mean(tf.reduce_sum(tf.exp(errors), 1)),
         lambda errors, w: tf.reduce_sum(tf.exp(errors)) + 0.01 * tf.nn.l2_loss(errors),
         lambda errors, w: mean(errors) + tf.reduce_sum(tf.square(tf.reduce_mean(errors, 0))),
