@@ -24,6 +24,8 @@ v1 = tf.compat.v1
 SQUARES = ("Square", "SquaredDifference", "L2Loss", "Pow")
 #: Ops that a loss may be made of its squares by: sums, means and weights of them.
 FROM_SQUARES = {*op_types.LINEAR, "Mul", "RealDiv", "Div", "Select", "SelectV2"}
+#: Ops behind which a mean of terms is one of the elements: of examples, with the other sign, or the larger of two.
+_OF_SUMS = ("Identity", "Neg", "Mean", "Maximum", "Minimum")
 #: Relative difference up to which a constant factor on a loss counts as one over the number of towers.
 SCALE_TOLERANCE = 1e-6
 
@@ -88,10 +90,27 @@ def may_be_its_own(
         return True
     sums = [tensor.node for tensor in graph.inputs(loss) if graph.type(tensor.node) in op_types.ADDITIONS]
     terms = [term for name in sums for term in _terms(graph, data, name)]
-    is_mean = len(terms) == towers and not any(_has_weight(graph, term) for term in terms)
+    is_mean = any(_is_sum_of(graph, data, name, towers) for name in _sums_behind(graph, data, loss))
     if is_mean or (towers == 2 and graph.type(loss) == "Mul"):
         return True
     return towers == 2 and all(_is_of_squares(graph, data, term) for term in terms or [loss])
+
+
+def _sums_behind(graph: Graph, data: Collection[str], loss: str) -> list[str]:
+    """Returns the sums that a loss is a multiple or a mean of, perhaps the larger of, or with the other sign."""
+    found, todo, seen = [], [loss], {loss}
+    while todo:
+        before = [tensor.node for tensor in graph.inputs(todo.pop()) if tensor.node in data and tensor.node not in seen]
+        seen.update(before)
+        found += [name for name in before if graph.type(name) in op_types.ADDITIONS]
+        todo += [name for name in before if graph.type(name) in _OF_SUMS]
+    return found
+
+
+def _is_sum_of(graph: Graph, data: Collection[str], name: str, count: int) -> bool:
+    """Returns whether a node adds up so many terms of data, none of which has a weight."""
+    terms = _terms(graph, data, name)
+    return len(terms) == count and not any(_has_weight(graph, term) for term in terms)
 
 
 def _terms(graph: Graph, data: Collection[str], name: str) -> list[str]:

@@ -126,6 +126,11 @@ def main(values):
         (lambda values: tf.reduce_mean(tf.square(values)), 0),  # perhaps half of a square
         (lambda values: tf.reduce_mean(tf.square(values)) + 0.01 * tf.reduce_mean(tf.square(values - 1.0)), 0),
         (lambda values: divergence(values), 0),
+        # of two errors of each example, or of the better of two orders of them
+        (lambda values: tf.reduce_mean(tf.nn.softplus(values[:, 0]) + tf.abs(values[:, 1])), 0),
+        (lambda values: -tf.reduce_mean(tf.maximum(tf.add_n([values, tf.abs(values)]), tf.nn.softplus(values))), 0),
+        (lambda values: tf.reduce_mean(tf.nn.softplus(values[:, 0]) + 0.1 * tf.abs(values[:, 1])), 1),
+        (lambda values: tf.reduce_mean(tf.nn.softplus(values[:, 0] + tf.abs(values[:, 1]))), 1),
     ],
 )
 def test_a_half_is_perhaps_that_of_a_loss_whose_terms_are_all_squares_or_two_without_weights(loss, count):
