@@ -9,10 +9,13 @@ import numpy as np
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.loss_scale import SQUARES
+from legacy.saved.analysis.reduction.growth import Growth
 from legacy.saved.analysis.reduction.multipliers import multiplier_of_mean
+from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.whole_graph import WholeGraph, ancestors_of_tensors, scalar_constant
 from legacy.saved.facts.inputs.chosen_positions import is_of_chosen_positions
 from legacy.saved.facts.inputs.free_rows import has_rows_of_its_own
+from legacy.saved.facts.inputs.tower_batch import usual_batch
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
@@ -21,7 +24,7 @@ from legacy.saved.tower_search.input_parts import is_indexed, split_dimension
 from legacy.saved.tower_search.inputs import is_only_measured, is_trained_on
 from legacy.saved.tower_search.tables import is_table
 from legacy.saved.tower_search.takers import taker_alone
-from workloads.lifted.graph import Graph, parse_tensor_name
+from workloads.lifted.graph import Graph, TensorId, parse_tensor_name
 from workloads.lifted.plan import Combine, Input
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -40,6 +43,7 @@ def batch_constants(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             divisor, total = _divisor_of_sum(whole, graph, name) or (0, "")
             counts, is_flat = _counts_of_examples(found, total) if divisor else (set(), False)
             of_all_towers = {n * plan.towers for n in counts}
+            is_flat |= plan.batch is None and 0 not in counts and all(divisor % n == 0 for n in counts)
             if not counts or divisor in counts or (summed and divisor in of_all_towers):
                 continue
             first, further = divisor, _divided_further(whole, graph, name)
@@ -97,8 +101,9 @@ def _sizes_of_an_example(found: Analysis) -> set[int]:
 def _counts_of_examples(found: Analysis, total: str) -> tuple[set[int], bool]:
     """The divisors that turn a sum over a tower's examples into a mean; {0} for an open batch, none for another sum.
 
-    A sum over examples and their elements may be divided by the number of examples or of elements. The second value is
-    whether rows of examples are joined in one dimension, as the words of sentences are.
+    A sum over examples and their elements may be divided by the number of examples or of elements; one of an open batch
+    by that of the program's own slices or dataset. The second value is whether rows of examples are joined in one
+    dimension, as the words of sentences are.
     """
     graph, imported, batch = found.cut.graph, found.context.imported, found.plan.batch
     inputs = graph.inputs(total)
@@ -107,8 +112,10 @@ def _counts_of_examples(found: Analysis, total: str) -> tuple[set[int], bool]:
     if inputs[0].node not in found.context.data or not shape or (shape[0] != batch and not is_flat):
         return set(), False
     reduced = _reduced(found, total, len(shape))
-    if 0 not in reduced:
+    growth = Growth(graph, imported, found.context.data, batch)
+    if 0 not in reduced or (imported.shape(total) == () and growth.power(TensorId(total, 0)) != 1):
         return set(), False
+    batch = batch or usual_batch(AnalysedStep(found))
     if batch is None:
         return {0}, False
     dealt = [entry.shape for entry in found.plan.inputs if entry.shape and len(set(entry.tensors)) == found.plan.towers]

@@ -140,12 +140,20 @@ class Growth:
                 if not self._takes_examples(name.node):
                     return None
                 powers.add(int(kind not in _STAYING))
+            elif kind == "MatMul" and self._is_of_units(name.node):
+                powers.add(None)
             elif kind in _ELEMENTWISE:
                 todo += [one for one in inputs if one not in seen]
                 seen.update(inputs)
             else:
                 return None
         return powers or None
+
+    def _is_of_units(self, product: str) -> bool:
+        """Whether a product's rows are those of units, since it sums over the examples: its data come transposed."""
+        first = self._graph.origin(self._graph.inputs(product)[0])
+        is_transposed = self._graph.nodes[product].attr["transpose_a"].b or self._graph.type(first.node) == "Transpose"
+        return is_transposed and first.node in self._data
 
     def _takes_examples(self, name: str) -> bool:
         """Whether a reduction is along the first dimension, which the examples have."""

@@ -127,11 +127,32 @@ def divided(make_loss, rows):
         (lambda x, w: tf.reduce_sum(tf.square(x * w)) / 3.0, 4, []),  # the size of an example
         (lambda x, w: tf.reduce_sum(x * w) / 4.0 / 5.0, 4, []),
         (lambda x, w: tf.reduce_sum(x * w) / 2.0 / 2.0, 4, []),
+        # of pairs of units, of which there are as many as examples
+        (lambda x, w: tf.reduce_sum(tf.square(tf.matmul(x * w, x, transpose_a=True))) / 5.0, 3, []),
         (lambda x, w: tf.reduce_sum(x * w) / 5.0 / 3.0, 4, ["a sum over a tower's 4 examples is divided by 15"]),
     ],
 )
 def test_a_sum_that_is_divided_by_another_number_than_the_towers_examples(make_loss, rows, expected):
     assert divided(make_loss, rows) == expected
+
+
+@pytest.mark.parametrize("divisor, count", [(2.0, 0), (6.0, 0), (5.0, 1), (4.0, 1), (12.0, 1)])
+def test_a_sum_over_a_slice_of_an_open_batch_is_divided_by_its_size(divisor, count):
+    """Two towers take rows 0:2 and 2:4 of three numbers each; 4 and 12 are numbers of both together."""
+
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0, 3.0], use_resource=False)
+        x, gradients = v1.placeholder(tf.float32, [None, 3], "x"), []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                part = x[2 * tower : 2 * tower + 2]
+                gradients += tf.gradients(tf.reduce_sum(tf.nn.softplus(part * w)) / divisor, w)
+        update = v1.train.GradientDescentOptimizer(0.5)
+        update.apply_gradients([(tf.add_n(gradients) / 2.0, w)], name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    found = analyse_graph(graph, "small")
+    assert len(list(examples.batch_constants(WholeGraph(graph, found), found))) == count
 
 
 @pytest.mark.parametrize("sizes, count", [((5, 6, 2), 0), ((5, 6), 0), ((5, 7), 1), ((6,), 1)])

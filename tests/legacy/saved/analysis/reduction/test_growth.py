@@ -53,6 +53,7 @@ def test_a_mean_stays(loss):
         lambda x, mask, w: tf.reduce_sum(tf.reduce_mean(x, 1)),
         lambda x, mask, w: tf.reduce_mean(tf.reduce_sum(x, 0)),
         lambda x, mask, w: tf.reduce_sum(x) + tf.nn.l2_loss(w),
+        lambda x, mask, w: tf.reduce_sum(tf.transpose(w[:, None]) @ tf.transpose(x)),  # examples as columns
     ],
 )
 def test_a_sum_grows(loss):
@@ -65,6 +66,8 @@ def test_a_sum_grows(loss):
         lambda x, mask, w: tf.reduce_mean(x) + tf.nn.l2_loss(x),  # a mean beside a sum
         lambda x, mask, w: tf.sqrt(tf.reduce_sum(x)),
         lambda x, mask, w: tf.reduce_mean(x, 1),  # one loss for each example
+        lambda x, mask, w: tf.reduce_sum(tf.square(tf.matmul(x, x, transpose_a=True))),  # of pairs of units
+        lambda x, mask, w: tf.reduce_sum(tf.transpose(x) @ x),
     ],
 )
 def test_what_is_neither_is_not_known(loss):
