@@ -35,10 +35,6 @@ class Name:
     text: str
 
 
-#: The number of a replica's examples.
-BATCH_SIZE = Name("batch_size")
-
-
 @dataclasses.dataclass(frozen=True)
 class Value:
     """A tensor that another statement computes, by its name in the old graph."""
@@ -170,6 +166,8 @@ class Loop:
 
 #: Stands in the body of a loop for the result of the turn before.
 CARRIED = Name("<carried>")
+#: The name that stands for the number of examples of one replica.
+BATCH_SIZE = Name("batch_size")
 
 Expression = Union[
     Literal, Name, Value, Variable, Call, Method, Infix, Prefix, Item, Channels, Listing, Scoped, Lambda, Loop

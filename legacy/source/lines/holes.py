@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, List, NamedTuple, Tuple
 import numpy as np
 
 from legacy.source.basics.expressions import (
+    BATCH_SIZE,
     Argument,
     Call,
     Expression,
@@ -92,7 +93,7 @@ def _walk(node: Expression, visit: Callable[[Hole], Any], label: str = "", outer
         return visit(Hole("value", label, node)), "v"
     if isinstance(node, Variable):
         return _walk_variable(node, visit)
-    if isinstance(node, (Literal, Scoped)):
+    if isinstance(node, (Literal, Scoped)) or _is_given_name(node, label, outer):
         return _walk_literal(node, visit, label, outer)
     if isinstance(node, Call):
         made = [
@@ -123,6 +124,13 @@ def _walk(node: Expression, visit: Callable[[Hole], Any], label: str = "", outer
     return node, str(node)
 
 
+def _is_given_name(node: Any, label: str, outer: str) -> bool:
+    """Returns whether a function of the program gets a variable's name that the function around it was given."""
+    if not isinstance(node, Name) or not outer or "." in outer or (label and not label.startswith("name")):
+        return False
+    return node.text.startswith('f"') or (node.text.isidentifier() and node not in (Name("scope"), BATCH_SIZE))
+
+
 def _labels(node: Call) -> List[str]:
     """Returns what each argument of a call is called, or ""."""
     names = _POSITIONAL.get(node.function, ())
@@ -134,7 +142,7 @@ def _labels(node: Call) -> List[str]:
 def _walk_literal(node: Any, visit: Callable[[Hole], Any], label: str, outer: str) -> Tuple[Any, str]:
     value = node.value if isinstance(node, Literal) else node
     names_variable = isinstance(value, str) and not outer.startswith("tf.") and (not label or label.startswith("name"))
-    if isinstance(node, Scoped) or names_variable:
+    if isinstance(node, (Scoped, Name)) or names_variable:
         return visit(Hole("name", FOLDER if outer and "." not in outer else "", node)), "n"
     if value is None or isinstance(value, (bool, np.bool_)):
         return node, str(value)

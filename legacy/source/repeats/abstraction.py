@@ -4,9 +4,22 @@ from __future__ import annotations
 
 import collections
 import itertools
+import re
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from legacy.source.basics.expressions import BATCH_SIZE, Argument, Call, Name, Variable, calls, leaves, values_used
+from legacy.source.basics.expressions import (
+    BATCH_SIZE,
+    Argument,
+    Call,
+    Lambda,
+    Name,
+    Scoped,
+    Variable,
+    calls,
+    children,
+    leaves,
+    values_used,
+)
 from legacy.source.lines.holes import with_holes
 from legacy.source.lines.naming import usual_folder
 from legacy.source.lines.statements import Statement, uses_scope
@@ -16,8 +29,12 @@ from legacy.source.repeats.words import function_name, telling_scope
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from legacy.source.basics.expressions import Expression
+
 #: The most results of a function.
 MOST_RESULTS = 2
+#: A parameter in an f-string, and names that every function knows.
+_IN_TEXT, _ALWAYS_KNOWN = re.compile(r"\{(\w+)\}"), {"scope", "batch", BATCH_SIZE.text}
 
 
 class Function(NamedTuple):
@@ -71,6 +88,8 @@ def make_function(
         return None
     whole = usual_folder([target for statement in statements for target in statement.targets])
     made = function_of_blocks(blocks, [blocks[0][row].targets[number] for row, number in outputs], shape, batch, whole)
+    if any(_names_in(s.expression) - set(made.function.parameters) for s in made.function.statements):
+        return None  # a name that the function around the blocks was given
     name = function_name(made.function.statements, made.function.scope, taken)
     calls = {}
     for start, block, arguments in zip(starts, blocks, made.arguments):
@@ -134,6 +153,18 @@ def _is_for_lines_outside(block: Sequence[Statement], results: Collection[int]) 
     updates = any(part.function == "scope.update" for statement in block for part in calls(statement.expression))
     asked = [row for row, s in enumerate(block) if isinstance(s.expression, Variable) and not used & set(s.targets)]
     return not updates and not set(asked) <= set(results)
+
+
+def _names_in(node: Expression) -> Set[str]:
+    """Returns the names of parameters in an expression; constants of the module are written in capitals."""
+    if isinstance(node, Name):
+        found = {node.text} if node.text.isidentifier() else set(_IN_TEXT.findall(node.text))
+        return {name for name in found if name.islower()} - _ALWAYS_KNOWN
+    if isinstance(node, Lambda):
+        return _names_in(node.body) - set(re.findall(r"\w+", node.parameters))
+    parts = list(children(node))
+    parts += [node.scope] if isinstance(node, Scoped) else [node.name] if isinstance(node, Variable) else []
+    return {name for part in parts if not isinstance(part, str) for name in _names_in(part)}
 
 
 def _outputs(statements: Sequence[Statement], starts: Sequence[int], length: int) -> List[Tuple[int, int]]:

@@ -46,7 +46,7 @@ class Parameters:
         self._prefixes = self._name_prefixes(len(blocks))
         self._layers = self._shared_middles()
         self._prefix_parameter: Optional[str] = None
-        if self._prefixes is not None and len(set(self._prefixes)) > 1:
+        if self._prefixes is not None and (len(set(self._prefixes)) > 1 or "{" in self._prefixes[0]):
             self._prefix_parameter = self._add("name", [_name(prefix) for prefix in self._prefixes])
         self._contents = [[self._content(holes) for holes in row] for row in self._rows]
         self._sort()
@@ -101,7 +101,7 @@ class Parameters:
         if not columns or any(name is None for block in names for name in block):
             return None
         texts = [[str(name) for name in block] for block in names]
-        if all(block == texts[0] for block in texts):
+        if all(block == texts[0] for block in texts) and "{" not in "".join(texts[0]):
             return None
         folders = [hole[0].label == FOLDER for hole in columns]
         for ends in ([""] * len(folders), ["/" if folder else "" for folder in folders]):
@@ -126,10 +126,13 @@ class Parameters:
         contents = [hole.content for hole in holes]
         if first.kind == "value":
             return self._values["|".join(map(repr, contents))] if self._is_outer(first) else first.content
-        if all(repr(content) == repr(contents[0]) for content in contents):
+        given = any(isinstance(content, (Name, Scoped)) for content in contents)  # by the function around a block
+        if all(repr(content) == repr(contents[0]) for content in contents) and not given:
             return first.content
         if first.kind == "name":
             return self._named(contents)
+        if given:
+            return self._parameter(first.label or "value", contents)
         if first.kind == "size":
             return self._sized(contents, first.label)
         if first.kind == "initializer":
@@ -203,15 +206,21 @@ def _text(content: Any) -> Optional[str]:
     """Returns the text of a name, in which a parameter may stand in braces; None of another content."""
     if isinstance(content, Name) and content.text.startswith('f"'):
         return content.text[2:-1]
+    if isinstance(content, Name):
+        return "{" + content.text + "}"
+    if isinstance(content, Scoped):
+        return f"{_text(content.scope)}{content.rest}"
     return content.value if isinstance(content, Literal) and isinstance(content.value, str) else None
 
 
 def _name(text: str) -> Any:
     """Returns the name with a text, in which a parameter may stand in braces.
 
-    >>> _name("net/h"), _name("net/h{index}")
-    (Literal(value='net/h'), Name(text='f"net/h{index}"'))
+    >>> _name("net/h"), _name("net/h{index}"), _name("{name}")
+    (Literal(value='net/h'), Name(text='f"net/h{index}"'), Name(text='name'))
     """
+    if re.fullmatch(r"\{\w+\}", text):
+        return Name(text[1:-1])
     return Name(f'f"{text}"') if "{" in text else Literal(text)
 
 

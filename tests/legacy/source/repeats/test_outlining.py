@@ -5,10 +5,12 @@ import string
 import tensorflow as tf
 
 from legacy.source.basics.expressions import (
+    BATCH_SIZE,
     Definition,
     Infix,
     Listing,
     Literal,
+    Name,
     Scoped,
     Value,
     Variable,
@@ -19,10 +21,9 @@ from legacy.source.basics.expressions import (
 from legacy.source.basics.rendering import expression_text
 from legacy.source.lines.holes import skeleton, with_holes
 from legacy.source.lines.statements import Statement, build_statements
-from legacy.source.ops.view import BATCH_SIZE
 from legacy.source.repeats import abstraction, outlining
 from legacy.source.repeats.abstraction import make_function
-from legacy.source.repeats.outlining import outline
+from legacy.source.repeats.outlining import outline, outline_parts
 from legacy.source.repeats.words import words_of
 from tests.legacy.source.tiny import recovered
 
@@ -240,3 +241,50 @@ def test_no_function_has_the_name_of_the_scope_that_the_tower_is_in():
     statements = batch_norms(9)
     made = make_function(statements, [3 + 5 * n for n in range(9)], 1, lambda tensor: None, set(), 4)
     assert made and not made[0].scope
+
+
+def unit(number, folder, units):
+    """Statements of a layer that a function asks for by the name that it was given, on a tensor of its own."""
+    kernel, x = f"kernel{number}:0", f"parameter x@f{number}"
+    name = Scoped(Name("name"), f"/{folder}/kernel")
+    return [
+        Statement((kernel,), Variable(name, (3, units))),
+        Statement((f"made{number}:0",), call("tf.matmul", Value(x), Value(kernel))),
+        Statement((f"shifted{number}:0",), call("tf.tanh", Infix("+", Value(f"made{number}:0"), Literal(0.5)))),
+        Statement((f"last{number}:0",), call("tf.sqrt", call("tf.exp", Value(f"shifted{number}:0")))),
+    ]
+
+
+def outlined_functions(units):
+    """What is outlined of bodies of functions with a parameter `name`, which do the same with their own tensors."""
+    parts = [(unit(number, "up", of), [f"last{number}:0"]) for number, of in enumerate(units)]
+    return outline_parts(parts, lambda tensor: [14, 3])
+
+
+def test_names_that_functions_around_a_block_were_given_are_handed_on():
+    (made,), bodies = outlined_functions([3, 3, 3, 3])
+    assert made.parameters == ["scope", "x", "name"]
+    assert expression_text(made.statements[0].expression) == 'scope.get(f"{name}/kernel", (3, 3))'
+    assert {expression_text(body[-1].expression).split(", ")[-1] for body in bodies} == {'f"{name}/up")'}
+
+
+def test_sizes_that_a_function_around_a_block_was_given_are_handed_on():
+    (made,), bodies = outlined_functions([Name("units")] * 4)
+    assert made.parameters == ["scope", "x", "name", "units"]
+    assert all("units=units" in expression_text(body[-1].expression) for body in bodies)
+
+
+def test_blocks_that_use_another_parameter_of_the_functions_around_them_are_no_function():
+    def part(number, known):
+        made = call("tf.nn.conv2d", Value(f"parameter x@f{number}"), strides=Name(known), padding="SAME")
+        made = call("tf.tanh", call("tf.nn.relu", call("tf.exp", call("tf.sqrt", made))))
+        return [
+            Statement((f"a{number}:0",), made),
+            Statement((f"b{number}:0",), call("tf.tanh", Value(f"a{number}:0"))),
+        ]
+
+    def functions(known):
+        parts = [(part(number, known), [f"b{number}:0"]) for number in range(12)]
+        return outline_parts(parts, lambda tensor: [14, 3])[0]
+
+    assert functions("STRIDES") and not functions("strides")

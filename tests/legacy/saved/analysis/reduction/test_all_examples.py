@@ -1,14 +1,14 @@
 """Sums over a tower's examples that the number of all towers' examples divides: their gradients add up to a mean's."""
 
+import dataclasses
+
 import pytest
 import tensorflow as tf
 
 from legacy.saved.analysis.reduction.all_examples import AllExamples
 from legacy.saved.analysis.reduction.growth import Growth
-from legacy.saved.graph.imported import ImportedGraph
 from tests.legacy.saved.facts.tower_pages import analysed_step, mean, parts, program, variable
-from tests.legacy.saved.graphs import graph_of
-from workloads.lifted.plan import Combine
+from workloads.lifted.graph import TensorId
 from workloads.lifted.replication import rescaling
 
 
@@ -61,8 +61,18 @@ def test_a_mean_of_divided_sums_stays_one():
     assert (found.kind, found.divided) == ("mean", False)
 
 
-def test_a_step_without_losses_is_left_as_it_is():
-    combine = [Combine("w", "g:0", "sum", 1.0, [["g:0"], ["h:0"]])]
-    graph = graph_of("")
-    growth = Growth(graph, ImportedGraph(graph), [], 3)
-    assert AllExamples(graph, ImportedGraph(graph), [], growth, 6).with_divided(combine, []) == combine
+@pytest.mark.parametrize("count, divided", [(6, True), (3, False), (2, False)])
+def test_the_divisor_is_the_number_of_all_examples(count, divided):
+    def build():
+        x = parts("x", 6, 3)
+        losses = lambda tower: tf.square(tf.matmul(x(tower), variable("w", 3, 2)))  # noqa: E731
+        program(lambda tower: tf.identity(tf.reduce_sum(losses(tower)) / 6.0, "loss"), combine=tf.add_n)()
+
+    step = analysed_step(build)
+    graph, imported, data = step.graph, step.imported, step.context.data
+    examples = AllExamples(graph, imported, data, Growth(graph, imported, data, 3), count)
+    (phase,) = step.plan.phases
+    (made,) = examples.with_divided(
+        [dataclasses.replace(phase.combine[0], divided=False)], [TensorId(f"tower_{tower}/loss", 0) for tower in (0, 1)]
+    )
+    assert made.divided == divided
