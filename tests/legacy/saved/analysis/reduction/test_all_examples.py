@@ -8,7 +8,7 @@ import tensorflow as tf
 from legacy.saved.analysis.reduction.all_examples import AllExamples
 from legacy.saved.analysis.reduction.growth import Growth
 from tests.legacy.saved.facts.tower_pages import analysed_step, mean, parts, program, variable
-from workloads.lifted.graph import TensorId
+from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.replication import rescaling
 
 
@@ -66,13 +66,12 @@ def test_the_divisor_is_the_number_of_all_examples(count, divided):
     def build():
         x = parts("x", 6, 3)
         losses = lambda tower: tf.square(tf.matmul(x(tower), variable("w", 3, 2)))  # noqa: E731
-        program(lambda tower: tf.identity(tf.reduce_sum(losses(tower)) / 6.0, "loss"), combine=tf.add_n)()
+        program(lambda tower: tf.reduce_sum(losses(tower)) / 6.0, combine=tf.add_n)()
 
     step = analysed_step(build)
     graph, imported, data = step.graph, step.imported, step.context.data
     examples = AllExamples(graph, imported, data, Growth(graph, imported, data, 3), count)
     (phase,) = step.plan.phases
-    (made,) = examples.with_divided(
-        [dataclasses.replace(phase.combine[0], divided=False)], [TensorId(f"tower_{tower}/loss", 0) for tower in (0, 1)]
-    )
+    losses = [parse_tensor_name(name) for name in phase.losses]
+    (made,) = examples.with_divided([dataclasses.replace(phase.combine[0], divided=False)], losses)
     assert made.divided == divided
