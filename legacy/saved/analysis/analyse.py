@@ -11,8 +11,10 @@ from legacy.saved.analysis import correspondence, phases, roles
 from legacy.saved.analysis.assigned_values import find_assigned_reads, note_on_reads, with_assigned_values
 from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.division.before_inputs import require_untrained_before_inputs
-from legacy.saved.analysis.division.early_lookups import early_lookups, note_on_lookups, with_own_lookups
+from legacy.saved.analysis.division.early_lookups import early_lookups, note_on_lookups
+from legacy.saved.analysis.division.own_lookups import with_own_lookups
 from legacy.saved.analysis.division.own_sizes import with_own_sizes
+from legacy.saved.analysis.division.row_slices import with_row_slices
 from legacy.saved.analysis.phase_parts import PhaseParts
 from legacy.saved.folding.settings import fold_initialized, fold_settings
 from legacy.saved.graph import cone
@@ -144,8 +146,7 @@ def _analyse(
     cut = cone.extract_cone(whole, ends)
     cone.require_known(cut)
     lookups = list(early_lookups(cut.graph, trainable))
-    if lookups:
-        cut = cut._replace(graph=with_own_lookups(cut.graph, lookups))
+    cut = cut._replace(graph=with_row_slices(with_own_lookups(cut.graph, lookups), trainable))
     context = Context(cut.graph, trainable)
     assigned = find_assigned_reads(context, targets)
     if assigned:

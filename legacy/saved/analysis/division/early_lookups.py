@@ -10,20 +10,17 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Collection, Iterable, Iterator
-from typing import Dict, List, NamedTuple
+from typing import List, NamedTuple
 
-import tensorflow as tf
-
+from legacy.saved.analysis.division.places import known_places
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import written_variables
-from workloads.lifted.graph import Graph, TensorId, input_text
-from workloads.lifted.graph.tensor_names import forget_placement
+from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import forward_name, is_gradient_op
 from workloads.support.wording import listed
 
-v1 = tf.compat.v1
-#: {op that takes parts of a tensor: number of the input that it takes them of}; and numbers of a split's dimension.
-PARTED, DIMENSIONS = {"Split": 1, "SplitV": 0, "StridedSlice": 0}, {"Split": 0, "SplitV": 2}
+#: {op that splits along a dimension: number of the input that has the dimension}.
+DIMENSIONS = {"Split": 0, "SplitV": 2}
 #: Of the lookups, so many are listed.
 MOST_LISTED = 3
 #: Ops that give zeros; and joins, the derivatives of splits.
@@ -74,43 +71,21 @@ def early_lookups(graph: Graph, trained: Collection[str]) -> Iterator[Lookup]:
       trained: names of the variables that it trains.
     """
     forward = [name for name in graph.nodes if graph.type(name) in op_types.LOOKUPS and not is_gradient_op(name)]
-    candidates = {name: _splits(graph, name) for name in forward}
+    candidates = {name: _splits(graph, name) for name in forward}  # most lookups have none
     if not any(candidates.values()):
         return
     conditional = graph.frames() | graph.branches()
     written = collections.Counter(written_variables(graph).values())
     for name, splits in candidates.items():
-        table, indices = graph.origin(graph.inputs(name)[0]).node, graph.inputs(name)[1]
-        gradients = _gradients(graph, name, indices, splits) if table in trained and name not in conditional else []
+        table, indices = graph.inputs(name)[:2]
+        weights = _weights_alone(graph, table.node, trained)
+        gradients = _gradients(graph, name, indices, splits) if weights and name not in conditional else []
         is_own = len({gradient.part for gradient in gradients}) == len(gradients) > 1
         is_of_data = not graph.ancestors([indices.node], controls=False) & set(trained)
-        # Several updates of a table are of one tower each, and may change also rows with a gradient of 0.
-        if is_own and is_of_data and written[table] == 1 and _is_by_first_dimension(graph, name):
+        # Several updates of a weight are of one tower each, and may change also rows with a gradient of 0.
+        is_updated_once = all(written[weight] == 1 for weight in weights)
+        if is_own and is_of_data and is_updated_once and _is_by_first_dimension(graph, name):
             yield Lookup(name, indices, splits, gradients)
-
-
-def with_own_lookups(graph: Graph, lookups: Iterable[Lookup]) -> Graph:
-    """Returns a graph in which each tower looks up its own rows, in place of lookups for all towers.
-
-    Args:
-      graph: the subgraph that a step runs.
-      lookups: those that `early_lookups` yields for it.
-    """
-    result = v1.GraphDef()
-    result.CopyFrom(graph.graph_def)
-    nodes = {node.name: node for node in result.node}
-    for lookup in lookups:
-        indices: Dict[TensorId, TensorId] = {}
-        for split in lookup.splits:
-            name = _split_indices(graph, lookup, split, result)
-            for part, users in _users_by_part(graph, split).items():
-                indices[part] = TensorId(name, part.output)
-                own = _own_lookup(graph, lookup, indices[part], users, result)
-                for user, position in users:
-                    nodes[user].input[position] = own
-        for gradient in lookup.gradients:
-            _take_own_rows(nodes, gradient, indices[gradient.part], result)
-    return Graph(result)
 
 
 def note_on_lookups(lookups: Iterable[Lookup]) -> str:
@@ -128,25 +103,38 @@ def note_on_lookups(lookups: Iterable[Lookup]) -> str:
     )
 
 
+def _weights_alone(graph: Graph, table: str, trained: Collection[str]) -> set[str]:
+    """The trained variables that a table is made of, as of several parts; none if it depends on data, too."""
+    before = graph.ancestors([table], controls=False)
+    is_of_data = any(op_types.is_source(graph.type(name)) for name in before)
+    return set() if is_of_data else before & set(trained)
+
+
 def _is_by_first_dimension(graph: Graph, name: str) -> bool:
     """Whether a lookup takes rows along the first dimension of its table."""
-    return graph.type(name) != "GatherV2" or _integer(graph, graph.inputs(name)[2]) == 0
+    return graph.type(name) != "GatherV2" or known_places(graph, graph.inputs(name)[2]) == [0]
 
 
-def _integer(graph: Graph, tensor: TensorId) -> int | None:
-    """The value of a constant integer; None of any other tensor."""
-    node = graph.nodes[graph.origin(tensor).node]
-    values = tf.make_ndarray(node.attr["value"].tensor) if node.op == "Const" else None
-    return int(values.ravel()[0]) if values is not None and values.size == 1 else None
-
-
-def _takes_rows(graph: Graph, name: str) -> bool:
-    """Whether a node takes parts along the first dimension, by arguments that say nothing of other dimensions."""
+def _takes_rows(graph: Graph, name: str, indices: TensorId) -> bool:
+    """Whether a node takes parts along the first dimensions, those that the indices of a lookup have, too."""
     kind, inputs = graph.type(name), graph.inputs(name)
     if kind in DIMENSIONS:
-        return _integer(graph, inputs[DIMENSIONS[kind]]) == 0
-    masks = graph.nodes[name].attr
-    return kind == "StridedSlice" and _integer(graph, inputs[3]) == 1 and not any(masks[mask].i for mask in _MASKS)
+        return known_places(graph, inputs[DIMENSIONS[kind]]) == [0]
+    if kind != "StridedSlice" or any(graph.nodes[name].attr[mask].i for mask in _MASKS):
+        return False
+    strides, rank = known_places(graph, inputs[3]), max(1, rank_of(graph, indices))
+    return bool(strides) and all(_is_whole(graph, name, axis, strides[axis]) for axis in range(rank, len(strides)))
+
+
+def _is_whole(graph: Graph, name: str, axis: int, stride: int | None) -> bool:
+    """Whether a slice takes all of a dimension."""
+    masks = [graph.nodes[name].attr[mask].i >> axis & 1 for mask in ("begin_mask", "end_mask")]
+    return all(masks) and stride == 1
+
+
+def rank_of(graph: Graph, tensor: TensorId) -> int:
+    """Returns the number of dimensions of a placeholder; 0 of any other tensor, or where it is not known."""
+    return len(graph.nodes[tensor.node].attr["shape"].shape.dim) if graph.type(tensor.node) == "Placeholder" else 0
 
 
 def _splits(graph: Graph, lookup: str) -> list[str]:
@@ -159,7 +147,7 @@ def _splits(graph: Graph, lookup: str) -> list[str]:
                 continue
             if kind == "Identity":
                 todo.append(user)
-            elif _takes_rows(graph, user):
+            elif _takes_rows(graph, user, graph.inputs(lookup)[1]):
                 found.append(user)
             else:
                 return []
@@ -205,60 +193,3 @@ def _own_part(graph: Graph, join: str, splits: Collection[str]) -> tuple[TensorI
 def _is_zeros(graph: Graph, tensor: TensorId) -> bool:
     """Whether a tensor is what `tf.gradients` takes for the derivative by a part that the loss does not depend on."""
     return graph.type(tensor.node) in ZEROS and "zeros" in tensor.node.rpartition("/")[2]
-
-
-def _users_by_part(graph: Graph, split: str) -> dict[TensorId, list[tuple[str, int]]]:
-    """{output of a split: (node, number of its input) of all that take it}."""
-    found: dict[TensorId, list[tuple[str, int]]] = {}
-    for user in dict.fromkeys(use.node for use in graph.users(split)):
-        for position, tensor in enumerate(graph.inputs(user)):
-            if tensor.node == split:
-                found.setdefault(tensor, []).append((user, position))
-    return found
-
-
-def _split_indices(graph: Graph, lookup: Lookup, split: str, result: tf.compat.v1.GraphDef) -> str:
-    """Adds a split of a lookup's indices, like that of its result; returns its name."""
-    node = _copy(graph, split, f"{split}/of_indices", result)
-    node.input[PARTED[node.op]] = input_text(lookup.indices)
-    node.attr["T"].type = graph.nodes[lookup.name].attr["Tindices"].type
-    return node.name
-
-
-def _own_lookup(
-    graph: Graph,
-    lookup: Lookup,
-    indices: TensorId,
-    users: Iterable[tuple[str, int]],
-    result: tf.compat.v1.GraphDef,
-) -> str:
-    """Adds the lookup of one part of the indices, on the device where it is used first; returns its name."""
-    node = _copy(graph, lookup.name, f"{lookup.name}/of_part_{indices.output}_of_{indices.node}", result)
-    node.device = graph.nodes[next(user for user, _ in users)].device
-    node.input[1] = input_text(indices)
-    return node.name
-
-
-def _take_own_rows(
-    nodes: dict[str, tf.compat.v1.NodeDef],
-    gradient: LookupGradient,
-    indices: TensorId,
-    result: tf.compat.v1.GraphDef,
-) -> None:
-    """Gives a lookup's gradient the derivative by the tower's own rows, their indices and their number."""
-    size = result.node.add(name=f"{gradient.number}/of_part", op="Size", input=[input_text(indices)])
-    size.device = nodes[gradient.rows].device
-    size.attr["T"].type = nodes[gradient.rows].attr["T"].type
-    size.attr["out_type"].type = nodes[gradient.number].attr["T"].type
-    nodes[gradient.number].input[0] = size.name
-    nodes[gradient.values].input[0] = input_text(gradient.derivative)
-    nodes[gradient.rows].input[0] = input_text(indices)
-
-
-def _copy(graph: Graph, name: str, copied: str, result: tf.compat.v1.GraphDef) -> tf.compat.v1.NodeDef:
-    """Adds a copy of a node under another name, without its device; returns it."""
-    node = result.node.add()
-    node.CopyFrom(graph.nodes[name])
-    forget_placement(node)
-    node.name = copied
-    return node

@@ -5,7 +5,8 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
-from legacy.saved.analysis.division.early_lookups import early_lookups, with_own_lookups
+from legacy.saved.analysis.division.early_lookups import early_lookups
+from legacy.saved.analysis.division.own_lookups import with_own_lookups
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -20,6 +21,17 @@ def weight(name, shape, resource):
 
 def slices(rows):
     return [rows[:2], rows[2:]]
+
+
+def slices_up_to(rows):
+    """Of every dimension, the second up to a number that the tower computes."""
+    longest = tf.reduce_max(v1.placeholder_with_default([1, 2], [2], "lengths"))
+    return [rows[:2, :longest, :], rows[2:, :longest, :]]
+
+
+def table_of_parts(rows, width, resource):
+    """A table whose first rows are a variable of their own."""
+    return tf.concat([weight("first", [2, width], resource), weight("table", [rows - 2, width], resource)], 0)
 
 
 def step(
@@ -60,7 +72,9 @@ def after_steps(graph):
 
 
 @pytest.mark.parametrize("resource", [False, True])
-@pytest.mark.parametrize("parts", [lambda rows: tf.split(rows, 2), lambda rows: tf.split(rows, [2, 2]), slices])
+@pytest.mark.parametrize(
+    "parts", [lambda rows: tf.split(rows, 2), lambda rows: tf.split(rows, [2, 2]), slices, slices_up_to]
+)
 @pytest.mark.parametrize(
     "optimizer",
     [lambda: v1.train.GradientDescentOptimizer(0.125), lambda: v1.train.MomentumOptimizer(0.125, 0.5)],
@@ -74,6 +88,24 @@ def test_each_tower_looks_up_its_own_rows_with_the_same_update(parts, resource, 
     before, after = after_steps(graph), after_steps(changed)
     assert not np.array_equal(before["table"], np.ones([5, 3]))
     assert all(np.array_equal(before[name], after[name]) for name in before)
+
+
+def test_a_table_of_several_variables():
+    def build():
+        table = table_of_parts(5, 3, False)
+        rows = tf.nn.embedding_lookup(table, v1.placeholder(tf.int32, [4, 2], "words"))
+        variables, towers = [weight("first", [2, 3], False), weight("table", [3, 3], False)], []
+        for tower, part in enumerate(tf.split(rows, 2)):
+            with tf.device(f"/gpu:{tower}"), v1.name_scope(f"tower_{tower}"):
+                towers.append(tf.gradients(tf.reduce_sum(tf.square(part - 4.0)), variables))
+        sums = [sum(tf.convert_to_tensor(g) for g in gradients) for gradients in zip(*towers)]
+        v1.train.GradientDescentOptimizer(0.125).apply_gradients(list(zip(sums, variables)), name="train")
+
+    graph = traced(build)
+    lookups = list(early_lookups(graph, ["first", "table"]))
+    before, after = after_steps(graph), after_steps(with_own_lookups(graph, lookups))
+    assert len(lookups) == 1 and all(np.array_equal(before[name], after[name]) for name in ("first", "table"))
+    assert not np.array_equal(before["first"], np.ones([2, 3]))
 
 
 def test_rows_of_another_tower_in_a_gradient_are_seen():

@@ -1,0 +1,75 @@
+"""Slices that take a tower's rows and, along other dimensions, up to a bound that the tower computes.
+
+`words[a:b, :longest]` becomes `words[a:b][:, :longest]`: the first slice divides the batch, as the input pipeline does,
+and the second one, whose bound is computed from the tower's own data, is a part of the tower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+import tensorflow as tf
+
+from legacy.saved.analysis.division.places import first_places, known_places, places_from_zero
+from legacy.saved.graph import op_types
+from workloads.lifted.graph import Graph
+
+v1 = tf.compat.v1
+#: Masks of a slice that give its result other dimensions.
+_RESHAPING = ("shrink_axis_mask", "new_axis_mask", "ellipsis_mask")
+_ALL = ("begin_mask", "end_mask")
+
+
+def with_row_slices(graph: Graph, trained: Collection[str]) -> Graph:
+    """Returns a graph in which such slices of data are two; the same graph if it has none.
+
+    Args:
+      graph: the subgraph that a step runs.
+      trained: names of the variables that it trains, of which data do not depend.
+    """
+    names = list(_slices_of_rows(graph, trained))
+    if not names:
+        return graph
+    result = v1.GraphDef()
+    result.CopyFrom(graph.graph_def)
+    nodes = {node.name: node for node in result.node}
+    for name in names:
+        node, rows = nodes[name], result.node.add()
+        rows.CopyFrom(node)
+        rows.name = f"{name}/rows"
+        places = graph.inputs(name)[1:4]
+        made = [first_places(graph, one, 1, f"{rows.name}/first_{i}", result) for i, one in enumerate(places)]
+        rows.input[1:4] = made
+        node.input[0] = rows.name
+        node.input[1:3] = [
+            places_from_zero(graph, one, f"{name}/from_zero_{i}", result) for i, one in enumerate(places[:2])
+        ]
+        for mask in _ALL:
+            rows.attr[mask].i &= 1
+            node.attr[mask].i |= 1
+    return Graph(result)
+
+
+def _slices_of_rows(graph: Graph, trained: Collection[str]) -> Iterator[str]:
+    """Yields the slices of data by constant rows and computed bounds along another dimension."""
+    for name, node in graph.nodes.items():
+        if node.op != "StridedSlice" or any(node.attr[mask].i for mask in _RESHAPING):
+            continue
+        whole, *places = graph.inputs(name)[:4]
+        takes_all = all(node.attr[mask].i & 1 for mask in _ALL)
+        is_of_rows = _is_of_rows(*[known_places(graph, place) for place in places])
+        if is_of_rows and not takes_all and _is_data(graph, whole.node, trained):
+            yield name
+
+
+def _is_of_rows(begin: Sequence[int | None], end: Sequence[int | None], strides: Sequence[int | None]) -> bool:
+    """Whether the rows are constant, and a bound along another dimension is computed."""
+    if not begin or not end or strides[:1] != [1]:
+        return False
+    return None not in (begin[0], end[0]) and None in (*begin, *end)
+
+
+def _is_data(graph: Graph, name: str, trained: Collection[str]) -> bool:
+    """Whether a node is computed from data, and from nothing that is trained."""
+    before = graph.ancestors([name], controls=False)
+    return before.isdisjoint(trained) and any(op_types.is_source(graph.type(one)) for one in before)
