@@ -103,7 +103,7 @@ def terms_of_other_towers(whole: WholeGraph) -> Iterator[Hazard]:
             f"what each tower makes of its examples counts {times} times",
             "let each replica's loss be of its own examples; for parity, weight the replicas' losses so",
         )
-    elif _are_unequal([leaked[number] for number in whole.towers()]):
+    elif not is_whole and _are_unequal([leaked[number] for number in whole.towers()]):
         yield Hazard(
             "TERMS_OF_OTHER_TOWERS",
             target,

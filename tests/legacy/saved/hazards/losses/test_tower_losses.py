@@ -52,6 +52,25 @@ def test_losses_of_their_own_and_one_sum_for_all_towers_are_not_accused(replaced
     assert hazards(text) == []
 
 
+@pytest.mark.parametrize("device", ["/gpu", "/gpu:0", "/gpu:1", "/cpu:0"])
+@pytest.mark.parametrize("weights, count", [((1.0, 1.0), 0), ((1.0, 0.5), 1)])
+def test_one_sum_of_all_towers_losses_is_not_accused_on_whatever_device_it_is(device, weights, count):
+    def build():
+        w, losses = v1.get_variable("w", [4, 3], use_resource=False), []
+        u = v1.get_variable("u", [3, 3], use_resource=False)
+        for tower, x in enumerate(tf.split(v1.placeholder(tf.float32, [8, 4], "x"), 2)):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                hidden = tf.nn.relu(x @ w)
+                losses += [tf.nn.l2_loss(hidden - 1.0) * weights[tower], tf.nn.l2_loss(hidden @ u) * weights[tower]]
+        with tf.device(device):
+            total = tf.reduce_sum(losses) / 8.0
+        v1.train.GradientDescentOptimizer(0.1).minimize(total, name="train")
+
+    graph = saved(traced(build), trainable_variables=["w", "u"])
+    found = list(terms_of_other_towers(WholeGraph(graph, analyse_graph(graph, "small", ["train"]))))
+    assert len(found) == (count if "gpu" in device else 0)
+
+
 #: A penalty on looked-up rows, of a collection that each tower adds to, beside the towers' own losses.
 ROWS = """
     tower_0/rows = Mul(x0, w)
