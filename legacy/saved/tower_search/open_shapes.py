@@ -13,6 +13,8 @@ Shape = Tuple[Optional[int], ...]
 _RANKS = {"Conv2D": 4, "DepthwiseConv2dNative": 4, "MaxPool": 4, "AvgPool": 4, "Conv3D": 5, "MaxPool3D": 5, "MatMul": 2}
 #: {op type: rank of its second input}, as of labels.
 _SECOND_RANKS = {"SparseSoftmaxCrossEntropyWithLogits": 1, "InTopK": 1, "InTopKV2": 1}
+#: Op types whose second input has an entry, or a row, for each dimension of the first.
+_PER_DIMENSION = ("Slice", "Transpose", "Tile", "Pad", "PadV2", "MirrorPad")
 #: Op types whose second input is a filter [..., channels, units].
 _FILTERED = ("Conv2D", "DepthwiseConv2dNative", "Conv3D")
 #: Masks of a StridedSlice with which its result has not one dimension for each range.
@@ -74,7 +76,13 @@ def _shape_that_is_taken(graph: Graph, imported: ImportedGraph, tensor: TensorId
         kind = graph.type(user)
         if output == tensor.output and position == 1 and kind in _SECOND_RANKS:
             return (None,) * _SECOND_RANKS[kind]
-        if output != tensor.output or position or kind not in _RANKS:
+        if output != tensor.output or position:
+            continue
+        if kind in _PER_DIMENSION:
+            entries = imported.shape(*graph.inputs(user)[1])
+            if entries and entries[0] is not None:
+                return (None,) * entries[0]
+        if kind not in _RANKS:
             continue
         shape: list[int | None] = [None] * _RANKS[kind]
         attributes = graph.nodes[user].attr

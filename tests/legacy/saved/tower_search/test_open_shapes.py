@@ -24,6 +24,11 @@ def build():
     labels = v1.placeholder(tf.int32, name="labels")  # of `shape=(None)`, which is no tuple
     tf.nn.sparse_softmax_cross_entropy_with_logits(labels, v1.placeholder(tf.float32, [None, 3], "logits"))
     v1.placeholder(tf.float32, [2, None], name="open")
+    views = v1.placeholder(tf.float32, name="views")  # of several images, one by one
+    tf.slice(views, [0, 1, 0, 0, 0], [-1, 1, -1, -1, 3])
+    tf.pad(v1.placeholder(tf.float32, name="padded"), [[0, 0], [1, 1], [0, 0]])
+    turned = v1.placeholder(tf.float32, name="turned")
+    tf.raw_ops.Transpose(x=turned, perm=v1.placeholder(tf.int32, [None], "order"))
     tf.nn.conv2d(v1.placeholder(tf.float32, name="nchw"), tf.zeros([1, 1, 7, 8]), 1, "SAME", data_format="NCHW")
 
 
@@ -46,6 +51,9 @@ def before(name):
         (TensorId("matrix", 0), (None, None)),
         (TensorId("labels", 0), (None,)),
         (TensorId("open", 0), (2, None)),
+        (TensorId("views", 0), (None,) * 5),
+        (TensorId("padded", 0), (None,) * 3),
+        (TensorId("turned", 0), None),  # in an order that is not known
         (before("rows"), None),  # any number of dimensions may follow
         (before("other"), None),
         (TensorId("x", 0), None),
