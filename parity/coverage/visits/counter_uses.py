@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+import operator
+from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple
 
 from legacy.saved.graph.imported import ImportedGraph
-from workloads.lifted.graph import Graph, Use
+from workloads.lifted.graph import Graph, TensorId, Use
 from workloads.lifted.plan import Plan
 
 #: Ops that pass a number on.
@@ -16,6 +17,14 @@ _MULTIPLIES, _DIVIDES = ("Mul",), ("RealDiv", "Div", "FloorDiv")
 _ADDS, _BOUNDS = ("Add", "AddV2"), ("Maximum", "Minimum")
 #: Ops of either order of inputs.
 _EITHER = (*_MULTIPLIES, *_ADDS, *_BOUNDS)
+#: {op of two numbers: its result}.
+_MADE_OF_NUMBERS: dict[str, Callable[[float, float], float]] = {
+    "Add": operator.add,
+    "AddV2": operator.add,
+    "Mul": operator.mul,
+    "RealDiv": operator.truediv,
+    "Sub": operator.sub,
+}
 #: Ops that round a number down, alone or after they divide it.
 FLOORS = ("Floor", "FloorDiv")
 
@@ -33,6 +42,10 @@ class Line(NamedTuple):
     def count_at(self, value: int) -> int:
         """Returns the first count at which the number reaches a value."""
         return math.ceil((value - self.offset) / self.multiple)
+
+    def first_stair(self) -> int:
+        """Returns the first whole number from 1 on that it is below at a count of 0, as 2 of 1 + count / n."""
+        return max(1, math.floor(self.offset) + 1)
 
 
 class CounterUse(NamedTuple):
@@ -89,10 +102,9 @@ def _made_of_input(graph: Graph, imported: ImportedGraph, use: Use) -> Line | No
         return Line(1.0, 0.0)
     if kind not in (*_MULTIPLIES, *_DIVIDES, *_ADDS, *_BOUNDS, "Sub") or (kind not in _EITHER and use.position == 1):
         return None
-    value = imported.constant(*graph.inputs(use.node)[1 - use.position])
-    if value is None or value.size != 1:
+    number = _number(graph, imported, graph.inputs(use.node)[1 - use.position])
+    if number is None:
         return None
-    number = float(value.item())
     if kind in _BOUNDS:
         return Line(1.0, 0.0)
     if kind in _ADDS or kind == "Sub":
@@ -100,3 +112,19 @@ def _made_of_input(graph: Graph, imported: ImportedGraph, use: Use) -> Line | No
     if not number > 0:
         return None
     return Line(number if kind in _MULTIPLIES else 1.0 / number, 0.0)
+
+
+def _number(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> float | None:
+    """Returns a number that the graph holds, or makes of such numbers alone, as in `step / (2.0 * length)`."""
+    value = imported.constant(*tensor)
+    if value is not None:
+        return float(value.item()) if value.size == 1 else None
+    kind = graph.type(tensor.node)
+    if kind not in (*_MADE_OF_NUMBERS, *_PASSES) or kind == "Switch":
+        return None
+    taken = graph.inputs(tensor.node)[: 2 if kind in _MADE_OF_NUMBERS else 1]
+    numbers = [_number(graph, imported, before) for before in taken]
+    known = [number for number in numbers if number is not None]
+    if len(known) < len(numbers) or (kind == "RealDiv" and not known[1]):
+        return None
+    return _MADE_OF_NUMBERS[kind](*known) if kind in _MADE_OF_NUMBERS else known[0]

@@ -27,11 +27,15 @@ def stairs_of(uses: Sequence[CounterUse]) -> list[int]:
       uses: of the counters.
 
     Returns:
-      The counts from 2 on, each once, rising: where a floor of a multiple of a counter becomes 1 and 2, and the first
-      one that it would not reach there if a mutant changed the multiple.
+      The counts from 2 on, each once, rising: where a floor of a multiple of a counter rises first and again, and the
+      first one that it would not reach there if a mutant changed the multiple.
     """
     rounded = [use.after for use in uses if use.kind in FLOORS]
-    counts = {line.count_at(k) for line in rounded for k in (*STAIRS, *_telling_stair(1 / line.multiple))}
+    counts = {
+        line.count_at(line.first_stair() - 1 + k)
+        for line in rounded
+        for k in (*STAIRS, *_telling_stair(1 / line.multiple))
+    }
     return sorted(count for count in counts if 2 <= count < LARGEST)
 
 

@@ -30,6 +30,9 @@ def counts(stair):
         (lambda step: tf.floor(step / 6.3), [7, 13, 19]),  # 7 and 13 with 6.363, too
         (lambda step: tf.math.floordiv(tf.maximum(0.0, step - 50.0), 100.0), [150, 250]),
         (lambda step: tf.floor((step + 1.0) / 20.0), [19, 39]),
+        (lambda step: tf.floor(1.0 + step / 100.0), [100, 200]),  # as a cycle that is counted from 1
+        (lambda step: tf.floor(step / tf.multiply(2.0, tf.identity(25.0))), [50, 100]),  # of numbers alone
+        (lambda step: tf.floor(step / tf.multiply(2.0, tf.exp(25.0))), []),
         (lambda step: tf.floor(50.0 - step), []),
         (lambda step: step * 32.0 / 2000.0, []),
         (lambda step: tf.floor(tf.exp(step)), []),
