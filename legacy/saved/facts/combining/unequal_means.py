@@ -109,11 +109,14 @@ def _choice(graph: Graph, rows: str) -> str:
 
 
 def _quotients(analysed: AnalysedStep, loss: str) -> Iterator[str]:
-    """Yields the scalar quotients and means among the terms of a loss and their factors."""
+    """Yields the scalar quotients and means among the terms of a loss and their factors.
+
+    A loss whose rank is not known, as of a sum of what a loop returns, is one number too, and so are its terms.
+    """
     graph, todo, seen = analysed.graph, [loss], set()
     while todo:
         name = todo.pop()
-        if name in seen or name not in graph.nodes or analysed.imported.shape(name) not in ((), (1,)):
+        if name in seen or name not in graph.nodes or analysed.imported.shape(name) not in (None, (), (1,)):
             continue
         seen.add(name)
         kind, inputs = graph.type(name), [tensor.node for tensor in graph.inputs(name)]

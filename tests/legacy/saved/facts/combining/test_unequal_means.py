@@ -75,6 +75,16 @@ def test_means_over_rows_that_each_towers_data_choose_are_named():
     assert counted(lambda errors, mask, words: tf.reduce_sum(chosen(errors, mask)) / 12.0) == 0
 
 
+def by_a_loop(rows):
+    """The rows as a loop returns them: of no known rank."""
+    return v1.map_fn(lambda row: row * 2.0, v1.placeholder_with_default(rows, None))
+
+
+def test_sums_of_what_a_loop_returns_are_numbers_too():
+    assert counted(lambda errors, mask, words: tf.reduce_sum(by_a_loop(errors), [0, 1]) / tf.reduce_sum(mask)) == 1
+    assert counted(lambda errors, mask, words: tf.reduce_sum(by_a_loop(errors), [0, 1]) / 12.0) == 0
+
+
 def number_of(rows):
     """The number of rows, as a float."""
     return tf.cast(tf.shape(rows)[0], tf.float32)
