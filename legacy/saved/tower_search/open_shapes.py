@@ -11,8 +11,15 @@ from workloads.lifted.graph import Graph, TensorId
 Shape = Tuple[Optional[int], ...]
 #: {op type: rank of its first input}.
 _RANKS = {"Conv2D": 4, "DepthwiseConv2dNative": 4, "MaxPool": 4, "AvgPool": 4, "Conv3D": 5, "MaxPool3D": 5, "MatMul": 2}
-#: {op type: rank of its second input}, as of labels.
-_SECOND_RANKS = {"SparseSoftmaxCrossEntropyWithLogits": 1, "InTopK": 1, "InTopKV2": 1}
+#: {(op type, number of an input after the first): its rank}, as of labels and of lengths of sequences.
+_RANKS_OF_OTHERS = {
+    ("SparseSoftmaxCrossEntropyWithLogits", 1): 1,
+    ("InTopK", 1): 1,
+    ("InTopKV2", 1): 1,
+    ("ReverseSequence", 1): 1,
+    ("CTCLoss", 3): 1,
+    ("CTCLossV2", 3): 1,
+}
 #: Op types whose second input has an entry, or a row, for each dimension of the first.
 _PER_DIMENSION = ("Slice", "Transpose", "Tile", "Pad", "PadV2", "MirrorPad")
 #: Op types whose second input is a filter [..., channels, units].
@@ -74,8 +81,8 @@ def _shape_that_is_taken(graph: Graph, imported: ImportedGraph, tensor: TensorId
     """Returns the shape that the ops demand which take a tensor as it is: its rank, and the channels of a filter."""
     for user, position, output in graph.users(tensor.node):
         kind = graph.type(user)
-        if output == tensor.output and position == 1 and kind in _SECOND_RANKS:
-            return (None,) * _SECOND_RANKS[kind]
+        if output == tensor.output and (kind, position) in _RANKS_OF_OTHERS:
+            return (None,) * _RANKS_OF_OTHERS[kind, position]
         if output != tensor.output or position:
             continue
         if kind in _PER_DIMENSION:

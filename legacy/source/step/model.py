@@ -103,6 +103,7 @@ def recover_model(
       Unwritten: the model cannot be said.
     """
     require_losses(phase)
+    _require_single_precision(plan)
     names = names or input_names(plan)
     towers = Towers(plan, graph, phase, statistics, initializers, counters, names)
     recovery, (loss, *updates) = towers.recover(0)
@@ -123,6 +124,13 @@ def recover_model(
     if scalar and plan.tensors[phase.losses[0]].shape:
         loss = call("tf.squeeze", loss)
     return _model(recovery, [loss, *parts], written, phase, statistics, names)
+
+
+def _require_single_precision(plan: Plan) -> None:
+    """Raises `Unwritten` if a weight is of another dtype than those that a source makes."""
+    for variable in plan.variables:
+        if variable.role == "weight" and variable.dtype != "float32":
+            raise Unwritten(f"model: the weight {variable.name!r} is {variable.dtype}; weights of a source are float32")
 
 
 def _model(

@@ -29,6 +29,9 @@ def build():
     tf.pad(v1.placeholder(tf.float32, name="padded"), [[0, 0], [1, 1], [0, 0]])
     turned = v1.placeholder(tf.float32, name="turned")
     tf.raw_ops.Transpose(x=turned, perm=v1.placeholder(tf.int32, [None], "order"))
+    words = v1.placeholder(tf.float32, [None, None, 2], "words")
+    lengths = v1.placeholder(tf.int32, name="lengths")  # of sentences
+    tf.reverse_sequence(words * v1.placeholder(tf.float32, name="rate"), lengths, seq_axis=1, batch_axis=0)
     tf.nn.conv2d(v1.placeholder(tf.float32, name="nchw"), tf.zeros([1, 1, 7, 8]), 1, "SAME", data_format="NCHW")
 
 
@@ -50,6 +53,8 @@ def before(name):
         (before("column"), (None,)),
         (TensorId("matrix", 0), (None, None)),
         (TensorId("labels", 0), (None,)),
+        (TensorId("lengths", 0), (None,)),
+        (TensorId("rate", 0), None),
         (TensorId("open", 0), (2, None)),
         (TensorId("views", 0), (None,) * 5),
         (TensorId("padded", 0), (None,) * 3),
@@ -70,9 +75,14 @@ def test_rows_of_an_array_are_a_slice_and_a_number_is_none():
 
 def test_what_towers_slice_is_a_batch_and_no_setting():
     describer = InputDescriber(GRAPH, IMPORTED, {}, None)
-    images, rows, number = describer.describe(
-        [[before("image"), before("Conv2D")], [before("rows")], [before("number")]]
+    images, rows, number, lengths, rate = describer.describe(
+        [
+            *([before("image"), before("Conv2D")], [before("rows")], [before("number")]),
+            *([TensorId("lengths", 0)], [TensorId("rate", 0)]),
+        ]
     )
+    assert (lengths.kind, lengths.shape, lengths.low) == ("batch", [None], 1)
+    assert rate.kind == "setting"
     assert (images.kind, images.shape) == ("batch", [None] * 4)
     assert (rows.kind, rows.shape) == ("batch", None)
     assert number.kind == "setting"
