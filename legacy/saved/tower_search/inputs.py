@@ -38,6 +38,7 @@ class InputDescriber:
         self._graph, self._imported, self._origins, self._batch = graph, imported, origins, batch
         self._shared = shared
         self._taken: set[str] = set()
+        self._numbers_of_lengths: set[int] = set()
 
     def describe(self, rows: Sequence[Sequence[TensorId]], common: bool = False) -> list[Input]:
         """Describes some inputs.
@@ -50,6 +51,7 @@ class InputDescriber:
           One `Input` a row, named after its only placeholder where that name is free, else after its first tensor.
         """
         sparse = sparse_parts(self._graph, self._imported, [row[0] for row in rows])
+        self._numbers_of_lengths = _numbers_of_lengths(self._graph, self._imported, rows)
         return [self._input(row, sparse.get(row[0], ""), common) for row in rows]
 
     def _input(self, row: Sequence[TensorId], sparse: str, common: bool) -> Input:
@@ -84,6 +86,8 @@ class InputDescriber:
         if shape == () or not is_array_of:
             return "setting"  # a placeholder without any shape is more likely a learning rate than a batch
         has_rows_of_batch = shape is None or shape[0] in (None, self._batch)
+        if shape and _is_time_first(shape, self._numbers_of_lengths & {self._batch}):
+            has_rows_of_batch = False
         if common or (len(row) > 1 and len(set(row)) == 1):
             is_batch = self._shared and has_rows_of_batch and not common and not is_sparse
             no_examples = is_batch and (is_only_measured(graph, tensor) or is_table(graph, imported, tensor))
@@ -113,13 +117,27 @@ def batch_size(graph: Graph, imported: ImportedGraph, rows: Sequence[Sequence[Te
     sizes: collections.Counter[int | None] = collections.Counter()
     time_major: collections.Counter[int | None] = collections.Counter()
     sparse = sparse_parts(graph, imported, [row[0] for row in rows])
+    numbers = _numbers_of_lengths(graph, imported, rows)
     for row in own_rows(imported, rows) or [row for row in rows if not is_only_measured(graph, row[0])]:
         shape = imported.shape(*row[0])
         if shape and row[0] not in sparse and not is_table(graph, imported, row[0]):
             is_time = len(shape) > 1 and shape[0] is not None and shape[1] is None
-            (time_major if is_time else sizes)[shape[0]] += 1
+            size = shape[1] if _is_time_first(shape, numbers) else shape[0]
+            (time_major if is_time else sizes)[size] += 1
     sizes = sizes or time_major
     return sizes.most_common(1)[0][0] if sizes else None
+
+
+def _numbers_of_lengths(graph: Graph, imported: ImportedGraph, rows: Sequence[Sequence[TensorId]]) -> set[int]:
+    """The sizes of the vectors among some inputs that hold the length of each example's sequence."""
+    shapes = {row[0]: imported.shape(*row[0]) or () for row in rows}
+    vectors = {tensor: shape[0] for tensor, shape in shapes.items() if len(shape) == 1 and shape[0]}
+    return {size for tensor, size in vectors.items() if size and are_lengths(graph, imported, tensor)}
+
+
+def _is_time_first(shape: Sequence[int | None], numbers: Collection[int]) -> bool:
+    """Whether an array has a row for each time, of any number, and in it one for each of the sequences with lengths."""
+    return len(shape) > 1 and shape[0] is None and shape[1] in numbers
 
 
 def own_rows(imported: ImportedGraph, rows: Sequence[Sequence[TensorId]]) -> list[Sequence[TensorId]]:

@@ -1,3 +1,4 @@
+import pytest
 import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
@@ -86,6 +87,22 @@ def test_a_first_dimension_before_an_open_one_is_time_unless_there_is_nothing_el
     rows = [[TensorId("frames", 0)], [TensorId("lengths", 0)]]
     assert batch_size(graph, ImportedGraph(graph), rows) is None
     assert batch_size(graph, ImportedGraph(graph), rows[:1]) == 5
+
+
+@pytest.mark.parametrize("sequences, size, kinds", [(2, 2, ["whole", "batch"]), (3, None, ["batch", "whole"])])
+def test_open_times_before_as_many_sequences_as_there_are_lengths_are_no_examples(sequences, size, kinds):
+    """Labels of three classes are examples, though their number is open and two lengths are beside them."""
+
+    def build():
+        frames = v1.placeholder(tf.float32, [None, sequences, 3], "frames")
+        lengths = v1.placeholder(tf.int32, [2], "lengths")
+        tf.reverse_sequence(v1.placeholder(tf.float32, [2, 7], "words"), lengths, seq_axis=1, batch_axis=0)
+        tf.square(frames, name="squares")
+
+    graph = traced(build)
+    imported, rows = ImportedGraph(graph), [[TensorId("frames", 0)], [TensorId("lengths", 0)]]
+    assert batch_size(graph, imported, rows) == size
+    assert [entry.kind for entry in InputDescriber(graph, imported, {}, size).describe(rows)] == kinds
 
 
 def test_an_array_of_unknown_rank_is_a_batch_and_a_scalar_is_none():
