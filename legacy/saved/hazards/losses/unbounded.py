@@ -25,7 +25,9 @@ def subtracted_squares(whole: WholeGraph) -> Iterator[Hazard]:
         for name, sign in linear_signs(whole, target).items():
             if is_gradient_op(name):
                 continue
+            own = trained_by(whole).get(target, whole.trainable)
             is_followed = gradient_flow(whole).passes(name) and target in minimized_targets(whole)
+            is_followed = is_followed and bool(graph.ancestors([name], controls=False) & own)
             if is_followed and graph.type(name) == "Log" and _is_subtracted_error(whole, name, sign):
                 yield Hazard(
                     "LOSS_WITHOUT_BOUND",

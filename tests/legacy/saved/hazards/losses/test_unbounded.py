@@ -131,3 +131,20 @@ def test_a_subtracted_square_of_weights_is_named(weight, count):
         return error + weight * tf.reduce_sum(tf.square(w))
 
     assert minimized.found(subtracted_squares, total) == ["LOSS_WITHOUT_BOUND"] * count
+
+
+@pytest.mark.parametrize("is_model, count", [(False, 0), (True, 1)])
+def test_a_square_that_no_variable_of_the_loss_moves_is_not(is_model, count):
+    """A multiplier of a constraint follows the squared error up, whose weights another loss trains."""
+
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        multiplier = v1.get_variable("multiplier", [], use_resource=False)
+        error = mean_square(v1.placeholder(tf.float32, [8, 4], "x") @ w)
+        descent = v1.train.GradientDescentOptimizer(0.5)
+        own = descent.minimize(multiplier * tf.stop_gradient(error) + error, var_list=[w])
+        other = descent.minimize(-(error + multiplier), var_list=[w if is_model else multiplier])
+        tf.group(own, other, name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w", "multiplier"]))
+    assert [hazard.id for hazard in subtracted_squares(whole)] == ["LOSS_WITHOUT_BOUND"] * count
