@@ -10,6 +10,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
+from legacy.saved.hazards.signs.opposed_labels import weighed
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -22,7 +23,11 @@ _BY_POSITION = (
 
 
 def counts_of_other_masks(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds sums of errors against data, divided by the count of a mask of other data; one hazard for all."""
+    """Finds sums of errors against data, divided by the count of a mask of other data; one hazard for all.
+
+    A mask that weighs or chooses other errors of the loss counts objects on purpose, by which the errors of all
+    positions are divided, too, as those of all anchors by the number of the positive ones.
+    """
     graph = whole.graph
     for name in [name for name in whole.minimized_ops(*op_types.QUOTIENTS) if not is_gradient_op(name)]:
         total, mask = graph.origin(graph.inputs(name)[0]).node, _counted(whole, graph.inputs(name)[1].node)
@@ -34,6 +39,8 @@ def counts_of_other_masks(whole: WholeGraph) -> Iterator[Hazard]:
         others = _sources(whole, masks) if masks else _sources(whole, given)
         if not errors or not given or counted & others or (masks and len(masks) != 1):
             continue
+        if _weighs(whole, counted):
+            continue
         what = f"multiplied by {masks[0]}" if masks else "multiplied by no mask"
         yield Hazard(
             "COUNT_OF_ANOTHER_MASK",
@@ -43,6 +50,19 @@ def counts_of_other_masks(whole: WholeGraph) -> Iterator[Hazard]:
             "multiply the errors by the mask that is counted; for parity keep it",
         )
         return
+
+
+def _weighs(whole: WholeGraph, sources: set[str]) -> bool:
+    """Whether an answer about some sources multiplies what weights compute, or chooses rows of it."""
+    graph = whole.graph
+    answers = [name for name in graph.nodes if name in whole.minimized and graph.type(name) in _ANSWERS]
+    for answer in [one for one in answers if one in whole.data and _sources(whole, [one]) == sources]:
+        places = [node for node in graph.descendants([answer], controls=False) if graph.type(node) == "Where"]
+        chosen = graph.descendants(places, controls=False) & whole.minimized if places else set()
+        takers = [node for node in chosen if graph.type(node).startswith("Gather") and not is_gradient_op(node)]
+        if weighed(whole, answer) or any(node in made_by_weights(whole) for node in takers):
+            return True
+    return False
 
 
 def _counted(whole: WholeGraph, name: str) -> str:

@@ -38,9 +38,22 @@ def choice_by_code(graph: Graph, total: str) -> Optional[Choice]:
 
 def source_of_elements(graph: Graph, tensor: TensorId) -> TensorId:
     """Returns the tensor whose elements a tensor holds, perhaps in another shape."""
-    while graph.type(tensor.node) in _PASSES and graph.inputs(tensor.node):
+    while hands_elements_on(graph, tensor.node) and graph.inputs(tensor.node):
         tensor = graph.inputs(tensor.node)[0]
     return tensor
+
+
+def hands_elements_on(graph: Graph, name: str) -> bool:
+    """Returns whether a node has the elements of its first input: `x[:, None]` is a slice of all, with a new axis."""
+    if graph.type(name) != "StridedSlice":
+        return graph.type(name) in _PASSES
+    masks = {word: graph.nodes[name].attr[f"{word}_mask"].i for word in ("begin", "end", "ellipsis", "new_axis")}
+    numbers = constant_array(graph, graph.inputs(name)[1].node)
+    if numbers is None or not masks["new_axis"] or graph.nodes[name].attr["shrink_axis_mask"].i:
+        return False
+    whole = masks["new_axis"] | masks["ellipsis"] | (masks["begin"] & masks["end"])
+    steps = constant_array(graph, graph.inputs(name)[3].node)
+    return whole == (1 << numbers.size) - 1 and steps is not None and bool((steps == 1).all())
 
 
 def key_of_elements(graph: Graph, tensor: TensorId) -> Hashable:

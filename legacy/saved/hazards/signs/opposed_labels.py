@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.directions import minimized_targets
-from legacy.saved.hazards.basics.elements import source_of_elements
+from legacy.saved.hazards.basics.elements import hands_elements_on, source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.squares import squared
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
@@ -69,7 +69,7 @@ def weighed(whole: WholeGraph, weight: str) -> set[str]:
             seen.add(user)
             if graph.type(user) == "Mul" and len(trained) == 1:
                 found |= graph.ancestors(trained, controls=False)
-            elif not trained and graph.type(user) in ("Mul", "Cast", "Identity", "Reshape", "ExpandDims"):
+            elif not trained and (graph.type(user) == "Mul" or hands_elements_on(graph, user)):
                 todo.append(user)
     return found
 

@@ -38,3 +38,25 @@ def test_a_map_of_errors_by_the_number_of_its_own_objects_is_not():
         return error / tf.maximum(tf.reduce_sum(tf.cast(tf.equal(heat, 1.0), tf.float32)), 1.0)
 
     assert found(counts_of_other_masks, total) == []
+
+
+@pytest.mark.parametrize(
+    "boxes, count",
+    [
+        (lambda errors, positive: tf.reduce_sum(errors * tf.cast(positive, tf.float32)), 0),
+        (lambda errors, positive: tf.reduce_sum(tf.boolean_mask(errors, positive)), 0),
+        (lambda errors, positive: tf.reduce_sum(errors), 1),
+    ],
+)
+def test_errors_of_all_anchors_by_the_number_of_those_whose_boxes_count_are_not(boxes, count):
+    """As of a detector that divides both of its losses by the number of objects."""
+
+    def total():
+        positive = tf.equal(fed("states", 8, dtype=tf.int32), 1)
+        number = tf.maximum(tf.reduce_sum(tf.cast(positive, tf.float32)), 1.0)
+        x = fed("x", 8, 4)
+        classes = tf.reduce_sum(tf.square(tf.sigmoid(x @ variable("w", 4, 3)) - fed("classes", 8, 3)))
+        errors = tf.reduce_sum(tf.abs(x @ variable("v", 4, 3) - fed("boxes", 8, 3)), 1)
+        return classes / number + boxes(errors, positive) / 8.0
+
+    assert found(counts_of_other_masks, total) == ["COUNT_OF_ANOTHER_MASK"] * count

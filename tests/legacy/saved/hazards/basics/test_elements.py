@@ -1,9 +1,10 @@
 """The tensor whose elements another one holds."""
 
 import pytest
+import tensorflow as tf
 
 from legacy.saved.hazards.basics.elements import Choice, choice_by_code, source_of_elements
-from tests.legacy.saved.graphs import graph_of
+from tests.legacy.saved.graphs import graph_of, traced
 from workloads.lifted.graph import TensorId
 
 GRAPH = "x = Placeholder()\n y = Square(x)\n a = Reshape(y)\n b = Identity(a)\n c = Cast(b)"
@@ -13,6 +14,23 @@ def test_ops_that_hand_elements_on_are_passed_and_others_are_not():
     graph = graph_of(GRAPH)
     assert source_of_elements(graph, TensorId("c", 0)) == TensorId("y", 0)
     assert source_of_elements(graph, TensorId("x", 0)) == TensorId("x", 0)
+
+
+@pytest.mark.parametrize(
+    "part, has_all",
+    [
+        (lambda x: x[:, None], True),
+        (lambda x: x[..., None], True),
+        (lambda x: x[None, :, :], True),
+        (lambda x: x[1:, None], False),
+        (lambda x: x[:, None, 0], False),
+        (lambda x: x[::2, None], False),
+        (lambda x: x[:, :1], False),
+    ],
+)
+def test_a_slice_of_all_with_a_new_axis_has_all_elements(part, has_all):
+    graph = traced(lambda: tf.identity(part(tf.compat.v1.placeholder(tf.float32, [4, 3], "x")), "y"))
+    assert (source_of_elements(graph, TensorId("y", 0)).node == "x") == has_all
 
 
 CHOICE = """
