@@ -17,6 +17,7 @@ from workloads.lifted.plan import indices_label
 from workloads.lifted.replication import tower_of_replica, towers_differ
 from workloads.lifted.tensors.lift_taps import NO_TAPS
 from workloads.lifted.workload import as_lifted
+from workloads.steps.workload import COMMON
 
 
 class PortStep:
@@ -65,7 +66,8 @@ class PortStep:
         given.update((name, tf.stack([given[name]] * self._job.per_replica_batch)) for name in self._copied)
 
         def noise_number(replica: int, noise: str) -> int:
-            return noise_key(self._job.seed, replica, self._port.noise[noise])
+            stream = self._port.noise.get(noise, noise)  # an update names the streams of the lift
+            return noise_key(self._job.seed, None if replica == COMMON else replica, stream)
 
         found = run_train_op(self._port.workload, self._number, local, given, noise_number)
         phase = self._plan.phases[self._number]

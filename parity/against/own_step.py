@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from legacy.source.step.derivatives import weight_gradients, with_derivatives
 from parity.against.changes_in_turn import require_one_change_each
 from parity.against.input_names import match_inputs, match_noise, rows_of_all, with_port_shapes
+from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.plan import Phase, Plan
 from workloads.lifted.summed_uses import with_sums_of_uses
 from workloads.lifted.workload import LiftedWorkload, PortOfLift
@@ -55,9 +56,18 @@ def with_own_step(
     shapes = {name: list(array.shape) for kind in STATES for name, array in getattr(state, kind).items()}
     _require_variables({variable.name: list(variable.shape) for variable in plan.variables}, shapes, port.name)
     inputs = match_inputs(plan, port.inputs(), settings, own_step=True)
-    streams = match_noise(plan, traced.noises)
+    streams = match_noise(_with_noise_of_losses(plan, graph), traced.noises)
     noise = {own: stream for stream, own in streams.items()}
     return dataclasses.replace(lift, plan=_adapted(lift, port, inputs), port=PortOfLift(port, inputs, noise))
+
+
+def _with_noise_of_losses(plan: Plan, graph: Graph) -> Plan:
+    """Returns a plan without the random numbers that only updates draw: a port's update names the streams itself."""
+    raw = [weight_gradients(plan, graph, phase, t) for phase in plan.phases for t in range(len(phase.gradients))]
+    ends = [*(loss for phase in plan.phases for loss in phase.losses), *(name for own in raw for name in own.values())]
+    inside = graph.ancestors([parse_tensor_name(name).node for name in ends])
+    noise, common = ([e for e in entries if inside & set(e.nodes)] for entries in (plan.noise, plan.common_noise))
+    return dataclasses.replace(plan, noise=noise, common_noise=common)
 
 
 def _require_variables(old: Mapping[str, list[int]], port: Mapping[str, list[int]], name: str) -> None:

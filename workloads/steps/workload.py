@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     #: replica's part of a train op, updates the variables, and returns the replica's loss.
     TrainOp = Callable[["StepScope", Tensors, Mapping[str, tf.Variable], Any], tf.Tensor]
 
+#: Stands for the number of a replica where random numbers are drawn once for all.
+COMMON = -1
 #: (shape, initial value, dtype) of a variable.
 Start = Tuple[Tuple[int, ...], Any, tf.DType]
 #: (weights, {slot that each of them has: initial value, or None to begin with a copy of the weight}).
@@ -65,6 +67,11 @@ class StepScope(Scope):
     def of(self, replica: int) -> StepScope:
         """Returns the scope of another replica, for its batch: it draws the other's random numbers."""
         return StepScope(self._frame.of(replica), self.values)
+
+    @property
+    def common(self) -> StepScope:
+        """The scope of random numbers that are drawn once for all replicas, such as noise on combined gradients."""
+        return self.of(COMMON)
 
     def update(self, name: str, value: Any) -> None:
         if name in self.updates:

@@ -9,6 +9,7 @@ import numpy as np
 
 from legacy.source.basics.expressions import Item, Variable, leaves
 from legacy.source.basics.rendering import WIDTH, literal_text
+from legacy.source.definitions.update_noise import NOISES
 from legacy.source.lines.naming import free_name
 from legacy.source.replica_step.lines import dict_text, listed
 from legacy.source.replica_step.variable_names import split_name
@@ -131,6 +132,12 @@ def slots_of_lines(plan: Plan, updates: Sequence[str]) -> List[str]:
         return []
     values = {weight: literal_text(slots) for weight, slots in slots_by_weight(plan).items()}
     return table_lines(SLOTS_OF, values, "slots of each weight")
+
+
+def stream_lines(streams: Mapping[str, str]) -> List[str]:
+    """Returns the lines of the table of the random streams of noise on gradients, if there is any."""
+    values = {weight: literal_text(stream) for weight, stream in streams.items()}
+    return table_lines(NOISES, values, "random streams of the noise on gradients") if streams else []
 
 
 def table_lines(name: str, values: Mapping[str, str], comment: str) -> List[str]:

@@ -57,6 +57,12 @@ _OF_REPLICA = """
     def of(self, replica):
         return Scope({given})
 """
+#: Of a train op that draws random numbers once for all replicas.
+_COMMON = """
+    @property
+    def common(self):
+        return Scope(self.values, self.step, -1)
+"""
 #: {function that draws random numbers: its text}.
 _NOISE = {
     name: f"""
@@ -142,7 +148,7 @@ def scope_of(models: Sequence[Model], functions: str, update: str = "", of_other
     Returns:
       The scope.
     """
-    drawn = [function for name, function in _NOISE.items() if f"scope.{name}(" in functions]
+    drawn = [text for name, text in _NOISE.items() if re.search(rf"scope(\.common)?\.{name}\(", functions + update)]
     has_step = bool(drawn) or "scope.step" in functions
     has_replica = bool(drawn) or re.search(r"\bscope\.replica\b", functions + update) is not None
     asked_again = _BY_NAME.search(functions) is not None
@@ -156,6 +162,7 @@ def scope_of(models: Sequence[Model], functions: str, update: str = "", of_other
     text += _NAMES if lists_names else ""
     text += _LATER_UPDATE if updated_again else _UPDATE if has_updates else ""
     text += _REPLICAS if "scope.replicas" in functions else ""
+    text += _COMMON if "scope.common." in update else ""
     if of_others and (drawn or has_updates):
         text += _OF_REPLICA.format(given="self.values, " + ("self.step, " if has_step else "") + "replica")
     drawing = "".join([*drawn, _SEED]) if drawn else ""

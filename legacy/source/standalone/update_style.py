@@ -12,6 +12,7 @@ from legacy.source.replica_step.tables import (
     owners_of,
     slot_lines,
     slots_of_lines,
+    stream_lines,
     table_lines,
     update_variables,
 )
@@ -61,6 +62,7 @@ def module_text(
     lines += slot_lines(slots, step.groups)
     updates = list(dict.fromkeys(train_op_text(update, functions) for update in step.updates))
     lines += slots_of_lines(plan, updates)
+    lines += stream_lines(step.streams)
     lines.append(f"STEP = {literal_text(step.counter or _OWN_STEP)}")
     owners = owners_of(plan)
     lines += owner_lines(owners)

@@ -12,6 +12,7 @@ from legacy.source.replica_step.tables import (
     owners_of,
     slot_lines,
     slots_of_lines,
+    stream_lines,
     table_lines,
     update_variables,
 )
@@ -54,6 +55,7 @@ def module_text(
     constants += slot_lines(slots, step.groups)
     updates = list(dict.fromkeys(train_op_text(one, functions, "workload") for one in step.updates))
     constants += slots_of_lines(plan, updates)
+    constants += stream_lines(step.streams)
     owners = owners_of(plan)
     constants += owner_lines(owners)
     parts = ["\n".join(constants), with_missing_functions(functions, updates), *updates]

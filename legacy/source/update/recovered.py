@@ -11,6 +11,7 @@ from legacy.saved.graph.imported import ImportedGraph
 from legacy.source.basics.expressions import Name
 from legacy.source.basics.rendering import literal_text
 from legacy.source.basics.unwritten import Unwritten
+from legacy.source.definitions.update_noise import noise_of_update
 from legacy.source.lines.naming import free_name
 from legacy.source.step.imported_step import WrittenLoss
 from legacy.source.step.input_names import input_names
@@ -31,6 +32,7 @@ from workloads.lifted.plan import TensorType
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from legacy.source.basics.expressions import Expression
     from workloads.lifted.graph import Graph
     from workloads.lifted.plan import Effect, Phase, Plan
 
@@ -47,9 +49,10 @@ class WrittenUpdate(NamedTuple):
       loss: its loss; None of one that only changes variables, as clipping of weights does.
       path: the way of its gradients.
       groups: names of the lists of its weights in the text, one for each loss.
-      further_groups: the same, one for each set of further gradients.
       lines: the body of the update.
       factor: on the loss before it is differentiated.
+      further_groups: the same, one for each set of further gradients.
+      streams: {weight: random stream of the noise on its gradient} that the update looks up.
     """
 
     function: str
@@ -60,6 +63,7 @@ class WrittenUpdate(NamedTuple):
     lines: List[str]
     factor: SharedFactor
     further_groups: Sequence[str] = ()
+    streams: Mapping[str, str] = {}
 
     @property
     def group(self) -> str:
@@ -99,6 +103,11 @@ class WrittenStep(NamedTuple):
     reasons: List[str]
     counter: str = ""
     changed_in_turn: Sequence[str] = ()
+
+    @property
+    def streams(self) -> Dict[str, str]:
+        """{weight: random stream of the noise on its gradient} of all train ops."""
+        return {weight: stream for update in self.updates for weight, stream in update.streams.items()}
 
     @property
     def losses(self) -> List[WrittenLoss]:
@@ -236,15 +245,19 @@ def _update(
     path = path._replace(scales=[]) if factor.of_all or factor.with_others else path
     model = recover_model(plan, graph, phase, known, initializers, counters, apart=True)
     loss = WrittenLoss(of_loss, phase, model, factor.of_all, factor.with_others, path.further)
-    given = {**factor.tensors, **path.tensors}
+    given: Dict[str, Expression] = {**factor.tensors, **path.tensors}
     for constant, source in model.settings.items():
         entries = [entry for entry in plan.inputs + plan.common if entry.name == source]
         given.update((tensor, Name(constant)) for entry in entries for tensor in entry.tensors)
     made = collections.Counter(proposed.values())
-    lines = update_lines(_with_types(plan, path), graph, phase, effects, given, groups, made, between_turns(known))
+    typed = _with_types(plan, path)
+    noise = noise_of_update(typed, graph, effects, given, {w: s for one in before for w, s in one.streams.items()})
+    typed = dataclasses.replace(typed, tensors={**typed.tensors, **noise.types})
+    given.update(noise.given)
+    lines = noise.lines + update_lines(typed, graph, phase, effects, given, groups, made, between_turns(known))
     if phase.other_losses and factor.lines:
         raise Unwritten("loss: several are minimized, and follow from all towers' results")
-    return WrittenUpdate(function, phase, loss, path, own_groups, lines, factor)
+    return WrittenUpdate(function, phase, loss, path, own_groups, lines, factor, streams=noise.streams)
 
 
 def _with_factor(

@@ -18,6 +18,7 @@ from workloads.job import Job
 from workloads.lifted.pieces.noise import noise_key
 from workloads.lifted.sources import LiftedSynthetic
 from workloads.steps.tracing import trace_step
+from workloads.steps.workload import COMMON
 
 
 def source_of(setup, style="standalone", settings=None):
@@ -49,7 +50,12 @@ def trainer_of(module, job, checkpoint=None):
         old_towers.stream_name(n.name, [o.name for o in job.workload.plan.noise]): n.name
         for n in job.workload.plan.noise
     }
-    module.Scope.key = lambda scope, stream: noise_key(job.seed, scope.replica, streams[stream])
+    streams.update((n.name, n.name) for n in [*job.workload.plan.noise, *job.workload.plan.common_noise])  # of updates
+
+    def key(scope, stream):
+        return noise_key(job.seed, None if scope.replica == COMMON else scope.replica, streams[stream])
+
+    module.Scope.key = key
     strategy = mirrored_strategy([f"CPU:{n}" for n in range(job.replicas)], ModernOptions(exact=True))
     return module.Trainer(strategy, checkpoint)
 
