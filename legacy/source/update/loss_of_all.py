@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, List, NamedTuple, Optional
 
+from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiated
 from legacy.source.basics.cut import cut_part
 from legacy.source.basics.expressions import BATCH_SIZE, Definition, Name
@@ -17,6 +18,8 @@ from legacy.source.update.wave_lines import own_lines
 from workloads.lifted.graph import parse_tensor_name
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from workloads.lifted.graph import Graph
     from workloads.lifted.plan import Phase, Plan
 
@@ -89,4 +92,17 @@ def _minimized(graph: Graph, phase: Phase) -> str:
     found = [name for name in targets if used[name]]
     if len(found) != 1 or used[found[0]] != losses:
         raise Unwritten("towers: the graph does not tell which loss of all towers is minimized")
-    return found[0] + ":0"
+    return _without_other_terms(graph, losses, found[0]) + ":0"
+
+
+def _without_other_terms(graph: Graph, losses: Collection[str], name: str) -> str:
+    """Returns the one term of a sum that depends on the towers' losses; the sum itself where several do.
+
+    The derivative by a loss is that of this term. Penalties, which no tower computes, reach the update by themselves.
+    """
+    while graph.type(name) in ("Identity", *op_types.ADDITIONS):
+        terms = {one.node for one in graph.inputs(name) if graph.ancestors([one.node], controls=False) & set(losses)}
+        if len(terms) != 1 or name in losses:
+            break
+        name = terms.pop()
+    return name

@@ -108,6 +108,25 @@ def test_a_penalty_beside_the_towers_losses_is_refused_by_name(tmp_path):
         loss_of_all_lines(lift.plan, lift.graph, lift.plan.phases[0], "loss_of_all")
 
 
+@pytest.mark.parametrize(
+    "with_penalties",
+    [
+        lambda loss: loss + 0.25 * tf.nn.l2_loss(weights()),
+        lambda loss: tf.add_n([0.25 * tf.nn.l2_loss(weights()), loss, 0.5 * tf.reduce_sum(tf.square(weights()))]),
+        lambda loss: tf.identity(0.25 * tf.nn.l2_loss(weights()) + loss) + tf.nn.l2_loss(weights()),
+    ],
+)
+def test_penalties_beside_a_loss_of_all_towers_reach_the_update_alone(with_penalties, tmp_path):
+    setup = lifted(minimized_together(lambda losses: with_penalties(third_of_the_sum(losses))), tmp_path)
+    source = source_of(setup, "workload")
+    assert "    return tf.reduce_sum(tf.concat(losses, axis=0)) / 3.0" in source.text
+    assert 'values["net/w"] * 0.25' in source.text
+    assert_port_verified(setup, tmp_path, source)
+    assert_trains_alike(setup, tmp_path)
+    changed = assert_port_verified(setup, tmp_path, source, changed=lambda text: text.replace("* 0.25", "* 0.26"))
+    assert not changed.passed and changed.first.stage == "weights"
+
+
 def labels_of_all_towers(joined=False):
     """One loss of all towers' predictions and of the labels of all examples, which no tower has a part of."""
     xs, labels = split_batch(), v1.placeholder(tf.float32, [TOWERS * BATCH, 2], name="y")
