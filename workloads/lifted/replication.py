@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from workloads.lifted.plan import is_indices_label
 from workloads.support.wording import listed
 
 if TYPE_CHECKING:
@@ -180,7 +181,8 @@ def sums_over_all_examples(phase: Phase, towers: int) -> bool:
     Returns:
       The answer; no for a single tower, and where it is not the loss that is divided.
     """
-    return towers > 1 and any(combine.divided and combine.scale == 1.0 for combine in phase.combine)
+    combined = [combine for combine in phase.combine if not is_indices_label(combine.weight)]
+    return towers > 1 and bool(combined) and all(one.divided and one.scale == 1.0 for one in combined)
 
 
 def is_averaged_twice(phase: Phase, towers: int) -> bool:

@@ -21,6 +21,7 @@ from legacy.saved.analysis.phase_parts import PhaseParts
 from legacy.saved.analysis.reduction.all_examples import AllExamples
 from legacy.saved.analysis.reduction.growth import Growth
 from legacy.saved.analysis.reduction.means_of_one import averaged_over_replicas
+from legacy.saved.analysis.reduction.multipliers import with_multiples_of_means
 from legacy.saved.graph.differentiation import differentiated
 from workloads.lifted.graph import TensorId, tensor_name
 from workloads.lifted.pieces.cutter import Cutter
@@ -133,7 +134,8 @@ def _at_other_numbers(context: Context, phase: PhaseParts, combine: list[Combine
     if context.towers.count > 1:
         count = context.towers.count * (batch or 0)
         own = AllExamples(context.graph, context.imported, context.data, growth, count)
-        return own.with_divided(combine, minimized) if batch else combine
+        combine = own.with_divided(combine, minimized) if batch else combine
+        return with_multiples_of_means(context.graph, context.imported, combine, context.towers.count)
     if minimized and all(growth.power(loss) == 0 for loss in minimized):
         return [averaged_over_replicas(one) for one in combine]
     return combine

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import List
+from typing import Dict, List, Mapping, Sequence
+
+from legacy.source.basics.rendering import WIDTH, item_lines, literal_text
 
 
 def reduced_lines(name: str, combine: str, reciprocal: bool, values: str = "") -> List[str]:
@@ -27,4 +29,35 @@ def reduced_lines(name: str, combine: str, reciprocal: bool, values: str = "") -
     lines = [f"{name} = context.all_reduce(tf.distribute.ReduceOp.{how}, {values or name})"]
     if times:
         lines.append(f"{name} = [gradient * (1.0 / context.num_replicas_in_sync) for gradient in {name}]")
+    return lines
+
+
+def multiplied_lines(multipliers: Mapping[str, float], weights: Sequence[str]) -> List[str]:
+    """Returns the lines that multiply reduced gradients, by the name of their weight.
+
+    Args:
+      multipliers: {weight: factor} of those whose factor is not one.
+      weights: that have gradients.
+
+    Returns:
+      The lines.
+
+    >>> multiplied_lines({"w": 2.0, "b": 2.0}, ["w", "b"])
+    ['gradients = {name: gradient * 2.0 for name, gradient in gradients.items()}']
+    >>> multiplied_lines({"b": 2.0}, ["w", "b"])
+    ['for name in ["b"]:', '    gradients[name] *= 2.0']
+    """
+    factors: Dict[float, List[str]] = {}
+    for name in weights:
+        if name in multipliers:
+            factors.setdefault(multipliers[name], []).append(name)
+    lines: List[str] = []
+    for factor, names in factors.items():
+        text = literal_text(factor)
+        if names == list(weights):
+            return [f"gradients = {{name: gradient * {text} for name, gradient in gradients.items()}}"]
+        head = f"for name in {literal_text(names)}:"
+        long = len(head) + 4 > WIDTH
+        lines += ["for name in [", *item_lines(names, 4), "]:"] if long else [head]
+        lines.append(f"    gradients[name] *= {text}")
     return lines

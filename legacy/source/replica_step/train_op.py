@@ -10,7 +10,7 @@ import numpy as np
 from legacy.source.basics.rendering import WIDTH, literal_text
 from legacy.source.ops.random_numbers import draws_noise
 from legacy.source.replica_step.lines import clip_lines, has_rows, listed, statistics_text
-from legacy.source.replica_step.reduced import reduced_lines
+from legacy.source.replica_step.reduced import multiplied_lines, reduced_lines
 from legacy.source.update.paths import further_name
 from legacy.source.update.recovered import loss_name
 
@@ -184,6 +184,7 @@ def train_op_text(update: WrittenUpdate, functions: str, style: str = "standalon
         body += reduced_lines("gradients", path.combine, path.reciprocal)
         body += clip_lines(path.clip_after)
         body.append(f"gradients = dict(zip({update.group}, gradients))")
+        body += multiplied_lines(path.multipliers, path.weights)
     else:
         body.append(f"gradients = {{n: gather(context, gradient) for n, gradient in zip({update.group}, gradients)}}")
     body += _further_lines(update, DIFFERENTIATE[style], has_rows(functions))

@@ -42,6 +42,7 @@ class GradientPath(NamedTuple):
       further: gradients that some of `weights` have besides.
       reciprocal: whether a mean of those that are no rows is a sum times one over the number of towers.
       rows_scaled: text of what is done to the rows of all towers, `slices`, where `combine` is not "".
+      multipliers: {weight: factor} on the reduced gradients, of those whose factor is not one.
     """
 
     weights: List[str]
@@ -55,6 +56,7 @@ class GradientPath(NamedTuple):
     further: Sequence[FurtherGradients] = ()
     rows_scaled: str = ""
     reciprocal: bool = False
+    multipliers: Mapping[str, float] = {}
 
     def weights_of_losses(self) -> Dict[Tuple[int, ...], List[str]]:
         """Returns {numbers of losses: weights whose gradients are of these}."""
@@ -117,6 +119,9 @@ def _path(plan: Plan, graph: Graph, phase: Phase, numbers: Mapping[str, Tuple[in
         joined = path_of_joined_rows(plan, graph, phase, weights, rows) if rows and not scales else None
         if joined is not None:
             return joined
+        multiples = None if rows else _path_of_multiples(plan, graph, phase, weights, scales)
+        if multiples is not None:
+            return multiples
         return GradientPath(weights, rows, "", None, None, scales, _of_all_towers(plan, graph, phase))
     try:
         clip_after = clipping_after(plan, graph, phase)
@@ -127,6 +132,41 @@ def _path(plan: Plan, graph: Graph, phase: Phase, numbers: Mapping[str, Tuple[in
     tensors = {tensor: Name(f"losses[{tower}]") for tower, tensor in enumerate(phase.losses)}
     tensors.update((ends[name], Name(f"gradients[{literal_text(name)}]")) for name in weights)
     return GradientPath(weights, [], combine, clip, clip_after, scales, tensors)
+
+
+def _path_of_multiples(
+    plan: Plan, graph: Graph, phase: Phase, weights: List[str], scales: Sequence[float]
+) -> Optional[GradientPath]:
+    """Finds the way of gradients of which each is a multiple of the towers' mean, or each a multiple of their sum.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+      phase: the train op.
+      weights: that have gradients.
+      scales: see `GradientPath`.
+
+    Returns:
+      The way; None if gradients are changed otherwise, or if a factor that is no power of two would round.
+    """
+    raw = [weight_gradients(plan, graph, phase, tower) for tower in range(plan.towers)]
+    made = {one.weight: one for one in phase.combine}
+    found = [made.get(name) for name in weights]
+    combined = [one for one in found if one is not None and one.kind in ("mean", "sum") and not one.affine]
+    if len(combined) < len(weights) or any(one.parts != [[own.get(one.weight, "")] for own in raw] for one in combined):
+        return None
+    are_means = {one.kind == "mean" or one.divided for one in combined}
+    if len(are_means) > 1:
+        return None
+    is_mean = are_means.pop()
+    factors = {one.weight: one.scale * (plan.towers if is_mean and one.kind == "sum" else 1) for one in combined}
+    if any(math.frexp(factor)[0] != 0.5 for factor in factors.values()):
+        return None
+    tensors = {tensor: Name(f"losses[{tower}]") for tower, tensor in enumerate(phase.losses)}
+    tensors.update((one.tensor, Name(f"gradients[{literal_text(one.weight)}]")) for one in combined)
+    multipliers = {name: factor for name, factor in factors.items() if factor != 1.0}
+    combine = "mean" if is_mean else "sum"
+    return GradientPath(weights, [], combine, None, None, scales, tensors, multipliers=multipliers)
 
 
 def path_of_joined_rows(

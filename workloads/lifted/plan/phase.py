@@ -71,7 +71,8 @@ class Combine:
       parts: for each tower, the tensors that are combined.
       affine: whether something that no tower computes is added, such as a weight decay outside the towers.
       divided: whether the result counts towers / replicas at another number of replicas: one tower's gradient, whose
-        graph does not tell a sum from a mean, or a sum of which the parts are divided by all towers' examples.
+        graph does not tell a sum from a mean; a sum of which the parts are divided by all towers' examples; or one that
+        is a multiple of a mean.
     """
 
     weight: str

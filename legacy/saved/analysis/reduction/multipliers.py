@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import dataclasses
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -55,6 +56,28 @@ def multiplier_of_mean(graph: Graph, imported: ImportedGraph, combine: Combine, 
     is_whole = abs(float(np.prod(factors)) - combine.scale) <= TOLERANCE * abs(combine.scale)
     has_mean = any(abs(factor * towers - 1) <= TOLERANCE for factor in factors)
     return combine.scale * towers if has_mean and is_whole else None
+
+
+def with_multiples_of_means(
+    graph: Graph, imported: ImportedGraph, combine: Sequence[Combine], towers: int
+) -> list[Combine]:
+    """Returns how gradients are combined; sums that are multiples of a mean are such at any number of replicas.
+
+    Args:
+      graph: the cut graph.
+      imported: the same graph in TensorFlow.
+      combine: how the gradients of each variable are combined.
+      towers: number of towers.
+
+    Returns:
+      The same; where all gradients are the mean times the number of towers, they stay sums.
+    """
+    multipliers = [multiplier_of_mean(graph, imported, one, towers) for one in combine]
+    if all(number is not None and abs(number / towers - 1) <= TOLERANCE for number in multipliers):
+        return list(combine)
+    return [
+        one if number is None else dataclasses.replace(one, divided=True) for one, number in zip(combine, multipliers)
+    ]
 
 
 def factor_behind_rows(graph: Graph, imported: ImportedGraph, combine: Combine, gradient: str) -> float:

@@ -1,10 +1,12 @@
 """Constants that multiply the mean of two towers' gradients, and the facts and hazards of such programs."""
 
+import dataclasses
+
 import pytest
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
-from legacy.saved.analysis.reduction.multipliers import constants_behind, multiplier_of_mean
+from legacy.saved.analysis.reduction.multipliers import constants_behind, multiplier_of_mean, with_multiples_of_means
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.facts.combining.rows import combining_rows
@@ -12,6 +14,7 @@ from legacy.saved.facts.combining.sums import sum_text
 from legacy.saved.hazards.combining.mixed import mixed_combining
 from legacy.saved.hazards.losses.divided_sums import sums_divided_by_another_count
 from tests.legacy.saved.graphs import saved, traced
+from workloads.lifted.replication import rescaling
 
 v1 = tf.compat.v1
 
@@ -231,3 +234,30 @@ def test_rows_are_multiplied_by_the_learning_rate_of_their_own_optimizer(rate):
     graph = saved(traced(build), trainable_variables=["w", "table"])
     found = analyse_graph(graph, "small", ["train"])
     assert not list(mixed_combining(WholeGraph(graph, found), found))
+
+
+@pytest.mark.parametrize(
+    "combines, divided",
+    [
+        ([mean, lambda *given: 2.0 * mean(*given)], [False, True]),
+        ([mean, lambda first, second, weight: mean(2.0 * first, 2.0 * second, weight)], [False, True]),
+        ([lambda *given: 0.25 * mean(*given)] * 2, [True, True]),
+        ([lambda *given: 2.0 * mean(*given)] * 2, [False, False]),  # a mean times the number of towers
+        ([mean, lambda first, second, weight: first + second], [False, False]),
+        ([lambda first, second, weight: 4.0 * (first + second)] * 2, [False, False]),
+    ],
+)
+def test_a_multiple_of_a_mean_stays_one_at_other_numbers_of_replicas(combines, divided):
+    (phase,) = program(*combines)[1].plan.phases
+    found = {combine.weight: combine for combine in phase.combine}
+    assert [found[f"w{number}"].divided for number in (0, 1)] == divided
+    expected = [0.5 if one.divided else 1.0 for one in found.values()]
+    assert [rescaling(one, phase.loss_scale, towers=2, replicas=4) for one in found.values()] == expected
+
+
+def test_only_multiples_of_a_mean_are_marked():
+    step = AnalysedStep(program(mean, lambda *given: 2.0 * mean(*given))[1])
+    (phase,) = step.plan.phases
+    plain = [dataclasses.replace(one, divided=False) for one in phase.combine]
+    made = with_multiples_of_means(step.graph, step.imported, plain, 2)
+    assert {one.weight: one.divided for one in made} == {"w0": False, "w1": True}
