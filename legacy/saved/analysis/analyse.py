@@ -146,7 +146,9 @@ def _analyse(
     cut = cone.extract_cone(whole, ends)
     cone.require_known(cut)
     lookups = list(early_lookups(cut.graph, trainable))
-    cut = cut._replace(graph=with_row_slices(with_own_lookups(cut.graph, lookups), trainable))
+    if lookups:
+        cut = cut._replace(graph=cone.leading_to(with_own_lookups(cut.graph, lookups), ends))
+    cut = cut._replace(graph=with_row_slices(cut.graph, trainable))
     context = Context(cut.graph, trainable)
     assigned = find_assigned_reads(context, targets)
     if assigned:

@@ -17,6 +17,7 @@ import tensorflow as tf
 from legacy.saved.analysis.changed_values import ASSIGNS, ChangedValues, is_computable
 from legacy.saved.analysis.context import Context
 from legacy.saved.graph import op_types
+from legacy.saved.graph.cone import leading_to
 from legacy.saved.graph.differentiation import differentiated
 from workloads.lifted.graph import Graph, TensorId, input_text
 from workloads.lifted.tensors.gradient_names import in_gradient_graphs
@@ -128,7 +129,7 @@ def with_assigned_values(context: Context, reads: Iterable[AssignedRead], ends: 
             _give_values(context, node, by_node[node.name])
             node.input.extend(f"^{change}" for change in dict.fromkeys(behind[node.name]))
     result.node.extend(values.made)
-    return _leading_to(Graph(result), ends)
+    return leading_to(Graph(result), ends)
 
 
 def _wait_for_others(graph: Graph, node: tf.compat.v1.NodeDef, needless: set[str]) -> None:
@@ -142,14 +143,6 @@ def _wait_for_others(graph: Graph, node: tf.compat.v1.NodeDef, needless: set[str
             waits.append(name)
     del node.input[len(graph.inputs(node.name)) :]
     node.input.extend(f"^{name}" for name in dict.fromkeys(waits))
-
-
-def _leading_to(graph: Graph, ends: Iterable[str]) -> Graph:
-    """Returns the part of a graph that some nodes depend on."""
-    members = graph.ancestors(ends)
-    result = v1.GraphDef(versions=graph.graph_def.versions, library=graph.graph_def.library)
-    result.node.extend(node for name, node in graph.nodes.items() if name in members)
-    return Graph(result)
 
 
 def _stateless(context: Context, reads: Iterable[AssignedRead]) -> set[str]:

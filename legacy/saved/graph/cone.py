@@ -219,6 +219,14 @@ def is_known(op_type: str) -> bool:
     return hasattr(tf.raw_ops, op_type)
 
 
+def leading_to(graph: Graph, ends: Iterable[str]) -> Graph:
+    """Returns the part of a graph that some nodes depend on."""
+    members = graph.ancestors(ends)
+    result = v1.GraphDef(versions=graph.graph_def.versions, library=graph.graph_def.library)
+    result.node.extend(node for name, node in graph.nodes.items() if name in members)
+    return Graph(result)
+
+
 def require_known(cone: Cone) -> None:
     """Raises `InputError` with the op types of a cone that this TensorFlow does not have."""
     if cone.unknown:

@@ -11,6 +11,7 @@ from legacy.saved.analysis.division.early_lookups import Lookup, LookupGradient,
 from legacy.saved.analysis.division.places import first_places
 from workloads.lifted.graph import Graph, TensorId, input_text, parse_tensor_name
 from workloads.lifted.graph.tensor_names import forget_placement
+from workloads.lifted.tensors.gradient_names import in_gradient_graphs
 
 v1 = tf.compat.v1
 #: {op that takes parts of a tensor: number of the input that it takes them of}.
@@ -79,9 +80,10 @@ def _own_lookup(
     users: Iterable[tuple[str, int]],
     result: tf.compat.v1.GraphDef,
 ) -> str:
-    """Adds the lookup of one part of the indices, on the device where it is used first; returns its name."""
+    """Adds the lookup of one part of the indices, on the device of the tower that uses it; returns its name."""
     node = _copy(graph, lookup.name, f"{lookup.name}/of_part_{indices.output}_of_{indices.node}", result)
-    node.device = graph.nodes[next(user for user, _ in users)].device
+    forward = [user for user, _ in users if not in_gradient_graphs([user])]  # others give zeros of its shape
+    node.device = graph.nodes[forward[0]].device if forward else ""
     node.input[1] = input_text(indices)
     return node.name
 

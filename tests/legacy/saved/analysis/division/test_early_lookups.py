@@ -40,6 +40,7 @@ def step(
     optimizer=lambda: v1.train.GradientDescentOptimizer(0.5),
     others=lambda rows: 0.0,
     apply_alone=False,
+    scope="tower_{}",
 ):
     """Makes a step of two towers that take the parts of one lookup."""
     table, w = weight("table", [5, 3], resource), weight("w", [3, 2], resource)
@@ -47,7 +48,7 @@ def step(
         rows = tf.nn.embedding_lookup(table, v1.placeholder(tf.int32, [4, 2], "words"))
     made, towers = optimizer(), []
     for tower, part in enumerate(parts(rows)):
-        with tf.device(f"/gpu:{tower}"), v1.name_scope(f"tower_{tower}"):
+        with tf.device(f"/gpu:{tower}"), v1.name_scope(scope.format(tower) if scope else None):
             loss = tf.reduce_sum(tf.square(tf.tensordot(part, w, 1) - 4.0)) + others(rows)
             towers.append(made.compute_gradients(loss, [table, w]))
     if apply_alone:
@@ -135,8 +136,11 @@ def test_a_lookup_that_is_not_trained_prepares_data():
     assert list(early_lookups(traced(step), ["w"])) == []
 
 
-def test_the_indices_become_the_input_and_the_note_says_so():
-    plan = analyse_graph(saved(traced(step)), "x", ["train"]).plan
+@pytest.mark.parametrize("scope", ["tower_{}", None])
+def test_the_indices_become_the_input_and_the_note_says_so(scope):
+    """Also of towers that devices alone tell: each gradient has zeros of the other tower's part."""
+    plan = analyse_graph(saved(traced(lambda: step(scope=scope))), "x", ["train"]).plan
+    assert (plan.towers, plan.differences) == (2, [])
     assert [(entry.name, entry.shape) for entry in plan.inputs] == [("words", [2, 2])]
     assert any("in a lift, each tower looks up its own" in note for note in plan.notes)
     assert {variable.name for variable in plan.variables if variable.role == "weight"} == set(TRAINED)
