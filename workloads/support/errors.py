@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 
 #: What TensorFlow says of sizes that do not fit each other.
-_SIZES = re.compile(r"Dimensions? (size )?must be|Shapes? must be|Incompatible shapes|reshape")
+_SIZES = re.compile(
+    r"Dimensions? (size )?must be|Shapes? must be|Incompatible shapes|reshape"
+    r"|begin and size arguments|Expected size\[|in both shapes must be equal|at least rank"
+)
 #: Characters of a value that a message shows at most.
 LONGEST = 300
 
