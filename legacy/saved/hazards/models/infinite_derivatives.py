@@ -23,6 +23,8 @@ _COMPARISONS = ("Greater", "NotEqual")
 _DIAGONALS = ("DiagPart", "MatrixDiagPart", "MatrixDiagPartV2", "MatrixDiagPartV3")
 _TESTS = ("IsNan", "IsInf", "IsFinite")
 _SLICES = ("StridedSlice", "Slice")
+#: Ops that give each element a share of the gradient that is not infinite.
+_SHARES = (*_COPIES, "Mean", "Sum")
 
 
 def roots_of_zero(whole: WholeGraph) -> Iterator[Hazard]:
@@ -155,6 +157,7 @@ def losses_that_are_not_numbers(whole: WholeGraph) -> Iterator[Hazard]:
 
     The gradient of x is 0 there, and NaN behind the op that made it so. A mean of no examples, as a tower has that gets
     the rest of a small batch, is NaN, too, but has no examples that a gradient could go to: such means are left out.
+    So are CTC losses: of more labels than times it is infinite, and its op's gradient is a finite one.
     """
     graph = whole.graph
     tests = {name for name in graph.nodes if graph.type(name) in _TESTS}
@@ -165,7 +168,7 @@ def losses_that_are_not_numbers(whole: WholeGraph) -> Iterator[Hazard]:
         asked = tests & graph.ancestors([condition.node], controls=False)
         tested = [_values(graph, graph.inputs(node)[0]) for node in asked]
         kept = [branch.node for branch in branches if _values(graph, branch) in tested and branch.node in whole.data]
-        kept = [node for node in kept if not _may_be_of_none(whole, TensorId(node, 0))]
+        kept = [node for node in kept if not _may_be_of_none(whole, TensorId(node, 0)) and not _is_ctc(graph, node)]
         if kept and gradient_flow(whole).passes(name):
             does = "replaces" if is_choice else "leaves out what is not finite of"
             where = " where it is not finite" if is_choice else ""
@@ -177,6 +180,13 @@ def losses_that_are_not_numbers(whole: WholeGraph) -> Iterator[Hazard]:
                 "test the gradients, or keep the arguments of its ops in their range; for parity keep it",
             )
             return
+
+
+def _is_ctc(graph: Graph, name: str) -> bool:
+    """Whether a node is a CTC loss, or the mean or sum of one."""
+    while graph.type(name) in _SHARES:
+        name = graph.inputs(name)[0].node
+    return graph.type(name) == "CTCLoss"
 
 
 def _may_be_of_none(whole: WholeGraph, tensor: TensorId) -> bool:

@@ -181,3 +181,24 @@ def test_a_choice_by_another_condition_or_without_a_gradient_is_not():
     assert found(losses_that_are_not_numbers, lambda e: v1.where(e > 0.0, tf.zeros_like(e), e)) == []
     stopped = lambda e: e + tf.stop_gradient(v1.where(tf.math.is_nan(e), tf.zeros_like(e), e))  # noqa: E731
     assert found(losses_that_are_not_numbers, stopped) == []
+
+
+@pytest.mark.parametrize(
+    "loss_of, count",
+    [
+        (lambda ctc: ctc, 0),  # of more labels than times it is infinite, and its gradient is finite
+        (tf.reduce_mean, 0),
+        (lambda ctc: tf.math.log(ctc), 1),
+        (lambda ctc: tf.exp(ctc), 1),
+    ],
+)
+def test_a_ctc_loss_that_is_replaced_where_it_is_infinite_is_not_named(loss_of, count):
+    def build():
+        w, x = v1.get_variable("w", [4, 5], use_resource=False), v1.placeholder(tf.float32, [6, 2, 4], "x")
+        labels = v1.sparse_placeholder(tf.int32, [2, 3], "labels")
+        loss = loss_of(v1.nn.ctc_loss(labels, tf.tensordot(x, w, 1), [6, 6]))
+        kept = v1.where(tf.math.is_finite(loss), loss, tf.zeros_like(loss))
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(kept), name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    assert [hazard.id for hazard in losses_that_are_not_numbers(WholeGraph(graph))] == ["INFINITE_BEHIND_WHERE"] * count
