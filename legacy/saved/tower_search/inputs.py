@@ -9,7 +9,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.integer_bounds import are_lengths, class_limit, upper_bound
 from legacy.saved.tower_search.open_shapes import known_shape
-from legacy.saved.tower_search.settings import is_array, is_place_of_parts, is_scalar_setting
+from legacy.saved.tower_search.settings import is_array, is_place_of_parts, is_scalar_setting, is_share
 from legacy.saved.tower_search.sparse_inputs import shape_of_part, sparse_parts
 from legacy.saved.tower_search.tables import is_table
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name, tensor_name
@@ -66,16 +66,18 @@ class InputDescriber:
         is_integer = dtype.startswith(("int", "uint"))
         bound = upper_bound if is_integer else class_limit
         is_size = is_integer and (are_lengths(graph, imported, row[0]) or is_place_of_parts(graph, imported, name))
+        kind = self._kind(row, common, bool(sparse))
         return Input(
             name=source,
             dtype=dtype,
             shape=None if shape is None else list(shape),
-            kind=self._kind(row, common, bool(sparse)),
+            kind=kind,
             limit=bound(graph, imported, row[0]),
             tensors=[tensor_name(*tensor) for tensor in row],
             origin=origin,
             sparse=sparse,
             low=int(is_size),
+            is_share=kind == "setting" and not is_integer and is_share(graph, imported, row[0]),
         )
 
     def _kind(self, row: Sequence[TensorId], common: bool, is_sparse: bool) -> str:

@@ -151,6 +151,25 @@ def is_array(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
     return False
 
 
+def is_share(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
+    """Tells fed scalars of which the graph takes one minus them, as of the share of units that are dropped.
+
+    Args:
+      graph: the subgraph that a step runs.
+      imported: the same graph in TensorFlow.
+      tensor: the scalar.
+
+    Returns:
+      Whether it does.
+    """
+    for user, position, output in graph.users(tensor.node):
+        if output == tensor.output and position == 1 and graph.type(user) == "Sub":
+            whole = imported.constant(*graph.inputs(user)[0])
+            if whole is not None and whole.size == 1 and float(whole.reshape(())) == 1.0:
+                return True
+    return False
+
+
 def is_number_of_settings(graph: Graph, imported: ImportedGraph, aliases: Mapping[TensorId, str], name: str) -> bool:
     """Tells whether a node computes a number from fed scalars, as a multiple of a learning rate.
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 USUAL = (("keep", 0.5), ("drop", 0.5), ("rate", 0.01), ("lr", 0.01))
 #: Value of a learning rate whose name does not tell that it is one.
 USUAL_LEARNING_RATE = 0.001
+#: Value of a scalar that the graph takes one minus of: none would be kept with a share of one, and none dropped with 0.
+USUAL_SHARE = 0.5
 
 
 def usual_setting(plan: Plan, name: str) -> float:
@@ -29,7 +31,10 @@ def usual_setting(plan: Plan, name: str) -> float:
     recorded = next((entry.recorded for entry in scalar_inputs(plan) if entry.name == name and entry.recorded), "")
     if recorded:
         return float(recorded)
-    return usual_value(name, USUAL_LEARNING_RATE if name in fed_learning_rates(plan) else 1.0)
+    if name in fed_learning_rates(plan):
+        return usual_value(name, USUAL_LEARNING_RATE)
+    is_share = any(entry.name == name and entry.is_share for entry in scalar_inputs(plan))
+    return usual_value(name, USUAL_SHARE if is_share else 1.0)
 
 
 def fed_learning_rates(plan: Plan, graph: Graph | None = None) -> Set[str]:

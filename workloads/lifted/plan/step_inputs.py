@@ -33,6 +33,7 @@ class Input:
       value: of a "setting", the text of its value in every step; empty if the lift was given none.
       recorded: of a "setting" that is a learning rate, the text of its value in every recorded step, which is assumed
         where a value is needed; made-up data have other ones, too.
+      is_share: of a "setting", whether the graph takes one minus it, as of the share of units that are dropped.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Input:
     sparse: str = dataclasses.field(default="", metadata={OMIT_EMPTY: True})
     value: str = dataclasses.field(default="", metadata={OMIT_EMPTY: True})
     recorded: str = dataclasses.field(default="", metadata={OMIT_EMPTY: True})
+    is_share: bool = dataclasses.field(default=False, metadata={OMIT_EMPTY: True})
 
     @property
     def has_examples(self) -> bool:

@@ -128,3 +128,21 @@ def test_the_parts_of_a_sparse_batch_are_no_settings_though_their_placeholders_h
     entries = InputDescriber(graph, ImportedGraph(graph), {}, None).describe(rows)
     assert [entry.kind for entry in entries] == ["batch", "batch", "setting"]
     assert [entry.shape for entry in entries] == [[None, None], [None], None]
+
+
+def test_a_fed_scalar_that_one_minus_is_taken_of_is_a_share():
+    """Such as a rate of dropout; `keep` and a rate are none, nor is an array of targets."""
+
+    def build():
+        drop, keep, x = [v1.placeholder(tf.float32, shape, name) for name, shape in SCALARS.items()]
+        tf.divide(x * keep, 1.0 - drop, name="dropped")
+        tf.subtract(2.0, keep)
+        tf.subtract(1.0, x)
+
+    graph = traced(build)
+    found = InputDescriber(graph, ImportedGraph(graph), {}, None).describe([[TensorId(name, 0)] for name in SCALARS])
+    assert [entry.kind for entry in found] == ["setting", "setting", "batch"]
+    assert [entry.is_share for entry in found] == [True, False, False]
+
+
+SCALARS = {"one": None, "other": None, "x": [None, 3]}

@@ -37,6 +37,13 @@ def test_what_an_optimizer_takes_as_its_learning_rate_is_small_whatever_its_name
     assert settings.assumed_settings(plan, {}) == {"keep": 0.5, "scale": 0.001}
 
 
+def test_a_share_of_units_that_are_dropped_is_neither_none_nor_all_of_them():
+    plan = plan_with_scalars()
+    plan.common[1].is_share = True
+    plan = Plan.from_json(plan.to_json())
+    assert settings.assumed_settings(plan, {}) == {"keep": 0.5, "scale": 0.5}
+
+
 def test_a_recorded_learning_rate_is_assumed_and_not_kept():
     plan = plan_with_scalars()
     plan.common[1].recorded = "0.25"
