@@ -76,13 +76,24 @@ def _increments(whole: WholeGraph, step: str) -> Iterator[Hazard]:
             f"{step} rises by {other:g} in a step",
             "count one per update, and divide the schedule's steps",
         )
-    elif len(adds) > 1 and whole.run_together(adds):
+    elif len(adds) > 1 and whole.run_together(adds) and not _are_alternatives(whole, adds):
         yield Hazard(
             "STEP_COUNTED_TWICE",
             adds[0],
             f"{step} is incremented by {len(adds)} ops{_of_optimizers_text(whole, adds)}: {', '.join(adds[:4])}",
             "count in one place; what reads the step sees it rise that often",
         )
+
+
+def _are_alternatives(whole: WholeGraph, adds: Sequence[str]) -> bool:
+    """Whether increments wait for updates of the same variables, and no op runs two of them.
+
+    As of train ops for sentences of several lengths, or for a pretraining, of which a program runs one in each step.
+    """
+    runs = [whole.graph.ancestors([add]) for add in adds]
+    updated = [{whole.variable_of(name) for name in whole.applies if name in run} for run in runs]
+    both = set.intersection(*(whole.graph.descendants([add]) | {add} for add in adds))
+    return bool(updated[0]) and all(names == updated[0] for names in updated) and not both
 
 
 def _of_optimizers_text(whole: WholeGraph, adds: Sequence[str]) -> str:

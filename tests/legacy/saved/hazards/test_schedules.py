@@ -76,6 +76,28 @@ def test_a_step_that_each_of_several_train_ops_counts_is_counted_once_in_a_run()
     assert [name for name, _, _ in found] == ["STEP_COUNTED_TWICE"]
 
 
+@pytest.mark.parametrize(
+    "updated, is_joined, count", [(("u", "u"), False, 0), (("u", "v"), False, 1), (("u", "u"), True, 1)]
+)
+def test_a_step_that_each_of_several_train_ops_for_the_same_variables_counts_is_counted_once(updated, is_joined, count):
+    """As of a translator that has a train op for each length of sentences, and runs one of them in a step."""
+
+    def build():
+        variables = {name: v1.get_variable(name, [3, 1], use_resource=False) for name in ("u", "v")}
+        step = v1.train.get_or_create_global_step()
+        descent = v1.train.GradientDescentOptimizer(v1.train.exponential_decay(0.5, step, 10, 0.5))
+        for number, name in enumerate(updated):
+            loss = tf.reduce_mean(tf.square(v1.placeholder(tf.float32, [4, 3], f"x{number}") @ variables[name]))
+            descent.minimize(loss, step, [variables[name]], name=f"train_{number}")
+        if is_joined:
+            graph = v1.get_default_graph()
+            tf.group(*(graph.get_operation_by_name(f"train_{number}") for number in range(2)), name="train")
+
+    graph = saved(traced(build), trainable_variables=["u", "v"])
+    whole = WholeGraph(graph, None if is_joined else analyse_graph(graph, "small", ["train_0", "train_1"]))
+    assert [hazard.id for hazard in miscounted_steps(whole)] == ["STEP_COUNTED_TWICE"] * count
+
+
 def test_a_counter_of_any_name_that_several_optimizers_count():
     text = (
         TEXT.replace("global_step", "Variable")
