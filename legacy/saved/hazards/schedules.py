@@ -66,7 +66,8 @@ def _increments(whole: WholeGraph, step: str) -> Iterator[Hazard]:
     adds = _adds(whole.graph, step)
     addends = [whole.value(whole.graph.inputs(add)[1][0]) for add in adds if len(whole.graph.inputs(add)) > 1]
     other = next((value for value in addends if value not in (None, 1)), None)
-    of_towers = list(_counted_by_towers(whole, step, adds))
+    is_counted_once = len(adds) < 2 or _are_alternatives(whole, adds)
+    of_towers = [] if is_counted_once else list(_counted_by_towers(whole, step, adds))
     if of_towers:
         yield from of_towers
     elif other is not None:
@@ -76,7 +77,7 @@ def _increments(whole: WholeGraph, step: str) -> Iterator[Hazard]:
             f"{step} rises by {other:g} in a step",
             "count one per update, and divide the schedule's steps",
         )
-    elif len(adds) > 1 and whole.run_together(adds) and not _are_alternatives(whole, adds):
+    elif not is_counted_once and whole.run_together(adds):
         yield Hazard(
             "STEP_COUNTED_TWICE",
             adds[0],
