@@ -41,6 +41,7 @@ class Growth:
     def __init__(self, graph: Graph, imported: ImportedGraph, data: Collection[str], batch: int | None) -> None:
         self._graph, self._imported, self._data, self._batch = graph, imported, data, batch
         self._known: dict[TensorId, int | None] = {}  # by term
+        self._products: dict[TensorId, set[int | None] | None] = {}
 
     def power(self, tensor: TensorId) -> int | None:
         """Returns the power of a number.
@@ -142,12 +143,30 @@ class Growth:
                 powers.add(int(kind not in _STAYING))
             elif kind == "MatMul" and self._is_of_units(name.node):
                 powers.add(None)
+            elif kind in ("Mul", *op_types.QUOTIENTS) and all(one.node in self._data for one in inputs):
+                own = self._of_product_by_element(name)
+                if own is None:
+                    return None
+                powers |= own
             elif kind in _ELEMENTWISE:
                 todo += [one for one in inputs if one not in seen]
                 seen.update(inputs)
             else:
                 return None
         return powers or None
+
+    def _of_product_by_element(self, tensor: TensorId) -> set[int | None] | None:
+        """The powers of the elements of a product or quotient of two tensors of data."""
+        if tensor not in self._products:
+            left, right = (self._of_elements(one) for one in self._graph.inputs(tensor.node))
+            sign = 1 if self._graph.type(tensor.node) == "Mul" else -1
+            pairs = None if left is None or right is None else [(one, other) for one in left for other in right]
+            self._products[tensor] = (
+                None
+                if pairs is None
+                else {None if one is None or other is None else one + sign * other for one, other in pairs}
+            )
+        return self._products[tensor]
 
     def _is_of_units(self, product: str) -> bool:
         """Whether a product's rows are those of units, since it sums over the examples: its data come transposed."""

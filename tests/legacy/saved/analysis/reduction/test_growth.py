@@ -39,6 +39,8 @@ def _power(loss, batch=None):
         lambda x, mask, w: 0.5 * tf.reduce_mean(x) + 1e-3 * tf.nn.l2_loss(w),
         lambda x, mask, w: tf.reduce_mean(x) * tf.exp(-w[0]) + w[0],
         lambda x, mask, w: tf.reduce_mean(tf.square(tf.reduce_mean(x, 0) - w)),
+        # of each unit's mean over the examples that a mask keeps
+        lambda x, mask, w: tf.reduce_sum(tf.square(tf.reduce_sum(x * mask[:, None], 0) / tf.reduce_sum(mask) - w)),
     ],
 )
 def test_a_mean_stays(loss):
@@ -52,6 +54,8 @@ def test_a_mean_stays(loss):
         lambda x, mask, w: tf.nn.l2_loss(x) / 3.0,
         lambda x, mask, w: tf.reduce_sum(tf.reduce_mean(x, 1)),
         lambda x, mask, w: tf.reduce_mean(tf.reduce_sum(x, 0)),
+        lambda x, mask, w: tf.reduce_sum(tf.reduce_sum(x, 0) * tf.reduce_mean(x, 0)),
+        lambda x, mask, w: tf.reduce_sum(x * mask[:, None] / tf.reduce_mean(mask)),
         lambda x, mask, w: tf.reduce_sum(x) + tf.nn.l2_loss(w),
         lambda x, mask, w: tf.reduce_sum(tf.transpose(w[:, None]) @ tf.transpose(x)),  # examples as columns
     ],
