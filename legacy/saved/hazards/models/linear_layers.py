@@ -18,7 +18,8 @@ def layers_without_activation(whole: WholeGraph, found: Analysis) -> Iterator[Ha
     """Finds dense layers whose input is a dense layer's result as it is, or what dropout leaves of it; one for all.
 
     A layer that is narrower than what it takes and what follows is a bottleneck, as the code of an autoencoder, and
-    no mistake: the product of both has a lower rank than one layer. Nor is one whose weights alone are copied to
+    no mistake: the product of both has a lower rank than one layer. Nor is one that gives other examples' results to
+    another layer. Nor is one whose weights alone are copied to
     another network that the loss compares with, as where a prediction is made from a projection.
     """
     graph = whole.graph
@@ -32,6 +33,7 @@ def layers_without_activation(whole: WholeGraph, found: Analysis) -> Iterator[Ha
             continue
         (inputs, width), (_, outputs) = shapes
         is_alone = _only_use(whole, before, [*between, name]) and _always_follows(whole, second, first)
+        is_alone = is_alone and _always_leads(whole, first, second)
         if width >= min(inputs, outputs) and is_alone and _is_copied(whole, first) <= _is_copied(whole, second):
             yield Hazard(
                 "LAYERS_WITHOUT_ACTIVATION",
@@ -54,6 +56,16 @@ def _always_follows(whole: WholeGraph, second: str, first: str) -> bool:
     products = [name for name in whole.minimized_ops("MatMul") if not is_gradient_op(name)]
     before = [_layer_before(whole, whole.graph.inputs(n)[0].node)[0] for n in products if _weight(whole, n) == second]
     return all(name and _weight(whole, name) == first for name in before)
+
+
+def _always_leads(whole: WholeGraph, first: str, second: str) -> bool:
+    """Whether each result of a weight is multiplied by another one, and none is another layer's, as a code's is."""
+    products = [name for name in whole.minimized_ops("MatMul") if not is_gradient_op(name)]
+    own = {name for name in products if _weight(whole, name) == first}
+    led = [
+        _layer_before(whole, whole.graph.inputs(name)[0].node)[0] for name in products if _weight(whole, name) == second
+    ]
+    return own <= set(led)
 
 
 def _weight(whole: WholeGraph, name: str) -> str:

@@ -98,3 +98,17 @@ def test_a_layer_that_a_target_network_has_without_the_next_is_a_layer_of_its_ow
     graph = saved(traced(build), trainable_variables=names)
     analysis = analyse_graph(graph, "made-for-a-test", ["train"])
     assert bool(list(layers_without_activation(WholeGraph(graph, analysis), analysis))) is expected
+
+
+@pytest.mark.parametrize("is_decoded", [True, False])
+def test_a_layer_whose_results_another_layer_takes_of_other_examples_is_not(is_decoded):
+    """An autoencoder's code, of which a linear map gives the next one, and the code itself is decoded, too."""
+
+    def loss():
+        x, weight = minimized.fed("x", 4, 6), minimized.variable("w", 6, 3)
+        following, decoder = minimized.variable("k", 3, 3), minimized.variable("d", 3, 6)
+        error = tf.reduce_mean(tf.square(tf.tanh(x @ weight @ following) @ decoder - minimized.fed("y", 4, 6)))
+        return error + tf.reduce_mean(tf.square(tf.tanh(x @ weight) @ decoder - x)) if is_decoded else error
+
+    named = minimized.found_by_analysis(layers_without_activation, loss)
+    assert named == ([] if is_decoded else ["LAYERS_WITHOUT_ACTIVATION"])
