@@ -13,8 +13,8 @@ from modern.mirrored.state.variables import MirroredState
 from modern.steps.replica import run_train_op
 from workloads.job import Job
 from workloads.lifted.pieces.noise import noise_key
-from workloads.lifted.plan import indices_label
-from workloads.lifted.replication import tower_of_replica, towers_differ
+from workloads.lifted.plan import Phase, indices_label, is_indices_label
+from workloads.lifted.replication import sums_over_all_examples, sums_to_mean, tower_of_replica, towers_differ
 from workloads.lifted.tensors.lift_taps import NO_TAPS
 from workloads.lifted.workload import as_lifted
 from workloads.steps.workload import COMMON
@@ -72,9 +72,18 @@ class PortStep:
         found = run_train_op(self._port.workload, self._number, local, given, noise_number)
         phase = self._plan.phases[self._number]
         labels = {label for tower in phase.gradients for label in tower}
-        return LiftedStepTensors(
-            [found.loss] if phase.losses else [], _labelled(found.gradients, labels), {}, [], {}, {}
-        )
+        loss, gradients = found.loss, _labelled(found.gradients, labels)
+        factor = self._replicas_per_tower(phase) if found.asked_for_replicas else 1.0
+        if factor != 1.0:
+            loss = loss if phase.shared_loss else loss * factor
+            gradients = {n: g if is_indices_label(n) else g * tf.cast(factor, g.dtype) for n, g in gradients.items()}
+        return LiftedStepTensors([loss] if phase.losses else [], gradients, {}, [], {}, {})
+
+    def _replicas_per_tower(self, phase: Phase) -> float:
+        """Returns what turns a part of the replicas' mean into one of the towers'; 1 where losses are no such parts."""
+        towers = self._plan.towers
+        is_part = sums_to_mean(phase, towers) or sums_over_all_examples(phase, towers)
+        return self._job.replicas / towers if is_part else 1.0
 
 
 def _labelled(gradients: Mapping[str, Any], labels: set[str]) -> Tensors:

@@ -30,10 +30,12 @@ class TrainOpResults(NamedTuple):
     Attributes:
       loss: scalar.
       gradients: {weight: gradient, a tensor or `tf.IndexedSlices`}.
+      asked_for_replicas: whether it has used the number of replicas.
     """
 
     loss: tf.Tensor
     gradients: Mapping[str, Any]
+    asked_for_replicas: bool = False
 
 
 class _ReplicaFrame(Frame):
@@ -96,4 +98,4 @@ def run_train_op(
         loss = train_op(scope, batch, variables, context)
     check_loss(user_code.named(what, train_op), loss, "float32", of_examples=True)
     tf.raw_ops.AssignAddVariableOp(resource=local.step.handle, value=tf.ones([], tf.int64))
-    return TrainOpResults(loss, scope.gradients_found)
+    return TrainOpResults(loss, scope.gradients_found, scope.asked_for_replicas)

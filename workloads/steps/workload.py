@@ -55,6 +55,7 @@ class StepScope(Scope):
       updates: {statistic: its new value, or a function from the old value to the new one}, as the losses asked for.
       later_updates: likewise (statistic, change), in order, of those that were asked for again.
       gradients_found: {weight: the first gradient that `gradients` has returned}, which the step's record will hold.
+      asked_for_replicas: whether the step has used the number of replicas, as one whose loss is divided by it.
     """
 
     def __init__(self, frame: Frame, values: Tensors) -> None:
@@ -63,6 +64,12 @@ class StepScope(Scope):
         self.updates: Tensors = {}
         self.later_updates: List[Tuple[str, Any]] = []
         self.gradients_found: Tensors = {}
+        self.asked_for_replicas = False
+
+    @property
+    def replicas(self) -> int:
+        self.asked_for_replicas = True
+        return super().replicas
 
     def of(self, replica: int) -> StepScope:
         """Returns the scope of another replica, for its batch: it draws the other's random numbers."""

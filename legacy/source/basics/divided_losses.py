@@ -53,12 +53,13 @@ def with_divided_losses(plan: Plan, graph: Graph) -> Tuple[Plan, Graph]:
     return dataclasses.replace(plan, phases=phases, tensors=types), Graph(graph_def)
 
 
-def divided_by_replicas(loss: Expression, plan: Plan) -> Expression:
+def divided_by_replicas(loss: Expression, plan: Plan, phase: Phase) -> Expression:
     """Returns a loss that is divided by the replicas, or their examples, where the old program divides by its towers'.
 
     Args:
       loss: of a tower.
       plan: of the lift.
+      phase: the train op.
 
     Returns:
       The loss, for any number of replicas; unchanged unless the losses' sum over towers is a mean, and each is divided
@@ -66,7 +67,7 @@ def divided_by_replicas(loss: Expression, plan: Plan) -> Expression:
     """
     if not isinstance(loss, Infix) or loss.symbol != "/":
         return loss
-    (phase,), towers = plan.phases, plan.towers
+    towers = plan.towers
     if sums_over_all_examples(phase, towers) and loss.right == Literal(float(plan.global_batch)):
         return dataclasses.replace(loss, right=ALL_EXAMPLES)
     if sums_to_mean(phase, towers) and loss.right == Literal(float(towers)):
@@ -77,6 +78,19 @@ def divided_by_replicas(loss: Expression, plan: Plan) -> Expression:
 def is_divided_by_replicas(loss: Expression) -> bool:
     """Returns whether `divided_by_replicas` has changed a loss."""
     return isinstance(loss, Infix) and loss.symbol == "/" and loss.right in (REPLICAS, ALL_EXAMPLES)
+
+
+def has_divisor(phase: Phase, towers: int) -> bool:
+    """Returns whether each tower's own loss has a divisor that follows the number of towers, so that a sum is a mean.
+
+    Args:
+      phase: the train op.
+      towers: number of towers.
+
+    Returns:
+      The answer.
+    """
+    return not phase.shared_loss and (sums_to_mean(phase, towers) or sums_over_all_examples(phase, towers))
 
 
 def _is_rounded_mean(plan: Plan, phase: Phase) -> bool:

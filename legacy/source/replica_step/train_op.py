@@ -13,6 +13,7 @@ from legacy.source.replica_step.lines import clip_lines, has_rows, listed, stati
 from legacy.source.replica_step.reduced import multiplied_lines, reduced_lines
 from legacy.source.update.paths import further_name
 from legacy.source.update.recovered import loss_name
+from workloads.lifted.replication import sums_to_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,13 +45,26 @@ def _minimized(names: Sequence[str], numbers: Sequence[int]) -> str:
     return f"[{text}]" if len(numbers) > 1 else text
 
 
-def _seed_lines(scales: Sequence[float]) -> List[str]:
+def _seed_lines(scales: Sequence[float], replicas: int = 0) -> List[str]:
     """Returns the line that makes the derivatives which differentiation starts with: one for all losses, or a list.
 
     >>> _seed_lines([0.5, 0.5]), _seed_lines([0.5, 0.25])
     (['seed = tf.constant(0.5)'], ['seeds = [tf.constant(0.5), tf.constant(0.25)]'])
+    >>> _seed_lines([0.5], 2)
+    ['seed = tf.constant(1.0 / scope.replicas)']
+
+    Args:
+      scales: factor on each of a tower's losses.
+      replicas: number of towers whose part of a mean the factors make; 0 if they make none.
+
+    Returns:
+      The line; nothing where there are no factors.
     """
-    texts = [f"tf.constant({literal_text(np.float32(scale))})" for scale in scales]
+    texts = []
+    for scale in map(np.float32, scales):
+        share = np.float32(scale * np.float32(replicas))
+        is_part = replicas and np.float32(float(share) / replicas) == scale
+        texts.append(f"tf.constant({literal_text(share) + ' / scope.replicas' if is_part else literal_text(scale)})")
     if len(set(texts)) > 1:
         return [f"seeds = [{', '.join(texts)}]"]
     return [f"seed = {texts[0]}"] if texts else []
@@ -166,7 +180,8 @@ def train_op_text(update: WrittenUpdate, functions: str, style: str = "standalon
         body.append(f"{', '.join([*losses, *update.factor.parts])} = {loss.function}(scope, batch)")
     body += [f"{part}s = gather(context, {part})" for part in update.factor.parts]
     body += textwrap.dedent("\n".join(update.factor.lines)).splitlines()
-    body += _seed_lines(path.scales)
+    towers = len(update.phase.losses)
+    body += _seed_lines(path.scales, towers if path.combine and sums_to_mean(update.phase, towers) else 0)
     for name, group, numbers in zip(minimized, update.groups, path.weights_of_losses()):
         seed = _seed(path.scales, numbers) if path.scales else ", factor" if update.factor.lines else ""
         assign = "gradients += " if group != update.groups[0] else "gradients = "

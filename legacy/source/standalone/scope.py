@@ -161,7 +161,7 @@ def scope_of(models: Sequence[Model], functions: str, update: str = "", of_other
     text += _GET.format(none="=None" if asked_again else "", default=default, recorded=_RECORDED if lists_names else "")
     text += _NAMES if lists_names else ""
     text += _LATER_UPDATE if updated_again else _UPDATE if has_updates else ""
-    text += _REPLICAS if "scope.replicas" in functions else ""
+    text += _REPLICAS if "scope.replicas" in functions + update else ""
     text += _COMMON if "scope.common." in update else ""
     if of_others and (drawn or has_updates):
         text += _OF_REPLICA.format(given="self.values, " + ("self.step, " if has_step else "") + "replica")

@@ -116,7 +116,7 @@ def recover_step(
     assert model is not None and rule is not None and learning_rate is not None and combine is not None
     if combine == "sum":
         *before, loss = model.statements
-        divided = loss._replace(expression=divided_by_replicas(loss.expression, plan))
+        divided = loss._replace(expression=divided_by_replicas(loss.expression, plan, phase))
         model = model._replace(statements=[*before, divided])
     model = in_clipped_order(model, clipped_weights(plan, phase), clip)
     form, counter = average_form(plan, graph), find_counter(plan, imported)

@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from legacy.saved.graph.imported import ImportedGraph
+from legacy.source.basics.divided_losses import divided_by_replicas, has_divisor
 from legacy.source.basics.expressions import Name
 from legacy.source.basics.rendering import literal_text
 from legacy.source.basics.unwritten import Unwritten
@@ -53,6 +54,7 @@ class WrittenUpdate(NamedTuple):
       factor: on the loss before it is differentiated.
       further_groups: the same, one for each set of further gradients.
       streams: {weight: random stream of the noise on its gradient} that the update looks up.
+      has_fixed_divisor: whether its loss is divided by the number of towers, or of their examples, as a constant.
     """
 
     function: str
@@ -64,6 +66,7 @@ class WrittenUpdate(NamedTuple):
     factor: SharedFactor
     further_groups: Sequence[str] = ()
     streams: Mapping[str, str] = {}
+    has_fixed_divisor: bool = False
 
     @property
     def group(self) -> str:
@@ -142,7 +145,7 @@ class WrittenStep(NamedTuple):
         models = [loss.model for loss in self.losses]
         own = any(m.statistics.policy == EACH_TOWER or m.others or has_own_variables(m) for m in models)
         turns = self.fixed_changes or any(update.uses_turns for update in self.updates)
-        return not (self.gathers or own or turns)
+        return not (self.gathers or own or turns or any(update.has_fixed_divisor for update in self.updates))
 
 
 def recover_updates(plan: Plan, graph: Graph, initializers: Mapping[str, str], reasons: Sequence[str]) -> WrittenStep:
@@ -244,6 +247,14 @@ def _update(
         phase, factor = _with_others(typed, graph, phase, effects, path, towers, of_loss + "_with_others", reason)
     path = path._replace(scales=[]) if factor.of_all or factor.with_others else path
     model = recover_model(plan, graph, phase, known, initializers, counters, apart=True)
+    is_fixed = path.combine == "sum" and has_divisor(phase, plan.towers)
+    if is_fixed:
+        *first, last = model.statements
+        divided = divided_by_replicas(last.expression, plan, phase)
+        model, is_fixed = (
+            model._replace(statements=[*first, last._replace(expression=divided)]),
+            divided == last.expression,
+        )
     loss = WrittenLoss(of_loss, phase, model, factor.of_all, factor.with_others, path.further)
     given: Dict[str, Expression] = {**factor.tensors, **path.tensors}
     for constant, source in model.settings.items():
@@ -257,7 +268,7 @@ def _update(
     lines = noise.lines + update_lines(typed, graph, phase, effects, given, groups, made, between_turns(known))
     if phase.other_losses and factor.lines:
         raise Unwritten("loss: several are minimized, and follow from all towers' results")
-    return WrittenUpdate(function, phase, loss, path, own_groups, lines, factor, streams=noise.streams)
+    return WrittenUpdate(function, phase, loss, path, own_groups, lines, factor, (), noise.streams, is_fixed)
 
 
 def _with_factor(

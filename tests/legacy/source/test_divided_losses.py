@@ -31,7 +31,7 @@ v1 = tf.compat.v1
 def test_only_a_part_of_a_mean_is_divided_by_the_replicas(symbol, right, scale, divided):
     plan = small_plan()
     plan = dataclasses.replace(plan, phases=[dataclasses.replace(plan.phases[0], loss_scale=scale)])
-    loss = divided_by_replicas(Infix(symbol, Value("mean"), Literal(right)), plan)
+    loss = divided_by_replicas(Infix(symbol, Value("mean"), Literal(right)), plan, plan.phases[0])
     assert plan.towers == 2 and is_divided_by_replicas(loss) == divided
 
 
@@ -40,7 +40,7 @@ def test_the_number_of_all_examples_follows_the_replicas(right, divided):
     plan = small_plan()
     combine = dataclasses.replace(plan.phases[0].combine[0], kind="sum", divided=True)
     plan = dataclasses.replace(plan, batch=4, phases=[dataclasses.replace(plan.phases[0], combine=[combine])])
-    loss = divided_by_replicas(Infix("/", Value("sum"), Literal(right)), plan)
+    loss = divided_by_replicas(Infix("/", Value("sum"), Literal(right)), plan, plan.phases[0])
     assert plan.towers == 2 and is_divided_by_replicas(loss) == divided
     assert divided == (expression_text(loss.right) == "scope.replicas * batch_size")
 
