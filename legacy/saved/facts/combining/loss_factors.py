@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from legacy.saved.analysis import updates_by_hand
 from legacy.saved.analysis.loss_scale import has_sum, may_be_its_own, sizes_of_inputs
+from legacy.saved.analysis.reduction.growth import Growth
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.graph import op_types
-from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.graph import TensorId, parse_tensor_name
 from workloads.lifted.plan import Phase
 
+#: What losses are that the number of all towers' examples divides, where the graph computes it.
+BY_WHOLE_BATCH = "of losses that are divided by the number of all towers' examples: a mean"
 #: Relative difference within which a factor is one over the number of towers.
 TOLERANCE = 1e-6
 
@@ -18,6 +21,8 @@ def of_divided_losses(analysed: AnalysedStep, phase: Phase) -> str:
     factors, towers = factors_of_losses(analysed, phase), analysed.plan.towers
     if phase.shared_loss or not factors:
         return ""
+    if are_divided_by_the_whole_batch(analysed, phase):
+        return f" {BY_WHOLE_BATCH}"
     if all(abs(factor * towers - 1) < TOLERANCE for factor in factors):
         if may_be_their_own(analysed, phase):
             return f" of losses with a factor of {factors[0]:g} on what depends on data"
@@ -26,6 +31,32 @@ def of_divided_losses(analysed: AnalysedStep, phase: Phase) -> str:
     are_sums = all(has_sum(analysed.graph, analysed.context.data, name) for name in losses)
     text = of_all_examples(analysed, factors) if are_sums else ""
     return f"{text[1:]}: a mean" if text.startswith(",") else ""
+
+
+def are_divided_by_the_whole_batch(analysed: AnalysedStep, phase: Phase) -> bool:
+    """Returns whether each tower's loss is a sum over its examples, divided by the size of the batch of all towers."""
+    data = [entry for entry in analysed.plan.inputs if entry.kind != "setting"]
+    dealt = {entry.origin for entry in data if entry.kind == "batch"}
+    whole = {name for entry in data if entry.kind == "same" and entry.origin in dealt for name in entry.tensors}
+    graph, growth = (
+        analysed.graph,
+        Growth(analysed.graph, analysed.imported, analysed.context.data, analysed.plan.batch),
+    )
+
+    def is_divided(loss: TensorId) -> bool:
+        if graph.type(loss.node) in ("Identity", *op_types.ADDITIONS):
+            return all(is_divided(tensor) for tensor in graph.inputs(loss.node))
+        if graph.type(loss.node) not in op_types.QUOTIENTS:
+            return False
+        total, number = graph.inputs(loss.node)[:2]
+        return growth.power(total) == 1 and growth.power(number) == 1 and is_size(number.node)
+
+    def is_size(name: str) -> bool:
+        while graph.type(name) in ("Cast", "Identity", "StridedSlice"):
+            name = graph.inputs(name)[0].node
+        return graph.type(name) == "Shape" and graph.inputs(name)[0].name in whole
+
+    return bool(whole) and bool(phase.losses) and all(is_divided(parse_tensor_name(loss)) for loss in phase.losses)
 
 
 def may_be_their_own(analysed: AnalysedStep, phase: Phase) -> bool:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.clipping import CLIPPING_SCOPES, SCALES
 from legacy.saved.facts.combining.data_divisors import divisor_of_gradients, divisor_of_losses
-from legacy.saved.facts.combining.loss_factors import factors_of_losses, may_be_their_own, of_all_examples
+from legacy.saved.facts.combining.loss_factors import (
+    BY_WHOLE_BATCH,
+    are_divided_by_the_whole_batch,
+    factors_of_losses,
+    may_be_their_own,
+    of_all_examples,
+)
 from legacy.saved.facts.combining.rows import NO_WORK, listed_types
 from legacy.saved.facts.combining.words import OWN_CONSTANTS, SCALE_TOLERANCE, is_summed, mean_of_parts, share_of_mean
 from legacy.saved.graph import op_types
@@ -65,6 +71,8 @@ def sum_text(analysed: AnalysedStep, phase: Phase) -> str:
         return f"gradients are summed over towers, times {f'{scale:g}' if scale else 'constants'}{share}"
     if analysed.accumulators.issuperset(one.weight for one in sums) and _are_scaled_behind(analysed):
         return ""
+    if are_divided_by_the_whole_batch(analysed, phase):
+        return f"gradients are summed over towers, {BY_WHOLE_BATCH}"
     of_examples = of_all_examples(analysed, factors)
     if of_examples.startswith(","):
         return f"gradients are summed over towers{of_examples}: a mean"

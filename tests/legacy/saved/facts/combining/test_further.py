@@ -6,8 +6,19 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.combining.further import further_combines
-from legacy.saved.facts.combining.loss_factors import of_all_examples
-from tests.legacy.saved.facts.tower_pages import descend, mean, only, parts, program, sections_of, squares, variable
+from legacy.saved.facts.combining.loss_factors import are_divided_by_the_whole_batch, of_all_examples
+from tests.legacy.saved.facts.tower_pages import (
+    analysed_step,
+    descend,
+    mean,
+    only,
+    parts,
+    program,
+    sections_of,
+    squares,
+    variable,
+    watched,
+)
 
 v1 = tf.compat.v1
 
@@ -177,6 +188,40 @@ def test_sums_over_examples_that_are_divided_by_the_number_of_all():
 
     text = "sum of losses that are divided by the 6 examples of all towers: a mean"
     assert only(sections_of(build)["combining"])["are"] == text
+
+
+@pytest.mark.parametrize(
+    "reduce, size, is_mean",
+    [
+        (tf.reduce_sum, lambda whole, part: tf.shape(whole)[0], True),
+        (tf.nn.l2_loss, lambda whole, part: tf.shape(whole, out_type=tf.int64)[0], True),
+        (tf.reduce_sum, lambda whole, part: tf.shape(part)[0], False),  # the tower's own mean
+        (tf.reduce_mean, lambda whole, part: tf.shape(whole)[0], False),  # divided twice
+        (tf.reduce_sum, lambda whole, part: tf.shape(whole)[1], False),
+        (tf.reduce_sum, lambda whole, part: tf.reduce_sum(tf.cast(whole > 0.5, tf.int32)), False),
+    ],
+)
+def test_sums_over_examples_that_are_divided_by_the_size_of_the_whole_batch(reduce, size, is_mean):
+    def build():
+        whole = v1.placeholder(tf.float32, [None, 3], "x")
+        rows = tf.split(whole, 2)
+
+        def loss(tower):
+            losses = tf.square(tf.matmul(rows[tower], variable("w", 3, 2)))
+            return reduce(losses) / tf.cast(size(whole, rows[tower]), tf.float32)
+
+        program(loss, combine=tf.add_n)()
+
+    text, sections = "of losses that are divided by the number of all towers' examples: a mean", sections_of(build)
+    assert only(sections["combining"])["are"] == (f"sum {text}" if is_mean else "sum")
+    assert (f"train: gradients are summed over towers, {text}" in watched(sections)) == is_mean
+    assert are_divided_by_the_whole_batch(*analysed_with_phase(build)) == is_mean
+
+
+def analysed_with_phase(build):
+    """The analysed step of a program, and its train op."""
+    step = analysed_step(build)
+    return step, only(step.plan.phases)
 
 
 @pytest.mark.parametrize(
