@@ -67,7 +67,10 @@ def made_up_values(entry: Input, size: BatchSize, rng: np.random.RandomState) ->
     if entry.dtype == "bool":
         return np.asarray(rng.randint(entry.low, 2, shape), bool) if shape else np.array(True)
     if entry.dtype.startswith(("int", "uint")):
-        return np.asarray(rng.randint(entry.low, integer_limit(entry), shape)).astype(entry.dtype)
+        integers = np.asarray(rng.randint(entry.low, integer_limit(entry), shape))
+        if entry.has_full and integers.size:
+            integers.flat[rng.randint(integers.size)] = integer_limit(entry) - 1
+        return integers.astype(entry.dtype)
     require(
         entry.dtype.startswith(("float", "double", "half", "bfloat")),
         "--data",

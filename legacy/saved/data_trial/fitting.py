@@ -67,6 +67,7 @@ def fit_made_up_data(plan: Plan, context: Context, start: Mapping[str, np.ndarra
         plan.batch = found.batch if plan.batch is None else plan.batch
         for entry, fitted in zip(entries, found.entries):
             entry.example, entry.low, entry.limit = fitted.example, fitted.low, fitted.limit
+            entry.has_full = fitted.has_full
             if entry.shape is None and not entry.sparse:
                 entry.kind = "setting" if not fitted.example else entry.kind
 
@@ -133,11 +134,17 @@ class _Search:
             if outcome.is_good:
                 return _Fit(list(self._entries), OPEN, outcome)
         found = self._first_that_runs(first)
+        found = found and self._with_other_lengths(found)
         padded = of_full_length(self._entries)
-        if (found is None or not found.outcome.is_good) and padded != list(self._entries):
+        if (found is None or not found.outcome.is_good or self._has_one_length(found)) and padded != self._entries:
             outcome = self._run(padded, self._plan.per_replica_batch)
-            found = _Fit(padded, None, outcome) if outcome.is_good else found
-        return None if found is None else self._with_several_values(self._with_other_lengths(found))
+            found = self._with_other_lengths(_Fit(padded, None, outcome)) if outcome.is_good else found
+        return None if found is None else self._with_several_values(found)
+
+    def _has_one_length(self, fit: _Fit) -> bool:
+        """Whether all lengths of an input are the least, as of sequences that are as long as the longest of them."""
+        pairs = zip(self._entries, fit.entries)
+        return any(before.low and after.low == before.low and after.limit == after.low + 1 for before, after in pairs)
 
     def _own_rows(self) -> int | None:
         """Returns the number of a tower's examples in the program's own data; None if no input has a row for each."""
@@ -169,16 +176,18 @@ class _Search:
         return fallback if first.message else None
 
     def _with_other_lengths(self, fit: _Fit) -> _Fit:
-        """Returns a fit with lengths of sequences up to the longest that the graph takes, where all are equal."""
+        """Returns a fit with lengths of sequences up to the longest that the graph takes, where all are equal.
+
+        A graph may need one of the full length, such as one that loops as often as the greatest length says.
+        """
         batch = fit.batch or self._plan.per_replica_batch
         for number, entry in enumerate(fit.entries):
             least = self._entries[number].low
             if not least or entry.limit != entry.low + 1:
                 continue
-            shorter = [dataclasses.replace(one, low=least) if one is entry else one for one in fit.entries]
-            outcome = self._run(shorter, batch)
-            if outcome.is_good and least < entry.low:
-                fit = _Fit(shorter, fit.batch, outcome)
+            shorter = self._with_shorter(fit, entry, least, batch)
+            if shorter is not None:
+                fit = shorter
                 continue
             sizes = {size for other in fit.entries for size in other.example if size and size > entry.low}
             for longest in sorted(sizes):
@@ -191,6 +200,23 @@ class _Search:
                     fit = _Fit(entries, fit.batch, outcome)
         return fit
 
+    def _with_shorter(self, fit: _Fit, entry: Input, least: int, batch: int) -> _Fit | None:
+        """Returns a fit in which an input's lengths are between the least and the one that all have; None without any.
+
+        Args:
+          fit: in which all are equal.
+          entry: the input.
+          least: the least length.
+          batch: number of a tower's examples.
+        """
+        for has_full in (False, True) if least < entry.low else ():
+            other = dataclasses.replace(entry, low=least, has_full=has_full)
+            shorter = [other if one is entry else one for one in fit.entries]
+            outcome = self._run(shorter, batch)
+            if outcome.is_good:
+                return _Fit(shorter, fit.batch, outcome)
+        return None
+
     def _with_several_values(self, fit: _Fit) -> _Fit:
         """Returns a fit in which integers that are no lengths have two values each, where the graph runs so.
 
@@ -202,9 +228,10 @@ class _Search:
         for number, entry in enumerate(fit.entries):
             if not entry.dtype.startswith("int") or entry.limit != entry.low + 1 or self._entries[number].low:
                 continue
-            for low in {max(entry.low - 1, 0): None, entry.low: None}:
+            below = max(entry.low - 1, 0)
+            for low, has_full in {(below, False): None, (below, True): None, (entry.low, False): None}:
                 entries = list(fit.entries)
-                entries[number] = dataclasses.replace(entry, low=low, limit=low + FEW)
+                entries[number] = dataclasses.replace(entry, low=low, limit=low + FEW, has_full=has_full)
                 outcome = self._run(entries, batch)
                 if self._runs >= self._most_runs + MOST_RUNS_OF_A_CHOICE:
                     return fit

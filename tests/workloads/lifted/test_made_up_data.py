@@ -66,6 +66,14 @@ def sparse(columns=5):
     return sparse_groups(parts + [entry("dense")])["w"]
 
 
+def test_one_of_the_lengths_is_the_full_one_where_the_graph_needs_it():
+    def longest(**options):
+        made = entry(dtype="int32", shape=(2,), limit=9, low=1, **options)
+        return [made_up_values(made, SIZE, np.random.RandomState(seed)).max() for seed in range(20)]
+
+    assert set(longest(has_full=True)) == {8} and min(longest()) < 8
+
+
 def test_a_sparse_tensor_has_some_columns_of_every_row_in_order():
     values = made_up_sparse_tensor(sparse(), SIZE, np.random.RandomState(0))
     assert values["w/indices"].tolist() == [[0, 0], [0, 1], [1, 0], [1, 1], [2, 0], [2, 1]]

@@ -33,6 +33,8 @@ class Input:
       value: of a "setting", the text of its value in every step; empty if the lift was given none.
       recorded: of a "setting" that is a learning rate, the text of its value in every recorded step, which is assumed
         where a value is needed; made-up data have other ones, too.
+      has_full: of lengths, whether one of them at least is the greatest, as of a batch that is as wide as its longest
+        example.
       is_share: of a "setting", whether the graph takes one minus it, as of the share of units that are dropped.
     """
 
@@ -48,6 +50,7 @@ class Input:
     sparse: str = dataclasses.field(default="", metadata={OMIT_EMPTY: True})
     value: str = dataclasses.field(default="", metadata={OMIT_EMPTY: True})
     recorded: str = dataclasses.field(default="", metadata={OMIT_EMPTY: True})
+    has_full: bool = dataclasses.field(default=False, metadata={OMIT_EMPTY: True})
     is_share: bool = dataclasses.field(default=False, metadata={OMIT_EMPTY: True})
 
     @property

@@ -154,6 +154,23 @@ def test_lengths_are_those_of_a_padded_batch_where_nothing_else_runs(monkeypatch
     assert found["counts"][1:] == (6, 7) and found["lengths"][1:] == (1, 7)
 
 
+@pytest.mark.parametrize("is_known", [True, False])
+def test_lengths_of_which_one_must_be_the_full_one_are_not_all_equal(is_known):
+    """The results are as many as the greatest length, and the labels as many as the batch is wide.
+
+    `is_known`: whether an op takes the lengths as such, so that they have all values up to the full one.
+    """
+
+    def loss(w):
+        x, labels = v1.placeholder(tf.float32, [2, None, 3], "x"), v1.placeholder(tf.float32, [2, None], "labels")
+        lengths = v1.placeholder(tf.int32, [2], "lengths")
+        results = (tf.reverse_sequence(x, lengths, seq_axis=1) if is_known else x)[:, : tf.reduce_max(lengths)]
+        return tf.reduce_sum(tf.reduce_prod(tf.stack([tf.reduce_sum(tf.tensordot(results, w, 1) ** 2, 2), labels]), 0))
+
+    (lengths,) = [entry for entry in fitted(loss).inputs if entry.name == "lengths"]
+    assert lengths.has_full and (lengths.low, lengths.limit) == ((1, 7) if is_known else (0, 2))
+
+
 def test_an_assertion_holds_that_no_computed_tensor_waits_for():
     def loss(w):
         x, labels = (v1.placeholder(tf.float32, [None, size], name) for size, name in ((3, "x"), (None, "labels")))
