@@ -24,6 +24,7 @@ from legacy.source.lines.holes import with_holes
 from legacy.source.lines.naming import usual_folder
 from legacy.source.lines.statements import Statement, uses_scope
 from legacy.source.repeats.parameters import Parameters
+from legacy.source.repeats.readings import Readings
 from legacy.source.repeats.words import function_name, telling_scope
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def make_function(
     shape: Callable[[str], Optional[List[int]]],
     taken: Set[str],
     batch: int = 0,
+    read: Optional[Readings] = None,
 ) -> Optional[Tuple[Function, Dict[int, Statement]]]:
     """Makes a function of blocks of statements.
 
@@ -78,12 +80,13 @@ def make_function(
       shape: returns a tensor's static shape, or None.
       taken: names of other functions.
       batch: number of examples that the shapes are for.
+      read: keeps what is read of the statements.
 
     Returns:
       The function and {start of a block: the statement that calls it}; None if it would have too many results.
     """
     blocks = [statements[start : start + length] for start in starts]
-    outputs = _outputs(statements, starts, length)
+    outputs = _outputs(statements, starts, length, read or Readings())
     if not 0 < len(outputs) <= MOST_RESULTS or _is_for_lines_outside(blocks[0], [row for row, _ in outputs]):
         return None
     whole = usual_folder([target for statement in statements for target in statement.targets])
@@ -167,9 +170,11 @@ def _names_in(node: Expression) -> Set[str]:
     return {name for part in parts if not isinstance(part, str) for name in _names_in(part)}
 
 
-def _outputs(statements: Sequence[Statement], starts: Sequence[int], length: int) -> List[Tuple[int, int]]:
+def _outputs(
+    statements: Sequence[Statement], starts: Sequence[int], length: int, read: Readings
+) -> List[Tuple[int, int]]:
     """Returns (row, number) of the targets that one of the blocks hands to the statements outside of it."""
-    uses = [values_used(statement.expression) for statement in statements]  # read once: there may be many blocks
+    uses = [read.uses(statement) for statement in statements]
     everywhere = collections.Counter(itertools.chain.from_iterable(uses))
     found: Set[Tuple[int, int]] = set()
     for start in starts:

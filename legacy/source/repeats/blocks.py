@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import collections
-from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Sequence, Set, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from legacy.source.basics.expressions import Call, Value, Variable
-from legacy.source.lines.holes import skeleton
+from legacy.source.repeats.readings import Readings
 from legacy.source.repeats.sizes import OVERHEAD, estimated_lines, fewest_lines, lines_with_loops
 
 if TYPE_CHECKING:
@@ -32,14 +32,21 @@ class Repeated(NamedTuple):
     sizes: Dict[int, int]
 
 
-def repeated_blocks(statements: Sequence[Statement], taken: Set[str]) -> List[Repeated]:
+def repeated_blocks(
+    statements: Sequence[Statement], taken: Set[str], read: Optional[Readings] = None
+) -> List[Repeated]:
     """Returns the blocks that stand in several places; those first that may save the most lines.
 
     Args:
       statements: of the program.
       taken: names of its functions, whose calls alone are no blocks.
+      read: keeps what is read of the statements.
+
+    Returns:
+      The blocks.
     """
-    keys = [skeleton(statement.expression)[0] + str(len(statement.targets)) for statement in statements[:-1]]
+    read = read or Readings()
+    keys = [read.skeleton(statement)[0] + str(len(statement.targets)) for statement in statements[:-1]]
     lines = [estimated_lines(statement) for statement in statements]
     in_loops = lines_with_loops(statements, lines)
     found: List[Repeated] = []
@@ -80,26 +87,29 @@ def _apart(starts: Sequence[int], length: int) -> List[int]:
     return found
 
 
-def alike_blocks(statements: Sequence[Statement], starts: Sequence[int], length: int) -> List[int]:
+def alike_blocks(
+    statements: Sequence[Statement], starts: Sequence[int], length: int, read: Optional[Readings] = None
+) -> List[int]:
     """Chooses blocks that use their inner values at the same places.
 
     Args:
       statements: of the program.
       starts: of the blocks.
       length: of each block.
+      read: keeps what is read of the statements.
 
     Returns:
       The starts of the most blocks that do so alike.
     """
+    read = read or Readings()
     groups: Dict[Tuple[Any, ...], List[int]] = collections.defaultdict(list)
     for start in starts:
-        groups[_inner_uses(statements, start, length)].append(start)
+        groups[_inner_uses(statements[start : start + length], read)].append(start)
     return max(groups.values(), key=len)
 
 
-def _inner_uses(statements: Sequence[Statement], start: int, length: int) -> Tuple[Any, ...]:
+def _inner_uses(block: Sequence[Statement], read: Readings) -> Tuple[Any, ...]:
     """Returns, for each place of a value in a block, the row and number of the inner target there, or None."""
-    block = statements[start : start + length]
     inner = {target: (row, n) for row, s in enumerate(block) for n, target in enumerate(s.targets)}
-    holes = [hole.content for s in block for hole in skeleton(s.expression)[1] if hole.kind == "value"]
+    holes = [hole.content for s in block for hole in read.skeleton(s)[1] if hole.kind == "value"]
     return tuple(inner.get(content.tensor) if isinstance(content, Value) else None for content in holes)

@@ -10,6 +10,7 @@ from legacy.source.lines.statements import Statement
 from legacy.source.repeats.abstraction import Function, make_function
 from legacy.source.repeats.blocks import Repeated, alike_blocks, repeated_blocks
 from legacy.source.repeats.defaults import with_defaults
+from legacy.source.repeats.readings import Readings
 from legacy.source.repeats.runs import with_loops
 from legacy.source.repeats.sizes import OVERHEAD, lines_of_calls
 
@@ -76,8 +77,9 @@ def outline_parts(
     for (statements, _), end in zip(parts, ends):
         rest += [*statements, Statement((), end)]
     functions: List[Function] = []
+    read = Readings()
     for _ in range(MOST_ROUNDS):
-        best = _best(rest, shape, {*taken, *(function.name for function in functions)}, batch)
+        best = _best(rest, shape, {*taken, *(function.name for function in functions)}, batch, read)
         if best is None:
             break
         functions.append(best.function)
@@ -121,10 +123,14 @@ class _Made(NamedTuple):
 
 
 def _best(
-    statements: List[Statement], shape: Callable[[str], Optional[List[int]]], taken: Set[str], batch: int
+    statements: List[Statement],
+    shape: Callable[[str], Optional[List[int]]],
+    taken: Set[str],
+    batch: int,
+    read: Readings,
 ) -> Optional[_Made]:
     """Returns the function that saves the most lines; one that is repeated inside its blocks comes before it."""
-    repeated = repeated_blocks(statements, taken)
+    repeated = repeated_blocks(statements, taken, read)
 
     def most_saving(among: Sequence[Repeated]) -> Optional[_Made]:
         best: Optional[_Made] = None
@@ -135,7 +141,7 @@ def _best(
             tried[blocks.length] += 1
             if tried[blocks.length] > MOST_TRIED:
                 continue
-            made = _make(statements, blocks, shape, taken, batch)
+            made = _make(statements, blocks, shape, taken, batch, read)
             if made and made.score > 0 and (not best or made.rank > best.rank):
                 best = made
         return best
@@ -159,10 +165,11 @@ def _make(
     shape: Callable[[str], Optional[List[int]]],
     taken: Set[str],
     batch: int,
+    read: Readings,
 ) -> Optional[_Made]:
     """Makes a function of those blocks that use their values alike; None if they cannot be one."""
-    length, alike = blocks.length, alike_blocks(statements, list(blocks.sizes), blocks.length)
-    made = make_function(statements, alike, length, shape, taken, batch)
+    length, alike = blocks.length, alike_blocks(statements, list(blocks.sizes), blocks.length, read)
+    made = make_function(statements, alike, length, shape, taken, batch, read)
     if made is None:
         return None
     function, calls = made
