@@ -209,29 +209,25 @@ def as_expression(value: Any) -> Expression:
     return Literal(value)
 
 
+#: {kind of expression: function to those that it consists of}; the others are leaves.
+_CHILDREN: dict[type, Callable[[Any], tuple[Expression, ...]]] = {
+    Call: lambda node: tuple(argument.value for argument in node.arguments),
+    Method: lambda node: (node.base, *node.arguments),
+    Infix: lambda node: (node.left, node.right),
+    Prefix: lambda node: (node.operand,),
+    Item: lambda node: (node.base, *node.bounds),
+    Channels: lambda node: (node.base,),
+    Lambda: lambda node: (node.body,),
+    Loop: lambda node: (node.start, node.body),
+    Variable: lambda node: tuple(size for size in node.shape if not isinstance(size, int)),
+    Listing: lambda node: node.items,
+}
+
+
 def children(node: Expression) -> tuple[Expression, ...]:
     """Returns the expressions that an expression consists of, in the order of its text."""
-    if isinstance(node, Call):
-        return tuple(argument.value for argument in node.arguments)
-    if isinstance(node, Method):
-        return (node.base, *node.arguments)
-    if isinstance(node, Infix):
-        return (node.left, node.right)
-    if isinstance(node, Prefix):
-        return (node.operand,)
-    if isinstance(node, Item):
-        return (node.base, *node.bounds)
-    if isinstance(node, Channels):
-        return (node.base,)
-    if isinstance(node, Lambda):
-        return (node.body,)
-    if isinstance(node, Loop):
-        return (node.start, node.body)
-    if isinstance(node, Variable):
-        return tuple(size for size in node.shape if not isinstance(size, int))
-    if isinstance(node, Listing):
-        return node.items
-    return ()
+    find = _CHILDREN.get(type(node))
+    return find(node) if find else ()
 
 
 def with_children(node: Expression, made: tuple[Expression, ...]) -> Expression:
@@ -288,7 +284,14 @@ def leaves(node: Expression) -> Iterator[Expression]:
 
 def values_used(node: Expression) -> list[str]:
     """Returns the tensors that an expression uses, each as often as it stands there."""
-    return [leaf.tensor for leaf in leaves(node) if isinstance(leaf, Value)]
+    found, todo = [], [node]
+    while todo:  # no generator: sources of deep networks ask this a million times
+        one = todo.pop()
+        if isinstance(one, Value):
+            found.append(one.tensor)
+        else:
+            todo += reversed(children(one))
+    return found
 
 
 def calls(node: Expression) -> Iterator[Call]:
