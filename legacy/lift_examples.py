@@ -124,8 +124,10 @@ def read_examples(found: Analysis, data: str, settings: Mapping[str, str]) -> tu
       InputError: the data are not what the graph's inputs say.
     """
     plan = found.plan
-    workload = LiftedWorkload(name=plan.name, global_batch=plan.global_batch, plan=plan, graph=found.cut.graph)
-    job = Job(workload, plan.towers)
+    # What the old program joins to a batch is known to run in the graph, which may hold that number further inside.
+    size = min(plan.global_batch, plan.usual_global_batch)
+    workload = LiftedWorkload(name=plan.name, global_batch=size, plan=plan, graph=found.cut.graph)
+    job = Job(workload, plan.towers, size)
     source: Source
     if os.path.isdir(data):
         recording = RecordedSteps(data, plan)

@@ -112,13 +112,13 @@ def lift_graph(
         variable.shape = list(start[variable.name].shape)
         if variable.role == "weight":
             variable.initializer = str(find_initializer(found.whole, variable.name, variable.shape) or "")
+    found.plan.usual_batch = usual_batch(AnalysedStep(found))
     own: Sequence[Arrays] = ()
     if options.own_data is not None:
         report("reading data")
         own = options.own_data(found)
     report("trying made-up data")
     fit_made_up_data(found.plan, found.context, start, own)
-    found.plan.usual_batch = usual_batch(AnalysedStep(found))
     found.plan.about = dict(description_fields(program_facts(saved, found)), graph=os.path.basename(path))
     found.plan.about["written by TensorFlow"] = saved.written_by
     if out:

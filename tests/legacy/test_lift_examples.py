@@ -117,6 +117,19 @@ def test_examples_of_a_recording_are_the_batches_of_its_steps(tmp_path):
     assert [batch["x"].tolist() for batch in batches] == [[1, 2], [3, 4], [5, 6], [7, 8]] and settings == {}
 
 
+@pytest.mark.parametrize("usual, rows, size", [(1, 6, 1), (3, 6, 3), (20, 16, 8), (None, 16, 8)])
+def test_data_are_read_in_batches_that_the_old_dataset_joins_if_those_are_small(usual, rows, size, tmp_path):
+    found = analysis(tmp_path)
+    found.plan.batch, found.plan.usual_batch = None, usual
+    found.plan.inputs[0].shape = [None]
+    np.savez(tmp_path / "own.npz", x=np.arange(rows, dtype=np.float32))
+    batches, _ = read_examples(found, str(tmp_path / "own.npz"), {})
+    assert [len(batch["x"]) for batch in batches] == [size] * (rows // size)
+    np.savez(tmp_path / "own.npz", x=np.arange(2 * size - 1, dtype=np.float32))
+    with pytest.raises(InputError, match="fewer than --global_batch"):
+        read_examples(found, str(tmp_path / "own.npz"), {})
+
+
 def test_a_folder_that_is_no_recording_is_refused(tmp_path):
     with pytest.raises(InputError, match="is not a recording"):
         read_examples(analysis(tmp_path), str(tmp_path), {})

@@ -105,7 +105,7 @@ class _Search:
         self._is_small = len(context.graph.nodes) < LARGE
         self._most_runs = min(MOST_RUNS, max(FIRST_RUNS, MOST_NODES // len(context.graph.nodes)))
         rows = [[parse_tensor_name(name) for name in entry.tensors] for entry in plan.inputs]
-        parts: list[int | None] = [self._own_rows()]
+        parts: list[int | None] = [self._own_rows(), plan.usual_batch]
         parts += [constant_part(context.graph, context.imported, row) for row in rows]
         parts += [rows_taken(context.graph, context.imported, tensor) for row in rows for tensor in row]
         self._batches = [part for part in dict.fromkeys(parts) if part and plan.batch is None]
