@@ -53,6 +53,8 @@ class Sizes(NamedTuple):
 def first_sizes(entries: Sequence[Input], batch: int) -> Sizes:
     """Returns the sizes that are tried first: a prime of its own for each open dimension but the examples'.
 
+    The rows of what each tower gets whole are no examples, such as times before as many sequences as a batch has.
+
     Args:
       entries: the inputs.
       batch: number of a tower's examples.
@@ -61,7 +63,7 @@ def first_sizes(entries: Sequence[Input], batch: int) -> Sizes:
         (entry.name, i)
         for entry in entries
         for i, size in enumerate(entry.shape or [])
-        if size is None and i and not entry.sparse  # its numbers of dimensions follow from the tensor's rank
+        if size is None and (i or entry.kind == "whole") and not entry.sparse  # whose sizes follow from its rank
     ]
     start = {dimension: PRIMES[k % len(PRIMES)] for k, dimension in enumerate(dimensions)}
     return Sizes(0.0, {**start, **_image_sizes(entries)}, batch)

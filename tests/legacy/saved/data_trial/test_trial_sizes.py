@@ -57,6 +57,13 @@ def test_every_open_dimension_has_its_own_prime_but_the_examples():
     assert trial_sizes.with_sizes(entries[1], Sizes(0.0, {("y", 1): 7}, 7)).example == [None, None]  # as the batch
 
 
+def test_the_rows_of_what_a_tower_gets_whole_are_an_open_size_and_those_of_a_batch_are_not():
+    entries = [Input(kind, "float32", [None, 2], kind, 0, [kind + ":0"], kind + ":0") for kind in ("whole", "batch")]
+    sizes = trial_sizes.first_sizes(entries, 7)
+    assert sizes.open == {("whole", 0): 11}
+    assert [trial_sizes.with_sizes(entry, sizes).example for entry in entries] == [[11, 2], [None, 2]]
+
+
 def test_the_columns_of_sparse_indices_are_no_open_sizes():
     """They number a tensor's dimensions, whose number TensorFlow asks for."""
 
