@@ -39,6 +39,7 @@ GRAPH_CHECKS = (
     infinite_derivatives.roots_of_zero,
     infinite_derivatives.infinite_behind_where,
     infinite_derivatives.losses_that_are_not_numbers,
+    domains.halved_ranges,
     domains.roots_of_negative_numbers,
     domains.angles_at_one,
     domains.sines_at_one,

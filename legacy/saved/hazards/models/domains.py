@@ -1,4 +1,6 @@
-"""Hazards of functions outside of their domain: roots of what a layer gives as it is, angles whose cosine is 1."""
+"""Hazards of functions and their domains: roots of what a layer gives as it is, angles whose cosine is 1, and a tanh or
+sigmoid of what is never below 0.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,27 @@ from legacy.saved.hazards.signs.value_signs import ValueSigns
 
 _PARTS = ("Cast", "ExpandDims", "Identity", "Reshape", "Slice", "Squeeze", "StridedSlice", "Transpose", "Unpack")
 _PRODUCTS = ("MatMul", "Conv2D", "BatchMatMul", "BatchMatMulV2")
+#: {op type: its result for 0}.
+_LEAST = {"Tanh": "0", "Sigmoid": "0.5"}
 _BOUNDS = ("ClipByValue", "Maximum", "Minimum", "Tanh", "Sigmoid")
+
+
+def halved_ranges(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds a tanh or sigmoid of a ReLU's results, which are never below 0; one hazard for all."""
+    for name in whole.minimized_ops(*_LEAST):
+        before = whole.graph.inputs(name)[0].node
+        while whole.graph.type(before) in ("Identity", "Transpose", *op_types.VIEWS):
+            before = whole.graph.inputs(before)[0].node
+        if whole.graph.type(before) in ("Relu", "Relu6") and gradient_flow(whole).passes(name):
+            kind = whole.graph.type(name)
+            yield Hazard(
+                "RANGE_HALVED",
+                name,
+                f"{name} ({kind}) takes what {before} ({whole.graph.type(before)}) gives, which is never below 0: its "
+                f"results are never below {_LEAST[kind]}, such as pixels of the darker half or probabilities",
+                "leave one of the two activations out; for parity keep both",
+            )
+            return
 
 
 def roots_of_negative_numbers(whole: WholeGraph) -> Iterator[Hazard]:

@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.models.domains import angles_at_one, roots_of_negative_numbers, sines_at_one
+from legacy.saved.hazards.models.domains import angles_at_one, halved_ranges, roots_of_negative_numbers, sines_at_one
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -44,6 +44,23 @@ def found(check, loss):
 )
 def test_roots_of_what_a_layer_gives_are_named(loss, count):
     assert found(roots_of_negative_numbers, loss) == ["ROOT_OF_NEGATIVE"] * count
+
+
+@pytest.mark.parametrize(
+    "loss, count",
+    [
+        (lambda y, x, w: tf.tanh(tf.nn.relu(y)), 1),
+        (lambda y, x, w: tf.sigmoid(tf.reshape(tf.identity(tf.nn.relu6(y)), [-1])), 1),
+        (lambda y, x, w: tf.nn.relu(tf.tanh(y)), 0),
+        (lambda y, x, w: tf.tanh(tf.nn.relu(y) - 1.0), 0),
+        (lambda y, x, w: y * tf.tanh(tf.nn.softplus(y)), 0),
+        (lambda y, x, w: tf.tanh(tf.nn.leaky_relu(y)), 0),
+        (lambda y, x, w: tf.sigmoid(tf.nn.relu(y) @ tf.transpose(w)), 0),  # a layer between
+        (lambda y, x, w: y + tf.stop_gradient(tf.tanh(tf.nn.relu(y))), 0),
+    ],
+)
+def test_a_tanh_of_what_is_never_below_zero_is_named(loss, count):
+    assert found(halved_ranges, loss) == ["RANGE_HALVED"] * count
 
 
 def cosines(x, w):
