@@ -13,12 +13,15 @@ from legacy.saved.hazards.basics.constants import constant_array, order_of_axes
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor
+from legacy.saved.hazards.basics.variable_reads import variable_read
+from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from legacy.saved.hazards.models.cosines import normalized_along
-from workloads.lifted.graph import Graph
+from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops that hand a mask on, perhaps in another shape.
 _PASSES = ("Cast", "Identity", "ExpandDims", "Reshape", "Tile", "StridedSlice", "Squeeze", "Transpose", "StopGradient")
+_LOOKUPS = ("Gather", "GatherV2", "ResourceGather")
 #: The least number that is taken for infinity in scores.
 LEAST_INFINITE = 1e3
 
@@ -167,8 +170,7 @@ def shares_along_queries(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
         softmax = _past(graph, graph.inputs(turned)[0].node) if order else ""
         if not order or graph.type(softmax) != "Softmax" or order[-2:] != [len(order) - 1, len(order) - 2]:
             continue
-        before = graph.ancestors([graph.inputs(softmax)[0].node], controls=False)
-        if any(graph.type(name) in op_types.MATRIX_PRODUCTS and name in whole.data for name in before):
+        if _compares_results(whole, graph.inputs(softmax)[0].node):
             yield Hazard(
                 "SOFTMAX_OVER_QUERIES",
                 softmax,
@@ -177,6 +179,24 @@ def shares_along_queries(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
                 "take the softmax along the last axis, the keys; for parity keep it",
             )
             return
+
+
+def _compares_results(whole: WholeGraph, scores: str) -> bool:
+    """Whether scores are products of results of weights, as queries with keys; shares of clusters are made by weights.
+
+    So is a pooling of nodes by what a layer gives for each of them. The products are those nearest to the scores.
+    """
+    graph, todo, seen, products = whole.graph, [scores], {scores}, []
+    while todo:
+        name = todo.pop()
+        if graph.type(name) in op_types.MATRIX_PRODUCTS:
+            products.append(name)
+            continue
+        before = {tensor.node for tensor in graph.inputs(name) if tensor.node in made_by_weights(whole)} - seen
+        seen |= before
+        todo += before
+    sides = [tensor.node for name in products for tensor in graph.inputs(name)[:2]]
+    return bool(sides) and all(side in made_by_weights(whole) and side in whole.data for side in sides)
 
 
 def _past_scale(whole: WholeGraph, name: str) -> str:
@@ -214,7 +234,7 @@ def _words(whole: WholeGraph, name: str) -> int:
         elif kind == "Sub" and whole.value(inputs[0]) == 1:
             name, sign = inputs[1], -sign
         elif kind in ("NotEqual", "Equal", "Greater") and whole.value(inputs[1]) == 0 and _is_ids(whole, inputs[0]):
-            return -sign if kind == "Equal" else sign
+            return 0 if _may_be_flags(whole, graph.inputs(name)[0]) else -sign if kind == "Equal" else sign
         elif (
             kind == "Less"
             and graph.type(_past(graph, inputs[0])) in ("Range", "ExpandDims")
@@ -228,6 +248,34 @@ def _words(whole: WholeGraph, name: str) -> int:
 def _is_ids(whole: WholeGraph, name: str) -> bool:
     """Whether a node holds what data bring, and nothing that weights compute."""
     return name in whole.data and not whole.graph.ancestors([name], controls=False) & whole.trainable
+
+
+def _may_be_flags(whole: WholeGraph, tensor: TensorId) -> bool:
+    """Whether numbers that data bring may be flags, as 1 at the padding, or types of words, and no numbers of words.
+
+    Words are looked up, and no other numbers in a larger table.
+    """
+    source, rows = _entering(whole.graph, tensor), {}
+    if not op_types.is_source(whole.graph.type(source.node)):
+        return False
+    for name in [name for name in whole.minimized_ops(*_LOOKUPS) if not is_gradient_op(name)]:
+        table, ids = whole.graph.inputs(name)[:2]
+        variable = variable_read(whole.graph, table.node)
+        if variable and ids.node in whole.data:
+            sizes = [dim.size for dim in whole.graph.nodes[variable].attr["shape"].shape.dim]
+            taken = _entering(whole.graph, ids)
+            rows[taken] = max(rows.get(taken, 0), *sizes[:1])
+    return source not in rows or rows[source] < max(rows.values())
+
+
+def _entering(graph: Graph, tensor: TensorId) -> TensorId:
+    """The tensor of data whose elements, or some of them, a tensor holds."""
+    while True:
+        tensor = source_of_elements(graph, tensor)
+        kind = graph.type(tensor.node)
+        if kind not in ("Split", "SplitV", "StridedSlice", "Slice"):
+            return tensor
+        tensor = graph.inputs(tensor.node)[1 if kind == "Split" else 0]
 
 
 def _is_masked_again(whole: WholeGraph, softmax: str) -> bool:

@@ -68,6 +68,24 @@ def test_a_mask_of_the_padding_is_not(bias):
     assert found(inverted_masks, lambda scores, ids: tf.nn.softmax(scores + bias(ids))) == []
 
 
+@pytest.mark.parametrize(
+    "rows, is_looked_up, count",
+    [(4, True, 0), (9, False, 0), (20, True, 1)],
+)
+def test_a_mask_of_types_or_of_flags_is_none_of_words(rows, is_looked_up, count):
+    """Another input than the words says where attention looks: types of words, or flags of the padding."""
+
+    def shares(scores, ids):
+        types = v1.placeholder(tf.int32, [2, 5], "types")
+        if is_looked_up:
+            scores += tf.reduce_mean(tf.gather(v1.get_variable("types", [rows, 3], use_resource=False), types), -1)[
+                :, None
+            ]
+        return tf.nn.softmax(scores + words(types) * -1e9)
+
+    assert found(inverted_masks, shares) == ["MASK_INVERTED"] * count
+
+
 def test_a_mask_that_multiplies_scores_is_named():
     shares = lambda scores, ids: tf.nn.softmax(scores * words(ids))  # noqa: E731
     assert found(multiplied_masks, shares) == ["MASK_BEFORE_SOFTMAX"]
@@ -187,3 +205,22 @@ def test_a_softmax_along_the_queries_is_named(weigh, count):
         return tf.reduce_mean(tf.square(weigh(tf.matmul(queries, keys, transpose_b=True) / 2.0, x)))
 
     assert minimized.found_by_analysis(shares_along_queries, loss) == ["SOFTMAX_OVER_QUERIES"] * count
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        lambda x, w: tf.tensordot(x, w, 1),  # of each frame by clusters
+        lambda x, w: tf.matmul(
+            minimized.fed("edges", 2, 5, 5), tf.tensordot(x, w, 1)
+        ),  # of each node by its neighbours
+    ],
+)
+def test_shares_of_clusters_are_turned_to_add_up_their_members(scores):
+    def loss():
+        x = minimized.fed("x", 2, 5, 4)
+        shares = tf.nn.softmax(scores(x, minimized.variable("w", 4, 3)))
+        members = tf.matmul(tf.transpose(shares, [0, 2, 1]), tf.tensordot(x, minimized.variable("v", 4, 3), 1))
+        return tf.reduce_mean(tf.square(members))
+
+    assert minimized.found_by_analysis(shares_along_queries, loss) == []
