@@ -112,9 +112,12 @@ def losses_of_gradients(
     losses = losses_of_tower(phase, tower)
     numbers = {root: _numbers_of(graph, targets, losses) for root, targets in starts.items()}
     found: Dict[str, Tuple[int, ...]] = {}
-    for name, tensor in gradients.items():
-        before = graph.ancestors([parse_tensor_name(tensor).node], controls=False)
-        own = [found_of_root for root, found_of_root in numbers.items() if root in before]
+    bits = {root: 1 << number for number, root in enumerate(numbers)}
+    nodes = [parse_tensor_name(tensor).node for tensor in gradients.values()]
+    arriving = graph.flow(graph.order(graph.ancestors(nodes, controls=False)), bits, controls=False)
+    for name, end in zip(gradients, nodes):
+        of_roots = arriving[end] | bits.get(end, 0)
+        own = [numbers[root] for root, bit in bits.items() if of_roots & bit]
         if not own or not all(own):
             raise Unwritten(f"loss: the graph does not tell of which loss the gradient of {name!r} is")
         found[name] = tuple(sorted(set().union(*own)))

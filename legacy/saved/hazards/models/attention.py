@@ -255,7 +255,8 @@ def _may_be_flags(whole: WholeGraph, tensor: TensorId) -> bool:
 
     Words are looked up, and no other numbers in a larger table.
     """
-    source, rows = _entering(whole.graph, tensor), {}
+    source = _entering(whole.graph, tensor)
+    rows: dict[TensorId, int] = {}
     if not op_types.is_source(whole.graph.type(source.node)):
         return False
     for name in [name for name in whole.minimized_ops(*_LOOKUPS) if not is_gradient_op(name)]:
