@@ -14,6 +14,7 @@ from legacy.saved.graph.differentiation import differentiations
 from legacy.saved.hazards.basics.cross_entropies import CrossEntropy, constant_label, cross_entropies
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from legacy.saved.hazards.inputs import dropouts
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import gradient_scope
@@ -173,7 +174,7 @@ def labels_of_one_class(whole: WholeGraph) -> Iterator[Hazard]:
     entropies = [found for found in cross_entropies(whole) if found.is_sigmoid]
     for root, targets in differentiations(graph, whole.reach).items():
         needed = graph.ancestors(targets, controls=False)
-        own = [entropy for entropy in entropies if entropy.op in needed]
+        own = [entropy for entropy in entropies if entropy.op in needed and not _is_of_differences(whole, entropy)]
         labels = {constant_label(whole, entropy.labels) for entropy in own}
         layers: dict[str, set[str]] = collections.defaultdict(set)
         for entropy in own:
@@ -190,6 +191,13 @@ def labels_of_one_class(whole: WholeGraph) -> Iterator[Hazard]:
                 "a discriminator has the labels 1 for real and 0 for generated examples; for parity keep them",
             )
             return
+
+
+def _is_of_differences(whole: WholeGraph, entropy: CrossEntropy) -> bool:
+    """Whether logits are differences of two results of weights, as of pairs of which the first is the better one."""
+    name = source_of_elements(whole.graph, entropy.logits).node
+    inputs = [tensor.node for tensor in whole.graph.inputs(name)] if whole.graph.type(name) == "Sub" else []
+    return bool(inputs) and all(before in made_by_weights(whole) for before in inputs)
 
 
 def _last_weight(whole: WholeGraph, entropy: CrossEntropy) -> str:

@@ -95,6 +95,19 @@ def test_a_discriminator_that_is_taught_one_class_is_named(fake, trained, count,
     assert [hazard.id for hazard in labels_of_one_class(whole)] == ["LABELS_OF_ONE_CLASS"] * count
 
 
+@pytest.mark.parametrize("is_compared, count", [(True, 0), (False, 1)])
+def test_the_better_ones_of_pairs_all_have_the_label_one(is_compared, count):
+    def build():
+        w = v1.get_variable("w", [4, 1], use_resource=False)
+        good, bad, worse = (v1.placeholder(tf.float32, [2, 4], name) @ w for name in ("good", "bad", "worse"))
+        logits = [good - bad, good - worse] if is_compared else [good, bad]
+        loss = tf.add_n([sigmoid(tf.ones_like(one), one) for one in logits])
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
+    assert [hazard.id for hazard in labels_of_one_class(whole)] == ["LABELS_OF_ONE_CLASS"] * count
+
+
 @pytest.mark.parametrize(
     "loss, count",
     [
