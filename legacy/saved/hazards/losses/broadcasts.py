@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
-from legacy.saved.hazards.basics.elements import source_of_elements
+from legacy.saved.hazards.basics.elements import hands_elements_on, source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_weights import linear_weights
+from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted
 
 #: Ops of two tensors that broadcast.
@@ -33,13 +36,14 @@ _SIZES = ("Range", "Rank", "Shape", "ShapeN", "Size")
 def columns_against_vectors(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     """Finds losses that combine [n] with [n, 1], both made of examples; one hazard for all, of the first tower.
 
-    Differences of all pairs are meant where both are made of one tensor.
+    All pairs are meant where both are made of one tensor, where both are results of weights and one of them is turned
+    to a column, and where what comes of it is added to products of all pairs, as in |a|^2 + |b|^2 - 2 a b.
     """
     graph = found.context.graph  # as it was imported, with shapes
     places = whole.minimized_ops(*_ELEMENTWISE)
     places = [name for name in places if name in graph.nodes and whole.labels.get(name, 0) == 0]
     pairs = {name: _vector_and_column(graph, found, name) for name in places}
-    meeting = {name: pair for name, pair in pairs.items() if pair is not None}
+    meeting = {name: pair for name, pair in pairs.items() if pair is not None and not _is_of_pairs(whole, name, *pair)}
     for name, (vector, column) in meeting.items():
         more = f", as in {counted(len(meeting) - 1, 'other op')}" if len(meeting) > 1 else ""
         yield Hazard(
@@ -87,6 +91,29 @@ def _vector_and_column(graph: Graph, found: Analysis, name: str) -> tuple[Tensor
         if alike and sources[0] != sources[1] and _hold_examples(graph, vector, column):
             return vector, column
     return None
+
+
+def _is_of_pairs(whole: WholeGraph, name: str, vector: TensorId, column: TensorId) -> bool:
+    """Whether a program means all pairs of the numbers of a vector and of a column."""
+    graph, made = whole.graph, made_by_weights(whole)
+    turned = graph.origin(column).node
+    is_turned = graph.type(turned) == "ExpandDims" or (
+        graph.type(turned) == "StridedSlice" and hands_elements_on(graph, turned)
+    )
+    if is_turned and vector.node in made and column.node in made:
+        return True
+    todo, seen = [name], {name}
+    while todo:
+        node = todo.pop()
+        for user in {use.node for use in graph.users(node)} & whole.minimized - seen:
+            if graph.type(user) not in (*op_types.ADDITIONS, "Sub") or is_gradient_op(user):
+                continue
+            others = [tensor.node for tensor in graph.inputs(user) if tensor.node != node]
+            if any(graph.type(end) == "MatMul" for other in others for end in linear_weights(whole, other)):
+                return True
+            seen.add(user)
+            todo.append(user)
+    return False
 
 
 def _hold_examples(graph: Graph, *tensors: TensorId) -> bool:

@@ -52,6 +52,30 @@ def test_other_losses_are_not(make_loss):
     assert found(make_loss) == []
 
 
+def squares(x):
+    return tf.reduce_sum(tf.square(x), 1)
+
+
+@pytest.mark.parametrize(
+    "make_loss, count",
+    [
+        (lambda a, b, y: squares(a)[:, None] + squares(b) - 2.0 * tf.matmul(a, b, transpose_b=True), 0),
+        (lambda a, b, y: tf.matmul(a, b, transpose_b=True) + (a[:, :1] + b[:, 0]), 0),  # two biases of all pairs
+        (lambda a, b, y: tf.nn.relu(1.0 - (tf.expand_dims(a[:, 0], 1) - b[:, 0])), 0),  # of positive and negative ones
+        (lambda a, b, y: tf.matmul(a, b, transpose_b=True) * (a[:, :1] + b[:, 0]), 1),
+        (lambda a, b, y: tf.nn.relu(1.0 - (a[:, :1] - b[:, 0])), 1),
+        (lambda a, b, y: tf.square(y[:, None] - a[:, 0]), 1),
+    ],
+)
+def test_pairs_of_the_results_of_two_batches_are_meant(make_loss, count):
+    def loss():
+        w = minimized.variable("w", 4, 3)
+        a, b = (minimized.fed(name, 8, 4) @ w for name in ("one", "other"))
+        return tf.reduce_mean(make_loss(a, b, minimized.fed("y", 8)))
+
+    assert minimized.found_by_analysis(columns_against_vectors, loss) == ["BROADCAST_TO_MATRIX"] * count
+
+
 def test_ops_of_a_branch_that_the_analysis_left_out_are_not_looked_at():
     """Such as dropout of a program that trains as in evaluation."""
 
