@@ -20,16 +20,24 @@ from workloads.support.files.json_file import write_text
 FOLDER = os.path.join(ROOT, "docs", "gallery")
 #: {file: (recorded program, style, folder of the lift)} of the sources; without a folder nothing is imported.
 SOURCES = {
+    "split_batch.py": ("a_split_sgd", "workload", ""),
+    "clipping_in_each_tower.py": ("b_adam_clip", "workload", ""),
     "cifar_trainer.py": ("c_queue_ema", "workload", ""),
     "cifar_trainer_standalone.py": ("c_queue_ema", "standalone", ""),
+    "batch_norm_of_one_tower.py": ("d_batch_norm", "workload", ""),
+    "dropout.py": ("e_slim_dropout", "workload", ""),
+    "summed_gradients.py": ("f_sum_clip_after", "workload", ""),
+    "embedding_rows.py": ("g_embedding_adagrad", "workload", ""),
+    "dynamic_rnn.py": ("h_dynamic_rnn", "workload", ""),
+    "odd_combining.py": ("i_odd_combine", "workload", ""),
+    "odd_combining_standalone.py": ("i_odd_combine", "standalone", ""),
     "batch_norm_of_all_towers.py": ("j_dataset_resource", "workload", ""),
     "batch_norm_of_all_towers_standalone.py": ("j_dataset_resource", "standalone", ""),
+    "mean_of_losses.py": ("k_mean_of_losses", "workload", ""),
     "generative_adversarial.py": ("l_gan", "workload", ""),
     "generative_adversarial_standalone.py": ("l_gan", "standalone", ""),
-    "odd_combining_standalone.py": ("i_odd_combine", "standalone", ""),
-    "recurrent_state_standalone.py": ("m_carried_state", "standalone", ""),
     "recurrent_state.py": ("m_carried_state", "workload", ""),
-    "dynamic_rnn.py": ("h_dynamic_rnn", "workload", ""),
+    "recurrent_state_standalone.py": ("m_carried_state", "standalone", ""),
 }
 #: Rows of a section, as a reader would ask for.
 ROWS = 12
