@@ -86,12 +86,11 @@ def not_constant(graph: Graph, names: Iterable[str]) -> list[str]:
 
     An evaluation gives zeros for what is made in the towers: for a constant they would be another program.
     """
-
-    def follows_from_constants(name: str) -> bool:
-        before = graph.ancestors([parse_tensor_name(name).node], controls=False)
-        return all(graph.inputs(node) or graph.type(node) == "Const" for node in before)
-
-    return sorted(name for name in names if not follows_from_constants(name))
+    nodes = {name: parse_tensor_name(name).node for name in names}
+    before = graph.ancestors(nodes.values(), controls=False)
+    sources = {node: 1 for node in before if not graph.inputs(node) and graph.type(node) != "Const"}
+    arriving = graph.flow(graph.order(before), sources, controls=False)
+    return sorted(name for name, node in nodes.items() if arriving[node] or node in sources)
 
 
 def _variable(feed: Feed) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterator
+import operator
+from collections.abc import Callable, Collection, Iterator
 
 from legacy.saved.analysis.effects import GRADIENTS
 from legacy.saved.facts.basics.whole_graph import WholeGraph
@@ -43,11 +44,12 @@ def minimized_targets(whole: WholeGraph) -> list[str]:
     Where the step of an update is the same linear function of a gradient for all variables, its sign tells.
     """
     starts = differentiations(whole.graph, whole.reach)
-    raised: set[str] = set()
+    bits, behind = _roots_behind(whole)
+    raised = 0
     for apply in whole.applies:
-        up, down = (whole.graph.ancestors(names, controls=False) for names in _followed(whole, apply))
-        raised |= (up - down) & set(starts)  # both have those of g - mean(g), which tells no direction
-    maximized = {target for root in raised for target in starts[root]}
+        up, down = (functools.reduce(operator.or_, map(behind, names), 0) for names in _followed(whole, apply))
+        raised |= up & ~down  # both have those of g - mean(g), which tells no direction
+    maximized = {target for root, bit in bits.items() if raised & bit for target in starts[root]}
     return [target for target in whole.targets if target not in maximized]
 
 
@@ -55,15 +57,22 @@ def minimized_targets(whole: WholeGraph) -> list[str]:
 def trained_by(whole: WholeGraph) -> dict[str, set[str]]:
     """Returns {node that is differentiated: the variables whose updates take its derivatives}."""
     starts = differentiations(whole.graph, whole.reach)
-    bits = {root: 1 << number for number, root in enumerate(starts)}
-    arriving = whole.graph.flow(whole.graph.order(whole.reach), bits, controls=False)
+    bits, behind = _roots_behind(whole)
     found: dict[str, set[str]] = {}
     for apply in whole.applies:
         change = applied_gradient(whole, apply) or whole.graph.inputs(apply)[-1].node
-        behind = arriving.get(change, 0) | bits.get(change, 0)
-        for target in [target for root, bit in bits.items() if behind & bit for target in starts[root]]:
+        for target in [target for root, bit in bits.items() if behind(change) & bit for target in starts[root]]:
             found.setdefault(target, set()).add(whole.variable_of(apply) or "")
     return found
+
+
+@functools.lru_cache(maxsize=2)
+def _roots_behind(whole: WholeGraph) -> tuple[dict[str, int], Callable[[str], int]]:
+    """{root of a gradient graph: its bit}, and a function to the bits of the roots that a node is computed from."""
+    starts = differentiations(whole.graph, whole.reach)
+    bits = {root: 1 << number for number, root in enumerate(starts)}
+    arriving = whole.graph.flow(whole.graph.order(whole.reach), bits, controls=False)
+    return bits, lambda name: arriving.get(name, 0) | bits.get(name, 0)
 
 
 def _followed(whole: WholeGraph, apply: str) -> tuple[list[str], list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
@@ -32,7 +33,7 @@ def differentiated_targets(whole: WholeGraph) -> Iterator[Hazard]:
         compared = [tensor.node for tensor in graph.inputs(name)[:2]]
         for side, value in zip(compared, reversed(compared)):
             target = _discounted_value(whole, side, _head(whole, value))
-            if not target or not _weights(whole, value):
+            if not target or value not in _valued(whole):
                 continue
             if passed is None:
                 passed = {forward_name(node, graph.nodes) or "" for node in whole.reach if is_gradient_op(node)}
@@ -64,7 +65,7 @@ def _discounted_value(whole: WholeGraph, name: str, head: str) -> str:
     """
     graph, name = whole.graph, _past_copies(whole.graph, name)
     terms = [tensor.node for tensor in graph.inputs(name)] if graph.type(name) in op_types.ADDITIONS else []
-    rewards = [term for term in terms if term in whole.data and not _weights(whole, term)]
+    rewards = [term for term in terms if term in whole.data and term not in _valued(whole)]
     others = [_past_copies(graph, term) for term in terms if term not in rewards]
     return _later_value(whole, others[0], head) if len(rewards) == len(others) == 1 else ""
 
@@ -84,7 +85,7 @@ def _later_value(whole: WholeGraph, name: str, head: str) -> str:
             name, is_discounted = scaled[0], True
             continue
         inputs = [tensor.node for tensor in graph.inputs(name)]
-        computed = [before for before in inputs if _weights(whole, before)]
+        computed = [before for before in inputs if before in _valued(whole)]
         if len(computed) != 1:
             return ""
         masks = [constant_factor(whole, before) for before in inputs if graph.type(before) == "Mul"]
@@ -116,7 +117,19 @@ def _past_copies(graph: Graph, name: str) -> str:
     return name
 
 
+@functools.lru_cache(maxsize=2)
+def _valued(whole: WholeGraph) -> frozenset[str]:
+    """The nodes that are computed from trainable variables, other than by the choice of an action."""
+    choices = _choices(whole)
+    return frozenset(whole.graph.descendants(whole.trainable & set(whole.graph.nodes), False, choices) - choices)
+
+
+@functools.lru_cache(maxsize=2)
+def _choices(whole: WholeGraph) -> frozenset[str]:
+    """The nodes that choose an action, which is no number of the weights."""
+    return frozenset(node for node in whole.graph.nodes if whole.graph.type(node) == "ArgMax")
+
+
 def _weights(whole: WholeGraph, name: str) -> set[str]:
-    """The trainable variables that a node is computed from; the choice of an action is no number of theirs."""
-    choices = [node for node in whole.graph.nodes if whole.graph.type(node) == "ArgMax"]
-    return whole.graph.ancestors([name], stop=choices, controls=False) & whole.trainable
+    """The trainable variables that a node is computed from."""
+    return whole.graph.ancestors([name], _choices(whole), controls=False) & whole.trainable
