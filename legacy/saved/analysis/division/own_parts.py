@@ -74,8 +74,10 @@ def takes_another_slice(graph: Graph, first: TensorId, other: TensorId) -> bool:
     if len(kinds) > 1 or not kinds <= {"Slice", "StridedSlice"} or inputs[0] != others[0]:
         return False
     bounds = [graph.nodes[tensor.node] for tensor in (*inputs[1:], *others[1:])]
+    if any(node.op != "Const" for node in bounds):  # which would get an attribute by being asked for it
+        return False
     values = [node.attr["value"] for node in bounds]
-    return all(node.op == "Const" for node in bounds) and values[: len(values) // 2] != values[len(values) // 2 :]
+    return values[: len(values) // 2] != values[len(values) // 2 :]
 
 
 def _whole(graph: Graph, part: TensorId) -> TensorId:
