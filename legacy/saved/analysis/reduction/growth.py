@@ -125,8 +125,24 @@ class Growth:
             return None  # of each example, or of each element
         own = self._of_elements(source)
         if own is None:  # it has the examples
-            return int(kind not in _STAYING)
+            return int(kind not in _STAYING) + self._of_weights(source)
         return own.pop() if len(own) == 1 else None
+
+    def _of_weights(self, tensor: TensorId) -> int:
+        """The power of what multiplies each example's own number: -1 of weights that are divided by their sum."""
+        power, todo = 0, [(tensor, 1)]
+        while todo:
+            (node, _), sign = todo.pop()
+            kind, inputs = self._graph.type(node), self._graph.inputs(node)
+            if kind in _LINEAR and inputs:
+                todo.append((inputs[0], sign))
+            elif kind == "Mul":
+                todo += [(one, sign) for one in inputs if one.node in self._data]
+            elif kind in op_types.QUOTIENTS:
+                todo.append((inputs[0], sign))
+                is_sum = self._imported.shape(*inputs[1]) in ((), (1,)) and self.power(inputs[1]) == 1
+                power -= sign * int(is_sum)
+        return power
 
     def _of_elements(self, tensor: TensorId) -> set[int | None] | None:
         """The powers of what elements are made of; None where a tensor has elements for each example."""

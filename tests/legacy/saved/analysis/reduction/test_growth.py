@@ -39,6 +39,8 @@ def _power(loss, batch=None):
         lambda x, mask, w: 0.5 * tf.reduce_mean(x) + 1e-3 * tf.nn.l2_loss(w),
         lambda x, mask, w: tf.reduce_mean(x) * tf.exp(-w[0]) + w[0],
         lambda x, mask, w: tf.reduce_mean(tf.square(tf.reduce_mean(x, 0) - w)),
+        # of each example's loss by weights that add up to 1
+        lambda x, mask, w: tf.reduce_sum(tf.reduce_sum(x, 1) * tf.stop_gradient(mask / tf.reduce_sum(mask))),
         # of each unit's mean over the examples that a mask keeps
         lambda x, mask, w: tf.reduce_sum(tf.square(tf.reduce_sum(x * mask[:, None], 0) / tf.reduce_sum(mask) - w)),
     ],
