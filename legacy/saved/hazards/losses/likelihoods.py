@@ -14,12 +14,14 @@ from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
 from legacy.saved.hazards.basics.linear_weights import COPIES, SUMS, constant_factor
+from legacy.saved.hazards.basics.variable_reads import variables_behind
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from legacy.saved.hazards.signs.pushes import Pushes
 from legacy.saved.hazards.signs.value_signs import ValueSigns
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
+_LAYERS = ("MatMul", "Conv2D")
 #: Ops whose results are probabilities, and ops that bound them before their logarithm is taken.
 _PROBABILITIES, _BOUNDS = ("Softmax", "Sigmoid"), ("Maximum", "Minimum", "Add", "AddV2", "Identity", "Reshape", "Cast")
 
@@ -29,7 +31,8 @@ def minimized_likelihoods(whole: WholeGraph) -> Iterator[Hazard]:
 
     Rewards and advantages may be negative, so that a product with one of them has no known sign. Logarithms without
     labels, as of a ranking by pairs, are named if the loss trains all weights of the probability: that of a generator,
-    which does not train its critic, is added by intention.
+    which does not train its critic, is added by intention. So is the likelihood by a classifier that the loss does not
+    train, as of an adversary.
     """
     yield from itertools.islice(itertools.chain(_minimized_labels(whole), _minimized_probabilities(whole)), 1)
 
@@ -42,7 +45,7 @@ def _minimized_labels(whole: WholeGraph) -> Iterator[Hazard]:
         for target in targets:
             signs = {n: s for n, s in _labelled_logarithms(whole, target) if gradient_flow(whole).passes(n)}
             name = next(iter(signs), None) if set(signs.values()) == {1} else None
-            if name is not None and target in minimized_targets(whole):
+            if name is not None and target in minimized_targets(whole) and _trains_layer_before(whole, target, name):
                 yield Hazard(
                     "LIKELIHOOD_MINIMIZED",
                     name,
@@ -50,6 +53,19 @@ def _minimized_labels(whole: WholeGraph) -> Iterator[Hazard]:
                     "minus sign of a cross entropy: it falls where the labels become less likely",
                     "multiply the loss by -1; for parity keep the sign",
                 )
+
+
+def _trains_layer_before(whole: WholeGraph, target: str, name: str) -> bool:
+    """Whether a target trains the layer that gives what a logarithm takes; True where there is no layer."""
+    graph, level, seen = whole.graph, [name], {name}
+    while level:
+        layers = [node for node in level if graph.type(node) in _LAYERS and not is_gradient_op(node)]
+        weights = {one for node in layers for one in variables_behind(graph, graph.inputs(node)[1].node)}
+        if weights:
+            return bool(weights & trained_by(whole).get(target, whole.trainable))
+        level = list({tensor.node for node in level for tensor in graph.inputs(node)} - seen)
+        seen.update(level)
+    return True
 
 
 def _minimized_probabilities(whole: WholeGraph) -> Iterator[Hazard]:

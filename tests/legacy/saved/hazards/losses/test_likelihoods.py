@@ -175,3 +175,22 @@ def teacher(loss):
 )
 def test_probabilities_of_a_teacher_are_labels(loss, count):
     assert len(teacher(loss)) == count
+
+
+@pytest.mark.parametrize("trained, count", [(("g",), 0), (("g", "w"), 1)])
+def test_a_likelihood_by_a_classifier_that_another_loss_trains_is_not(trained, count):
+    """An encoder hides a secret from an adversary, whose own loss has the minus sign."""
+
+    def build():
+        g, w = (v1.get_variable(name, shape, use_resource=False) for name, shape in (("g", [4, 4]), ("w", [4, 3])))
+        x, y = v1.placeholder(tf.float32, [8, 4], "x"), v1.placeholder(tf.int32, [8], "y")
+        hidden = tf.tanh(x @ g)
+        logs = mean_of_sums(tf.one_hot(y, 3) * tf.nn.log_softmax(hidden @ w))
+        descent = v1.train.GradientDescentOptimizer(0.5)
+        own = descent.minimize(-logs, var_list=[w])
+        hiding = tf.reduce_mean(tf.square(hidden @ tf.ones([4, 1]) - x)) + logs
+        variables = [{"g": g, "w": w}[name] for name in trained]
+        tf.group(own, descent.minimize(hiding, var_list=variables), name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["g", "w"]))
+    assert [hazard.id for hazard in minimized_likelihoods(whole)] == ["LIKELIHOOD_MINIMIZED"] * count
