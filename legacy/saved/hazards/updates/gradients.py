@@ -15,6 +15,7 @@ from legacy.saved.hazards.basics.directions import applied_gradient
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from legacy.saved.hazards.basics.linear_weights import COPIES, linear_weights
 from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read
+from legacy.saved.hazards.penalties.terms import find_penalties
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import is_indices_label, weight_of_label
 from workloads.lifted.tensors.gradient_names import forward_name, is_gradient_op
@@ -129,7 +130,8 @@ def _penalized(whole: WholeGraph, gradient: str, variable: str, masters: Mapping
     """Whether a gradient is computed from its variable, as that of a penalty is.
 
     A gradient that other weights alone make is none of a penalty: so is that of a bias before a linear layer whose mean
-    is minimized, such as the head of a critic.
+    is minimized, such as the head of a critic. Nor is one that other weights help to make, such as that of a prior's
+    scale, which follows them, unless there is a penalty of the variable.
 
     Args:
       whole: the graph.
@@ -139,7 +141,9 @@ def _penalized(whole: WholeGraph, gradient: str, variable: str, masters: Mapping
     """
     before = whole.graph.ancestors([gradient], controls=False)
     used = {name for name in before if whole.graph.type(name) in op_types.VARIABLES}
-    return variable in used | {masters[name] for name in used if name in masters}
+    used = {masters.get(name, name) for name in used if name in whole.trainable or name in masters}
+    has_penalty = any(variable in penalty.variables for penalty in find_penalties(whole))
+    return used == {variable} or (variable in used and has_penalty)
 
 
 def towers_of_unequal_weight(whole: WholeGraph) -> Iterator[Hazard]:

@@ -91,6 +91,21 @@ def test_gradients_that_the_weights_of_a_linear_head_make_are_of_no_penalty(is_d
     assert [hazard.id for hazard in hazards] == ["GRADIENT_WITHOUT_DATA"] * is_decayed
 
 
+@pytest.mark.parametrize("is_decayed", [True, False])
+def test_a_scale_of_a_prior_that_follows_the_weights_is_trained_by_no_penalty(is_decayed):
+    def build():
+        w, scale = v1.get_variable("w", [3, 3], use_resource=False), v1.get_variable("scale", [], use_resource=False)
+        error = tf.reduce_mean(tf.square(v1.placeholder(tf.float32, [4, 3], "x") @ w))
+        divergence = tf.reduce_sum(tf.square(w)) * tf.exp(-scale) + 9.0 * scale
+        loss = error + 0.01 * (tf.square(scale) if is_decayed else divergence)
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    graph = saved(traced(build), trainable_variables=["w", "scale"])
+    found = analyse_graph(graph, "made-for-a-test")
+    hazards = list(gradients_without_data(WholeGraph(graph, found), found))
+    assert [hazard.id for hazard in hazards] == ["GRADIENT_WITHOUT_DATA"] * is_decayed
+
+
 def test_gradients_that_runs_add_up_are_of_their_data():
     def build():
         x = v1.placeholder(tf.float32, [4, 3], "x")
