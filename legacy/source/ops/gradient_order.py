@@ -47,21 +47,23 @@ def orders_gradients(operation: tf.Operation, position: int, untrained: Collecti
     return False
 
 
-def groups_gradients(operation: tf.Operation, handed_on: Sequence[str] = ()) -> bool:
+def groups_gradients(operation: tf.Operation, handed_on: Sequence[str] = (), position: int = 0) -> bool:
     """Returns whether a copy of a tensor groups the parts of its gradient: those of the copy's uses are added first.
 
     Args:
-      operation: the copy, such as an identity.
+      operation: the copy, such as an identity, or a reshape to the shape that is there.
       handed_on: tensors that the next iteration of a loop gets.
+      position: of the input that it is a copy of.
 
     Returns:
       Whether it has several uses, and the tensor has others besides.
     """
-    tensor = operation.inputs[0]
+    tensor, copy = operation.inputs[position], operation.outputs[0]
     if not tensor.dtype.is_floating or tensor.op.type in ("Const", "StopGradient"):
         return False
     others = sum(_uses(user, tensor, handed_on) for user in set(tensor.consumers()) if user is not operation)
-    return others + handed_on.count(tensor.name) > 0 and _uses(operation, tensor, handed_on) > 1
+    behind = sum(_uses(user, copy, handed_on) for user in set(copy.consumers())) + handed_on.count(copy.name)
+    return others + handed_on.count(tensor.name) > 0 and behind > 1
 
 
 def _uses(user: tf.Operation, tensor: tf.Tensor, handed_on: Sequence[str]) -> int:

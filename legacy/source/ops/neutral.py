@@ -38,7 +38,7 @@ def match_neutral(op: OpView) -> Optional[Match]:
         if same_shape and is_filled(op.value(other), neutral) and op.value(position) is None:
             if op.type in _ADD and not _never_minus_zero(op.producer(position)):
                 continue
-            return None if op.orders_gradients(position) else Match((), None, op.tensor(position))
+            return None if op.orders_gradients(position) else _left_out(op, position)
     return None
 
 
@@ -54,9 +54,14 @@ def _never_minus_zero(op: OpView) -> bool:
 
 def match_copy(op: OpView) -> Optional[Match]:
     """Matches ops that hand their input on; those stay that group the parts of a gradient."""
-    if op.groups_gradients():
-        return Match((op.output,), call("tf.identity", op.argument(0)))
-    return Match((), None, op.tensor(0))
+    return _left_out(op)
+
+
+def _left_out(op: OpView, position: int = 0) -> Match:
+    """Returns an input in place of an op that changes nothing, or a copy where that groups the parts of a gradient."""
+    if op.groups_gradients(position):
+        return Match((op.output,), call("tf.identity", op.argument(position)))
+    return Match((), None, op.tensor(position))
 
 
 def match_single(op: OpView) -> Optional[Match]:
@@ -83,12 +88,12 @@ def match_same_reshape(op: OpView) -> Optional[Match]:
         unchanged = order is not None and list(order) == sorted(order)
     else:
         unchanged = before is not None and before == op.output_shape()
-    return Match((), None, op.tensor(0)) if unchanged and not op.orders_gradients(0) else None
+    return _left_out(op) if unchanged and not op.orders_gradients(0) else None
 
 
 def match_whole_slice(op: OpView) -> Optional[Match]:
     """Matches a slice that takes all of its tensor, where no gradient's parts are added in another order without it."""
-    return Match((), None, op.tensor(0)) if takes_all(op) and not op.orders_gradients(0) else None
+    return _left_out(op) if takes_all(op) and not op.orders_gradients(0) else None
 
 
 def match_opposite_transpositions(op: OpView) -> Optional[Match]:

@@ -139,9 +139,9 @@ class OpView:
         """Returns whether gradients may be added in another order without this op between input and result."""
         return orders_gradients(self.operation, position, self._forward.untrained)
 
-    def groups_gradients(self) -> bool:
+    def groups_gradients(self, position: int = 0) -> bool:
         """Returns whether the op, a copy, groups the parts of the gradient of its input."""
-        return groups_gradients(self.operation, self._forward.handed_on)
+        return groups_gradients(self.operation, self._forward.handed_on, position)
 
     def uses(self) -> int:
         """Returns how often the op's first output is used, copies not counted as uses."""

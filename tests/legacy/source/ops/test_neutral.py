@@ -41,3 +41,25 @@ def test_a_condition_that_always_holds_is_left_out(build, text):
 
 def test_a_condition_that_never_holds_stays():
     assert "False" in written(lambda x: tf.logical_and(False, x > 2.0), {"x": [3]})[-1]
+
+
+@pytest.mark.parametrize(
+    "unchanged",
+    [
+        lambda x: tf.reshape(x, [4, 3]),
+        lambda x: x * 1.0,
+        lambda x: 1.0 * x,
+        lambda x: tf.transpose(x, [0, 1]),
+    ],
+)
+def test_what_changes_nothing_is_a_copy_where_it_groups_the_parts_of_a_gradient(unchanged):
+    def twice(x):
+        copy = unchanged(x)
+        return tf.square(copy) * tf.tanh(copy)
+
+    def text(of_sum):
+        return "\n".join(written(lambda x, w: tf.reduce_sum(of_sum(w + x)), {"x": [3]}, {"w": [4, 3]}, batch=4))
+
+    assert text(lambda x: twice(x) + twice(x)).count("= tf.identity(x)") == 2
+    assert "identity" not in text(twice)
+    assert "identity" not in text(lambda x: tf.square(unchanged(x)) + tf.tanh(unchanged(x)))
