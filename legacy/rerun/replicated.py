@@ -15,6 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.rerun import runnable
+from legacy.rerun.gradient_order import given_gradients, with_order_of_gradients
 from legacy.rerun.program import OldGraphProgram
 from legacy.rerun.reductions import Values, build_reduction, joined_rows, with_open_rows
 from workloads.lifted.graph import Graph, parse_tensor_name
@@ -76,7 +77,7 @@ class ReplicatedOldGraph(OldGraphProgram):
         self._joined = frozenset(joined_rows(workload.plan))
         #: Each replica's own values of the variables that belong to one tower.
         self._own_states: List[Values] = []
-        super().__init__(job, source, options, devices, dependencies)
+        super().__init__(job, source, options, devices, with_order_of_gradients(workload, dependencies))
         plan = self._plan
         require(source.noise == "keyed", "--replicas", job.replicas, f"a recording is of its {plan.towers} towers")
         replicas, differ = range(job.replicas), towers_differ(plan)
@@ -138,14 +139,9 @@ class ReplicatedOldGraph(OldGraphProgram):
         return [self._computed(name).name for name in dict.fromkeys(names)]
 
     def given_tensors(self) -> list[str]:
-        names: List[str] = []
-        for phase in self._plan.phases:
-            names += [name for row in phase.crossings for name in row if name is not None]
-            for combine in phase.combine:
-                names += [name for tower in combine.parts for name in tower] if combine.affine else [combine.tensor]
         # What the update assigns to a tower's own state is replaced by each replica's own afterwards.
         states = [e.node for phase in self._plan.phases for e in phase.effects if e.writes[0] in self._tower_of_state]
-        return [self._tensor(name).name for name in dict.fromkeys(names)] + [f"{node}:0" for node in states]
+        return [self._tensor(name).name for name in given_gradients(self._plan)] + [f"{node}:0" for node in states]
 
     def _given_tensors(self) -> list[str]:
         return joined_rows(self._plan)
