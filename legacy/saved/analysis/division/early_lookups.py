@@ -12,7 +12,7 @@ import collections
 from collections.abc import Collection, Iterable, Iterator
 from typing import List, NamedTuple
 
-from legacy.saved.analysis.division.places import known_places
+from legacy.saved.analysis.division.places import known_places, mask_of
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import written_variables
 from workloads.lifted.graph import Graph, TensorId
@@ -120,7 +120,7 @@ def _takes_rows(graph: Graph, name: str, indices: TensorId) -> bool:
     kind, inputs = graph.type(name), graph.inputs(name)
     if kind in DIMENSIONS:
         return known_places(graph, inputs[DIMENSIONS[kind]]) == [0]
-    if kind != "StridedSlice" or any(graph.nodes[name].attr[mask].i for mask in _MASKS):
+    if kind != "StridedSlice" or any(mask_of(graph.nodes[name], mask) for mask in _MASKS):
         return False
     strides, rank = known_places(graph, inputs[3]), max(1, rank_of(graph, indices))
     return bool(strides) and all(_is_whole(graph, name, axis, strides[axis]) for axis in range(rank, len(strides)))
@@ -128,13 +128,14 @@ def _takes_rows(graph: Graph, name: str, indices: TensorId) -> bool:
 
 def _is_whole(graph: Graph, name: str, axis: int, stride: int | None) -> bool:
     """Whether a slice takes all of a dimension."""
-    masks = [graph.nodes[name].attr[mask].i >> axis & 1 for mask in ("begin_mask", "end_mask")]
+    masks = [mask_of(graph.nodes[name], mask) >> axis & 1 for mask in ("begin_mask", "end_mask")]
     return all(masks) and stride == 1
 
 
 def rank_of(graph: Graph, tensor: TensorId) -> int:
     """Returns the number of dimensions of a placeholder; 0 of any other tensor, or where it is not known."""
-    return len(graph.nodes[tensor.node].attr["shape"].shape.dim) if graph.type(tensor.node) == "Placeholder" else 0
+    node = graph.nodes[tensor.node]
+    return len(node.attr["shape"].shape.dim) if node.op == "Placeholder" and "shape" in node.attr else 0
 
 
 def _splits(graph: Graph, lookup: str) -> list[str]:

@@ -9,6 +9,11 @@ from workloads.lifted.graph import Graph, TensorId, input_text
 v1 = tf.compat.v1
 
 
+def mask_of(node: tf.compat.v1.NodeDef, name: str) -> int:
+    """Returns a mask of a slice; 0 where the graph leaves it out: asking a node for it would add an empty attribute."""
+    return node.attr[name].i if name in node.attr else 0
+
+
 def known_places(graph: Graph, places: TensorId) -> list[int | None]:
     """Returns the whole numbers of a vector that is a constant or packed of scalars, None for those that are computed.
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 import tensorflow as tf
 
-from legacy.saved.analysis.division.places import first_places, known_places, places_from_zero
+from legacy.saved.analysis.division.places import first_places, known_places, mask_of, places_from_zero
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import Graph
 
@@ -53,10 +53,10 @@ def with_row_slices(graph: Graph, trained: Collection[str]) -> Graph:
 def _slices_of_rows(graph: Graph, trained: Collection[str]) -> Iterator[str]:
     """Yields the slices of data by constant rows and computed bounds along another dimension."""
     for name, node in graph.nodes.items():
-        if node.op != "StridedSlice" or any(node.attr[mask].i for mask in _RESHAPING):
+        if node.op != "StridedSlice" or any(mask_of(node, mask) for mask in _RESHAPING):
             continue
         whole, *places = graph.inputs(name)[:4]
-        takes_all = all(node.attr[mask].i & 1 for mask in _ALL)
+        takes_all = all(mask_of(node, mask) & 1 for mask in _ALL)
         is_of_rows = _is_of_rows(*[known_places(graph, place) for place in places])
         if is_of_rows and not takes_all and _is_data(graph, whole.node, trained):
             yield name
