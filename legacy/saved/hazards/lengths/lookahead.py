@@ -13,6 +13,7 @@ from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
 from legacy.saved.hazards.basics.elements import key_of_elements, source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -25,9 +26,12 @@ _BY_PLACE = ("BiasAdd", "Identity", "MatMul", "RealDiv", "Reshape", "Relu", "Tan
 
 
 def masks_off_by_one(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds masks before a softmax that keep all earlier words and the next one; one hazard for all."""
+    """Finds masks before a softmax that keep all earlier words and the next one; one hazard for all.
+
+    A recognizer of speech may look some frames ahead.
+    """
     for name, ahead in _causal_masks(whole).items():
-        if 0 < ahead <= MOST_DIAGONALS:
+        if 0 < ahead <= MOST_DIAGONALS and _may_predict_inputs(whole, name):
             yield Hazard(
                 "WORDS_READ_AHEAD",
                 name,
@@ -41,7 +45,7 @@ def masks_off_by_one(whole: WholeGraph) -> Iterator[Hazard]:
 def moments_of_times(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     """Finds normalizations by moments along the times, beside attention with a causal mask; one hazard for all."""
     graph, imported = found.cut.graph, found.context.imported
-    masks = [mask for mask, ahead in _causal_masks(whole).items() if ahead == 0]
+    masks = [mask for mask, ahead in _causal_masks(whole).items() if ahead == 0 and _may_predict_inputs(whole, mask)]
     masked = set().union(*(_sources_of_masked(whole, mask) for mask in masks))
     for name in [name for name in whole.minimized_ops("Mean") if name in graph.nodes and not is_gradient_op(name)]:
         shape, axes = imported.shape(*graph.inputs(name)[0]), constant_array(graph, graph.inputs(name)[1].node)
@@ -58,6 +62,26 @@ def moments_of_times(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
                 "use layer normalization along the last axis; for parity keep the axis",
             )
             return
+
+
+def _may_predict_inputs(whole: WholeGraph, mask: str) -> bool:
+    """Whether the sequences that a mask is for are words, or the loss compares results with data that they are made of.
+
+    Features of other data, such as frames of speech that are given labels, are read as a whole by intention.
+    """
+    graph, behind = whole.graph, whole.graph.descendants([mask], controls=False)
+    softmaxes = [name for name in whole.minimized_ops("Softmax") if name in behind and not is_gradient_op(name)]
+    before = graph.ancestors(softmaxes, controls=False) & whole.data
+    if any(graph.type(name) in (*_LOOKUPS, "OneHot") for name in before):
+        return True
+    sources = {name for name in before if op_types.is_source(graph.type(name))}
+    labels = [entropy.labels.node for entropy in cross_entropies(whole)]
+    for name in [one for one in whole.minimized_ops("Sub", "SquaredDifference") if not is_gradient_op(one)]:
+        sides = [tensor.node for tensor in graph.inputs(name)]
+        given = [side for side in sides if side not in made_by_weights(whole)]
+        labels += given if len(given) == 1 else []
+    labels = [name for name in labels if name in whole.data and name not in made_by_weights(whole)]
+    return any(_sources(whole, name) & sources for name in labels)
 
 
 def _sources_of_masked(whole: WholeGraph, mask: str) -> set[str]:

@@ -94,3 +94,21 @@ def test_moments_of_what_a_decoder_attends_to_are_not_named(of_source, count):
         return tf.reduce_mean(v1.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=words))
 
     assert found_by_analysis(lookahead.moments_of_times, total) == ["WORDS_READ_AHEAD"] * count
+
+
+@pytest.mark.parametrize("of_own, count", [(True, 1), (False, 0)])
+@pytest.mark.parametrize("is_mask", [True, False])
+def test_frames_that_are_given_labels_may_be_read_ahead(of_own, count, is_mask):
+    """A tagger of frames, beside a model that predicts the next frame."""
+
+    def total():
+        x = fed("x", 2, 6, 4)
+        mean, variance = v1.nn.moments(x, [-1 if is_mask else 1], keep_dims=True)
+        hidden = (x - mean) * tf.math.rsqrt(variance + 1e-6) @ variable("w", 4, 4)
+        kept = band(-1, 1 if is_mask else 0)()
+        results = tf.nn.softmax(tf.matmul(hidden, hidden, transpose_b=True) * kept - 1e9 * (1.0 - kept)) @ hidden
+        target = tf.pad(x[:, 1:], [[0, 0], [0, 1], [0, 0]]) if of_own else fed("y", 2, 6, 4)
+        return tf.reduce_mean(tf.square(results - target))
+
+    own = found(lookahead.masks_off_by_one, total) if is_mask else found_by_analysis(lookahead.moments_of_times, total)
+    assert own == ["WORDS_READ_AHEAD"] * count
