@@ -6,13 +6,14 @@ and the second one, whose bound is computed from the tower's own data, is a part
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import collections
+from collections.abc import Collection
 
 import tensorflow as tf
 
 from legacy.saved.analysis.division.places import first_places, known_places, mask_of, places_from_zero
 from legacy.saved.graph import op_types
-from workloads.lifted.graph import Graph
+from workloads.lifted.graph import Graph, TensorId
 
 v1 = tf.compat.v1
 #: Masks of a slice that give its result other dimensions.
@@ -27,7 +28,7 @@ def with_row_slices(graph: Graph, trained: Collection[str]) -> Graph:
       graph: the subgraph that a step runs.
       trained: names of the variables that it trains, of which data do not depend.
     """
-    names = list(_slices_of_rows(graph, trained))
+    names = _slices_of_rows(graph, trained)
     if not names:
         return graph
     result = v1.GraphDef()
@@ -50,23 +51,29 @@ def with_row_slices(graph: Graph, trained: Collection[str]) -> Graph:
     return Graph(result)
 
 
-def _slices_of_rows(graph: Graph, trained: Collection[str]) -> Iterator[str]:
-    """Yields the slices of data by constant rows and computed bounds along another dimension."""
+def _slices_of_rows(graph: Graph, trained: Collection[str]) -> list[str]:
+    """Returns the slices of data by constant rows and computed bounds along another dimension.
+
+    Where all of one tensor take the same rows, they do not divide the batch, and stay as they are.
+    """
+    found: dict[TensorId, dict[str, tuple[int, ...]]] = collections.defaultdict(dict)
     for name, node in graph.nodes.items():
-        if node.op != "StridedSlice" or any(mask_of(node, mask) for mask in _RESHAPING):
-            continue
-        whole, *places = graph.inputs(name)[:4]
-        takes_all = all(mask_of(node, mask) & 1 for mask in _ALL)
-        is_of_rows = _is_of_rows(*[known_places(graph, place) for place in places])
-        if is_of_rows and not takes_all and _is_data(graph, whole.node, trained):
-            yield name
+        if node.op == "StridedSlice" and not any(mask_of(node, mask) for mask in _RESHAPING):
+            rows = _rows(graph, name)
+            if rows:
+                found[graph.inputs(name)[0]][name] = rows
+    divided = [whole for whole, slices in found.items() if len(set(slices.values())) > 1]
+    return [name for whole in divided if _is_data(graph, whole.node, trained) for name in found[whole]]
 
 
-def _is_of_rows(begin: Sequence[int | None], end: Sequence[int | None], strides: Sequence[int | None]) -> bool:
-    """Whether the rows are constant, and a bound along another dimension is computed."""
-    if not begin or not end or strides[:1] != [1]:
-        return False
-    return None not in (begin[0], end[0]) and None in (*begin, *end)
+def _rows(graph: Graph, name: str) -> tuple[int, ...]:
+    """The rows that a slice takes, if they are constant and a bound of another dimension is computed: masks, bounds."""
+    begin, end, strides = (known_places(graph, place) for place in graph.inputs(name)[1:4])
+    first = [*begin[:1], *end[:1]]
+    masks = [mask_of(graph.nodes[name], mask) & 1 for mask in _ALL]
+    if len(first) < len(_ALL) or strides[:1] != [1] or all(masks) or None not in (*begin, *end):
+        return ()
+    return tuple(masks + [bound for bound in first if bound is not None]) if None not in first else ()
 
 
 def _is_data(graph: Graph, name: str, trained: Collection[str]) -> bool:

@@ -67,6 +67,7 @@ def test_rows_and_a_computed_length_are_taken_one_after_the_other(take):
         lambda x, row, longest: x[:, :longest],  # no rows are chosen
         lambda x, row, longest: x[row, :longest],  # one row, without its dimension
         lambda x, row, longest: x[longest : row + 4, :3],  # the rows are computed
+        lambda x, row, longest: x[:2, :longest],  # the same rows in both towers
     ],
 )
 def test_other_slices_stay_as_they_are(take):
