@@ -43,21 +43,21 @@ def first_places(graph: Graph, places: TensorId, count: int, name: str, result: 
     Returns:
       The name.
     """
-    node = graph.nodes[graph.origin(places).node]
-    made = result.node.add(name=name, op=node.op, device=node.device)
-    if node.op == "Const":
-        kept = tf.make_ndarray(node.attr["value"].tensor)[:count]
-        made.attr["dtype"].CopyFrom(node.attr["dtype"])
-        made.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(kept))
+    node, known = graph.nodes[graph.origin(places).node], known_places(graph, places)[:count]
+    made = result.node.add(name=name, op="Const", device=node.device)
+    if known and None not in known:
+        dtype = node.attr["dtype" if node.op == "Const" else "T"].type
+        made.attr["dtype"].type = dtype
+        made.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(known, dtype))
     elif node.op == "Pack":
+        made.op = "Pack"
         made.input.extend(input_text(tensor) for tensor in graph.inputs(node.name)[:count])
         made.attr["T"].CopyFrom(node.attr["T"])
         made.attr["N"].i = len(made.input)
     else:
         made.op = "Slice"
-        made.input.extend(
-            [input_text(places), _vector(name + "/begin", 0, result), _vector(name + "/size", count, result)]
-        )
+        bounds = [_vector(f"{name}/begin", 0, result), _vector(f"{name}/size", count, result)]
+        made.input.extend([input_text(places), *bounds])
         made.attr["T"].type = made.attr["Index"].type = tf.int32.as_datatype_enum
     return name
 

@@ -22,7 +22,7 @@ def dealt_rows(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     groups: dict[tuple[tuple[int, int], ...], list[tuple[str, int | None]]] = {}
     for entry in found.plan.inputs if found.plan.towers > 1 else []:
         nodes = [parse_tensor_name(tensor).node for tensor in entry.tensors]
-        rows = [_rows(whole, found, name) for name in nodes if name in whole.graph.nodes]
+        rows = [_rows(found, name) for name in nodes]
         known = [part for part in rows if part is not None]
         if len(known) == found.plan.towers and len({source for source, _, _, _ in known}) == 1:
             parts = tuple((first, last) for _, first, last, _ in known)
@@ -125,14 +125,14 @@ def _of_parts(parts: Sequence[tuple[int, int]], names: Sequence[str], size: int 
         yield Hazard("ROWS_LEFT_OUT", names[0], text + lost, advice)
 
 
-def _rows(whole: WholeGraph, found: Analysis, name: str) -> tuple[str, int, int, int | None] | None:
+def _rows(found: Analysis, name: str) -> tuple[str, int, int, int | None] | None:
     """(source, first row, row after the last one, rows of the source) of a slice with constant bounds; else None."""
-    graph, imported = whole.graph, found.context.imported
-    if graph.type(name) != "StridedSlice" or name not in found.cut.graph.nodes:
+    graph, imported = found.cut.graph, found.context.imported
+    if name not in graph.nodes or graph.type(name) != "StridedSlice":
         return None
-    source = graph.inputs(name)[0].node
-    bounds = [imported.constant(*tensor) for tensor in found.cut.graph.inputs(name)[1:4]]
-    shape = imported.shape(*found.cut.graph.inputs(name)[0])
+    source, *places = graph.inputs(name)[:4]
+    bounds = [imported.constant(*tensor) for tensor in places]
+    shape = imported.shape(*source)
     attributes = graph.nodes[name].attr
     masks = attributes["new_axis_mask"].i | attributes["shrink_axis_mask"].i | attributes["ellipsis_mask"].i
     known = [int(np.ravel(bound)[0]) for bound in bounds if bound is not None and np.size(bound)]
@@ -146,4 +146,4 @@ def _rows(whole: WholeGraph, found: Analysis, name: str) -> tuple[str, int, int,
     negative = first < 0 or last < 0
     if negative and size is not None:
         first, last = first % size, last % size if last < 0 else last
-    return None if stride != 1 or (negative and size is None) or last <= first else (source, first, last, size)
+    return None if stride != 1 or (negative and size is None) or last <= first else (source.node, first, last, size)

@@ -6,6 +6,8 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.analysis.division.row_slices import with_row_slices
+from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.hazards.data.batches import dealt_rows
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -78,3 +80,21 @@ def test_other_slices_stay_as_they_are(take):
 def test_slices_of_what_is_trained_stay_as_they_are():
     graph = parts_of(lambda x, row, longest: x[row : row + 2, :longest], shared=True)
     assert with_row_slices(graph, ["w"]) is graph
+
+
+@pytest.mark.parametrize("step, overlaps", [(1, True), (2, False)])
+def test_rows_that_two_towers_take_are_named(step, overlaps):
+    def build():
+        words, lengths = v1.placeholder(tf.float32, [4, 6], "words"), v1.placeholder(tf.int32, [4], "lengths")
+        w = v1.get_variable("w", [], use_resource=False)
+        towers = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), v1.name_scope(f"tower_{tower}"):
+                longest = tf.reduce_max(lengths[2 * tower : 2 * tower + 2])
+                part = words[step * tower : step * tower + 2, :longest]
+                towers.append(tf.gradients(tf.reduce_mean(tf.square(part * w - 1.0)), [w])[0])
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(towers) / 2.0, w)], name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    found = analyse_graph(graph, "x", ["train"])
+    assert [hazard.id for hazard in dealt_rows(WholeGraph(graph, found), found)] == ["ROWS_OVERLAP"] * overlaps
