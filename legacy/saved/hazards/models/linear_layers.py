@@ -61,7 +61,8 @@ def _always_follows(whole: WholeGraph, second: str, first: str) -> bool:
 def _always_leads(whole: WholeGraph, first: str, second: str) -> bool:
     """Whether each result of a weight is multiplied by another one, and none is another layer's, as a code's is."""
     products = [name for name in whole.minimized_ops("MatMul") if not is_gradient_op(name)]
-    own = {name for name in products if _weight(whole, name) == first}
+    read = {name: [variable_read(whole.graph, tensor.node) for tensor in whole.graph.inputs(name)] for name in products}
+    own = {name for name in products if first in read[name]}  # also as keys, of which it has the values
     led = [
         _layer_before(whole, whole.graph.inputs(name)[0].node)[0] for name in products if _weight(whole, name) == second
     ]

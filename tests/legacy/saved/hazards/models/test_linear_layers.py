@@ -112,3 +112,16 @@ def test_a_layer_whose_results_another_layer_takes_of_other_examples_is_not(is_d
 
     named = minimized.found_by_analysis(layers_without_activation, loss)
     assert named == ([] if is_decoded else ["LAYERS_WITHOUT_ACTIVATION"])
+
+
+@pytest.mark.parametrize("is_memory", [True, False])
+def test_a_weight_whose_rows_are_compared_with_the_data_is_a_memory(is_memory):
+    """The shares of its rows, by which it is multiplied, are made by the rows themselves."""
+
+    def loss():
+        x, rows = minimized.fed("x", 4, 6), minimized.variable("rows", 3, 6)
+        scores = tf.matmul(x, rows if is_memory else minimized.variable("keys", 3, 6), transpose_b=True)
+        return tf.reduce_mean(tf.square(tf.nn.softmax(scores) @ rows @ minimized.variable("v", 6, 2)))
+
+    named = minimized.found_by_analysis(layers_without_activation, loss)
+    assert named == ([] if is_memory else ["LAYERS_WITHOUT_ACTIVATION"])
