@@ -9,6 +9,7 @@ from legacy.source.basics.expressions import Definition, Value, replace
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.lines.complements import with_names
 from legacy.source.lines.penalties import with_shapes_first
+from legacy.source.repeats.mere_calls import without_mere_calls
 from legacy.source.repeats.network_functions import with_networks
 from legacy.source.repeats.outlining import outline_parts
 from legacy.source.step.model import statements_of
@@ -91,7 +92,8 @@ def share_networks(models: Sequence[Model]) -> Optional[SharedNetworks]:
     ]
     repeated, written = outline_parts(of_parts, shape, batch, taken)
     networks = [function._replace(statements=body) for function, body in zip(found.functions, written)]
-    return SharedNetworks([*repeated, *networks], written[len(networks) :], shape)
+    functions, rest = without_mere_calls([*repeated, *networks], written[len(networks) :])
+    return SharedNetworks(functions, rest, shape)
 
 
 def _numbered(definitions: Sequence[Definition], ending: str) -> List[Definition]:
