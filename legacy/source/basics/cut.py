@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Sequence, Set
 import tensorflow as tf
 
 from workloads.lifted.graph import CONTROL_FLOW, Graph, parse_tensor_name
-from workloads.lifted.made_up_data import BatchSize, made_up_shape
+from workloads.lifted.made_up_data import OPEN, BatchSize, made_up_shape
 from workloads.lifted.pieces.cutter import Cutter
 from workloads.lifted.pieces.noise import loop_counters
 from workloads.lifted.pieces.piece import VariableVersion
@@ -148,7 +148,8 @@ def _draw_integers(node: Any, graph_def: Any) -> None:
 
 def example_sizes(entry: Input) -> List[int]:
     """Returns the shape of one example of an input; sizes that the graph leaves open are those of made-up data."""
-    sizes = made_up_shape(entry, BatchSize(1, 1))
+    rows = OPEN if entry.kind == "whole" else 1  # of a table that a tower gets whole
+    sizes = made_up_shape(entry, BatchSize(rows, 1))
     return list(sizes if entry.is_copied else sizes[1:])
 
 

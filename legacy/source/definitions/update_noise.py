@@ -128,21 +128,27 @@ def _drawn(
       inside: nodes of the update.
       given: {tensor: expression} of what it begins with.
     """
+    candidates = [entry for entry in entries if _may_be_drawn(graph, entry, inside)]
+    if not candidates:
+        return []  # no graph is built for most updates, which draw nothing
     imported, found = ImportedGraph(graph), []
-    for entry in entries:
-        nodes = [str(node) for node in entry.nodes if node]
-        if entry.how != "keyed" or entry.in_loop or entry.op not in _FUNCTIONS or not nodes:
-            continue
-        if len(nodes) < len(entry.nodes) or not set(nodes) <= set(inside):
-            continue
+    for entry in candidates:
+        nodes = [str(node) for node in entry.nodes]
         shapes = {imported.shape(node, 0) for node in nodes}
-        if {graph.nodes[node].attr["dtype"].type for node in nodes} != {tf.float32.as_datatype_enum}:
-            continue
         shape = shapes.pop() if len(shapes) == 1 else None
         sizes = tuple(size for size in shape if size is not None) if shape is not None else ()
         if shape is not None and len(sizes) == len(shape):
             found.append(_Drawn(entry, sizes, _weight(graph, nodes[0], inside, given)))
     return found
+
+
+def _may_be_drawn(graph: Graph, entry: Noise, inside: Collection[str]) -> bool:
+    """Whether random numbers are drawn in an update, outside of loops, in every tower that draws any, as float32."""
+    if entry.how != "keyed" or entry.in_loop or entry.op not in _FUNCTIONS or not entry.nodes:
+        return False
+    if not all(node and node in inside for node in entry.nodes):
+        return False
+    return all(graph.nodes[str(node)].attr["dtype"].type == tf.float32.as_datatype_enum for node in entry.nodes)
 
 
 def _weight(graph: Graph, noise: str, inside: Collection[str], given: Mapping[str, Expression]) -> str:

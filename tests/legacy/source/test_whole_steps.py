@@ -103,6 +103,16 @@ def noise_of_all_towers():
     return [apply(tf.reduce_max(tf.stack(gradients), 0))]
 
 
+def table_of_each_tower():
+    """A table of any number of rows that each tower is fed whole, beside a batch that looks rows of it up."""
+
+    def loss(tower):
+        table, ids = v1.placeholder(tf.float32, [None, 3], name="table"), v1.placeholder(tf.int32, [BATCH], name="ids")
+        return sum_of_squares(tf.gather(table, ids))
+
+    return [apply(tf.reduce_max(tf.stack(gradients_of(loss)), 0))]
+
+
 def lengths_of_each_tower():
     """A vector that each tower takes from a queue beside its batch, and that is no batch."""
     queue = v1.FIFOQueue(4, [tf.float32, tf.float32], [[BATCH, 3], [3]])
@@ -167,6 +177,7 @@ def decay_after_combining():
         (factors_of_all_towers, 'batch["factors"][0]'),
         (noise_of_all_towers, 'batch["noise"][0]'),
         (lengths_of_each_tower, "[0]"),
+        (table_of_each_tower, 'tf.nn.embedding_lookup(batch["table"][0], batch["ids"])'),
         (rows_of_an_embedding, 'rows = ["net/table"]'),
         (largest_gradient, 'tf.reduce_max(tf.stack(gradients["net/w"]), axis=0)'),
         (decay_after_combining, 'gradient = gradients["net/w"] + 0.01 * values["net/w"]'),
@@ -199,6 +210,11 @@ def test_a_vector_of_all_towers_that_is_left_out_is_noticed(build, name, tmp_pat
     changed = lambda text: text.replace(f'batch["{name}"][0]', f'tf.ones_like(batch["{name}"][0])')  # noqa: E731
     result = assert_port_verified(setup, tmp_path, made, changed=changed)
     assert not result.passed and result.first.stage == stages.LOSS
+
+
+def test_a_table_of_any_number_of_rows_has_more_than_its_words(tmp_path):
+    _, made = written(table_of_each_tower, tmp_path)
+    assert '"table": InputSpec((6, 3)), "ids": InputSpec((), "int", classes=2)' in made.text
 
 
 def vector_as_long_as_the_batch():

@@ -65,9 +65,13 @@ class Input:
 
     @property
     def is_copied(self) -> bool:
-        """Whether it is no batch of examples, but of one size, such as lengths: each example of a port has a copy."""
+        """Whether it is no batch of examples, such as a table of vectors: each example of a port has a copy.
+
+        What all towers get may be the whole batch where its length is open.
+        """
         dense = bool(self.shape) and not self.sparse
-        return dense and self.kind in ("whole", "same") and (self.example or self.shape or [None])[0] is not None
+        of_one_size = (self.example or self.shape or [None])[0] is not None
+        return dense and (self.kind == "whole" or (self.kind == "same" and of_one_size))
 
     def is_dealt_as(self, example: Sequence[int], rows: Optional[int]) -> bool:
         """Returns whether a port deals its rows out to replicas, though the old graph takes them whole.
