@@ -10,6 +10,7 @@ import tensorflow as tf
 from legacy.saved.facts.basics.whole_graph import WholeGraph, is_scalar_placeholder
 from legacy.saved.folding.settings import TRAINING, chooses_optimizer
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.directions import trained_by
 from legacy.saved.hazards.basics.dropout import kept_share
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.tower_search.settings import gives_sizes_alone
@@ -37,7 +38,8 @@ def unused_targets(whole: WholeGraph) -> Iterator[Hazard]:
     for name in graph.nodes:
         kind = graph.type(name)
         if kind.startswith("Placeholder") and name not in whole.reach and not _is_size(whole, name):
-            if TARGETS.search(name) and not NOT_FOR_TRAINING.search(name) and not _is_of_another_model(whole, name):
+            is_target = TARGETS.search(name) and not NOT_FOR_TRAINING.search(name)
+            if is_target and not _is_of_another_model(whole, name) and not _is_beside_players(whole, name):
                 yield _unused(name, f"{name} enters the graph, and no gradient depends on it")
         elif name in whole.reach and _deals_examples(whole, name):
             idle = _idle_outputs(whole, name)
@@ -78,6 +80,11 @@ def _is_of_another_model(whole: WholeGraph, name: str) -> bool:
     sources = {before for before in graph.ancestors(users, controls=False) if op_types.is_source(graph.type(before))}
     others = {source for source in sources - {name} if not is_scalar_placeholder(graph, source)}
     return bool(others) and not others & whole.reach
+
+
+def _is_beside_players(whole: WholeGraph, name: str) -> bool:
+    """Whether nothing takes a placeholder, and losses train weights of their own, as of a GAN that needs no labels."""
+    return not whole.graph.users(name) and len({frozenset(names) for names in trained_by(whole).values()}) > 1
 
 
 def _deals_examples(whole: WholeGraph, name: str) -> bool:

@@ -188,3 +188,27 @@ def test_the_shape_of_a_sparse_target_is_no_target(parts, count):
     shape = {"targets/shape": {"dtype": tf.int64, "shape": tf.TensorShape([2])}}
     whole = WholeGraph(saved(graph_of(text, **shape), trainable_variables=["w"]))
     assert len(list(unused_targets(whole))) == count
+
+
+@pytest.mark.parametrize(
+    "players, use, count",
+    [
+        (2, lambda labels: None, 0),  # images alone
+        (1, lambda labels: None, 1),
+        (2, lambda labels: tf.one_hot(labels, 3), 1),  # prepared, and then left out
+    ],
+)
+def test_labels_that_a_gan_does_not_take(players, use, count):
+    def build():
+        g, d = (v1.get_variable(name, [4, 4], use_resource=False) for name in ("g", "d"))
+        x, labels = v1.placeholder(tf.float32, [2, 4], "x"), v1.placeholder(tf.int32, [2], "labels")
+        use(labels)
+        made = tf.tanh(x) @ g
+        optimizer = v1.train.GradientDescentOptimizer(0.5)
+        critic = optimizer.minimize(tf.reduce_mean(tf.square(x @ d - 1.0) + tf.square(made @ d)), var_list=[d])
+        if players > 1:
+            maker = optimizer.minimize(tf.reduce_mean(tf.square(made @ d - 1.0)), var_list=[g])
+            tf.group(critic, maker, name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["g", "d"]))
+    assert [hazard.id for hazard in unused_targets(whole)] == ["TARGET_UNUSED"] * count
