@@ -15,6 +15,7 @@ from google.protobuf import message
 from workloads.lifted import PLAN, VALUES, checkpoint, is_lift_folder
 from workloads.lifted.graph import Graph
 from workloads.lifted.graph.graph_check import require_sound_graph
+from workloads.lifted.graph.tensor_names import forget_empty_attributes
 from workloads.lifted.plan import FORMAT, Plan
 from workloads.lifted.plan.plan_check import require_plan_of_graph
 from workloads.lifted.shapes import fits
@@ -151,6 +152,7 @@ def write_lift(
 
 def _write_members(folder: str, plan: Plan, graph_def: Any, values: Mapping[str, Any]) -> None:
     """Writes the files of a lift into `folder`."""
+    forget_empty_attributes(graph_def)
     graph_bytes = graph_def.SerializeToString(deterministic=True)  # so that the same graph has the same digest
     content = dict(plan.to_json(), graph_digest=hashlib.sha256(graph_bytes).hexdigest())
     with open(os.path.join(folder, GRAPH), "wb") as file:

@@ -30,6 +30,16 @@ def test_what_is_written_is_read(tmp_path):
     assert {name: value.tolist() for name, value in read_values(folder).items()} == {"w": 2.0, "unused": [0, 1, 2]}
 
 
+def test_attributes_without_a_value_are_left_out(tmp_path):
+    """Of a node that was asked for one that it lacks; one with a value stays."""
+    graph_def = small_graph().graph_def
+    node = next(node for node in graph_def.node if node.attr)
+    before = set(node.attr)
+    assert node.attr["asked"].i == 0 and "asked" in node.attr
+    write_lift(str(tmp_path / "lift"), small_plan(), graph_def, {"w": np.float32(2)})
+    assert set(read_lift(str(tmp_path / "lift")).graph.nodes[node.name].attr) == before
+
+
 def test_the_digest_depends_on_plan_and_graph_and_on_nothing_else(tmp_path):
     plan, graph_def = small_plan(), small_graph().graph_def
     digests = []

@@ -1,4 +1,4 @@
-"""Names of tensors, "node:0", and the parts of a NodeDef that name devices and other nodes."""
+"""Names of tensors, "node:0", and what is left out of NodeDefs: devices, names of other nodes, empty attributes."""
 
 from __future__ import annotations
 
@@ -56,3 +56,13 @@ def forget_placement(node: Any) -> None:
     for attribute in ("_class", "_output_shapes"):
         if attribute in node.attr:
             del node.attr[attribute]
+
+
+def forget_empty_attributes(graph_def: Any) -> None:
+    """Removes attributes without a value from the nodes of a GraphDef.
+
+    Asking a NodeDef for an attribute that it lacks adds such a one, and TensorFlow does not take a graph with it.
+    """
+    for node in graph_def.node:
+        for name in [name for name, value in node.attr.items() if value.WhichOneof("value") is None]:
+            del node.attr[name]
