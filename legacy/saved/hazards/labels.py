@@ -11,7 +11,7 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiations
-from legacy.saved.hazards.basics.cross_entropies import CrossEntropy, constant_label, cross_entropies
+from legacy.saved.hazards.basics.cross_entropies import CrossEntropy, cross_entropies, filled
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
@@ -175,7 +175,7 @@ def labels_of_one_class(whole: WholeGraph) -> Iterator[Hazard]:
     for root, targets in differentiations(graph, whole.reach).items():
         needed = graph.ancestors(targets, controls=False)
         own = [entropy for entropy in entropies if entropy.op in needed and not _is_of_differences(whole, entropy)]
-        labels = {constant_label(whole, entropy.labels) for entropy in own}
+        labels = {filled(whole, entropy.labels.node) for entropy in own}
         layers: dict[str, set[str]] = collections.defaultdict(set)
         for entropy in own:
             layers[_last_weight(whole, entropy)].add(entropy.logits.node)

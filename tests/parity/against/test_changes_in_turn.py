@@ -21,7 +21,9 @@ def plan_with_changes(count):
 
 
 def test_one_change_is_compared_at_any_number():
-    require_one_change_each(plan_with_changes(1), 4)
+    plan = plan_with_changes(1)
+    assert plan.changed_in_turn == []
+    require_one_change_each(plan, 4)
 
 
 def test_changes_of_each_tower_are_compared_at_their_number():

@@ -12,7 +12,7 @@ import collections
 from collections.abc import Collection, Iterable, Iterator
 from typing import List, NamedTuple
 
-from legacy.saved.analysis.division.places import known_places, mask_of
+from legacy.saved.analysis.division.places import keeps_dimensions, known_places, mask_of
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import written_variables
 from workloads.lifted.graph import Graph, TensorId
@@ -25,8 +25,6 @@ DIMENSIONS = {"Split": 0, "SplitV": 2}
 MOST_LISTED = 3
 #: Ops that give zeros; and joins, the derivatives of splits.
 ZEROS, JOINS = ("ZerosLike", "Fill", "Const"), ("Concat", "ConcatV2")
-#: Masks of a slice that give its result other dimensions.
-_MASKS = ("shrink_axis_mask", "new_axis_mask", "ellipsis_mask")
 
 
 class Lookup(NamedTuple):
@@ -120,7 +118,7 @@ def _takes_rows(graph: Graph, name: str, indices: TensorId) -> bool:
     kind, inputs = graph.type(name), graph.inputs(name)
     if kind in DIMENSIONS:
         return known_places(graph, inputs[DIMENSIONS[kind]]) == [0]
-    if kind != "StridedSlice" or any(mask_of(graph.nodes[name], mask) for mask in _MASKS):
+    if kind != "StridedSlice" or not keeps_dimensions(graph.nodes[name]):
         return False
     strides, rank = known_places(graph, inputs[3]), max(1, rank_of(graph, indices))
     return bool(strides) and all(_is_whole(graph, name, axis, strides[axis]) for axis in range(rank, len(strides)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Dict
 
 import tensorflow as tf
@@ -18,15 +18,13 @@ v1 = tf.compat.v1
 PARTED = {"Split": 1, "SplitV": 0, "StridedSlice": 0}
 
 
-def with_own_lookups(graph: Graph, lookups: Sequence[Lookup]) -> Graph:
+def with_own_lookups(graph: Graph, lookups: Iterable[Lookup]) -> Graph:
     """Returns a graph in which each tower looks up its own rows, in place of lookups for all towers.
 
     Args:
-      graph: the subgraph that a step runs; it is returned if there are no such lookups.
+      graph: the subgraph that a step runs.
       lookups: those that `early_lookups` yields for it.
     """
-    if not lookups:
-        return graph
     result = v1.GraphDef()
     result.CopyFrom(graph.graph_def)
     nodes = {node.name: node for node in result.node}

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import tensorflow as tf
 
 from workloads.lifted.graph import Graph, TensorId, input_text
 
 v1 = tf.compat.v1
+#: Masks of a slice that give its result other dimensions.
+_RESHAPING = ("shrink_axis_mask", "new_axis_mask", "ellipsis_mask")
+
+
+def keeps_dimensions(node: tf.compat.v1.NodeDef) -> bool:
+    """Returns whether a slice has a dimension for each of those that it is taken of."""
+    return not any(mask_of(node, mask) for mask in _RESHAPING)
 
 
 def mask_of(node: tf.compat.v1.NodeDef, name: str) -> int:
@@ -44,21 +54,16 @@ def first_places(graph: Graph, places: TensorId, count: int, name: str, result: 
       The name.
     """
     node, known = graph.nodes[graph.origin(places).node], known_places(graph, places)[:count]
-    made = result.node.add(name=name, op="Const", device=node.device)
     if known and None not in known:
         dtype = node.attr["dtype" if node.op == "Const" else "T"].type
-        made.attr["dtype"].type = dtype
-        made.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(known, dtype))
-    elif node.op == "Pack":
-        made.op = "Pack"
-        made.input.extend(input_text(tensor) for tensor in graph.inputs(node.name)[:count])
-        made.attr["T"].CopyFrom(node.attr["T"])
-        made.attr["N"].i = len(made.input)
-    else:
-        made.op = "Slice"
-        bounds = [_vector(f"{name}/begin", 0, result), _vector(f"{name}/size", count, result)]
-        made.input.extend([input_text(places), *bounds])
-        made.attr["T"].type = made.attr["Index"].type = tf.int32.as_datatype_enum
+        return _constant(name, np.array(known), dtype, result, node.device)
+    if node.op == "Pack":
+        return _packed(name, [input_text(tensor) for tensor in graph.inputs(node.name)[:count]], node, result)
+    made = result.node.add(name=name, op="Slice", device=node.device)
+    ends = {"begin": [0], "size": [count]}
+    bounds = [_constant(f"{name}/{end}", np.array(place), tf.int32, result) for end, place in ends.items()]
+    made.input.extend([input_text(places), *bounds])
+    made.attr["T"].type = made.attr["Index"].type = tf.int32.as_datatype_enum
     return name
 
 
@@ -75,25 +80,27 @@ def places_from_zero(graph: Graph, places: TensorId, name: str, result: tf.compa
       The name.
     """
     node = graph.nodes[graph.origin(places).node]
-    made = result.node.add(name=name, op=node.op, device=node.device)
     if node.op == "Const":
         numbers = tf.make_ndarray(node.attr["value"].tensor).copy()
         numbers[0] = 0
-        made.attr["dtype"].CopyFrom(node.attr["dtype"])
-        made.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(numbers))
-    else:
-        zero = result.node.add(name=f"{name}/zero", op="Const")
-        zero.attr["dtype"].CopyFrom(node.attr["T"])
-        zero.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(0, node.attr["T"].type))
-        made.input.extend([zero.name, *(input_text(tensor) for tensor in graph.inputs(node.name)[1:])])
-        made.attr["T"].CopyFrom(node.attr["T"])
-        made.attr["N"].i = len(made.input)
+        return _constant(name, numbers, node.attr["dtype"].type, result, node.device)
+    zero = _constant(f"{name}/zero", np.array(0), node.attr["T"].type, result)
+    return _packed(name, [zero, *(input_text(tensor) for tensor in graph.inputs(node.name)[1:])], node, result)
+
+
+def _constant(
+    name: str, value: np.ndarray, dtype: tf.DType | int, result: tf.compat.v1.GraphDef, device: str = ""
+) -> str:
+    """Adds a constant; returns its name."""
+    node = result.node.add(name=name, op="Const", device=device)
+    node.attr["dtype"].type = tf.as_dtype(dtype).as_datatype_enum
+    node.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(value, dtype))
     return name
 
 
-def _vector(name: str, number: int, result: tf.compat.v1.GraphDef) -> str:
-    """Adds a constant vector of one whole number; returns its name."""
-    node = result.node.add(name=name, op="Const")
-    node.attr["dtype"].type = tf.int32.as_datatype_enum
-    node.attr["value"].tensor.CopyFrom(v1.make_tensor_proto([number], tf.int32))
+def _packed(name: str, scalars: Sequence[str], like: tf.compat.v1.NodeDef, result: tf.compat.v1.GraphDef) -> str:
+    """Adds a vector that is packed of scalars, as another one is; returns its name."""
+    node = result.node.add(name=name, op="Pack", input=scalars, device=like.device)
+    node.attr["T"].CopyFrom(like.attr["T"])
+    node.attr["N"].i = len(scalars)
     return name

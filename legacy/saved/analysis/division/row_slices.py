@@ -11,13 +11,17 @@ from collections.abc import Collection
 
 import tensorflow as tf
 
-from legacy.saved.analysis.division.places import first_places, known_places, mask_of, places_from_zero
+from legacy.saved.analysis.division.places import (
+    first_places,
+    keeps_dimensions,
+    known_places,
+    mask_of,
+    places_from_zero,
+)
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import Graph, TensorId
 
 v1 = tf.compat.v1
-#: Masks of a slice that give its result other dimensions.
-_RESHAPING = ("shrink_axis_mask", "new_axis_mask", "ellipsis_mask")
 _ALL = ("begin_mask", "end_mask")
 
 
@@ -58,7 +62,7 @@ def _slices_of_rows(graph: Graph, trained: Collection[str]) -> list[str]:
     """
     found: dict[TensorId, dict[str, tuple[int, ...]]] = collections.defaultdict(dict)
     for name, node in graph.nodes.items():
-        if node.op == "StridedSlice" and not any(mask_of(node, mask) for mask in _RESHAPING):
+        if node.op == "StridedSlice" and keeps_dimensions(node):
             rows = _rows(graph, name)
             if rows:
                 found[graph.inputs(name)[0]][name] = rows

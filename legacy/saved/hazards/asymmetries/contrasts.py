@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.basics.cross_entropies import constant_label, cross_entropies
+from legacy.saved.hazards.basics.cross_entropies import cross_entropies, filled
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_weights
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
@@ -43,7 +43,7 @@ def partners_of_one_example(whole: WholeGraph, found: Analysis) -> Iterator[Haza
     """Finds softmax losses over products of all rows of a batch with all of another whose labels are one constant."""
     imported, batch = found.context.imported, found.plan.batch
     for entropy in [one for one in cross_entropies(whole) if not one.is_sigmoid and one.op in found.cut.graph.nodes]:
-        label = constant_label(whole, entropy.labels)
+        label = filled(whole, entropy.labels.node)
         for name, weight in linear_weights(whole, entropy.logits.node).items() if label is not None else ():
             sides = (
                 [tensor.node for tensor in whole.graph.inputs(name)[:2]] if whole.graph.type(name) == "MatMul" else []

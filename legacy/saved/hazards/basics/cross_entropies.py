@@ -69,11 +69,6 @@ def _logarithms(graph: Graph, name: str) -> list[str]:
     return [use.node for use in graph.users(name) if graph.type(name) in _SUMS and graph.type(use.node) == "Log"]
 
 
-def constant_label(whole: WholeGraph, tensor: TensorId) -> float | None:
-    """Returns the number that all labels are; None if they are not constant, or differ."""
-    return filled(whole, tensor.node)
-
-
 def filled(whole: WholeGraph, name: str) -> float | None:
     """Returns the number that all elements of a node are; None if they differ, or are not known."""
     name, factor, offset = linear_source(whole, name)

@@ -43,8 +43,7 @@ def minimized_targets(whole: WholeGraph) -> list[str]:
 
     Where the step of an update is the same linear function of a gradient for all variables, its sign tells.
     """
-    starts = differentiations(whole.graph, whole.reach)
-    bits, behind = _roots_behind(whole)
+    starts, bits, behind = _roots_behind(whole)
     raised = 0
     for apply in whole.applies:
         up, down = (functools.reduce(operator.or_, map(behind, names), 0) for names in _followed(whole, apply))
@@ -56,8 +55,7 @@ def minimized_targets(whole: WholeGraph) -> list[str]:
 @functools.lru_cache(maxsize=2)
 def trained_by(whole: WholeGraph) -> dict[str, set[str]]:
     """Returns {node that is differentiated: the variables whose updates take its derivatives}."""
-    starts = differentiations(whole.graph, whole.reach)
-    bits, behind = _roots_behind(whole)
+    starts, bits, behind = _roots_behind(whole)
     found: dict[str, set[str]] = {}
     for apply in whole.applies:
         change = applied_gradient(whole, apply) or whole.graph.inputs(apply)[-1].node
@@ -67,12 +65,12 @@ def trained_by(whole: WholeGraph) -> dict[str, set[str]]:
 
 
 @functools.lru_cache(maxsize=2)
-def _roots_behind(whole: WholeGraph) -> tuple[dict[str, int], Callable[[str], int]]:
-    """{root of a gradient graph: its bit}, and a function to the bits of the roots that a node is computed from."""
+def _roots_behind(whole: WholeGraph) -> tuple[dict[str, list[str]], dict[str, int], Callable[[str], int]]:
+    """{root of a gradient graph: what it differentiates}, {root: its bit}, and a node's function to those behind it."""
     starts = differentiations(whole.graph, whole.reach)
     bits = {root: 1 << number for number, root in enumerate(starts)}
     arriving = whole.graph.flow(whole.graph.order(whole.reach), bits, controls=False)
-    return bits, lambda name: arriving.get(name, 0) | bits.get(name, 0)
+    return starts, bits, lambda name: arriving.get(name, 0) | bits.get(name, 0)
 
 
 def _followed(whole: WholeGraph, apply: str) -> tuple[list[str], list[str]]:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
-from legacy.saved.hazards.basics.cross_entropies import constant_label, cross_entropies
+from legacy.saved.hazards.basics.cross_entropies import cross_entropies, filled
 from legacy.saved.hazards.signs.value_signs import ValueSigns
 from workloads.lifted.graph import TensorId
 
@@ -142,5 +142,5 @@ def _entropies_of_one_label(whole: WholeGraph) -> dict[str, tuple[TensorId, int]
 
     It is a sum of terms that have different signs by themselves.
     """
-    found = [(one, constant_label(whole, one.labels)) for one in cross_entropies(whole) if one.is_sigmoid]
+    found = [(one, filled(whole, one.labels.node)) for one in cross_entropies(whole) if one.is_sigmoid]
     return {one.op: (one.logits, 1 if label == 0 else -1) for one, label in found if label in (0, 1)}
