@@ -14,7 +14,7 @@ from modern.steps.replica import run_train_op
 from workloads.job import Job
 from workloads.lifted.pieces.noise import noise_key
 from workloads.lifted.plan import Phase, indices_label, is_indices_label
-from workloads.lifted.replication import sums_over_all_examples, sums_to_mean, tower_of_replica, towers_differ
+from workloads.lifted.replication import sums_parts_of_mean, tower_of_replica, towers_differ
 from workloads.lifted.tensors.lift_taps import NO_TAPS
 from workloads.lifted.workload import as_lifted
 from workloads.steps.workload import COMMON
@@ -82,8 +82,7 @@ class PortStep:
     def _replicas_per_tower(self, phase: Phase) -> float:
         """Returns what turns a part of the replicas' mean into one of the towers'; 1 where losses are no such parts."""
         towers = self._plan.towers
-        is_part = sums_to_mean(phase, towers) or sums_over_all_examples(phase, towers)
-        return self._job.replicas / towers if is_part else 1.0
+        return self._job.replicas / towers if sums_parts_of_mean(phase, towers) else 1.0
 
 
 def _labelled(gradients: Mapping[str, Any], labels: set[str]) -> Tensors:

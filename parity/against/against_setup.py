@@ -28,7 +28,7 @@ from workloads.lifted.double.rewriting import in_float64
 from workloads.lifted.graph import Graph, made_dense, parse_tensor_name
 from workloads.lifted.model_copies import model_copies
 from workloads.lifted.plan import Noise, Phase, Plan
-from workloads.lifted.replication import is_averaged_twice, sums_over_all_examples, sums_to_mean
+from workloads.lifted.replication import is_averaged_twice, sums_parts_of_mean
 from workloads.lifted.sources import LiftedSynthetic
 from workloads.lifted.summed_uses import with_sums_of_uses
 from workloads.lifted.workload import LiftedWorkload
@@ -232,8 +232,7 @@ def averaging_factors(phase: Phase, port: Workload, towers: int, divisor: int) -
     Returns:
       (factor of the gradients, factor of the losses); 1.0 where nothing is divided, or the port divides alike.
     """
-    is_mean = sums_to_mean(phase, towers) or sums_over_all_examples(phase, towers)
-    if not is_mean or is_averaged_twice(phase, towers):
+    if not sums_parts_of_mean(phase, towers) or is_averaged_twice(phase, towers):
         return 1.0, 1.0
     if port.combine == "mean":
         return float(towers), 1.0 if phase.shared_loss else float(towers)

@@ -185,6 +185,19 @@ def sums_over_all_examples(phase: Phase, towers: int) -> bool:
     return towers > 1 and bool(combined) and all(one.divided and one.scale == 1.0 for one in combined)
 
 
+def sums_parts_of_mean(phase: Phase, towers: int) -> bool:
+    """Returns whether each tower's loss is its part of a mean, over the towers or over all their examples.
+
+    Args:
+      phase: the phase.
+      towers: number of towers.
+
+    Returns:
+      The answer.
+    """
+    return sums_to_mean(phase, towers) or sums_over_all_examples(phase, towers)
+
+
 def is_averaged_twice(phase: Phase, towers: int) -> bool:
     """Returns whether each tower's loss is divided by the towers and their gradients are averaged besides.
 

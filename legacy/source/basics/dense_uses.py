@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 v1 = tf.compat.v1
 _SUM_OF_ROWS, _JOIN = "UnsortedSegmentSum", "ConcatV2"
-_LOOKUPS = ("Gather", "GatherV2", "ResourceGather")
 _COPIES = ("Identity", "ReadVariableOp")
 #: The most weights that a note names.
 MOST_LISTED = 8
@@ -106,7 +105,7 @@ def _variable(graph: Graph, name: str) -> str:
 
 def _uses(graph: Graph, user: str, weight: str) -> Dict[Tuple[str, int], int]:
     """Returns {(op, number of an input): rows} of the one place where an op takes a weight; none for several."""
-    if not user or graph.type(user) in _LOOKUPS:
+    if not user or graph.type(user) in op_types.LOOKUPS:
         return {}
     places = [n for n, tensor in enumerate(graph.inputs(user)) if _variable(graph, tensor.node) == weight]
     shape = graph.nodes[weight].attr["shape"].shape

@@ -11,7 +11,7 @@ import tensorflow as tf
 from legacy.source.basics.expressions import BATCH_SIZE, Expression, Infix, Literal, Name
 from workloads.lifted.averaging import division_rounds
 from workloads.lifted.graph import Graph, parse_tensor_name, tensor_name
-from workloads.lifted.replication import sums_over_all_examples, sums_to_mean
+from workloads.lifted.replication import sums_over_all_examples, sums_parts_of_mean, sums_to_mean
 
 if TYPE_CHECKING:
     from tensorflow.core.framework.graph_pb2 import GraphDef
@@ -90,7 +90,7 @@ def has_divisor(phase: Phase, towers: int) -> bool:
     Returns:
       The answer.
     """
-    return not phase.shared_loss and (sums_to_mean(phase, towers) or sums_over_all_examples(phase, towers))
+    return not phase.shared_loss and sums_parts_of_mean(phase, towers)
 
 
 def _is_rounded_mean(plan: Plan, phase: Phase) -> bool:

@@ -6,11 +6,9 @@ from typing import Collection, List, Sequence, Set
 
 import tensorflow as tf
 
+from legacy.saved.graph import op_types
 from legacy.source.basics.typed import SHAPE_OPS
 from workloads.lifted.graph.sums import FEWEST_IN_ANY_ORDER
-
-#: Ops whose gradient has rows: those of several uses are joined, and added in their order at last.
-_LOOKUPS = ("Gather", "GatherV2", "ResourceGather")
 
 #: Ops that hand their input on, and gradients back.
 COPIES = ("CheckNumerics", "Identity", "PlaceholderWithDefault", "Print", "Snapshot")
@@ -93,4 +91,5 @@ def _differentiated(behind: Set[tf.Operation], untrained: Collection[str]) -> Se
 def _in_an_order(tensor: tf.Tensor, users: Set[tf.Operation]) -> bool:
     """Returns whether the parts of a tensor's gradient, one for each use, have more than one sum."""
     parts = sum(other.name == tensor.name for user in users for other in user.inputs)
-    return parts > FEWEST_IN_ANY_ORDER or sum(user.type in _LOOKUPS for user in users) > 1
+    # The rows of several lookups are joined, and added in their order at last.
+    return parts > FEWEST_IN_ANY_ORDER or sum(user.type in op_types.LOOKUPS for user in users) > 1

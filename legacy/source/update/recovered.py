@@ -251,17 +251,14 @@ def _update(
     if is_fixed:
         *first, last = model.statements
         divided = divided_by_replicas(last.expression, plan, phase)
-        model, is_fixed = (
-            model._replace(statements=[*first, last._replace(expression=divided)]),
-            divided == last.expression,
-        )
+        model = model._replace(statements=[*first, last._replace(expression=divided)])
+        is_fixed = divided == last.expression
     loss = WrittenLoss(of_loss, phase, model, factor.of_all, factor.with_others, path.further)
     given: Dict[str, Expression] = {**factor.tensors, **path.tensors}
     for constant, source in model.settings.items():
         entries = [entry for entry in plan.inputs + plan.common if entry.name == source]
         given.update((tensor, Name(constant)) for entry in entries for tensor in entry.tensors)
     made = collections.Counter(proposed.values())
-    typed = _with_types(plan, path)
     noise = noise_of_update(typed, graph, effects, given, {w: s for one in before for w, s in one.streams.items()})
     typed = dataclasses.replace(typed, tensors={**typed.tensors, **noise.types})
     given.update(noise.given)

@@ -140,7 +140,7 @@ def _kept_of_rows(whole: WholeGraph, name: str) -> Kept:
     """The share of rows that they keep where a scatter changes them by a linear function of rows that are gathered."""
     graph, inputs = whole.graph, whole.graph.inputs(name)
     weights = linear_weights(whole, inputs[2].node) if len(inputs) > 2 else {}
-    rows = [node for node in weights if graph.type(node) in ("Gather", "GatherV2", "ResourceGather")]
+    rows = [node for node in weights if graph.type(node) in op_types.LOOKUPS]
     own = sum(weights[row] for row in rows if variable_read(graph, graph.inputs(row)[0].node) == whole.writes[name])
     return Kept(1 + own if graph.type(name) == "ScatterAdd" else 1 - own, {**weights})
 

@@ -13,7 +13,6 @@ from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
-_LOOKUPS = ("Gather", "GatherV2", "ResourceGather")
 _TURNS = ("ReverseV2", "Reverse", "ReverseSequence")
 _PRODUCTS = ("BatchMatMul", "BatchMatMulV2", "MatMul")
 
@@ -24,15 +23,17 @@ def words_read_ahead(whole: WholeGraph) -> Iterator[Hazard]:
     A model that draws normal noise, as an autoencoder of sentences does, is left alone.
     """
     graph = whole.graph
-    for entropy in cross_entropies(whole) if whole.minimized_ops(*_LOOKUPS) else ():
+    for entropy in cross_entropies(whole) if whole.minimized_ops(*op_types.LOOKUPS) else ():
         predicted = _slice_of_times(graph, source_of_elements(graph, entropy.labels))
         if entropy.is_sigmoid or predicted is None:
             continue
         before = graph.ancestors([entropy.logits.node], controls=False)
-        read = {name for name in before if graph.type(name) in _LOOKUPS and _is_earlier(graph, name, predicted)}
+        read = {name for name in before if graph.type(name) in op_types.LOOKUPS and _is_earlier(graph, name, predicted)}
         end = "" if read else _sliced_results(graph, entropy.logits.node)
         if end:  # the model reads all words, and its last prediction is left out
-            read = {name for name in before if graph.type(name) in _LOOKUPS and _is_of(graph, name, predicted[0])}
+            read = {
+                name for name in before if graph.type(name) in op_types.LOOKUPS and _is_of(graph, name, predicted[0])
+            }
         if not read or any(graph.type(name) == "RandomStandardNormal" for name in before):
             continue
         for name in [name for name in graph.nodes if name in before and not is_gradient_op(name)]:
@@ -102,7 +103,7 @@ def _keeps_times(graph: Graph, attention: str, end: str) -> bool:
         kind = graph.type(name)
         axes = constant_array(graph, graph.inputs(name)[1].node) if kind in ("Mean", "Sum", "Max") else None
         joins = kind in ("Mean", "Sum", "Max") and (axes is None or bool({0, 1} & set(axes.ravel().tolist())))
-        if joins or kind in ("StridedSlice", "Enter", "Switch", *_LOOKUPS):
+        if joins or kind in ("StridedSlice", "Enter", "Switch", *op_types.LOOKUPS):
             return False
     return True
 

@@ -6,12 +6,12 @@ from collections.abc import Hashable, Iterator
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
 from legacy.saved.hazards.basics.elements import key_of_elements, source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.graph import Graph, TensorId
 
-_LOOKUPS = ("Gather", "GatherV2", "ResourceGather")
 #: {op: the inputs whose positions its result keeps}; of ops that are not listed, none.
 _KEPT = {
     **dict.fromkeys(("BiasAdd", "MatMul", "RealDiv", "Reshape", "Transpose"), (0,)),
@@ -31,7 +31,7 @@ def targets_are_inputs(whole: WholeGraph) -> Iterator[Hazard]:
     A loop that draws random numbers may be an autoencoder for each time, and is left alone.
     """
     graph = whole.graph
-    for entropy in [] if not whole.minimized_ops(*_LOOKUPS, "OneHot") else cross_entropies(whole):
+    for entropy in [] if not whole.minimized_ops(*op_types.LOOKUPS, "OneHot") else cross_entropies(whole):
         labels = source_of_elements(graph, entropy.labels)
         labels = (
             source_of_elements(graph, graph.inputs(labels.node)[0]) if graph.type(labels.node) == "OneHot" else labels
@@ -64,7 +64,7 @@ def _words_read(whole: WholeGraph, logits: TensorId) -> Iterator[tuple[str, Tens
         tensor, time, in_loop = todo.pop()
         name, kind, inputs = tensor.node, graph.type(tensor.node), graph.inputs(tensor.node)
         further: list[tuple[TensorId, TensorId | None, bool]] = []
-        if kind in _LOOKUPS and time is not None and not in_loop:
+        if kind in op_types.LOOKUPS and time is not None and not in_loop:
             yield name, source_of_elements(graph, inputs[1])
         elif kind == "OneHot" and time is not None and not in_loop:
             yield name, source_of_elements(graph, inputs[0])

@@ -19,7 +19,6 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Masks that keep more than these diagonals are no slip of one, but a window.
 MOST_DIAGONALS = 2
-_LOOKUPS = ("Gather", "GatherV2", "ResourceGather")
 #: Ops whose results have the places of all their inputs, and of their first one.
 _BY_ELEMENT = ("Add", "AddV2", "Sub", "Mul")
 _BY_PLACE = ("BiasAdd", "Identity", "MatMul", "RealDiv", "Reshape", "Relu", "Tanh")
@@ -72,7 +71,7 @@ def _may_predict_inputs(whole: WholeGraph, mask: str) -> bool:
     graph, behind = whole.graph, whole.graph.descendants([mask], controls=False)
     softmaxes = [name for name in whole.minimized_ops("Softmax") if name in behind and not is_gradient_op(name)]
     before = graph.ancestors(softmaxes, controls=False) & whole.data
-    if any(graph.type(name) in (*_LOOKUPS, "OneHot") for name in before):
+    if any(graph.type(name) in (*op_types.LOOKUPS, "OneHot") for name in before):
         return True
     sources = {name for name in before if op_types.is_source(graph.type(name))}
     labels = [entropy.labels.node for entropy in cross_entropies(whole)]
@@ -123,7 +122,7 @@ def _lookups_in_place(graph: Graph, name: str) -> Iterator[str]:
     while todo:
         name = todo.pop()
         kind, inputs = graph.type(name), [tensor.node for tensor in graph.inputs(name)]
-        if kind in _LOOKUPS:
+        if kind in op_types.LOOKUPS:
             yield name
         before = inputs if kind in _BY_ELEMENT else inputs[:1] if kind in _BY_PLACE else []
         todo += [node for node in before if node not in seen]

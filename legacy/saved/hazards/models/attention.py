@@ -21,7 +21,6 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops that hand a mask on, perhaps in another shape.
 _PASSES = ("Cast", "Identity", "ExpandDims", "Reshape", "Tile", "StridedSlice", "Squeeze", "Transpose", "StopGradient")
-_LOOKUPS = ("Gather", "GatherV2", "ResourceGather")
 #: The least number that is taken for infinity in scores.
 LEAST_INFINITE = 1e3
 
@@ -259,7 +258,7 @@ def _may_be_flags(whole: WholeGraph, tensor: TensorId) -> bool:
     rows: dict[TensorId, int] = {}
     if not op_types.is_source(whole.graph.type(source.node)):
         return False
-    for name in [name for name in whole.minimized_ops(*_LOOKUPS) if not is_gradient_op(name)]:
+    for name in [name for name in whole.minimized_ops(*op_types.LOOKUPS) if not is_gradient_op(name)]:
         table, ids = whole.graph.inputs(name)[:2]
         variable = variable_read(whole.graph, table.node)
         if variable and ids.node in whole.data:
