@@ -54,6 +54,20 @@ def test_a_graph_def_is_read_whatever_its_ending(tmp_path, graph_def, name):
     assert saved.collections == {} and saved.written_by == "unknown (GraphDef version 24)"
 
 
+def test_attributes_that_were_left_out_have_their_defaults(tmp_path, graph_def):
+    graph_def.node.add(name="x", op="Placeholder").attr["dtype"].type = tf.float32.as_datatype_enum
+    norm = graph_def.node.add(name="norm", op="FusedBatchNorm", input=["x"] * 5).attr
+    norm["T"].type, norm["epsilon"].f = tf.float32.as_datatype_enum, 0.5
+    function = graph_def.library.function.add()
+    function.signature.name = "f"
+    function.node_def.add(name="codes", op="OneHot")
+    read = read_graph_file(written(tmp_path, "stripped.pb", graph_def.SerializeToString()))
+    norm = read.graph.nodes["norm"].attr
+    assert norm["is_training"].b and norm["data_format"].s == b"NHWC"
+    assert norm["epsilon"].f == 0.5  # given, so kept
+    assert read.graph_def.library.function[0].node_def[0].attr["axis"].i == -1
+
+
 @pytest.mark.parametrize("name", ["graph.pbtxt", "graph.txt"])
 def test_text_is_read_as_either(tmp_path, graph_def, meta_graph, name):
     assert nodes_of(read_graph_file(written(tmp_path, name, str(graph_def).encode()))) == ["w", "train"]
