@@ -17,12 +17,20 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.saved.analysis.context import Context
-from legacy.saved.data_trial.trial_choices import all_alike, choices, has_open_rows, is_open, of_full_length
+from legacy.saved.data_trial.trial_choices import (
+    all_alike,
+    choices,
+    has_open_rows,
+    is_open,
+    of_full_length,
+    ranges_of_several,
+    with_long_sequences,
+)
 from legacy.saved.data_trial.trial_run import TrialOutcome, TrialRunner
 from legacy.saved.data_trial.trial_sizes import BATCH_PRIME, corrected_sizes, first_sizes, with_sizes
 from legacy.saved.tower_search.input_parts import constant_part, rows_taken
 from workloads.lifted.graph import parse_tensor_name
-from workloads.lifted.made_up_data import FEW, OPEN
+from workloads.lifted.made_up_data import OPEN
 from workloads.lifted.own_examples import OwnExamples
 from workloads.lifted.plan import Input, Plan
 from workloads.program import Arrays
@@ -107,6 +115,8 @@ class _Search:
         rows = [[parse_tensor_name(name) for name in entry.tensors] for entry in plan.inputs]
         parts: list[int | None] = [self._own_rows(), plan.usual_batch]
         parts += [constant_part(context.graph, context.imported, row) for row in rows]
+        fixed = [entry.shape[0] or 0 for entry in plan.inputs if entry.kind == "whole" and entry.shape]
+        parts += [number for number in fixed if number > 1]
         parts += [rows_taken(context.graph, context.imported, tensor) for row in rows for tensor in row]
         self._batches = [part for part in dict.fromkeys(parts) if part and plan.batch is None]
         self._batches.append(plan.batch or BATCH_PRIME)
@@ -224,20 +234,33 @@ class _Search:
         """
         if not fit.outcome.is_good:
             return fit
-        batch = fit.batch or self._plan.per_replica_batch
         for number, entry in enumerate(fit.entries):
-            if not entry.dtype.startswith("int") or entry.limit != entry.low + 1 or self._entries[number].low:
-                continue
-            below = max(entry.low - 1, 0)
-            for low, has_full in {(below, False): None, (below, True): None, (entry.low, False): None}:
-                entries = list(fit.entries)
-                entries[number] = dataclasses.replace(entry, low=low, limit=low + FEW, has_full=has_full)
-                outcome = self._run(entries, batch)
+            if entry.dtype.startswith("int") and entry.limit == entry.low + 1 and not self._entries[number].low:
+                fit = self._with_ranges(fit, number, ranges_of_several(entry))
+        return fit
+
+    def _with_ranges(self, fit: _Fit, number: int, ranges: Sequence[tuple[int, int, bool]]) -> _Fit:
+        """Returns a fit in which an input has the first of some ranges with which the graph runs.
+
+        Args:
+          fit: as found so far.
+          number: of the input.
+          ranges: (low, limit, has_full) of each.
+
+        Returns:
+          `fit` if the graph runs with none of them.
+        """
+        batch = fit.batch or self._plan.per_replica_batch
+        for low, limit, has_full in ranges:
+            entries = list(fit.entries)
+            entries[number] = dataclasses.replace(entries[number], low=low, limit=limit, has_full=has_full)
+            long = with_long_sequences(entries, self._entries)
+            for tried in (entries, long) if long != entries else (entries,):
+                outcome = self._run(tried, batch)
                 if self._runs >= self._most_runs + MOST_RUNS_OF_A_CHOICE:
                     return fit
                 if outcome.is_good:
-                    fit = _Fit(entries, fit.batch, outcome)
-                    break
+                    return _Fit(tried, fit.batch, outcome)
         return fit
 
     def _run(self, entries: Sequence[Input], batch: int) -> TrialOutcome:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 from legacy.saved.data_trial.trial_sizes import PRIMES
-from workloads.lifted.made_up_data import OPEN, VALUES
+from workloads.lifted.made_up_data import FEW, OPEN, VALUES
 from workloads.lifted.plan import Input
 
 #: Ranks that are tried for an input of unknown rank.
@@ -65,6 +65,24 @@ def choices(entries: Sequence[Input]) -> Iterator[list[Input]]:
         ]
         for low, limit in [(0, 0), (1, 2), (0, 1), *((size, size + 1) for size in sizes)]:
             yield [with_range(entry, low, limit) for entry in ranked]
+
+
+def ranges_of_several(entry: Input) -> list[tuple[int, int, bool]]:
+    """Returns ranges (low, limit, has_full) of two values for an input that has one value now, best first."""
+    below = max(entry.low - 1, 0)
+    found = [(below, False), (below, True), (entry.low, False)]
+    return [(low, low + FEW, has_full) for low, has_full in dict.fromkeys(found)]
+
+
+def with_long_sequences(entries: Sequence[Input], before: Sequence[Input]) -> list[Input]:
+    """Returns the inputs with sequences of at least half of the greatest length: labels must fit into them.
+
+    Args:
+      entries: the inputs as the graph runs with them.
+      before: the inputs with the bounds that the graph shows; the lengths of sequences have a least one.
+    """
+    halves = [max(entry.low, entry.limit // 2) if known.low else entry.low for entry, known in zip(entries, before)]
+    return [dataclasses.replace(entry, low=low) for entry, low in zip(entries, halves)]
 
 
 def _with_rank(entry: Input, rank: int) -> Input:

@@ -255,6 +255,25 @@ def test_integers_beside_a_mask_that_needs_ones_keep_several_values():
     assert inputs_of(fitted(loss)) == {"points": ([2, 4, 64], 0, 2), "mask": ([2, 4, 64], 1, 3)}
 
 
+@pytest.mark.parametrize("rows", [None, 8])
+def test_labels_have_several_lengths_where_the_sequences_are_long_enough_for_them(rows):
+    """`ctc_loss` takes no example without labels, and none with more labels than steps of time.
+
+    `rows`: of the labels; where they are fixed, a tower has so many examples.
+    """
+
+    def loss(w):
+        x, labels = v1.placeholder(tf.float32, [None, None, 3], "x"), v1.placeholder(tf.int32, [rows, None], "labels")
+        lengths, counts = v1.placeholder(tf.int32, [None], "lengths"), v1.placeholder(tf.int32, [rows], "counts")
+        places = tf.where(tf.sequence_mask(counts, tf.shape(labels)[1]))
+        sparse = tf.SparseTensor(places, tf.gather_nd(labels, places) % 2, tf.shape(labels, tf.int64))
+        logits = tf.tensordot(tf.reverse_sequence(x, lengths, seq_axis=1), tf.pad(w, [[0, 0], [0, 1]]), 1)
+        return tf.reduce_sum(v1.nn.ctc_loss(sparse, tf.transpose(logits, [1, 0, 2]), lengths))
+
+    found = inputs_of(fitted(loss))
+    assert found["counts"][1:] == (1, 3) and found["lengths"][1] >= 3
+
+
 @pytest.mark.parametrize("most_runs", [3, 10_000])
 def test_data_that_no_search_finds_leave_the_inputs_as_they_are(most_runs, monkeypatch):
     """Whatever its length, the input does not fit into both shapes."""
