@@ -9,7 +9,7 @@ import tensorflow as tf
 from legacy.saved.derivatives.overridden_gradients import override_sentences
 from legacy.saved.derivatives.wrong_derivatives import is_wrong_derivative_of_elu
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.made_up_tower import Tower
+from legacy.source.made_up_tower import Tower, proof_states
 from legacy.source.named_results import LOSS
 from legacy.source.ops.arrays import TABLES
 from legacy.source.ops.block_cells import BLOCK_CELL
@@ -88,6 +88,7 @@ def prove_losses(
     if unwritten:
         raise Unwritten(f"loss: {unwritten}")
     space = _namespace(graph, losses, functions, settings)
+    states = proof_states(plan, initial)
     found: Dict[str, Comparison] = {}
     for loss in losses:
         model = loss.model
@@ -99,7 +100,7 @@ def prove_losses(
         of_all = [space[loss.function_of_all] if lines else None for lines in (loss.of_all, loss.with_others)]
         for number in range(plan.towers):
             proposals = model.statistics.proposals[number]
-            tower = Tower(plan, graph, initial, fed, proposals, number, loss.phase, names, examples, loss.further)
+            tower = Tower(plan, graph, states, fed, proposals, number, loss.phase, names, examples, loss.further)
             where = f"tower {number}" + (f" in {loss.phase.train_op}" if len(losses) > 1 else "")
             found[where] = compare_tower(tower, space[loss.function], *of_all)
     return _verdict(found, graph, "the program's own data" if examples else "made-up numbers")

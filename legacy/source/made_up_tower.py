@@ -38,7 +38,7 @@ class Tower(NamedTuple):
     Attributes:
       plan: of the lift.
       graph: of the lift.
-      values: {variable: array}.
+      states: {variable: array} of each state that it is run from; see `proof_states`.
       settings: {scalar input: value}.
       proposals: the statistics that it changes.
       number: of the tower.
@@ -50,7 +50,7 @@ class Tower(NamedTuple):
 
     plan: Plan
     graph: Graph
-    values: Arrays
+    states: Sequence[Arrays]
     settings: Mapping[str, float]
     proposals: Sequence[Proposal]
     number: int
@@ -59,24 +59,33 @@ class Tower(NamedTuple):
     examples: Sequence[Arrays] = ()
     further: Sequence[FurtherGradients] = ()
 
+    @property
+    def values(self) -> Arrays:
+        """{variable: array} of the first state."""
+        return self.states[0]
+
 
 def made_up_seed(stream: str, number: int) -> np.ndarray:
     """Returns the seed of tower `number` for the random numbers of a stream that a loop draws, int32 [2]."""
     return np.array([random_keys.noise_key(0, number, stream), 0], np.int32)
 
 
-def proof_states(tower: Tower) -> List[Arrays]:
-    """Returns the {variable: array} that a tower is run with: the checkpoint's, and one with other weights and states.
+def proof_states(plan: Plan, values: Arrays) -> List[Arrays]:
+    """Returns the {variable: array} that towers are run from: the checkpoint's, and one with other weights and states.
 
     Weights as they were initialized hide what a written function lacks: a bias of zero adds nothing, and a part of a
     gradient may be too small to change a sum of three parts. A state of zeros hides which part of it a tower takes.
+
+    Args:
+      plan: of the lift.
+      values: {variable: array} of the checkpoint.
     """
     rng = np.random.RandomState(3)
-    roles = {variable.name: variable.role for variable in tower.plan.variables}
-    trained = {name: _moved(value, rng) for name, value in tower.values.items() if roles.get(name) == "weight"}
-    states = [name for name, value in tower.values.items() if roles.get(name) in _STATES and np.ndim(value)]
-    carried = {name: _raised(tower.values[name], rng) for name in states}
-    return [tower.values, {**tower.values, **trained, **carried}]
+    roles = {variable.name: variable.role for variable in plan.variables}
+    trained = {name: _moved(value, rng) for name, value in values.items() if roles.get(name) == "weight"}
+    states = [name for name, value in values.items() if roles.get(name) in _STATES and np.ndim(value)]
+    carried = {name: _raised(values[name], rng) for name in states}
+    return [values, {**values, **trained, **carried}]
 
 
 def _raised(value: np.ndarray, rng: np.random.RandomState) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.source.basics.cut import Cut, cut_part
-from legacy.source.made_up_tower import ROWS, made_up_seed, proof_states, value_of
+from legacy.source.made_up_tower import ROWS, made_up_seed, value_of
 from legacy.source.step.integer_noise import integer_bounds, integers_of_bits, made_up_bits
 from legacy.source.step.towers import parts_of_tower
 from legacy.towers.program import session_config
@@ -32,7 +32,7 @@ FACTOR = 0.5
 def old_results(
     tower: Tower, gradients: Sequence[str], data: Mapping[int, Arrays]
 ) -> Tuple[List[List[np.ndarray]], Dict[int, Arrays]]:
-    """Runs a tower of the old graph, from each of `proof_states`.
+    """Runs a tower of the old graph, from each of its states.
 
     Args:
       tower: the tower.
@@ -54,7 +54,7 @@ def old_results(
         fed = _known_values(tower, graph, cut, data, returned)
         noises = _draw_numbers(tower, session, cut, data, fed)
         found = [session.run(results, fed)]
-        for state in proof_states(tower)[1:]:
+        for state in tower.states[1:]:
             fed.update(_values_of_variables(graph, cut, state))
             with contextlib.suppress(tf.errors.InvalidArgumentError):  # the random numbers have other shapes there
                 found.append(session.run(results, fed))

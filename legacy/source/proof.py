@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.source.given_scope import GivenFrame, GivenScope
-from legacy.source.made_up_tower import ROWS, Tower, proof_states, tower_data, value_of
+from legacy.source.made_up_tower import ROWS, Tower, tower_data, value_of
 from legacy.source.named_results import LOSS, differences, new_named, old_named
 from legacy.source.old_tower import FACTOR, old_results
 from legacy.source.step.derivatives import SUM_OF_ROWS, weight_gradients
@@ -89,7 +89,7 @@ def compare_tower(
     loss_of_all: Callable[..., tf.Tensor] | None = None,
     with_others: Callable[[Scope, Sequence[Any]], tf.Tensor] | None = None,
 ) -> Comparison:
-    """Compares a written function with a tower, from each of `proof_states`: loss, raw gradients and statistics.
+    """Compares a written function with a tower, from each of its states: loss, raw gradients and statistics.
 
     Args:
       tower: the tower.
@@ -117,7 +117,7 @@ def compare_tower(
     old, noises = old_results(tower, tensors, data)
     made = _new_results(tower, wanted, data, noises, loss, loss_of_all, with_others, len(old))
     differing: Dict[str, float] = {}
-    for state, before, new, changes in zip(proof_states(tower), old, made.results, made.changes):
+    for state, before, new, changes in zip(tower.states, old, made.results, made.changes):
         expected = old_named(tower, list(wanted), before, state)
         found = new_named(tower, list(wanted), new, changes)
         if np.shape(found[LOSS]) == () and np.size(expected[LOSS]) == 1:  # the one value of a workload's loss
@@ -182,7 +182,7 @@ def _new_results(
         computed = [result, *shown, *parts]
         changes = scopes[tower.number].changes
         found, changed = [], []
-        for state in proof_states(tower)[:states]:
+        for state in tower.states[:states]:
             fed.update((tensor, np.asarray(state[name])) for name, tensor in tensors.items())
             new, values = session.run([computed, [value for _, value in changes]], fed)  # at once: random ops draw once
             found.append(new)

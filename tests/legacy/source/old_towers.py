@@ -3,7 +3,8 @@
 import importlib.util
 import sys
 
-from legacy.source.proof import Tower, compare_tower
+from legacy.source.made_up_tower import Tower, proof_states
+from legacy.source.proof import compare_tower
 from legacy.source.step.input_names import input_names, stream_name
 from legacy.source.step.statistics import find_statistics
 
@@ -24,5 +25,6 @@ def differing(lift, module, tower):
     plan, (phase,) = lift.plan, lift.plan.phases
     settings = {source: getattr(module, name) for name, source in input_names(plan)[1].items()}
     proposals = find_statistics(plan, lift.graph, phase).proposals[tower]
-    made = Tower(plan, lift.graph, lift.values(), settings, proposals, tower, phase, input_names(plan))
+    states = proof_states(plan, lift.values())
+    made = Tower(plan, lift.graph, states, settings, proposals, tower, phase, input_names(plan))
     return compare_tower(made, module.tower_loss).differing

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.made_up_tower import Tower, made_up_data, value_of
+from legacy.source.made_up_tower import Tower, made_up_data, proof_states, value_of
 from legacy.source.old_tower import old_results
 from legacy.source.step.dealt_inputs import with_dealt_inputs
 from legacy.source.step.input_names import input_names
@@ -233,7 +233,9 @@ def dropped_twice():
 def test_numbers_whose_shape_follows_from_other_numbers_come_after_them(tmp_path):
     lift = lifted(dropped_twice, tmp_path).job.workload
     (phase,) = lift.plan.phases
-    tower = Tower(lift.plan, lift.graph, lift.values(), {}, [], 1, phase, input_names(lift.plan))
+    tower = Tower(
+        lift.plan, lift.graph, proof_states(lift.plan, lift.values()), {}, [], 1, phase, input_names(lift.plan)
+    )
     data = {1: made_up_data(tower, 1)}
     _, noises = old_results(tower, [], data)
     first, second = noises[1].values()
@@ -246,7 +248,7 @@ def test_an_input_that_is_no_batch_has_its_own_first_size():
     label = Input("y", "int32", [3], "whole", 0, ["y:0", "y1:0"], "y")
     slices = Input("x", "float32", [None, 2], "batch", 0, ["x:0", "x1:0"], "x")
     plan = types.SimpleNamespace(inputs=[slices, label], common=[], batch=6, towers=2)
-    data = made_up_data(Tower(plan, None, {}, {}, [], 0, None, {}), 0)
+    data = made_up_data(Tower(plan, None, [], {}, [], 0, None, {}), 0)
     assert {name: array.shape for name, array in data.items()} == {"x": (6, 2), "y": (3,)}
 
 

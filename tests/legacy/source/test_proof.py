@@ -43,8 +43,7 @@ def test_weights_are_moved_and_nothing_else_is():
         types.SimpleNamespace(name=name, role=role) for name, role in zip("wbsn", ["weight"] * 2 + ["other"] * 2)
     ]
     values = {"w": np.array([0.0, 8.0], "float32"), "b": np.zeros(2, "float32"), "s": np.ones(2), "n": np.int64(3)}
-    tower = Tower(types.SimpleNamespace(variables=variables), None, values, {}, [], 0, None, {})
-    first, second = proof_states(tower)
+    first, second = proof_states(types.SimpleNamespace(variables=variables), values)
     assert first is values and {n for n in values if not np.array_equal(first[n], second[n])} == {"w", "b"}
     assert 0.0 < np.abs(second["b"]).max() < 0.5 < np.abs(second["w"] - first["w"]).max() < 16.0
     assert second["w"].dtype == np.float32
@@ -53,7 +52,7 @@ def test_weights_are_moved_and_nothing_else_is():
 def test_made_up_lengths_vary():
     lengths = Input("n", "int32", [None], "batch", 0, ["n:0", "n1:0"], "n", low=1)
     plan = types.SimpleNamespace(inputs=[lengths], common=[], batch=8, towers=2)
-    data = made_up_data(Tower(plan, None, {}, {}, [], 0, None, {}), 0)
+    data = made_up_data(Tower(plan, None, [], {}, [], 0, None, {}), 0)
     assert set(data["n"]) == {1, 2}
 
 
