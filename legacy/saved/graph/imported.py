@@ -13,6 +13,7 @@ from workloads.support.errors import InputError
 
 if TYPE_CHECKING:
     from tensorflow.core.framework.graph_pb2 import GraphDef
+    from tensorflow.core.framework.node_def_pb2 import NodeDef
     from tensorflow.core.framework.op_def_pb2 import OpDef
 
 v1 = tf.compat.v1
@@ -42,10 +43,13 @@ class ImportedGraph:
 
     def __init__(self, graph: Graph) -> None:
         plain = without_placement(graph)
+        copies = _copying_functions(plain)
         for node in plain.node:  # shapes and dtypes need no control inputs, of which a graph may have a million
             del node.input[len(graph.inputs(node.name)) :]
             if node.op == "Variable" and not node.attr["shape"].shape.unknown_rank:
                 node.op = "VariableV2"  # of which a shape without dimensions is a scalar, and not an unknown shape
+            if node.op in copies:
+                _make_identity(node, copies[node.op])
         self.tf_graph = tf.Graph()
         try:
             with self.tf_graph.as_default():
@@ -87,6 +91,27 @@ class ImportedGraph:
 
     def _operation(self, name: str) -> tf.Operation:
         return self.tf_graph.get_operation_by_name(name)
+
+
+def _copying_functions(graph_def: GraphDef) -> dict[str, int]:
+    """Returns {function of the library that gives its only argument as it is: the argument's dtype}.
+
+    It is there for a gradient of its own, as `ConvertGradientToTensor` of tensor2tensor. The import does not know the
+    shape of a function's result.
+    """
+    copies = {}
+    for function in graph_def.library.function:
+        arguments = function.signature.input_arg
+        if len(arguments) == 1 and arguments[0].type and list(function.ret.values()) == [arguments[0].name]:
+            copies[function.signature.name] = arguments[0].type
+    return copies
+
+
+def _make_identity(node: NodeDef, dtype: int) -> None:
+    """Makes a node an `Identity` of its input."""
+    node.op = "Identity"
+    node.attr.clear()
+    node.attr["T"].type = dtype
 
 
 def _wants_reference(definition: OpDef, position: int) -> bool:

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.python.framework import function
 
 from legacy.saved.graph.imported import ImportedGraph, without_placement
 from tests.legacy.saved.graphs import graph_of, traced
@@ -74,3 +75,14 @@ def test_a_variable_of_0_12_without_dimensions_is_a_scalar(declared, shape):
         read={"T": tf.float32},
     )
     assert ImportedGraph(graph).shape("read") == shape
+
+
+@pytest.mark.parametrize("body, shape", [(lambda x: x, (4, 3)), (lambda x: -x, None)])
+def test_the_call_of_a_function_that_gives_its_argument_has_its_shape(body, shape):
+    def build():
+        shown = function.Defun(tf.float32, func_name="shown", shape_func=lambda op: [op.inputs[0].shape])(body)
+        tf.identity(shown(tf.ones([4, 3])), name="result")
+
+    graph = traced(build)
+    assert any(node.op == "shown" for node in graph.nodes.values())
+    assert ImportedGraph(graph).shape("result") == shape
