@@ -92,7 +92,8 @@ NOT_EFFECTS = HANDLE_PASSES + RESOURCE_READS + ASKS_INITIALIZED
 
 #: Products of matrices.
 MATRIX_PRODUCTS = ("MatMul", "BatchMatMul", "BatchMatMulV2")
-#: Ops that add to a variable.
+#: Ops that set a variable to a value, and ops that add to it.
+SETS = ("Assign", "AssignVariableOp")
 ADDS = ("AssignAdd", "AssignAddVariableOp")
 #: Ops that add tensors, and ops that join them.
 ADDITIONS, JOINS = ("Add", "AddV2", "AddN"), ("Concat", "ConcatV2")

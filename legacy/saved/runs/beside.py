@@ -21,8 +21,6 @@ UPDATE_OPS = "update_ops"
 FROM_THEMSELVES = "assignments of weights from themselves, such as clipping,"
 #: Ops whose result is their input.
 _COPIES = ("Identity", "ReadVariableOp", "RefIdentity")
-#: Ops that set a variable to a value.
-_SETS = ("Assign", "AssignVariableOp")
 
 
 def run_beside(graph: Graph, targets: Sequence[str], beside: Sequence[str]) -> tuple[Graph, list[str]]:
@@ -171,7 +169,7 @@ def assigns_from_itself(graph: Graph, name: str, weights: Collection[str]) -> bo
     Returns:
       The answer.
     """
-    if graph.type(name) not in ("Assign", "AssignVariableOp") or graph.inputs(name)[0].node not in weights:
+    if graph.type(name) not in op_types.SETS or graph.inputs(name)[0].node not in weights:
         return False
     weight, value = (tensor.node for tensor in graph.inputs(name)[:2])
     read = graph.ancestors([value], stop={weight}, controls=False)
@@ -224,11 +222,11 @@ def _move(graph: Graph, name: str, variables: set[str]) -> _Move | None:
     An assignment moves a variable if what it assigns contains the variable's value times a number, its decay.
     """
     kind = graph.type(name)
-    if not kind.startswith(("AssignSub", "AssignAdd", *_SETS)) or len(graph.inputs(name)) < 2:
+    if not kind.startswith(("AssignSub", "AssignAdd", *op_types.SETS)) or len(graph.inputs(name)) < 2:
         return None
     variable, change = (tensor.node for tensor in graph.inputs(name)[:2])
     read = graph.ancestors([change], stop=variables, controls=False)
-    if variable not in read & variables or (kind in _SETS and not _decays(graph, variable, read)):
+    if variable not in read & variables or (kind in op_types.SETS and not _decays(graph, variable, read)):
         return None
     return _Move(variable, read, any(op_types.is_source(graph.type(node)) for node in read))
 

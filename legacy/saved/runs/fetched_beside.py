@@ -43,9 +43,26 @@ def _counts_an_average(graph: Graph, variable: str) -> bool:
 
 
 def raised_by(graph: Graph) -> dict[str, str]:
-    """Returns {op: variable} of all that add a constant to a variable."""
-    adds = [name for name in graph.nodes if graph.type(name) in op_types.ADDS and len(graph.inputs(name)) > 1]
-    return {name: graph.inputs(name)[0].node for name in adds if graph.type(graph.inputs(name)[1].node) == "Const"}
+    """Returns {op: variable} of all that add a constant to a variable, by one op or as the sum that they assign."""
+    changes = [name for name in graph.nodes if len(graph.inputs(name)) > 1]
+    adds = [name for name in changes if graph.type(name) in op_types.ADDS and _is_constant(graph, name)]
+    sums = [name for name in changes if graph.type(name) in op_types.SETS and _assigns_sum(graph, name)]
+    return {name: graph.inputs(name)[0].node for name in (*adds, *sums)}
+
+
+def _is_constant(graph: Graph, change: str) -> bool:
+    """Whether the value of a change is a constant."""
+    return graph.type(graph.inputs(change)[1].node) == "Const"
+
+
+def _assigns_sum(graph: Graph, assignment: str) -> bool:
+    """Whether a variable is set to its own value plus a constant, as `count.assign(count + 1)` does."""
+    variable, value = (source.node for source in graph.inputs(assignment)[:2])
+    if graph.type(value) not in op_types.ADDITIONS or len(graph.inputs(value)) != 2:
+        return False
+    terms = [source.node for source in graph.inputs(value)]
+    read = [graph.inputs(term)[0].node if graph.type(term) in op_types.READS else term for term in terms]
+    return variable in read and "Const" in map(graph.type, terms)
 
 
 def _follows_updates(graph: Graph, name: str) -> bool:

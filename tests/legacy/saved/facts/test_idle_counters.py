@@ -20,6 +20,8 @@ def counted(how):
         optimizer.apply_gradients(pairs, steps if how == "by the train op" else None, name="train")
         if how == "beside it":
             v1.assign_add(steps, 1, name="count")
+        if how == "beside it, as a sum":
+            v1.assign(steps, steps + 1, name="count")
 
     def build():
         x = parts("x", 8, 3)
@@ -28,7 +30,9 @@ def counted(how):
     return build
 
 
-@pytest.mark.parametrize("how, count", [("by the train op", 0), ("beside it", 1), ("by none", 0)])
+@pytest.mark.parametrize(
+    "how, count", [("by the train op", 0), ("beside it", 1), ("beside it, as a sum", 1), ("by none", 0)]
+)
 def test_a_counter_that_an_op_beside_the_train_op_raises(how, count):
     step = analysed_step(counted(how))
     found = list(idle_counter_sentences(step, find_learning_rates(step)))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from legacy.saved.runs.fetched_beside import counters_beside, runner_of
+from legacy.saved.runs.fetched_beside import counters_beside, raised_by, runner_of
 from tests.legacy.saved.graphs import graph_of
 
 
@@ -59,3 +59,27 @@ def test_a_counter_that_the_train_op_does_not_raise_is_none_of_its():
     assert counters_beside(graph_of(COUNTED), ["apply"]) == {}
     both = COUNTED + "    step_and_more = NoOp(^train, ^increment)\n"
     assert counters_beside(graph_of(both), ["step_and_more"]) == {}
+
+
+@pytest.mark.parametrize(
+    "value, found",
+    [
+        ("AddV2(read, one)", {"change": "count"}),
+        ("Add(one, count)", {"change": "count"}),  # a reference
+        ("AddV2(read, read)", {}),
+        ("AddV2(other, one)", {}),
+        ("Mul(read, one)", {}),
+        ("Identity(count)", {}),
+    ],
+)
+def test_an_op_that_assigns_a_counter_its_sum_with_a_constant_raises_it(value, found):
+    text = f"""
+        count = VariableV2()
+        other = VariableV2()
+        one = Const()
+        read = Identity(count)
+        value = {value}
+        change = Assign(count, value)
+        initial = Assign(count, one)
+    """
+    assert raised_by(graph_of(text)) == found
