@@ -11,6 +11,7 @@ from workloads.lifted.made_up_data import (
     integer_limit,
     made_up_shape,
     made_up_sparse_tensor,
+    part_of_whole,
     sparse_groups,
 )
 from workloads.numerics import random_keys
@@ -124,7 +125,10 @@ def made_up_data(tower: Tower, number: int) -> Arrays:
         if entry.kind == "setting":
             data[entry.name] = np.asarray(tower.settings[entry.name], entry.dtype)
             continue
-        shape = made_up_shape(entry, BatchSize(rows, 1)) or (rows,)  # of one that is no batch, its own first size
+        replicas = tower.plan.towers if part_of_whole(entry, entries) else 1
+        shape = made_up_shape(entry, BatchSize(rows, replicas)) or (
+            rows,
+        )  # of one that is no batch, its own first size
         is_whole = "int" in entry.dtype or entry.limit
         drawn = rng.randint(entry.low, integer_limit(entry), shape) if is_whole else rng.random_sample(shape)
         data[entry.name] = np.asarray(drawn, entry.dtype)

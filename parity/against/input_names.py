@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from workloads.frame import CATEGORICAL, NoiseSpec
+from workloads.lifted.made_up_data import part_of_whole
 from workloads.lifted.plan import Input, Noise, Plan
 from workloads.lifted.plan.settings import scalar_inputs
 from workloads.support.errors import InputError
@@ -37,7 +38,10 @@ def match_inputs(
     Raises:
       InputError: an input is on one side only, or is not a batch of examples.
     """
-    old = {entry.name: entry for entry in plan.inputs + plan.common if entry.kind != "setting"}
+    entries = plan.inputs + plan.common
+    old = {entry.name: entry for entry in entries if entry.kind != "setting"}
+    wholes = [name for name, entry in old.items() if part_of_whole(entry, entries) and name not in specs]
+    old = {name: entry for name, entry in old.items() if name not in wholes}  # of which the port has the parts
     rows = rows_of_all(plan) if own_step else 0
     found = {name: name for name in specs if name in old}
     for name in [name for name in specs if name not in found]:

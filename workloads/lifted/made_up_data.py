@@ -134,6 +134,21 @@ def _dense_shape(parts: Mapping[str, Input], size: BatchSize) -> List[int]:
     return [size.replica] + [bounds[0] if bounds else OPEN] * (rank - 1)
 
 
+def part_of_whole(entry: Input, entries: Sequence[Input]) -> Input | None:
+    """Returns the input that holds each tower's part of what all towers get whole; None if there is no such one.
+
+    Args:
+      entry: what all towers get.
+      entries: all inputs.
+
+    Returns:
+      The input; its parts joined are `entry`.
+    """
+    parts = [other for other in entries if other.origin == entry.origin and other.kind == "batch" and not other.sparse]
+    is_whole = entry.kind == "same" and entry.tensors[0] == entry.origin
+    return parts[0] if is_whole and len(parts) == 1 and parts[0].dtype == entry.dtype else None
+
+
 def tie_parts(entries: Sequence[Input], shards: Sequence[Arrays]) -> None:
     """Makes what all replicas get whole agree with the parts of it that each of them gets.
 
@@ -143,10 +158,9 @@ def tie_parts(entries: Sequence[Input], shards: Sequence[Arrays]) -> None:
       entries: inputs.
       shards: {input: values} of each replica; changed.
     """
-    parts = {entry.origin: entry for entry in entries if entry.kind == "batch" and not entry.sparse}
     for entry in entries:
-        part = parts.get(entry.origin)
-        if entry.kind != "same" or part is None or entry.dtype != part.dtype or entry.tensors[0] != entry.origin:
+        part = part_of_whole(entry, entries)
+        if part is None:
             continue
         joined = np.concatenate([shard[part.name] for shard in shards])
         if joined.shape == shards[0][entry.name].shape or None in (entry.shape or [None]):

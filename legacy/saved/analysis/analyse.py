@@ -14,6 +14,7 @@ from legacy.saved.analysis.division.before_inputs import require_untrained_befor
 from legacy.saved.analysis.division.early_lookups import early_lookups, note_on_lookups
 from legacy.saved.analysis.division.own_lookups import with_own_lookups
 from legacy.saved.analysis.division.own_sizes import with_own_sizes
+from legacy.saved.analysis.division.part_sizes import with_part_sizes
 from legacy.saved.analysis.division.row_slices import with_row_slices
 from legacy.saved.analysis.phase_parts import PhaseParts
 from legacy.saved.folding.settings import fold_initialized, fold_settings
@@ -158,6 +159,11 @@ def _analyse(
     own_sizes = with_own_sizes(context.graph, context.imported, [phase.divided for phase in analysed])
     if own_sizes is not None:
         cut = cut._replace(graph=own_sizes)
+        context = Context(cut.graph, trainable)
+        analysed = phases.analyse_phases(context, targets)
+    part_sizes = with_part_sizes(context.graph, context.imported, [phase.divided for phase in analysed])
+    if part_sizes is not None:
+        cut = cut._replace(graph=part_sizes)
         context = Context(cut.graph, trainable)
         analysed = phases.analyse_phases(context, targets)
     plan = _plan(context, cut, name, analysed)

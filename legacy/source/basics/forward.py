@@ -13,6 +13,7 @@ from legacy.source.basics.cut import Cut, example_sizes, variable_of, with_noise
 from legacy.source.basics.loops import take_out_loops
 from legacy.source.basics.typed import Typed
 from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.made_up_data import part_of_whole
 from workloads.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Forward:
       batch: the number of examples.
       fixed: whether the graph takes this number only.
       loops: {op: loop that it stands for}.
+      wholes: placeholders of all towers' examples, of which this tower has a part.
       untrained: placeholders of the variables that no gradient trains.
       handed_on: tensors that the next iteration of a loop gets, which is a use of them; none outside of loops.
     """
@@ -54,6 +56,10 @@ class Forward:
         read = {name: variable_of(feed) for name, feed in cut.feeds.items()}
         self.handed_on: List[str] = []
         self.untrained = {name for name, version in read.items() if version and version.variable in others}
+        entries = plan.inputs + plan.common
+        whole = {tensor for entry in entries if part_of_whole(entry, entries) for tensor in entry.tensors}
+        self.wholes = {name for name, feed in cut.feeds.items() if feed.kind == "cut" and str(feed.key) in whole}
+        self._towers = plan.towers
         self.fixed = plan.batch is not None
         sizes = ((plan.batch, plan.batch),) if plan.batch is not None else BATCHES
         errors: List[InputError] = []
@@ -61,6 +67,7 @@ class Forward:
             try:
                 self.typed = self._imported(batch)
                 self._other = self.typed if self.fixed else self._imported(other)
+                self._with_more = self._imported(batch, plan.towers + 1) if self.wholes else self.typed
             except InputError as error:
                 errors.append(error)
                 continue
@@ -73,9 +80,14 @@ class Forward:
         return self.typed.constants.get(tensor)
 
     def varies(self, tensor: str) -> bool:
-        """Returns whether a constant depends on the size of the batch, as far as two sizes tell."""
+        """Returns whether a constant depends on the size of the batch, as far as two sizes tell, or on all towers'."""
         one, two = self.typed.constants.get(tensor), self._other.constants.get(tensor)
-        return one is None or two is None or not _same(one, two)
+        return one is None or two is None or not _same(one, two) or self._follows_towers(tensor)
+
+    def _follows_towers(self, tensor: str) -> bool:
+        """Returns whether a constant depends on the number of all towers' examples."""
+        one, more = self.typed.constants.get(tensor), self._with_more.constants.get(tensor)
+        return one is None or more is None or not _same(one, more)
 
     def per_example(self, tensor: str) -> float | None:
         """Returns the factor c of a scalar constant that is c times the batch at both sizes, or None."""
@@ -83,12 +95,22 @@ class Forward:
         if one is None or two is None or one.shape != () or not self.varies(tensor):
             return None
         factor = float(one) / self.batch
-        return factor if float(two) == factor * self._other_batch else None
+        return factor if float(two) == factor * self._other_batch and not self._follows_towers(tensor) else None
+
+    def per_example_of_all(self, tensor: str) -> float | None:
+        """Returns the factor c of a scalar constant that is c times the number of all towers' examples, or None."""
+        found = [typed.constants.get(tensor) for typed in (self.typed, self._other, self._with_more)]
+        one, two, more = found
+        if one is None or two is None or more is None or one.shape != () or not self._follows_towers(tensor):
+            return None
+        factor = float(one) / (self.batch * self._towers)
+        expected = [factor * self._other_batch * self._towers, factor * self.batch * (self._towers + 1)]
+        return factor if [float(two), float(more)] == expected else None
 
     def sizes_per_example(self, tensor: str) -> List[Tuple[int, bool]] | None:
         """Returns the entries of a constant vector: (size, False), or (c, True) for c times the batch; or None."""
         one, two = self.typed.constants.get(tensor), self._other.constants.get(tensor)
-        if one is None or two is None or one.ndim != 1 or one.shape != two.shape:
+        if one is None or two is None or one.ndim != 1 or one.shape != two.shape or self._follows_towers(tensor):
             return None
         return _multiples(list(zip(one.tolist(), two.tolist())), self.batch, self._other_batch)
 
@@ -102,17 +124,20 @@ class Forward:
         In a graph of one batch size the first dimension follows the batch if it has this size.
         """
         one, two = _static_shape(self.typed, tensor), _static_shape(self._other, tensor)
-        if one is None or two is None:
+        if one is None or two is None or one != _static_shape(self._with_more, tensor):
             return None
         if self.fixed:
             return [(1, True) if not place and size == self.batch else (size, False) for place, size in enumerate(one)]
         return _multiples(list(zip(one, two)), self.batch, self._other_batch)
 
-    def _imported(self, batch: int) -> Typed:
+    def _imported(self, batch: int, towers: int | None = None) -> Typed:
+        """Returns the part at a number of examples of each tower, and of towers that share out the whole of them."""
         shapes: Dict[str, Sequence[Optional[int]]] = {}
         for name, feed in self.cut.feeds.items():
             entry = self._inputs.get(str(feed.key)) if feed.kind == "cut" else None
-            if entry is not None and entry.has_examples and (entry.shape or entry.example):
+            if entry is not None and name in self.wholes:
+                shapes[name] = [batch * (towers or self._towers), *example_sizes(entry)]
+            elif entry is not None and entry.has_examples and (entry.shape or entry.example):
                 shapes[name] = [batch, *example_sizes(entry)]
             elif entry is not None and entry.is_copied:
                 shapes[name] = example_sizes(entry)
@@ -154,11 +179,12 @@ class LoopInside(Forward):
 
     def __init__(self, loop: Loop, outer: Forward) -> None:
         self.cut, self.loops, self.fixed, self.batch = outer.cut, {}, outer.fixed, outer.batch
-        self.handed_on = list(loop.results)
+        self.handed_on, self.wholes, self._towers = list(loop.results), outer.wholes, outer._towers
         self.untrained: set[str] = set()  # what enters a loop has other names inside
         self._other_batch = outer._other_batch if not outer.fixed else outer.batch
         self.typed = _typed_inside(loop, outer.typed)
         self._other = self.typed if outer.fixed else _typed_inside(loop, outer._other)
+        self._with_more = _typed_inside(loop, outer._with_more) if outer.wholes else self.typed
 
 
 def _typed_inside(loop: Loop, outer: Typed) -> Typed:

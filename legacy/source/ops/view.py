@@ -5,6 +5,7 @@ from __future__ import annotations
 import fractions
 from typing import TYPE_CHECKING, Any
 
+from legacy.source.basics.divided_losses import ALL_EXAMPLES
 from legacy.source.basics.expressions import BATCH_SIZE, Infix, Listing, Literal, Value, as_expression
 from legacy.source.basics.old_derivatives import OLD_DERIVATIVE
 from legacy.source.ops.constants import constant_expression
@@ -66,6 +67,9 @@ class OpView:
             return Value(tensor)
         if not self._forward.varies(tensor):
             return constant_expression(value)
+        of_all = self._forward.per_example_of_all(tensor)
+        if of_all is not None and (value.dtype.kind == "f" or of_all == int(of_all)):
+            return ALL_EXAMPLES if of_all == 1.0 else Infix("*", Literal(_plain_number(of_all)), ALL_EXAMPLES)
         factor = self._forward.per_example(tensor)
         if factor is None:
             return Value(tensor)
@@ -73,7 +77,7 @@ class OpView:
             return _part_of_batch(factor) or Value(tensor)
         if factor == 1.0:
             return BATCH_SIZE
-        return Infix("*", Literal(int(factor) if factor == int(factor) else factor), BATCH_SIZE)
+        return Infix("*", Literal(_plain_number(factor)), BATCH_SIZE)
 
     def constant(self, position: int) -> np.ndarray | None:
         """Returns the value of input number `position` if it is the same for all batches; else None."""
@@ -159,6 +163,11 @@ class OpView:
     def rows_vary(self) -> bool:
         """Whether the graph takes any number of examples."""
         return not self._forward.fixed
+
+
+def _plain_number(factor: float) -> float:
+    """Returns a factor, a whole one as an integer."""
+    return int(factor) if factor == int(factor) else factor
 
 
 def _part_of_batch(factor: float) -> Expression | None:

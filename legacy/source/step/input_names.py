@@ -9,7 +9,7 @@ from legacy.source.basics.cut import example_sizes
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.lines.identifiers import identifier
 from legacy.source.lines.naming import free_name
-from workloads.lifted.made_up_data import SHAPE, BatchSize, made_up_shape
+from workloads.lifted.made_up_data import SHAPE, BatchSize, made_up_shape, part_of_whole
 from workloads.lifted.plan.settings import fed_learning_rates
 
 if TYPE_CHECKING:
@@ -50,12 +50,13 @@ def stream_name(name: str, others: Sequence[str]) -> str:
 
 
 def input_names(plan: Plan) -> InputNames:
-    """Names the inputs of a program as a workload.
+    """Names the inputs of a program as a workload; what its parts make whole, whose size may be used, has no name.
 
     Raises:
       Unwritten: an input is no batch of examples.
     """
-    data = [entry for entry in plan.inputs + plan.common if entry.kind != "setting"]
+    entries = plan.inputs + plan.common
+    data = [entry for entry in entries if entry.kind != "setting" and part_of_whole(entry, entries) is None]
     dealt = {entry.origin for entry in data if entry.kind == "batch"}
     for entry in data:
         if entry.kind == "same" and entry.origin in dealt:

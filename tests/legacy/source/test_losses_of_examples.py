@@ -21,7 +21,6 @@ from tests.legacy.source.trained import (
 )
 from tests.legacy.variants.programs import BATCH, TOWERS, lifted, mean_of, split_batch, towers, weights
 from workloads.lifted.plan import Input
-from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
 
@@ -158,23 +157,6 @@ def test_labels_of_another_tower_are_seen(tmp_path):
 
     other = assert_port_verified(setup, tmp_path, source_of(setup, "workload"), changed=exchanged)
     assert not other.passed and other.first.stage == "gradients"
-
-
-def sized_by_the_whole_batch():
-    """Each tower's state has as many rows as its part, which it takes from the size of the whole batch."""
-    x = v1.placeholder(tf.float32, [None, 3], name="x")
-    xs = tf.split(x, TOWERS)
-
-    def gradient(tower):
-        state = tf.zeros([tf.shape(x)[0] // TOWERS, 1])
-        return tf.gradients(tf.reduce_sum(of_each_example(xs[tower] + state)), [weights()])[0]
-
-    return mean_of(towers(gradient))
-
-
-def test_the_size_of_the_whole_batch_is_refused_by_name(tmp_path):
-    with pytest.raises(InputError, match="towers use all of 'x:0', or its size, and not only their parts of it"):
-        source_of(lifted(sized_by_the_whole_batch, tmp_path), "workload")
 
 
 def values_of_examples_in_a_mask():

@@ -7,7 +7,7 @@ towers, so that no tower has to wait for another one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import tensorflow as tf
 
@@ -42,7 +42,7 @@ def with_own_sizes(graph: Graph, imported: ImportedGraph, steps: Sequence[StepPa
     nodes = {node.name: node for node in result.node}
     for step in changed:
         for tower, returns in enumerate(step.returns):
-            copies = _Copies(graph, step, tower)
+            copies = Copies(graph, _own_results(step, tower), device_of_tower(graph, step, tower), tower)
             firsts = step.returns[0] if len(step.returns[0]) == len(returns) else returns
             pairs = [
                 (tensor, first if _is_filled(graph, imported, first) else tensor)
@@ -87,21 +87,42 @@ def _parts_taken(step: StepParts, part: TensorId) -> set[int]:
     return {tensor.output for cuts in step.cuts for tensor in cuts if tensor.node == part.node}
 
 
-class _Copies:
-    """Copies, for one tower, of what is computed from all towers' sizes.
+def _own_results(step: StepParts, tower: int) -> dict[TensorId, TensorId]:
+    """Returns {result of any tower: the same of one tower} of the results that returns are made from."""
+    crossings = [[row[t] for row in step.early_crossings.values() if t in row] for t in range(len(step.returns))]
+    return {crossing: row[tower] for row in zip(*crossings) for crossing in row}
+
+
+def device_of_tower(graph: Graph, step: StepParts, tower: int) -> str:
+    """Returns the device of a tower's nodes.
 
     Args:
       graph: the cut graph.
       step: the train op.
-      tower: number of the tower, whose results stand in for those of the others.
+      tower: number of the tower.
+
+    Returns:
+      Its name.
+    """
+    return next(graph.nodes[name].device for name, owner in step.tower_nodes.items() if owner == tower)
+
+
+class Copies:
+    """Copies, for one tower, of what is computed from all towers' sizes.
+
+    Args:
+      graph: the cut graph.
+      own: {size of all towers, or of another one: the tower's own, which stands in for it}.
+      device: of the tower.
+      tower: number of the tower.
+
+    Attributes:
+      nodes: the copies.
     """
 
-    def __init__(self, graph: Graph, step: StepParts, tower: int) -> None:
-        self._graph, self._tower = graph, tower
-        crossings = [[row[t] for row in step.early_crossings.values() if t in row] for t in range(len(step.returns))]
-        self._own = {crossing: row[tower] for row in zip(*crossings) for crossing in row}
-        self._before = graph.descendants({tensor.node for tensor in self._own}, controls=False)
-        self._device = next(graph.nodes[name].device for name, owner in step.tower_nodes.items() if owner == tower)
+    def __init__(self, graph: Graph, own: Mapping[TensorId, TensorId], device: str, tower: int) -> None:
+        self._graph, self._own, self._device, self._tower = graph, own, device, tower
+        self._before = graph.descendants({tensor.node for tensor in own}, controls=False)
         self._names: dict[str, str] = {}
         self.nodes: list[tf.compat.v1.NodeDef] = []
 
