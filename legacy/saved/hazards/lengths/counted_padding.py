@@ -53,7 +53,7 @@ def averaged_padding(whole: WholeGraph) -> Iterator[Hazard]:
         axes = constant_array(graph, graph.inputs(name)[1].node)
         if is_gradient_op(name) or axes is None or axes.ravel().tolist() not in ([0], [1]):
             continue
-        outputs = held_outputs(graph, graph.inputs(name)[0].node)
+        outputs = held_outputs(whole, graph.inputs(name)[0].node)
         lengths = next(filter(None, (lengths_of_loop(whole, held) for held in outputs)), "")
         if lengths and not _is_scaled(whole, name, lengths):
             yield Hazard(
@@ -129,7 +129,7 @@ def _attention(whole: WholeGraph) -> Iterator[tuple[str, list[str]]]:
             for user in [use.node for use in graph.users(name) if use.node in whole.minimized]:
                 others = [tensor.node for tensor in graph.inputs(user) if tensor.node != name]
                 if graph.type(user) in _PRODUCTS and not is_gradient_op(user):
-                    outputs = [held for other in others for held in held_outputs(graph, other)]
+                    outputs = [held for other in others for held in held_outputs(whole, other)]
                     if outputs:
                         yield softmax, outputs
                 elif (graph.type(user) in _PASSES or _adds_dimension(graph, user)) and user not in seen:

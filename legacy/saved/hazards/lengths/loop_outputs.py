@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.dropout import dropped_from
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from workloads.lifted.graph import ENTERS, Graph, TensorId
@@ -25,13 +26,19 @@ def is_outputs(graph: Graph, name: str) -> bool:
     return graph.type(name).startswith("TensorArrayGather")
 
 
-def held_outputs(graph: Graph, name: str) -> list[str]:
-    """Returns the gathered outputs of loops that a node holds, perhaps joined or turned round, and nothing else."""
-    todo, found = [name], []
+def held_outputs(whole: WholeGraph, name: str) -> list[str]:
+    """Returns the gathered outputs of loops that a node holds, perhaps joined or turned round, and nothing else.
+
+    Dropout leaves zeros as they are.
+    """
+    graph, todo, found = whole.graph, [name], []
     while todo:
         name = todo.pop()
+        dropped = dropped_from(whole, name)
         if is_outputs(graph, name):
             found.append(name)
+        elif dropped:
+            todo.append(dropped[0])
         elif graph.type(name) in ("Concat", "ConcatV2"):
             todo += [tensor.node for tensor in graph.inputs(name) if graph.type(tensor.node) != "Const"]
         elif graph.type(name) in _PASSES:

@@ -13,10 +13,16 @@ from tests.legacy.saved.hazards.minimized import fed, found, variable
 v1 = tf.compat.v1
 
 
-def attention(masked=True, lengths=True, uses_state=True, fed_mask=False, by_sum=False):
+def dropped(values):
+    """Half of some values twice as large, and the others 0, as dropout of 1.15 leaves them."""
+    return values * 2.0 * tf.cast(tf.random.uniform(values.shape) >= 0.5, tf.float32)
+
+
+def attention(masked=True, lengths=True, uses_state=True, fed_mask=False, by_sum=False, drops=False):
     def total():
         ends = fed("lengths", 2, dtype=tf.int32)
         outputs, state = loop("encoder", ends if lengths else None)
+        outputs = dropped(outputs) if drops else outputs
         query = state if uses_state else tf.ones([2, 3])
         scores = tf.reduce_sum(outputs * tf.expand_dims(query @ variable("q", 3, 3), 1), 2)
         if masked:
@@ -34,6 +40,8 @@ def attention(masked=True, lengths=True, uses_state=True, fed_mask=False, by_sum
     [
         ({"masked": False}, 1),
         ({"masked": False, "by_sum": True}, 1),
+        ({"masked": False, "drops": True}, 1),
+        ({"masked": True, "drops": True}, 0),
         ({"masked": True, "by_sum": True}, 0),
         ({"masked": True}, 0),
         ({"masked": True, "fed_mask": True}, 0),
