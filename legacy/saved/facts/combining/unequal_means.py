@@ -10,6 +10,7 @@ from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name
 from workloads.lifted.plan import Phase
+from workloads.lifted.replication import sums_to_mean
 
 #: Relative difference within which a scale is one over the number of towers.
 TOLERANCE = 1e-5
@@ -25,7 +26,7 @@ _ROW_BY_ROW = (
 
 
 def unequal_mean_sentences(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
-    """Yields a sentence where each tower divides its loss by a number of its own data, and gradients are averaged.
+    """Yields a sentence where each tower divides its loss by a number of its own data, and towers are averaged.
 
     So does a mean over rows that are chosen by the data, such as pixels with a label, but for one chosen of each
     example. The mean of the towers' means is then another number than the mean over the whole batch. A number that
@@ -36,8 +37,8 @@ def unequal_mean_sentences(analysed: AnalysedStep, phase: Phase) -> Iterator[str
       analysed: the training step.
       phase: one of its train ops.
     """
-    graph, count = analysed.graph, analysed.plan.towers
-    if not any(one.kind == "mean" or abs(one.scale * count - 1) < TOLERANCE for one in phase.combine) or count < 2:
+    graph, averaged = analysed.graph, _averaged(phase, analysed.plan.towers)
+    if not averaged:
         return
     sizes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS or _is_settled(analysed, name)}
     weights = {variable.name for variable in analysed.plan.variables if variable.role == "weight"}
@@ -55,10 +56,17 @@ def unequal_mean_sentences(analysed: AnalysedStep, phase: Phase) -> Iterator[str
             means = f"{of_loss} is the mean over the rows that {divisor} chooses by its part of {sources[0]}"
             divides = f"divides {of_loss} by {divisor}, a number that its part of {sources[0]} gives, such as of words"
             yield (
-                f"{phase.train_op}: {f'in each tower, {means}' if is_mean else f'each tower {divides}'}, and gradients "
-                "are averaged: a mean of means, which changes with the number of towers"
+                f"{phase.train_op}: {f'in each tower, {means}' if is_mean else f'each tower {divides}'}, and "
+                f"{averaged} are averaged: a mean of means, which changes with the number of towers"
             )
             return
+
+
+def _averaged(phase: Phase, towers: int) -> str:
+    """Returns what a train op averages over several towers, their gradients or their losses; "" if neither."""
+    if towers > 1 and any(one.kind == "mean" or abs(one.scale * towers - 1) < TOLERANCE for one in phase.combine):
+        return "gradients"
+    return "losses" if sums_to_mean(phase, towers) else ""
 
 
 def _is_settled(analysed: AnalysedStep, name: str) -> bool:

@@ -6,6 +6,7 @@ import tensorflow as tf
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.combining.unequal_means import unequal_mean_sentences
+from tests.legacy.saved.facts.one_loss import minimized
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -135,3 +136,24 @@ def test_numbers_of_rows_that_are_chosen_and_numbers_in_branches_are_named(make_
 )
 def test_losses_divided_by_equal_numbers_or_by_results_are_not(make_loss):
     assert counted(make_loss) == 0
+
+
+def mean_of(losses):
+    return tf.add_n(losses) / len(losses)
+
+
+@pytest.mark.parametrize(
+    "make_loss, total, count",
+    [
+        (lambda errors, mask: tf.reduce_sum(errors * mask) / tf.reduce_sum(mask), mean_of, 1),
+        (lambda errors, mask: tf.reduce_sum(errors * mask) / tf.reduce_sum(mask), tf.add_n, 0),
+        (lambda errors, mask: tf.reduce_sum(errors * mask) / 12.0, mean_of, 0),
+    ],
+)
+def test_means_by_words_that_one_loss_averages_are_named(make_loss, total, count):
+    def of_tower(results, name):
+        return tf.identity(make_loss(results, tf.cast(results.op.inputs[0].op.inputs[0] > 0.0, tf.float32)), name)
+
+    analysed = minimized(total, of_tower)
+    found = list(unequal_mean_sentences(analysed, analysed.phases[0]))
+    assert len(found) == count and all("losses are averaged" in text for text in found)
