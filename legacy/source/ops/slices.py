@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 
 
 def write_gather(op: OpView) -> Expression | None:
-    """Writes a lookup of rows, or of entries along another axis."""
+    """Writes a lookup of rows, or of entries along another axis, also of each example by indices of its own."""
     axis = op.constant(2) if op.type == "GatherV2" else np.array(0)
     if axis is None:
         return None
     if int(axis) == 0 and op.producer(0).type == "Placeholder":
         return call("tf.nn.embedding_lookup", op.argument(0), op.argument(1))
-    return call("tf.gather", op.argument(0), op.argument(1), axis=int(axis) if int(axis) else OMIT)
+    batch = int(op.attribute("batch_dims")) if "batch_dims" in op.operation.node_def.attr else 0
+    axes = {"axis": OMIT if int(axis) == batch else int(axis), "batch_dims": batch or OMIT}
+    return call("tf.gather", op.argument(0), op.argument(1), **axes)
 
 
 def write_gather_nd(op: OpView) -> Expression | None:

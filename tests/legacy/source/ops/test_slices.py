@@ -30,6 +30,26 @@ def test_the_text_reads_as_one_would_write_it_and_computes_the_same(build, line)
     assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
 
 
+@pytest.mark.parametrize(
+    "options, end",
+    [
+        ({"batch_dims": 1}, "batch_dims=1)"),
+        ({"axis": 2, "batch_dims": 1}, "axis=2, batch_dims=1)"),
+        ({"axis": 1}, "axis=1)"),
+        ({}, "[0, 1]], tf.int32))"),
+    ],
+)
+def test_each_example_is_looked_up_by_indices_of_its_own(options, end):
+    def build(x):
+        indices = tf.constant([[1, 0], [0, 0], [1, 1], [0, 1]])
+        return tf.gather(tf.identity(x * 2.0), indices, **options) + 0.5
+
+    lines = written(build, X, batch=4)
+    assert any(end in line for line in lines), lines
+    x = np.random.RandomState(0).rand(4, 2, 3).astype(np.float32)
+    assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
+
+
 def test_bounds_that_the_graph_computes_stand_in_the_slice():
     def build(x, table):
         first = tf.cast(table[0, 0], tf.int32)
