@@ -40,15 +40,32 @@ def _counters(whole: WholeGraph) -> set[str]:
     written = {variable for name, variable in whole.writes.items() if name in whole.members}
     scalars = {name for name in written - whole.trainable if name in whole.reach and whole.is_scalar(name)}
     counters = {name for name in scalars if all(_adds_one(whole, write) for write in _writes(whole, name))}
-    return {name for name in counters if not _counts_for_a_statistic(whole, name)}
+    by_examples = _moves_by_examples(whole)
+    return {name for name in counters if not _counts_for_a_statistic(whole, name, by_examples)}
 
 
-def _counts_for_a_statistic(whole: WholeGraph, counter: str) -> bool:
-    """Whether a counter serves one statistic of examples alone, as where a moving average corrects its zero start."""
+def _moves_by_examples(whole: WholeGraph) -> set[str]:
+    """Changes of variables by examples, or by what these moved in the step, as a mean before its start is corrected.
+
+    The mean is read behind a control dependency on its move, so that no tensor leads from the examples to the reader.
+    """
+    moves = {name for name in whole.writes if name in whole.data}
+    moved = {whole.writes[name] for name in moves} - whole.trainable
+    return moves | whole.graph.descendants(moved, controls=False).intersection(whole.writes)
+
+
+def _counts_for_a_statistic(whole: WholeGraph, counter: str, by_examples: set[str]) -> bool:
+    """Whether a counter serves one statistic of examples alone, as where a moving average corrects its zero start.
+
+    Args:
+      whole: the graph.
+      counter: name of the variable.
+      by_examples: changes of variables by examples.
+    """
     after = whole.graph.descendants([counter], controls=False)
-    moves = [name for name in whole.writes if name in after and whole.writes[name] != counter]
+    moves = {name for name in whole.writes if name in after and whole.writes[name] != counter}
     moved = {whole.writes[name] for name in moves}
-    is_statistic = all(name in whole.data for name in moves) and not moved & whole.trainable
+    is_statistic = moves <= by_examples and not moved & whole.trainable
     return len(moved) == 1 and is_statistic and after.isdisjoint(whole.applies)
 
 

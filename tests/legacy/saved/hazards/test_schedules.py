@@ -276,6 +276,17 @@ def test_a_counter_by_which_one_statistic_corrects_its_start_is_no_step():
     assert found == [("STEP_COUNTS_TOWERS", "tower_0/count", "seen is incremented by each of the 2 towers")]
 
 
+@pytest.mark.parametrize("is_moved, count", [(True, 0), (False, 1)])
+def test_a_counter_by_which_a_mean_in_a_variable_is_corrected_is_no_step(is_moved, count):
+    """As of `assign_moving_average` up to TensorFlow 1.14, which keeps the mean before its correction in `biased`."""
+    text = DEBIASED + "    biased = VariableV2()\n"
+    for tower in ("tower_0", "tower_1"):
+        text = text.replace(f"RealDiv(x, {tower}/power)", f"RealDiv({tower}/mean, {tower}/power)")
+        text += f"    {tower}/mean = Identity(biased, ^{tower}/add)\n"
+        text += f"    {tower}/add = AssignSub(biased, {'x' if is_moved else 'two'})\n"
+    assert len(hazards(miscounted_steps, text)) == count
+
+
 def test_a_learning_rate_by_hand_of_a_step_that_nothing_advances():
     assert hazards_by_hand(frozen_learning_rate, BY_HAND) == []
     text = BY_HAND.replace("count = AssignAdd(updates, one)\n", "")
