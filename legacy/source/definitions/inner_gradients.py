@@ -25,7 +25,7 @@ v1 = tf.compat.v1
 _ANY_FORM = {
     *("Add", "AddN", "AddV2", "BroadcastTo", "Cast", "Const", "Div", "Fill", "Identity", "Mul", "Neg", "OnesLike"),
     *("RealDiv", "Reciprocal", "Reshape", "Select", "SelectV2", "Square", "Sub", "Sum", "Tile", "Transpose"),
-    *("ZerosLike", "ExpandDims", "Squeeze"),
+    *("ZerosLike", "ExpandDims", "Squeeze", "PreventGradient"),
 }
 #: Largest difference of both forms of a derivative, relative to its largest entry: rounding in a deep model.
 _ROUNDING = 1e-4

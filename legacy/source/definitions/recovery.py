@@ -73,9 +73,9 @@ class Recovery:
         self._inputs = InputValues(forward, names, self._aliases)
         self._conditionals = Conditionals(forward, self)
         self.has_derivatives = bool(inner)
-        scopes = tuple(gradient.scope for gradient in inner)
+        self._scopes = tuple(gradient.scope for gradient in inner)
         for operation in forward.typed.operations():
-            if not operation.name.startswith(scopes):
+            if not operation.name.startswith(self._scopes):
                 self._define(operation)
         for gradient in inner:
             self._define_gradient(gradient)
@@ -196,15 +196,20 @@ class Recovery:
         if GUARDED in operation.node_def.attr:
             expression = self._conditionals.choice(op) or expression
         targets = tuple(str(output.name) for output in operation.outputs)
-        if expression is None:
+        count = _RESULTS.get(operation.type, len(targets))
+        if expression is None or any(map(self._is_used, operation.outputs[count:])):
             expression = neural.write_raw(op)
         else:
-            targets = targets[: _RESULTS.get(operation.type)]
+            targets = targets[:count]
         if operation.type == "TensorArrayV3":  # the flow stands for the array, not the handle
             targets = (str(operation.outputs[1].name),)
         self._by_tensor.update((target, Definition(targets, expression)) for target in targets)
         for part in self._names.own_parts.intersection(targets):
             self._by_tensor[part] = Definition((part,), slices.own_part(op, expression, self._names.towers))
+
+    def _is_used(self, tensor: tf.Tensor) -> bool:
+        """Whether an op takes a tensor that is no part of a recognised derivative."""
+        return any(not user.name.startswith(self._scopes) for user in tensor.consumers())
 
     def _define_gradient(self, gradient: InnerGradient) -> None:
         """Adds the definition of a derivative, with the sums that `tf.gradients` makes by default.

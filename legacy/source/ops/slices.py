@@ -93,7 +93,7 @@ def _slice_parts(op: OpView) -> _Parts | None:
     """Returns the parts of a strided slice; None where it depends on the number of examples, or on whole vectors."""
     begin, end, strides = _entries(op, 1), _entries(op, 2), op.constant(3)
     shape, known = op.shape(0), op.value(2)
-    if begin is None or end is None or strides is None or shape is None and op.attribute("ellipsis_mask"):
+    if begin is None or end is None or strides is None:
         return None
     parts = _Parts([], [])
     dimension = 0

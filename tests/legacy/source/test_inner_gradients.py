@@ -183,6 +183,19 @@ def test_what_is_done_to_a_derivative_stays(name, tmp_path):
     assert_workload_verified(setup, tmp_path, sources["workload"])
 
 
+def moved_by_hand(x):
+    """Examples that the derivative of a cross entropy moves, which the program takes from the op's second result."""
+    labels = tf.cast(x[:, 0] > 0.5, tf.int32)
+    op = tf.raw_ops.SparseSoftmaxCrossEntropyWithLogits(features=dense(x, "classes", 3), labels=labels)
+    return tf.reduce_mean(critic(x + 0.25 * tf.stop_gradient(op.backprop)) ** 2)
+
+
+def test_a_second_result_of_an_op_is_no_part_of_a_function_that_lacks_it(tmp_path):
+    setup, sources = sources_of(lambda: trained(moved_by_hand), tmp_path)
+    assert "tf.raw_ops.SparseSoftmaxCrossEntropyWithLogits(" in sources["workload"].text
+    assert_workload_verified(setup, tmp_path, sources["workload"])
+
+
 def penalty(x, w):
     value = tf.tanh(tf.matmul(x, w)) + tf.sin(tf.matmul(x, w))
     return [tf.gradients(value, [x])[0] * 2.0, value]
@@ -239,6 +252,17 @@ def with_a_term_left_out(graph_def, node):
 def of_another_value(graph_def, node):
     if node.name == "gradients/Tanh_grad/TanhGrad":
         node.input[0] = "Sin"
+
+
+def guarded(graph_def, node):
+    """As TensorFlow 1.x guards the gradient of `sparse_softmax_cross_entropy_with_logits` from a second derivative."""
+    if node.name == "gradients/Tanh_grad/TanhGrad":
+        behind(graph_def, node, "PreventGradient")
+
+
+def test_a_derivative_may_have_a_guard_from_a_second_one():
+    (found,) = recognised(guarded)
+    assert found.by == ("x:0",)
 
 
 @pytest.mark.parametrize("change", [scaled, limited_far_away, with_a_term_left_out, of_another_value])
