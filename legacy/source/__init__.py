@@ -1,7 +1,7 @@
 """Source code from a saved graph: the training step of a lift's plan, written as a readable TensorFlow 2 program.
 
 The stages are a decompiler's. `basics` cuts a tower's forward pass out of the graph and folds its constants,
-`definitions` and `ops` turn ops into expressions, `lines` makes lines of them, `repeats` functions and loops of those
-that are alike; `step` finds the named fields of a workload, `update` writes an update that has none; `styles` and
-`standalone` write the text. Start with `source.py`.
+`definitions`, `idioms` and `ops` turn ops into expressions, `lines` makes lines of them, `repeats` functions and loops
+of those that are alike; `step` finds the named fields of a workload, `update` writes an update that has none; `styles`
+and `standalone` write the text. Start with `source.py`.
 """

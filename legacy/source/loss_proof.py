@@ -9,10 +9,10 @@ import tensorflow as tf
 from legacy.saved.derivatives.overridden_gradients import override_sentences
 from legacy.saved.derivatives.wrong_derivatives import is_wrong_derivative_of_elu
 from legacy.source.basics.unwritten import Unwritten
+from legacy.source.idioms.block_cells import BLOCK_CELL
 from legacy.source.made_up_tower import Tower, proof_states
 from legacy.source.named_results import LOSS
 from legacy.source.ops.arrays import TABLES
-from legacy.source.ops.block_cells import BLOCK_CELL
 from legacy.source.overrides.marking import custom_gradients
 from legacy.source.proof import Comparison, compare_tower
 from legacy.source.step.input_names import InputNames

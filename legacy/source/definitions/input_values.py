@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Dict, FrozenSet, NamedTuple, Set, Tuple
 
 from legacy.source.basics.cut import DRAWS_CLASSES, variable_of
-from legacy.source.basics.expressions import OMIT, Call, Expression, Name, Value, Variable, call
+from legacy.source.basics.expressions import OMIT, Expression, Name, Value, Variable, call
 from legacy.source.basics.typed import SHAPE_OPS
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.ops import arithmetic
@@ -35,7 +35,7 @@ class Names(NamedTuple):
     """Expressions that stand for the inputs of the forward pass in the text.
 
     Attributes:
-      inputs: {tensor: expression} of data; a call gives an array of the same size as all towers' examples.
+      inputs: {tensor: expression} of data; of what all towers have whole, of an array of the same size.
       noise: {tensor: (name of the stream, op type)} of random numbers.
       trainable: names of the weights.
       initializers: {variable: text of its initializer}.
@@ -111,7 +111,7 @@ class InputValues:
             raise Unwritten(f"model: {key!r} is computed outside of the towers ({feed.kind})")
         given = self._names.inputs[key]
         users = {user.type for user in op.operation.outputs[0].consumers()}
-        if isinstance(given, Call) and not users <= set(SHAPE_OPS):  # an array of its size
+        if op.operation.name in self._forward.wholes and not users <= set(SHAPE_OPS):  # `given` has its size alone
             raise Unwritten(f"inputs: towers use all of {key!r}, and not only its size and their parts of it")
         if op.operation.outputs[0].dtype.name == "bool":  # an integer in a port's batch
             return call("tf.cast", given, Name("tf.bool"))

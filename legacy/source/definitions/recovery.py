@@ -20,8 +20,9 @@ from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.conditionals import Conditionals
 from legacy.source.definitions.input_values import InputValues
 from legacy.source.definitions.loops import write_loop
-from legacy.source.ops import arithmetic, arrays, neural, random_numbers, slices, tensor_arrays
-from legacy.source.ops.idioms import IDIOMS
+from legacy.source.idioms.catalogue import IDIOMS
+from legacy.source.ops import arithmetic, arrays, named, neural, random_numbers, slices, tensor_arrays
+from legacy.source.ops.raw import write_raw
 from legacy.source.ops.view import OpView
 from legacy.source.overrides.marking import GIVEN_GRADIENT, OVERRIDDEN
 from legacy.source.overrides.writing import GRADIENT, overridden_value
@@ -38,6 +39,7 @@ _WRITERS = {
     **arithmetic.WRITERS,
     **arrays.WRITERS,
     **slices.WRITERS,
+    **named.WRITERS,
     **neural.WRITERS,
     **random_numbers.WRITERS,
     **tensor_arrays.WRITERS,
@@ -198,7 +200,7 @@ class Recovery:
         targets = tuple(str(output.name) for output in operation.outputs)
         count = _RESULTS.get(operation.type, len(targets))
         if expression is None or any(map(self._is_used, operation.outputs[count:])):
-            expression = neural.write_raw(op)
+            expression = write_raw(op)
         else:
             targets = targets[:count]
         if operation.type == "TensorArrayV3":  # the flow stands for the array, not the handle

@@ -21,7 +21,7 @@ def write_gather(op: OpView) -> Expression | None:
     axis = op.constant(2) if op.type == "GatherV2" else np.array(0)
     if axis is None:
         return None
-    if int(axis) == 0 and op.producer(0).type == "Placeholder":
+    if int(axis) == 0 and op.producer(0).is_variable:
         return call("tf.nn.embedding_lookup", op.argument(0), op.argument(1))
     batch = int(op.attribute("batch_dims")) if "batch_dims" in op.operation.node_def.attr else 0
     axes = {"axis": OMIT if int(axis) == batch else int(axis), "batch_dims": batch or OMIT}

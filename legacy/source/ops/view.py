@@ -130,6 +130,12 @@ class OpView:
         return feed is not None and feed.kind == "drawn" or self.type in TWINS.values()
 
     @property
+    def is_variable(self) -> bool:
+        """Whether the op stands for the value of a variable, or for what a loop is given."""
+        feed = self._forward.cut.feeds.get(self.operation.name)
+        return self.type == "Placeholder" and (feed is None or feed.kind == "read")
+
+    @property
     def has_old_derivative(self) -> bool:
         """Whether the old gradients differentiate the op by another formula than today's."""
         return OLD_DERIVATIVE in self.operation.node_def.attr

@@ -52,6 +52,11 @@ def written(build, inputs=None, variables=None, batch=None):
 
 def values_of(lines, given):
     """What the lines of a function compute from {input or variable: array}."""
+    return computed(lines, given).numpy()
+
+
+def computed(lines, given):
+    """The tensor that the lines of a function compute from {input or variable: array}, in the graph at hand if any."""
 
     class Scope:
         def get(self, name, shape, initializer=None, trainable=True):
@@ -61,4 +66,4 @@ def values_of(lines, given):
     text = "\n    ".join(["def f(scope, batch):", *lines])
     space = {"tf": tf}
     exec(text, space)
-    return space["f"](Scope(), {name: tf.constant(value) for name, value in given.items()}).numpy()
+    return space["f"](Scope(), {name: tf.constant(value) for name, value in given.items()})

@@ -20,8 +20,8 @@ X = {"x": [4, 4, 2]}
             'return tf.nn.local_response_normalization(batch["x"], 1, bias=1.0, alpha=0.25, beta=0.5)',
         ),
         (
-            lambda x: tf.raw_ops.Betainc(a=x, b=x, x=x),
-            "return tf.raw_ops.Betainc(a=x, b=x, x=x)",
+            lambda x: tf.raw_ops.ApproximateEqual(x=x, y=-x),
+            "return tf.raw_ops.ApproximateEqual(x=x, y=-x)",
         ),
     ],
 )

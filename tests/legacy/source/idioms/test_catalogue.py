@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from legacy.source.ops import cells, idioms
+from legacy.source.idioms import catalogue, cells
 from tests.legacy.source.tiny import written
 
 X = {"x": [3]}
@@ -117,7 +117,7 @@ def test_a_mask_of_sequences_is_recognised_by_its_ops():
 
 
 def test_every_idiom_is_of_an_op_that_exists():
-    assert all(hasattr(tf.raw_ops, name) for name in idioms.IDIOMS)
+    assert all(hasattr(tf.raw_ops, name) for name in catalogue.IDIOMS)
 
 
 def cell(x, kernel, bias, order=("i", "j", "f", "o")):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from legacy.source.ops import dropout
+from legacy.source.idioms import dropout
 from tests.legacy.source.tiny import BATCH, values_of, written
 
 RANDOM = np.random.RandomState(5)

@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from legacy.source.ops import block_cells
+from legacy.source.idioms import block_cells
 from legacy.source.reasons import reason_text
 from tests.legacy.source.test_orders_of_gradients import weight
 from tests.legacy.source.trained import assert_trains_alike, assert_workload_verified, source_of

@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from legacy.source.ops import neutral
+from legacy.source.idioms import neutral
 from tests.legacy.source.tiny import written
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from legacy.source.ops import normalization
+from legacy.source.idioms import normalization
 from tests.legacy.source.tiny import values_of, written
 
 X = {"x": [2, 3]}

@@ -9,11 +9,10 @@ import tensorflow as tf
 
 from legacy.source.basics.expressions import OMIT, Infix, Listing, call
 from legacy.source.basics.match import Match
-from legacy.source.ops.block_cells import BLOCK_CELL, match_lstm_block_cell
-from legacy.source.ops.cells import match_gru_cell, match_lstm_cell
-from legacy.source.ops.constants import is_counted
-from legacy.source.ops.dropout import match_dropout
-from legacy.source.ops.neutral import (
+from legacy.source.idioms.block_cells import BLOCK_CELL, match_lstm_block_cell
+from legacy.source.idioms.cells import match_gru_cell, match_lstm_cell
+from legacy.source.idioms.dropout import match_dropout
+from legacy.source.idioms.neutral import (
     is_filled,
     match_copy,
     match_empty_reduction,
@@ -23,14 +22,15 @@ from legacy.source.ops.neutral import (
     match_single,
     match_whole_slice,
 )
-from legacy.source.ops.normalization import (
+from legacy.source.idioms.normalization import (
     match_batch_normalization,
     match_clip_by_inverse_norm,
     match_clip_by_norm,
     match_l2_normalize,
     match_moments,
 )
-from legacy.source.ops.softmax import match_cross_entropy, match_softmax, match_sparse_cross_entropy
+from legacy.source.idioms.softmax import match_cross_entropy, match_softmax, match_sparse_cross_entropy
+from legacy.source.ops.constants import is_counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
