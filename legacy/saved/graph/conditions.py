@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from workloads.lifted.graph import MERGES, SWITCHES, Graph, TensorId
@@ -71,25 +71,53 @@ def _branches_of_nodes(graph: Graph) -> Mapping[str, frozenset[Branch]]:
     """Returns {node: the branches that it is in}.
 
     A node is in every branch that one of its inputs is in. Behind the Merge of a `cond`, whose inputs come from both
-    branches, neither is left.
+    branches, neither is left; nor where one input is a constant, which `tf.gradients` puts outside of its branch.
     """
     found: dict[str, frozenset[Branch]] = {}
+    depths: dict[TensorId, int] = {}
     of_controls: dict[int, frozenset[Branch]] = {}  # many nodes share one list of control inputs
     for name in graph.order(graph.nodes):
         controls = graph.controls(name)
         if id(controls) not in of_controls:
             of_controls[id(controls)] = _union(found.get(control) for control in controls)
         inputs = graph.inputs(name)
-        branches = _union((of_controls[id(controls)], *(found.get(tensor.node) for tensor in inputs)))
-        branches |= {_entered(graph, tensor) for tensor in inputs if _enters_a_branch(graph, tensor.node)}
-        if graph.type(name) in MERGES:
-            branches = frozenset(branch for branch in branches if branch.opposite not in branches)
+        of_inputs = [_of_input(graph, tensor, found) for tensor in inputs]
+        branches = _union((of_controls[id(controls)], *of_inputs))
+        if graph.type(name) in MERGES and not any("NextIteration" in graph.type(tensor.node) for tensor in inputs):
+            branches = _left_behind(branches, of_inputs, depths)
+        elif _enters_a_branch(graph, name):
+            predicate = _entered(graph, TensorId(name, 0)).predicate
+            depths[predicate] = max(len(branches), depths.get(predicate, 0))
         found[name] = branches
     return found
 
 
+def _of_input(graph: Graph, tensor: TensorId, found: Mapping[str, frozenset[Branch]]) -> frozenset[Branch]:
+    """Returns the branches that an input comes from; a loop's back edge, whose node comes later, has none yet."""
+    entered = {_entered(graph, tensor)} if _enters_a_branch(graph, tensor.node) else set()
+    return found.get(tensor.node, frozenset()) | entered
+
+
+def _left_behind(
+    branches: frozenset[Branch], of_inputs: Sequence[frozenset[Branch]], depths: Mapping[TensorId, int]
+) -> frozenset[Branch]:
+    """Returns the branches that a Merge is in.
+
+    Args:
+      branches: those of its inputs.
+      of_inputs: those of each input.
+      depths: {predicate: number of branches that its `cond` is in}.
+    """
+    left = frozenset(branch for branch in branches if branch.opposite not in branches)
+    if left != branches or not branches:
+        return left
+    depth = max(depths[branch.predicate] for branch in branches)
+    innermost = {branch for branch in branches if depths[branch.predicate] == depth}
+    return branches if all(innermost <= own for own in of_inputs) else branches - innermost
+
+
 def _union(sets: Iterable[frozenset[Branch] | None]) -> frozenset[Branch]:
-    """Returns the union of the sets; a loop's back edge, whose node comes later, has none yet."""
+    """Returns the union of the sets; a node that comes later has none yet."""
     return frozenset().union(*(entries for entries in sets if entries))
 
 

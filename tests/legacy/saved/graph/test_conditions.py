@@ -78,6 +78,36 @@ def test_the_branches_of_a_node_are_told_apart_by_depth():
     assert branches("behind") == branches("x") == []
 
 
+def test_a_constant_outside_of_its_branch_does_not_keep_what_follows_in_the_other_one():
+    """As the shape that `tf.gradients` of 1.x gives the rows of a lookup in a branch."""
+    graph = graph_of("""
+        p = Placeholder()
+        q = Placeholder()
+        x = Const()
+        outer = Switch(x, p)
+        inner = Switch(outer:1, q)
+        zeros = Neg(inner)
+        shape = Const()
+        merge = Merge(zeros, shape)
+        behind = Neg(merge)
+        """)
+    levels = conditions.enclosing_conditions(graph, "behind")
+    assert [[(branch.predicate.node, branch.value) for branch in level] for level in levels] == [[("p", 1)]]
+    assert len(conditions.enclosing_conditions(graph, "zeros")) == 2
+
+
+def test_a_loop_in_a_branch_stays_in_it():
+    graph = graph_of("""
+        p = Placeholder()
+        x = Const()
+        switch = Switch(x, p)
+        enter = Enter(switch:1)
+        merge = Merge(enter, next)
+        next = NextIteration(merge)
+        """)
+    assert len(conditions.enclosing_conditions(graph, "merge")) == 1
+
+
 def test_what_lies_behind_an_inner_cond_is_in_the_outer_branch():
     graph = graph_of(NESTED)
     assert conditions.exclude_each_other(graph, "lowered", "behind_inner")
