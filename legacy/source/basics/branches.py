@@ -7,7 +7,7 @@ So are random ops that draw by their seed: what they draw depends on how often t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, Set, Tuple
+from typing import Any, Dict, List, Set, Tuple
 
 import tensorflow as tf
 
@@ -16,16 +16,11 @@ from legacy.source.basics.unwritten import Unwritten
 from workloads.lifted.graph import parse_tensor_name
 from workloads.support.wording import counted
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    import numpy as np
-
 v1 = tf.compat.v1
 
 #: Attribute of a choice: names of the ops that run only where their branch is taken.
 GUARDED = "_guarded"
-#: Attribute of every choice that stands for a Merge.
+#: Attribute of every choice that stands for a Merge: names of all ops in its branches.
 OF_BRANCHES = "_of_branches"
 #: Ops that fail for some numbers, such as an index beyond the end.
 _FAILS = ("TensorArrayReadV3",)
@@ -57,13 +52,13 @@ def merge_branches(graph_def: Any) -> Any:
     merged.CopyFrom(graph_def)
     for node in merged.node:
         if node.op == "Merge":
-            predicate, guarded = _predicate(nodes, node.name)
+            predicate, inside, guarded = _predicate(nodes, node.name)
             false, true = [text for text in node.input if not text.startswith("^")]
             node.op = "SelectV2"
             node.attr.pop("N", None)
-            node.attr[OF_BRANCHES].b = True
-            if guarded:
-                node.attr[GUARDED].list.s.extend(name.encode() for name in sorted(guarded))
+            for attribute, names in ((OF_BRANCHES, inside), (GUARDED, guarded)):
+                if names or attribute == OF_BRANCHES:
+                    node.attr[attribute].list.s.extend(name.encode() for name in sorted(names))
             del node.input[:]
             node.input.extend([predicate, true, false])
         elif node.op == "Switch":
@@ -75,48 +70,14 @@ def merge_branches(graph_def: Any) -> Any:
     return merged
 
 
-def take_known_branches(graph_def: Any, constants: Callable[[Any], Mapping[str, np.ndarray]]) -> bool:
-    """Replaces the choices whose predicate is known, as one by sizes is, by a copy of the value that is taken.
-
-    The branches of such a choice may have different sizes, which a `SelectV2` does not take.
-
-    Args:
-      graph_def: a graph of `merge_branches`; changed.
-      constants: function from a graph to {tensor: value} of its known tensors.
-
-    Returns:
-      Whether there was one.
-    """
-    open_ = v1.GraphDef()
-    open_.CopyFrom(graph_def)
-    choices = [node.name for node in graph_def.node if OF_BRANCHES in node.attr]
-    for node in open_.node:
-        if OF_BRANCHES in node.attr:  # its sizes are those that both branches have
-            node.op = "Merge"
-            node.attr["N"].i = 2
-            del node.input[0]
-    known = constants(open_) if choices else {}
-    found = False
-    for node in graph_def.node:
-        value = known.get(parse_tensor_name(node.input[0]).name) if OF_BRANCHES in node.attr else None
-        if value is not None and value.shape == ():
-            found, taken = True, node.input[1 if value else 2]
-            node.op = "Identity"
-            for name in (OF_BRANCHES, GUARDED):
-                node.attr.pop(name, None)
-            del node.input[:]
-            node.input.append(taken)
-    return found
-
-
-def _predicate(nodes: Dict[str, Any], merge: str) -> Tuple[str, Set[str]]:
-    """Returns the tensor that decides which input of a Merge there is, and the ops in the branches that may fail.
+def _predicate(nodes: Dict[str, Any], merge: str) -> Tuple[str, Set[str], Set[str]]:
+    """Returns the tensor that decides which input of a Merge there is, the ops in the branches, and which may fail.
 
     On the way back from a Merge, each Merge of a `cond` within its branches is followed by a Switch of that one before
     the Merge's own Switch is reached.
     """
     found: Set[str] = set()
-    guarded: Set[str] = set()
+    inside: Set[str] = set()
     todo = [(merge, 0)]
     seen: Set[Tuple[str, int]] = set(todo)
     while todo:
@@ -125,14 +86,15 @@ def _predicate(nodes: Dict[str, Any], merge: str) -> Tuple[str, Set[str]]:
             if nodes[name].op == "Switch" and not inner:
                 found.add(_source(nodes, nodes[name].input[1]))
                 continue
-            guarded |= {name} if nodes[name].op in _FAILS + DRAWS or not _is_finite(nodes, name) else set()
+            inside.add(name)
             depth = inner + {"Switch": -1, "Merge": 1}.get(nodes[name].op, 0)
             if (name, depth) not in seen:
                 seen.add((name, depth))
                 todo.append((name, depth))
     if len(found) != 1:
         raise Unwritten(f"model: the branches that {merge!r} joins depend on {counted(len(found), 'predicate')}")
-    return found.pop(), guarded
+    guarded = {name for name in inside if nodes[name].op in _FAILS + DRAWS or not _is_finite(nodes, name)}
+    return found.pop(), inside, guarded
 
 
 def _before(nodes: Dict[str, Any], name: str) -> List[str]:

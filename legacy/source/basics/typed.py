@@ -7,7 +7,8 @@ from typing import Any, Dict, List, Optional, Sequence, Set
 import numpy as np
 import tensorflow as tf
 
-from legacy.source.basics.branches import take_known_branches
+from legacy.source.basics.branch_sizes import keep_apart, may_differ, take_known_branches, with_merges
+from legacy.source.basics.branches import OF_BRANCHES
 from workloads.lifted.graph import forget_placement
 from workloads.lifted.graph.importing import import_graph
 from workloads.support.errors import InputError
@@ -45,18 +46,27 @@ class Typed:
         for node in shaped.node:
             if node.name in shapes:
                 node.attr["shape"].shape.CopyFrom(tf.TensorShape(shapes[node.name]).as_proto())
-        try:
-            self._import(shaped)
-        except InputError:
-            if not take_known_branches(shaped, self._constants_of):
-                raise
-            self._import(shaped)
+        self._import_with_choices(shaped)
         if self._fix_open_sizes(shaped):
             self._import(shaped)
 
     def operations(self) -> list[tf.Operation]:
         """Returns the ops, in the order of the graph."""
         return self.graph.get_operations()
+
+    def _import_with_choices(self, graph_def: Any) -> None:
+        """Imports a graph, in which the choices between values of different sizes are settled, or kept apart."""
+        try:
+            self._import(graph_def)
+            if not may_differ(self.graph):
+                return
+        except InputError:
+            if not any(OF_BRANCHES in node.attr for node in graph_def.node):
+                raise
+            take_known_branches(graph_def, self._constants_of)
+        self._import(with_merges(graph_def))
+        keep_apart(graph_def, self.graph)
+        self._import(graph_def)
 
     def _import(self, graph_def: Any) -> None:
         self.graph = tf.Graph()

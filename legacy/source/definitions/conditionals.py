@@ -1,9 +1,10 @@
-"""Conditionals: choices that compute the ops which may fail only where their branch is taken."""
+"""Conditionals: choices that compute what may fail, and values of different sizes, only where a branch is taken."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict, Set
+from typing import TYPE_CHECKING, Dict, List, Set
 
+from legacy.source.basics.branch_sizes import APART
 from legacy.source.basics.branches import DRAWS, GUARDED
 from legacy.source.basics.expressions import Expression, Lambda, Value, call, replace
 from legacy.source.basics.unwritten import Unwritten
@@ -32,17 +33,18 @@ class Conditionals:
     def choice(self, op: OpView) -> Expression | None:
         """Returns a choice that computes the ops which may fail only where their branch is taken; None without such.
 
+        Where the values differ in size, that is all ops of the branches.
+
         Raises:
           Unwritten: such an op is part of a function, computed with others at once, or drawn for several choices.
         """
-        names = [name.decode() for name in op.operation.node_def.attr[GUARDED].list.s]
-        names = [name for name in names if self._forward.constant(f"{name}:0") is None]
-        if not names:
+        names, apart = (self._names(op, attribute) for attribute in (GUARDED, APART))
+        if not names and not apart:
             return None
         both = self._recovery.ordered([op.argument(1), op.argument(2)])
         needed = {target.partition(":")[0] for one in both for target in one.targets}
-        inner = {name for name, own in self._computed.items() if name in needed and own <= set(names)}
-        guarded = {name for name in names if self._recovery.definition(f"{name}:0") is not None} | inner
+        inner = {name for name, own in self._computed.items() if name in needed and own and own <= set(names)}
+        guarded = {name for name in names + apart if self._recovery.definition(f"{name}:0") is not None} | inner
         self._require_drawn_once(names, inner)
         left = set(names) - needed - {name for one in inner for name in self._computed[one]}
 
@@ -64,6 +66,11 @@ class Conditionals:
         self._computed[op.operation.name] = set(names)
         taken, other = (Lambda("", replace(op.argument(position), opened)) for position in (1, 2))
         return call("tf.cond", op.argument(0), taken, other)
+
+    def _names(self, op: OpView, attribute: str) -> List[str]:
+        """Returns the ops that an attribute of a choice names and whose values are not known."""
+        names = [name.decode() for name in op.operation.node_def.attr[attribute].list.s]
+        return [name for name in names if self._forward.constant(f"{name}:0") is None]
 
     def _require_drawn_once(self, names: Sequence[str], inner: Set[str]) -> None:
         """Raises `Unwritten` if another choice than those in this one's branches computes a random op of some ops."""

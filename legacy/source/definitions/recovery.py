@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Dict, List, Sequence, Set, Tuple
 
-from legacy.source.basics.branches import GUARDED
 from legacy.source.basics.expressions import (
     Definition,
     Expression,
@@ -195,7 +194,7 @@ class Recovery:
             return
         writer = _WRITERS.get(operation.type)
         expression = self._inputs.noise_of_twin(op) or (writer(op) if writer else None)
-        if GUARDED in operation.node_def.attr:
+        if operation.type == "SelectV2":
             expression = self._conditionals.choice(op) or expression
         targets = tuple(str(output.name) for output in operation.outputs)
         count = _RESULTS.get(operation.type, len(targets))

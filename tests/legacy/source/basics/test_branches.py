@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from legacy.source.basics.branches import GUARDED, merge_branches, take_known_branches
+from legacy.source.basics.branch_sizes import take_known_branches
+from legacy.source.basics.branches import GUARDED, merge_branches
 from legacy.source.basics.typed import Typed
 from legacy.source.basics.unwritten import Unwritten
 
