@@ -40,16 +40,17 @@ def with_part_sizes(graph: Graph, imported: ImportedGraph, steps: Sequence[StepP
     made = _Made(graph)
     for step in [step for step in steps if len(step.cuts) > 1 and not any(step.returns)]:
         wholes = set(step.cuts[0]).intersection(*step.cuts[1:])
+        owners = _owners(graph, step) if wholes else {}
+        dealing = graph.ancestors([cut.node for cuts in step.cuts for cut in cuts], controls=False)
         for whole in sorted(tensor for tensor in wholes if graph.type(tensor.node) == "Placeholder"):
             parts, numbers = _sizes_of_parts(graph, imported, step, whole)
-            owners = _owners(graph, step, parts) if parts else {}
             for tower, part in enumerate(parts):
                 device = device_of_tower(graph, step, tower)
                 rows = made.rows_of(part, imported.dtype(*part), device)
                 copies = Copies(graph, dict.fromkeys(numbers, rows), device, tower)
-                for name in [name for name, owner in owners.items() if owner == tower]:
+                for name in [name for name, owner in owners.items() if owner == tower and name not in dealing]:
                     for position, tensor in enumerate(graph.inputs(name)):
-                        if tensor in numbers or tensor.node not in owners:
+                        if tensor in numbers or tensor.node not in dealing and tensor.node not in owners:
                             made.replace(name, position, tensor, copies.tensor(tensor))
                 made.add(copies.nodes)
     return Graph(made.graph_def) if made.replaced else None
@@ -113,10 +114,10 @@ class _Made:
         return TensorId(f"{scope}/rows", 0)
 
 
-def _owners(graph: Graph, step: StepParts, parts: Sequence[TensorId]) -> dict[str, int]:
-    """Returns {node: the only tower that needs it} of those that do not lead to the towers' parts."""
+def _owners(graph: Graph, step: StepParts) -> dict[str, int]:
+    """Returns {node: the only tower that needs it}."""
     found: dict[str, int] = {}
-    several: set[str] = set(graph.ancestors([part.node for part in parts], controls=False))
+    several: set[str] = set()
     for tower in range(len(step.cuts)):
         own = [name for name, owner in step.tower_nodes.items() if owner == tower]
         for name in graph.ancestors(own, controls=False):

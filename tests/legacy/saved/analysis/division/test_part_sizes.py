@@ -19,10 +19,11 @@ def slices(x, rows):
     return [x[:rows], x[rows:]]
 
 
-def changed(number, parts=split, shape=(None, 3), of_towers=True):
+def changed(number, parts=split, shape=(None, 3), of_towers=True, adds=True):
     """The graph with own sizes of a program whose towers add zeros of `number(rows of the batch)` rows; None if none.
 
-    Each tower makes the zeros itself if they are `of_towers`, else all take the same ones.
+    Each tower makes the zeros itself if they are `of_towers`, else all take the same ones. Unless it `adds` them, there
+    are none.
     """
 
     def build():
@@ -33,7 +34,7 @@ def changed(number, parts=split, shape=(None, 3), of_towers=True):
         gradients = []
         for tower, part in enumerate(parts(x, rows)):
             with tf.device(f"/gpu:{tower}"), v1.name_scope(f"tower_{tower}"):
-                state = tf.fill([rows], 0.0, name="zeros") if of_towers else zeros
+                state = (tf.fill([rows], 0.0, name="zeros") if of_towers else zeros) if adds else 0.0
                 gradients.append(tf.gradients(tf.reduce_sum(tf.tanh(tf.reduce_sum(part * w, 1) + state)), [w])[0])
         v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients), w)], name="train")
 
@@ -66,3 +67,12 @@ def test_the_rows_of_a_part_are_those_of_the_towers_own(number, parts, of_towers
 )
 def test_other_numbers_stay_as_they_are(number, fields):
     assert changed(number, **fields) is None
+
+
+def test_slices_that_deal_the_batch_out_stay_as_they_are():
+    graph = changed(lambda rows: rows // 2, slices)
+    assert not any(graph.type(name) == "StridedSlice" and "/of_tower_" in name for name in graph.nodes)
+
+
+def test_sizes_that_deal_the_batch_out_alone_stay_as_they_are():
+    assert changed(lambda rows: rows // 2, slices, adds=False) is None
