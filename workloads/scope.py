@@ -131,20 +131,25 @@ class Scope:
     def update(self, name: str, value: tf.Tensor | Callable[[tf.Tensor], tf.Tensor]) -> None:
         """Proposes the statistic's next value; `Workload.statistics` decides which proposal is taken.
 
+        A second function of the same statistic, as of a layer that runs twice, changes what the first one makes of it.
+
         Args:
           name: of the statistic, within this scope.
           value: tensor, or a function from the statistic's value to the next one, as "towers_in_turn" needs.
 
         Raises:
-          InputError: the statistic was updated already, or a function is given before `get` asked for the statistic.
+          InputError: the statistic was updated already, and one of both updates is a tensor; or a function is given
+            before `get` asked for the statistic.
         """
         name = self._prefix + name
-        if name in self._frame.updates:
+        before = self._frame.changes.get(name)
+        if name in self._frame.updates and not (before is not None and callable(value)):
             raise InputError(f"scope.update: {name!r} was updated twice in one pass")
         if callable(value):
             require(name in self._frame.values_given, "scope.update", name, "must be asked for by scope.get before")
-            self._frame.changes[name] = value
-            value = value(self._frame.values_given[name])
+            change = value if before is None else _in_turn(before, value)
+            self._frame.changes[name] = change
+            value = change(self._frame.values_given[name])
         self._frame.updates[name] = value
 
     def decay(self, rate: float, weight: tf.Tensor) -> None:
@@ -249,3 +254,10 @@ def _sizes(shape: Sizes) -> Tuple[int, ...] | tf.Tensor:
         return tuple(shape)
     known = tf.get_static_value(shape)
     return shape if known is None else tuple(int(size) for size in known)
+
+
+def _in_turn(
+    first: Callable[[tf.Tensor], tf.Tensor], second: Callable[[tf.Tensor], tf.Tensor]
+) -> Callable[[tf.Tensor], tf.Tensor]:
+    """Returns the change of a value by two functions, one after the other."""
+    return lambda now: second(first(now))

@@ -88,3 +88,14 @@ def test_integers_are_those_of_the_stateless_op():
     seed = frame.noise_seed("a")
     expected = tf.raw_ops.StatelessRandomUniformInt(shape=(1000,), seed=seed, minval=-2, maxval=3)
     assert np.array_equal(drawn, expected)
+
+
+def test_a_second_function_of_a_statistic_changes_what_the_first_one_makes_of_it():
+    frame = StubFrame("float32", 0, tf.constant(0, tf.int64), 0)
+    here = scope.Scope(frame)
+    frame.values_given["mean"] = tf.constant(1.0)
+    here.update("mean", lambda now: now + 1.0)
+    here.update("mean", lambda now: now * 4.0)
+    assert float(frame.updates["mean"]) == 8.0 and float(frame.changes["mean"](tf.constant(2.0))) == 12.0
+    with pytest.raises(InputError, match="'mean' was updated twice in one pass"):
+        here.update("mean", tf.constant(0.0))

@@ -57,7 +57,8 @@ def statistics_text(model: Model, keep_turns: bool = False) -> str:
     if keep_turns:
         return _KEPT_TURNS
     if model.statistics.changes_again:
-        return _AGAIN[model.statistics.policy]
+        by_tower = model.statistics.policy == TOWERS_IN_TURN and not model.statistics.in_rounds
+        return _ALL_OF_A_TOWER if by_tower else _AGAIN[model.statistics.policy]
     return _STATISTICS[model.statistics.policy] if any(model.statistics.proposals) else ""
 
 
@@ -91,6 +92,21 @@ _AGAIN: Dict[str, str] = {
             local[name].assign(value)
 """,
 }
+#: The update of statistics that each tower changes more than once before the next one does.
+_ALL_OF_A_TOWER = (
+    _CHANGES
+    + """\
+        for name in scope.updates:  # each replica makes its changes in turn, as in the old program
+            value = local[name].read_value()
+            for turn in range(context.num_replicas_in_sync):
+                own = value
+                for change in [change for changed, change in changes if changed == name]:
+                    own = change(own)
+                own = own if replica == turn else tf.zeros_like(value)
+                value = context.all_reduce(tf.distribute.ReduceOp.SUM, own)
+            local[name].assign(value)
+"""
+)
 #: {policy: the update of statistics}.
 _STATISTICS: Dict[str, str] = {
     FIRST_TOWER: """\

@@ -48,9 +48,11 @@ def find_known(plan: Plan, graph: Graph, phase: Phase, counters: Sequence[str]) 
             found[name] = one
     policies: Counter[str] = collections.Counter(one.policy for one in found.values())
     policy = max(policies, key=policies.__getitem__, default=FIRST_TOWER)
-    kept = [one.proposals for one in found.values() if one.policy == policy]
+    of_policy = [one for one in found.values() if one.policy == policy]
+    in_rounds = any(one.in_rounds for one in of_policy)
+    kept = [one.proposals for one in of_policy if one.in_rounds == in_rounds or not one.changes_again]
     proposals: List[List[Proposal]] = [[p for own in kept for p in own[tower]] for tower in range(plan.towers)]
-    return Statistics(policy, proposals)
+    return Statistics(policy, proposals, in_rounds)
 
 
 def between_turns(statistics: Statistics) -> Dict[VariableVersion, Name]:

@@ -9,6 +9,7 @@ from legacy.source.basics.unwritten import Unwritten
 from legacy.source.step.learning import find_counters, is_rule
 from workloads.lifted.graph import parse_tensor_name, tensor_name
 from workloads.numerics.statistics import FIRST_TOWER, LAST_TOWER, TOWERS_IN_TURN
+from workloads.support.wording import listed
 
 if TYPE_CHECKING:
     from workloads.lifted.graph import Graph
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 #: Policy of variables of which each tower has and changes its own.
 EACH_TOWER = "each_tower"
 ASSIGNS = ("Assign", "AssignVariableOp")
+#: Most statistics that are listed.
+MOST_LISTED = 6
 #: Ops whose changes by several towers add up.
 _ADDING = ("AssignSub", "AssignAdd", "ScatterSub", "ScatterAdd", "ResourceScatterSub", "ResourceScatterAdd")
 
@@ -50,10 +53,12 @@ class Statistics(NamedTuple):
     Attributes:
       policy: value of `Workload.statistics`, or `EACH_TOWER`.
       proposals: of each tower.
+      in_rounds: whether all towers make their first changes before one makes its second one, of towers in turn.
     """
 
     policy: str
     proposals: List[List[Proposal]]
+    in_rounds: bool = False
 
     @property
     def tower(self) -> int:
@@ -89,7 +94,7 @@ def find_statistics(
         counters = find_counters(phase, ImportedGraph(graph))
     found = _effects(plan, graph, phase, counters)
     everywhere = list(range(plan.towers))
-    policies = {}
+    policies, in_rounds = {}, {}
     for name, effects in found.items():
         towers = [tower for tower, _ in effects]
         changes = [effect for _, effect in effects]
@@ -102,6 +107,8 @@ def find_statistics(
             graph, phase, name, changes
         ):
             policies[name] = TOWERS_IN_TURN
+            if len(towers) > plan.towers:
+                in_rounds[name] = towers != sorted(towers)
         else:
             numbers = ", ".join(str(tower) for tower in towers)
             who = "what no tower computes alone" if -1 in towers else f"towers {numbers}"
@@ -109,22 +116,27 @@ def find_statistics(
     if len(set(policies.values())) > 1:
         kinds = [f"{kind} {name!r}" for name, kind in policies.items()]
         raise Unwritten("statistics: of different towers: " + ", ".join([kinds[0], kinds[-1]]))
+    if len(set(in_rounds.values())) > 1:
+        raise Unwritten(f"statistics: towers change {listed(list(in_rounds), MOST_LISTED)} in different orders")
     proposals: List[List[Proposal]] = [[] for _ in everywhere]
     for name, effects in found.items():
         for tower, effect in effects:
             rows = effect.values[0] if is_scatter(effect.op) else ""
             proposals[tower].append(Proposal(name, effect.op, effect.values[-1], effect.node, rows))
-    return Statistics(next(iter(policies.values()), FIRST_TOWER), proposals)
+    return Statistics(next(iter(policies.values()), FIRST_TOWER), proposals, any(in_rounds.values()))
 
 
 def _turns(towers: int, changes: int, again: bool) -> List[List[int]]:
-    """Returns the order of the towers that change a statistic in turn, in a list; nothing if none has so many changes.
+    """Returns the orders of the towers that change a statistic in turn; none if no tower has so many changes.
 
     >>> _turns(2, 4, again=True), _turns(2, 4, again=False), _turns(2, 3, again=True)
-    ([[0, 1, 0, 1]], [], [])
+    ([[0, 1, 0, 1], [0, 0, 1, 1]], [], [])
     """
     rounds = changes // towers
-    return [list(range(towers)) * rounds] if changes == rounds * towers and (again or rounds == 1) else []
+    if changes != rounds * towers or not (again or rounds == 1):
+        return []
+    turns = list(range(towers)) * rounds
+    return [turns, sorted(turns)]
 
 
 def find_states(plan: Plan, phase: Phase) -> Statistics:

@@ -105,7 +105,7 @@ def recover_step(
     clip = parts.take(lambda: find_clipping(plan, graph, phase))
     average = parts.take(lambda: find_average(plan, graph, phase, counters))
     none = Statistics(FIRST_TOWER, [[] for _ in range(plan.towers)])
-    statistics = parts.take(lambda: find_statistics(plan, graph, phase, counters)) or none
+    statistics = parts.take(lambda: _statistics(plan, graph, phase, counters)) or none
     model = parts.take(lambda: recover_model(plan, graph, phase, statistics, initializers, counters, scalar=True))
     if model is not None and has_own_variables(model):
         parts.reasons.append("model: towers read variables of their own; a workload's replicas share all")
@@ -158,6 +158,13 @@ def _learning_rate(
         found = ", ".join(f"{tensor} of {weight!r}" for tensor, weight in weights.items())
         raise Unwritten(f"learning rate: {'weights have different ones: ' + found if found else 'no op has one'}")
     return find_learning_rate(plan, graph, phase, rate, counters, held)
+
+
+def _statistics(plan: Plan, graph: Graph, phase: Phase, counters: Sequence[str]) -> Statistics:
+    found = find_statistics(plan, graph, phase, counters, again=True)
+    if found.in_rounds:
+        raise Unwritten("statistics: towers change them in several rounds; a workload's make all their changes in one")
+    return found
 
 
 def _combining(plan: Plan, graph: Graph, phase: Phase) -> str:

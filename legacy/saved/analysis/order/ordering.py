@@ -138,6 +138,7 @@ class _Ordering:
         self._view_users, self._passes = flow.view_users, flow.passes
         self._effects_before, self._effects_behind = flow.effects_before, flow.effects_behind
         self._chosen = ChosenOrder(flow)
+        self._made = {name: place for place, name in enumerate(graph.nodes)}
         self.versions: dict[tuple[str, str], int] = {}
         self.dependencies: list[ControlDependency] = []
         self.races: list[Race] = []
@@ -186,9 +187,9 @@ class _Ordering:
         """The update ops of a variable, in the order in which they run.
 
         Of two that nothing orders, the one that more train ops run comes first (see `_may_wait`), then a rule or what
-        depends on data: weights are clipped after their update.
+        depends on data: weights are clipped after their update; then the one that the program made first.
         """
-        updates = list(self._updates.get(variable, ()))
+        updates = sorted(self._updates.get(variable, ()), key=self._made.__getitem__)
         unordered = not any(self._runs_before(first, second) for first in updates for second in updates)
         if self._choices.rules_first and set(updates) & self._state.rules:
             updates.sort(key=lambda name: name not in self._state.rules and name not in self._depends_on_data)

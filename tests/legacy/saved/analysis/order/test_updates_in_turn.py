@@ -211,3 +211,18 @@ def test_the_gradient_of_a_penalty_sees_the_weight_before_another_update_of_it()
     ]:
         order = ordered(text.format(name=name), {name: ["w"]}, writes, rules)
         assert order.versions[name, "w"] == version
+
+
+def test_updates_that_nothing_orders_run_as_the_program_made_them():
+    order = ordered(
+        """
+        v = VariableV2()
+        deep = Const()
+        deeper = Neg(deep)
+        first = AssignAdd(v, deeper)
+        second = AssignSub(v, deep)
+        """,
+        reads={},
+        writes={"first": ["v"], "second": ["v"]},
+    )
+    assert order.effects == ["first", "second"] and order.dependencies == [("first", "second")]
