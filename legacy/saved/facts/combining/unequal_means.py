@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 import numpy as np
 
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
+from legacy.saved.facts.combining.loss_factors import factors_of_losses, may_be_their_own
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name
 from workloads.lifted.plan import Phase
@@ -37,7 +38,7 @@ def unequal_mean_sentences(analysed: AnalysedStep, phase: Phase) -> Iterator[str
       analysed: the training step.
       phase: one of its train ops.
     """
-    graph, averaged = analysed.graph, _averaged(phase, analysed.plan.towers)
+    graph, averaged = analysed.graph, _averaged(analysed, phase)
     if not averaged:
         return
     sizes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS or _is_settled(analysed, name)}
@@ -62,11 +63,15 @@ def unequal_mean_sentences(analysed: AnalysedStep, phase: Phase) -> Iterator[str
             return
 
 
-def _averaged(phase: Phase, towers: int) -> str:
+def _averaged(analysed: AnalysedStep, phase: Phase) -> str:
     """Returns what a train op averages over several towers, their gradients or their losses; "" if neither."""
+    towers = analysed.plan.towers
     if towers > 1 and any(one.kind == "mean" or abs(one.scale * towers - 1) < TOLERANCE for one in phase.combine):
         return "gradients"
-    return "losses" if sums_to_mean(phase, towers) else ""
+    factors = factors_of_losses(analysed, phase) if towers > 1 and not phase.shared_loss else []
+    are_parts = bool(factors) and all(abs(factor * towers - 1) < TOLERANCE for factor in factors)
+    are_parts = are_parts and not may_be_their_own(analysed, phase)
+    return "losses" if are_parts or sums_to_mean(phase, towers) else ""
 
 
 def _is_settled(analysed: AnalysedStep, name: str) -> bool:

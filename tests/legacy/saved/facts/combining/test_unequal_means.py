@@ -46,6 +46,17 @@ def test_losses_divided_by_a_number_of_each_towers_words_are_named(make_loss):
     assert counted(make_loss, combine=1.0) == 0
 
 
+def test_sums_of_losses_that_each_tower_divides_by_the_towers_are_means():
+    """As `model_deploy` of slim: each clone divides the sum of its losses by their number, and gradients are added."""
+
+    def part(errors, mask, words):
+        return v1.losses.compute_weighted_loss(tf.math.log1p(errors), mask) / 2.0
+
+    assert counted(part, combine=1.0) == 1
+    assert counted(lambda errors, mask, words: tf.reduce_mean(errors) / 2.0, combine=1.0) == 0
+    assert counted(lambda errors, mask, words: masked(errors, mask, words) * 0.5, combine=1.0) == 0  # of squares
+
+
 @pytest.mark.parametrize("class_weights, count", [([1.0, 2.0, 0.5], 0), ([1.0, 0.0, 0.5], 1)])
 def test_the_number_of_class_weights_that_are_not_zero_is_that_of_the_examples_where_no_class_has_zero(
     class_weights, count
