@@ -125,7 +125,7 @@ def described_rate(analysed: AnalysedStep, train_op: str, tensor: str, schedules
         return LearningRate(train_op, tensor, fed, "-")
     default = _default(analysed, tensor)
     if default is not None:
-        return LearningRate(train_op, tensor, f"{default:g}, unless {parse_tensor_name(tensor).node} is fed", "-")
+        return LearningRate(train_op, tensor, default, "-")
     if parse_tensor_name(tensor).node in analysed.graph.branches():
         return LearningRate(train_op, tensor, "computed under a condition", "-")
     piece = analysed.cutter.piece([tensor], list(analysed.plan.tensors))
@@ -193,12 +193,17 @@ def _description(analysed: AnalysedStep, piece: Piece, variables: Tuple[str, ...
     return text, constants
 
 
-def _default(analysed: AnalysedStep, tensor: str) -> float | None:
-    """The constant that a placeholder holds unless it is fed; None of any other tensor."""
-    name = parse_tensor_name(tensor).node
-    if name not in analysed.graph.nodes or analysed.graph.type(name) != "PlaceholderWithDefault":
+def _default(analysed: AnalysedStep, tensor: str) -> str | None:
+    """The description of a rate that is what a placeholder holds unless it is fed, also as another type; or None."""
+    graph, holder = analysed.graph, parse_tensor_name(tensor)
+    if holder.node not in graph.nodes:
         return None
-    return scalar_constant(analysed.graph.nodes[analysed.graph.inputs(name)[0].node])
+    while graph.type(holder.node) in ("Cast", "Identity"):
+        holder = graph.inputs(holder.node)[0]
+    if graph.type(holder.node) != "PlaceholderWithDefault":
+        return None
+    value = scalar_constant(graph.nodes[graph.inputs(holder.node)[0].node])
+    return None if value is None else f"{value:g}, unless {holder.node} is fed"
 
 
 def _fed_scalars(analysed: AnalysedStep, piece: Piece) -> list[str]:

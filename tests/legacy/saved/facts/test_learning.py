@@ -331,6 +331,12 @@ def test_an_optimizer_written_by_hand():
         (lambda step: v1.placeholder(tf.float32, [], "rate"), "fed at every step", "-"),
         (lambda step: v1.placeholder_with_default(0.5, [], "rate"), "0.5, unless rate is fed", "-"),
         (
+            lambda step: tf.cast(v1.placeholder_with_default(tf.constant(0.5, tf.float64), [], "rate"), tf.float32),
+            "0.5, unless rate is fed",
+            "-",
+        ),
+        (lambda step: tf.cast(tf.constant(0.5, tf.float64), tf.float32), "0.5, always", "-"),
+        (
             lambda step: v1.placeholder(tf.float32, [], "scale") / tf.cast(step, tf.float32),
             "a function of global_step, scale (fed), by RealDiv",
             "-",
