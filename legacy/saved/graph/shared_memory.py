@@ -11,7 +11,7 @@ import numpy as np
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
-from workloads.lifted.graph import SWITCHES, Graph
+from workloads.lifted.graph import MERGES, SWITCHES, Graph
 
 #: Ops that hand on their input whatever their attributes are.
 _ALWAYS = ("Identity", "PlaceholderWithDefault", "EnsureShape", "Print", *SWITCHES, *op_types.VIEWS)
@@ -37,7 +37,7 @@ def shares_memory(graph: Graph, imported: ImportedGraph, name: str, position: in
       False only if the node copies what it takes; True also for parts along the first axis, which it may copy.
     """
     op_type, inputs = graph.type(name), graph.inputs(name)
-    if op_type == "IdentityN":
+    if op_type in ("IdentityN", *MERGES):
         return True
     if position != (1 if op_type == "Split" else 0):  # a Split's first input is its axis
         return False

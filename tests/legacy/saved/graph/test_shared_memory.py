@@ -37,6 +37,7 @@ VIEWS = {
     "default of a placeholder": lambda w: v1.placeholder_with_default(w, [4, 16]),
     "print": lambda w: v1.Print(w, [1]),
     "switch": lambda w: raw.Switch(data=w, pred=tf.constant(True))[1],
+    "merge": lambda w: raw.Merge(inputs=raw.Switch(data=w, pred=tf.constant(True)))[0],
     "expanded": lambda w: tf.expand_dims(w, 0),
 }
 COPIES = {
