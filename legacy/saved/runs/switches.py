@@ -17,6 +17,7 @@ from legacy.saved.folding.settings import SETTINGS, can_be_switch, fold_values
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import variable_of
 from workloads.lifted.graph import SWITCHES, Graph, TensorId
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Most switches that are tried.
 MOST_TRIED = 4
@@ -49,21 +50,26 @@ def try_switches(graph: Graph, targets: Sequence[str]) -> TriedSwitches:
 
     Returns:
       The graph with those decided by which a step runs other updates or random ops: the value that runs most is the
-      one that trains. A switch that chooses between two like branches, such as two queues, stays.
+      one that trains. Where all run as many, it is the value with which most moving statistics are of no use, since
+      layers normalize by the batch. A switch that chooses between two like branches, such as two queues, stays.
     """
     settings: dict[str, bool | int] = {}
     notes: list[str] = []
     for name, values in list(_switches(graph, graph.ancestors(targets)).items())[:MOST_TRIED]:
         folded = {value: fold_values(graph, {name: _scalar(graph, name, value)}) for value in values}
         runs = {value: _training_ops(folded[value], targets) for value in folded}
+        what = "runs {} updates, random ops and normalizations by the batch"
+        if len(set(runs.values())) == 1:
+            runs = {value: _unused_statistics(folded[value], targets) for value in folded}
+            what = "moves {} variables that no gradient depends on, as statistics in training"
         if len(set(runs.values())) > 1:
             value = max(values, key=lambda tried: runs[tried])  # of equals the first
             other = next(tried for tried in values if runs[tried] != runs[value])
             graph, settings[name] = folded[value], value
             less = f"with {other} {runs[other]}" if runs[other] >= 0 else f"which {other} rules out"
             notes.append(
-                f"{name} is taken as {value}: a step then runs {runs[value]} updates, random ops and normalizations "
-                f"by the batch, {less}; --feed={name}={str(other).lower()} overrides that"
+                f"{name} is taken as {value}: a step then {what.format(runs[value])}, {less}; "
+                f"--feed={name}={str(other).lower()} overrides that"
             )
     return TriedSwitches(graph, settings, notes)
 
@@ -123,6 +129,17 @@ def _training_ops(graph: Graph, targets: Sequence[str]) -> int:
     if any(target not in graph.nodes for target in targets):
         return -1
     return sum(_trains(graph, name) for name in graph.ancestors(targets))
+
+
+def _unused_statistics(graph: Graph, targets: Sequence[str]) -> int:
+    """Returns the number of variables that train ops assign, or add to, and that no gradient depends on.
+
+    Layers that normalize by the batch in either case move their statistics, and use them in evaluation alone.
+    """
+    members = graph.ancestors([target for target in targets if target in graph.nodes])
+    read = graph.ancestors([name for name in members if is_gradient_op(name)], controls=False)
+    moved = {variable_of(graph, name) for name in members if graph.type(name).startswith(_UPDATES)}
+    return len(moved - read - {None})
 
 
 def _trains(graph: Graph, name: str) -> bool:

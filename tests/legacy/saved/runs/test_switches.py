@@ -149,3 +149,24 @@ def test_a_boolean_that_decides_no_branch_is_no_switch():
         v1.assign(statistic(), tf.cast(unnamed(), tf.float32), name="train")
 
     assert try_switches(traced(build), ["train"]).settings == {}
+
+
+def normalized(by_batch, value):
+    """A layer whose moments move a statistic in either mode; with `value` it is normalized by them, or by it."""
+    x, w = v1.placeholder(tf.float32, [4], name="x"), v1.get_variable("w", initializer=2.0, use_resource=False)
+    mean, kept = tf.reduce_mean(x * w), v1.get_variable("kept", initializer=0.0, trainable=False, use_resource=False)
+    moved = v1.assign(kept, kept * 0.9 + mean * 0.1)
+    branches = [lambda: mean, (lambda: kept + 0.0) if by_batch else (lambda: mean * 1.0)]
+    center = v1.cond(unnamed(), *(branches if value else branches[::-1]))
+    gradient = tf.gradients(tf.square(x * w - center), [w])[0]
+    with v1.control_dependencies([v1.assign_sub(w, gradient), moved]):
+        tf.no_op(name="train")
+
+
+@pytest.mark.parametrize("value", [True, False])
+@pytest.mark.parametrize("by_batch", [True, False])
+def test_the_value_with_which_layers_use_the_moments_of_the_batch_is_taken(by_batch, value):
+    found = try_switches(traced(lambda: normalized(by_batch, value)), ["train"])
+    assert found.settings == ({"Placeholder": value} if by_batch else {})
+    what = "a step then moves 1 variables that no gradient depends on, as statistics in training"
+    assert all(f"Placeholder is taken as {value}: {what}, with {not value} 0" in note for note in found.notes)
