@@ -46,15 +46,15 @@ def test_losses_divided_by_a_number_of_each_towers_words_are_named(make_loss):
     assert counted(make_loss, combine=1.0) == 0
 
 
-def test_sums_of_losses_that_each_tower_divides_by_the_towers_are_means():
-    """As `model_deploy` of slim: each clone divides the sum of its losses by their number, and gradients are added."""
+@pytest.mark.parametrize("parts, count", [((2.0, 2.0), 1), ((2.0, 1.0), 0)])
+def test_sums_of_losses_whose_terms_each_tower_divides_by_the_towers_are_means(parts, count):
+    """As `model_deploy` of slim: each clone divides its losses by the number of clones, and gradients are added."""
 
-    def part(errors, mask, words):
-        return v1.losses.compute_weighted_loss(tf.math.log1p(errors), mask) / 2.0
+    def divided(errors, mask, words):
+        of_words = v1.losses.compute_weighted_loss(tf.math.log1p(errors), mask)
+        return of_words / parts[0] + tf.reduce_mean(errors) / parts[1]
 
-    assert counted(part, combine=1.0) == 1
-    assert counted(lambda errors, mask, words: tf.reduce_mean(errors) / 2.0, combine=1.0) == 0
-    assert counted(lambda errors, mask, words: masked(errors, mask, words) * 0.5, combine=1.0) == 0  # of squares
+    assert counted(divided, combine=1.0) == count
 
 
 @pytest.mark.parametrize("class_weights, count", [([1.0, 2.0, 0.5], 0), ([1.0, 0.0, 0.5], 1)])
