@@ -15,6 +15,7 @@ from legacy.source.step.towers import tensors_of_towers
 from legacy.source.tables import with_equal_tables_joined
 from workloads.lifted.model_copies import model_copies, with_one_model
 from workloads.lifted.summed_uses import with_sums_of_uses
+from workloads.lifted.synced_copies import with_weights_for_copies
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,7 +42,8 @@ class OldProgram(NamedTuple):
 
 def prepared(program: OldProgram) -> OldProgram:
     """Returns a program whose graph has all that its losses are differentiated with, and that a text can say."""
-    plan, dealt = with_dealt_inputs(program.plan, program.graph)
+    plan, graph = with_weights_for_copies(program.plan, program.graph, program.initial)
+    plan, dealt = with_dealt_inputs(plan, graph)
     plan, dealt = with_sums_of_uses(plan, dealt)
     program = program._replace(plan=plan)
     joined = with_equal_tables_joined(dealt)

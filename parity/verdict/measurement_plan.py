@@ -22,7 +22,7 @@ from parity.coverage.mutants.native_mutants import input_mutants, native_mutants
 from parity.coverage.mutants.update_mutants import GradientLog
 from parity.coverage.schedules import RateFunction, find_boundaries
 from parity.coverage.visits.job_visits import ChooseVisits, visits_of_job, with_far_weights
-from parity.coverage.visits.lifted_visits import visits_of_lift
+from parity.coverage.visits.lifted_visits import visits_of_lift, with_equal_copies
 from workloads.job import Job
 from workloads.lifted.graph import Graph
 from workloads.lifted.workload import KINDS, LiftedWorkload, as_lifted
@@ -77,6 +77,8 @@ def measurement(setup: Setup, specs: Sequence[VariableSpec], plan: CoveragePlan)
             mutants += towers.mutants(with_towers=True) if towers is not None else []
         if setup.has_written_port:
             choose = with_far_weights(choose, len(as_lifted(job.workload).plan.phases) if job.workload.is_lifted else 1)
+        if job.workload.is_lifted:
+            choose = with_equal_copies(choose, as_lifted(job.workload))
         yield Measurement(job, mutants, choose, gradients, seen, dtype, plan.no_visits, towers)
 
 

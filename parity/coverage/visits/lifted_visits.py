@@ -13,11 +13,19 @@ from parity.coverage.visits.branch_visits import find_deciders, in_other_branche
 from parity.coverage.visits.changed_states import all_times, for_each_phase, times, weights_times
 from parity.coverage.visits.counted_numbers import is_counted, numbers_beside
 from parity.coverage.visits.counter_uses import counter_uses
-from parity.coverage.visits.job_visits import MOST_RANDOM, SMALL_SLOTS, CoverageState, random_visit, small_weights
+from parity.coverage.visits.job_visits import (
+    MOST_RANDOM,
+    SMALL_SLOTS,
+    ChooseVisits,
+    CoverageState,
+    random_visit,
+    small_weights,
+)
 from parity.coverage.visits.shifted_counts import behind_shifts
 from parity.coverage.visits.staircases import stairs_of
 from workloads.lifted.model_copies import model_copies
 from workloads.lifted.plan import Variable
+from workloads.lifted.synced_copies import synced_copies
 from workloads.lifted.workload import KINDS, LiftedWorkload
 from workloads.program import STATES, Arrays, State
 
@@ -58,14 +66,34 @@ def visits_of_lift(
     Yields:
       the visits; of a program with several train ops, each state once for each.
     """
-    # Functions that compute the losses of all towers know the first tower's copy of a model only.
-    copies = model_copies(workload.plan, workload.graph, workload.values()) if workload.losses else {}
     every = _visits_of_branches(workload, numbers, last, coverage, with_overflow)
-    wanted = (visit._replace(state=_with_copies(visit.state, copies)) for visit in every)
-    while_missing = itertools.takewhile(lambda _: coverage.any_missing(), wanted)
+    while_missing = itertools.takewhile(lambda _: coverage.any_missing(), every)
     yield from for_each_phase(while_missing, len(workload.plan.phases), last.step)
     if find_small_gradients is not None and coverage.any_missing():
         yield Visit(f"the smallest gradients of {MORE_STEPS} more steps", find_small_gradients(last, MORE_STEPS))
+
+
+def with_equal_copies(choose: ChooseVisits, workload: LiftedWorkload) -> ChooseVisits:
+    """Gives copies of weights the values of the weights in all visits, for a port whose losses know the weights alone.
+
+    Args:
+      choose: makes the visits.
+      workload: the lift.
+
+    Returns:
+      the function that makes them; the same one for a port that has copies.
+    """
+    plan, graph, values = workload.plan, workload.graph, workload.values()
+    is_written = bool(workload.losses) or workload.port is not None
+    copies = {**model_copies(plan, graph, values), **synced_copies(plan, graph, values)} if is_written else {}
+    if not copies:
+        return choose
+
+    def chosen(last: State, coverage: CoverageState) -> Iterator[Visit]:
+        for visit in choose(last, coverage):
+            yield visit._replace(state=_with_copies(visit.state, copies))
+
+    return chosen
 
 
 def _visits_of_branches(
@@ -131,9 +159,12 @@ def _halved_statistics(workload: LiftedWorkload, state: State) -> Arrays:
 
 
 def _with_copies(state: State, copies: Mapping[str, str]) -> State:
-    """Returns the state with the weights of the first tower's model in the other towers' copies of it."""
-    same = {name: state.weights[first] for name, first in copies.items() if name in state.weights}
-    return dataclasses.replace(state, weights={**state.weights, **same})
+    """Returns the state with the weights that copies are of, such as the first tower's model, in these copies."""
+
+    def same(arrays: Arrays) -> Arrays:
+        return {name: state.weights[copies[name]] if name in copies else array for name, array in arrays.items()}
+
+    return dataclasses.replace(state, weights=same(state.weights), statistics=same(state.statistics))
 
 
 def _counted(state: State, counters: Sequence[Variable], count: int) -> State:
