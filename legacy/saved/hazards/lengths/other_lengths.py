@@ -10,16 +10,19 @@ from legacy.saved.hazards.basics.cross_entropies import cross_entropies
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.lengths.loop_outputs import (
     given_by,
+    is_outputs,
     length_masks,
     lengths_of_loop,
     named_lengths,
     outputs_behind_layers,
 )
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 
 def masked_by_other_lengths(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds cross entropies of a loop with lengths, times a mask of the lengths of another loop; one hazard for all."""
     graph = whole.graph
+    gathered = [name for name in graph.nodes if is_outputs(graph, name) and not is_gradient_op(name)]
     for entropy in cross_entropies(whole):
         loops = outputs_behind_layers(whole, entropy.logits.node)
         own = [lengths for lengths in (lengths_of_loop(whole, name) for name in loops) if lengths]
@@ -27,7 +30,7 @@ def masked_by_other_lengths(whole: WholeGraph) -> Iterator[Hazard]:
             continue
         for product, lengths in length_masks(whole, entropy.op):
             sources = set().union(*(given_by(whole, name) for name in own))
-            others = [n for n in graph.nodes if graph.type(n).startswith("TensorArrayGather") and n not in loops]
+            others = [name for name in gathered if name not in loops]
             of_others = {source for name in others for source in given_by(whole, lengths_of_loop(whole, name) or name)}
             if not given_by(whole, lengths) & sources and given_by(whole, lengths) & of_others:
                 yield Hazard(

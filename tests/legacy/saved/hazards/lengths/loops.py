@@ -8,13 +8,16 @@ v1 = tf.compat.v1
 TIMES, UNITS = 6, 3
 
 
-def loop(name, ends=None, batch_major=True, examples=2, mask=None):
+def loop(name, ends=None, batch_major=True, examples=2, mask=None, trains_inputs=False):
     """(outputs [batch, time, 3] of a loop, which writes 0 behind each length if there are lengths; final state).
 
-    With a mask [batch, time], the state stays as it is where the mask is 0.
+    With a mask [batch, time], the state stays as it is where the mask is 0. Inputs may be those of a layer that is
+    trained, too, as of an embedding.
     """
     w = variable(f"{name}_w", UNITS, UNITS)
     times = tf.transpose(fed(f"{name}_x", examples, TIMES, UNITS), [1, 0, 2])
+    if trains_inputs:
+        times *= variable(f"{name}_scale", UNITS)
     inputs = v1.TensorArray(tf.float32, TIMES).unstack(times)
 
     if mask is not None:

@@ -33,6 +33,22 @@ def test_a_mask_of_other_lengths_is_named(mask, decoder, count):
     assert found(masked_by_other_lengths, total) == ["LENGTHS_OF_ANOTHER"] * count
 
 
+@pytest.mark.parametrize("has_encoder", [True, False])
+def test_a_mask_of_lengths_that_no_other_loop_is_given_is_not(has_encoder):
+    """A language model is fed the lengths of words and of next words, which are equal."""
+
+    def total():
+        words, next_words = (fed(name, 2, dtype=tf.int32) for name in ("words", "next_words"))
+        if has_encoder:
+            tf.reduce_sum(loop("encoder", next_words)[0])
+        logits, _ = loop("decoder", words, trains_inputs=True)
+        labels = fed("labels", 2, TIMES, dtype=tf.int32)
+        losses = v1.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+        return tf.reduce_sum(losses * tf.sequence_mask(next_words, TIMES, tf.float32))
+
+    assert found(masked_by_other_lengths, total) == ["LENGTHS_OF_ANOTHER"] * has_encoder
+
+
 @pytest.mark.parametrize("lengths, fed_to_loss, count", [(True, False, 1), (True, True, 0), (False, False, 0)])
 def test_a_ctc_loss_of_all_times_behind_a_loop_with_lengths_is_named(lengths, fed_to_loss, count):
     def total():
