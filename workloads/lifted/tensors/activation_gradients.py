@@ -52,11 +52,11 @@ def _entering(graph: Graph, members: Iterable[str]) -> DefaultDict[str, Set[Tens
     """Returns {op of a forward pass: tensors that come into its gradient function from other ones}."""
     found: DefaultDict[str, Set[TensorId]] = collections.defaultdict(set)
     for name in members:
-        op = forward_name(name) if is_gradient_op(name) else None
+        op = forward_name(name, graph.nodes) if is_gradient_op(name) else None
         if op is not None:
-            found[op].update(tensor for tensor in graph.inputs(name) if _comes_from_outside(tensor, op))
+            found[op].update(tensor for tensor in graph.inputs(name) if _comes_from_outside(graph, tensor, op))
     return found
 
 
-def _comes_from_outside(tensor: TensorId, op: str) -> bool:
-    return GRADIENTS.search(tensor.node) is not None and forward_name(tensor.node) != op
+def _comes_from_outside(graph: Graph, tensor: TensorId, op: str) -> bool:
+    return GRADIENTS.search(tensor.node) is not None and forward_name(tensor.node, graph.nodes) != op

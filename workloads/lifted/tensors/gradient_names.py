@@ -46,11 +46,26 @@ def gradient_scope(root: str) -> str | None:
 def forward_name(name: str, nodes: Collection[str] = ()) -> str | None:
     """Returns the forward op that a gradient op differentiates, or None if the name does not tell.
 
+    A program may call `tf.gradients` in a name scope "gradients" of its own, and gradients may be differentiated, too:
+    the graph's nodes tell where the scope of the gradient graph ends.
+
     >>> forward_name("tower_0/gradients_1/tower_0/conv_grad/Reshape")
     'tower_0/conv'
+    >>> forward_name("gradients/gradients/conv_grad/Reshape", ["conv"])
+    'conv'
     """
+    found = [forward_name_in(name, scope, nodes) for scope in _scopes(name)]
+    return next((forward for forward in found if forward in nodes), found[0] if found else None)
+
+
+def _scopes(name: str) -> list[str]:
+    """The beginnings of a name that end with "gradients/", the shortest first."""
+    scopes: list[str] = []
     match = GRADIENTS.search(name)
-    return forward_name_in(name, name[: match.end()], nodes) if match else None
+    while match:
+        scopes.append(name[: match.end()])
+        match = GRADIENTS.search(name, match.end() - 1)  # the slash begins the next scope, too
+    return scopes
 
 
 def forward_name_in(name: str, scope: str, nodes: Collection[str] = ()) -> str | None:

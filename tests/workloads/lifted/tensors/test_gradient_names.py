@@ -36,6 +36,20 @@ def test_a_gradient_op_names_its_forward_op(name, forward):
     assert gradient_names.forward_name(name) == forward
 
 
+@pytest.mark.parametrize(
+    "name, forward",
+    [
+        ("gradients/gradients/conv_grad/Reshape", "conv"),  # in a scope of the program's that has this name, too
+        ("a/gradients/gradients_1/a/mul_grad/Mul", "a/mul"),
+        ("gradients_1/gradients/conv_grad/Mul_grad/Mul", "gradients/conv_grad/Mul"),  # a gradient's own gradient
+        ("gradients/gradients/other_grad/Reshape", "gradients/other"),
+    ],
+)
+def test_the_nodes_tell_where_the_scope_of_a_gradient_graph_ends(name, forward):
+    nodes = ["conv", "a/mul", "gradients/conv_grad/Mul"]
+    assert gradient_names.forward_name(name, nodes) == forward
+
+
 def test_a_forward_op_is_named_in_its_own_gradient_scope_only():
     assert gradient_names.forward_name_in("gradients/loss_grad/mul", "gradients/") == "loss"
     assert gradient_names.forward_name_in("gradients/loss_grad/mul", "gradients_1/") is None
