@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Dict, Mapping, NamedTuple, Tuple
 
-from legacy.source.basics.expressions import call
+from legacy.source.basics.expressions import Literal, call
 from legacy.source.ops.raw import attributes_given
 
 if TYPE_CHECKING:
@@ -87,4 +87,15 @@ def write_named(op: OpView) -> Expression | None:
     return call(named.name, *arguments[:count], **keywords, **{named.attributes[name]: given[name] for name in given})
 
 
-WRITERS: Dict[str, Callable[[OpView], Expression | None]] = {name: write_named for name in NAMED}
+def write_sparse_product(op: OpView) -> Expression:
+    """Writes the product of a sparse and a dense matrix."""
+    sizes = op.constant(2)
+    shape = op.argument(2) if sizes is None else Literal([int(size) for size in sizes])
+    sparse = call("tf.SparseTensor", *op.arguments(0, 2), shape)
+    return call("tf.sparse.sparse_dense_matmul", sparse, op.argument(3), **attributes_given(op))
+
+
+WRITERS: Dict[str, Callable[[OpView], Expression | None]] = {
+    **{name: write_named for name in NAMED},
+    "SparseTensorDenseMatMul": write_sparse_product,
+}

@@ -64,6 +64,13 @@ PROGRAMS = {
     "SparseToDense": lambda x: raw.SparseToDense(
         sparse_indices=[0, 2, 1], output_shape=[4], sparse_values=x[:, 0], default_value=0.5, validate_indices=False
     ),
+    "SparseTensorDenseMatMul": lambda x: raw.SparseTensorDenseMatMul(
+        a_indices=tf.constant([[0, 1], [2, 0]], tf.int64),
+        a_values=x[0, :2],
+        a_shape=tf.constant([3, 3], tf.int64),
+        b=x,
+        adjoint_b=True,
+    ),
     "TensorScatterAdd": lambda x: raw.TensorScatterAdd(tensor=x, indices=[[1]], updates=x[:1]),
     "TensorScatterUpdate": lambda x: raw.TensorScatterUpdate(tensor=x, indices=[[1]], updates=x[:1]),
     "UnsortedSegmentMax": lambda x: raw.UnsortedSegmentMax(data=x, segment_ids=IDS, num_segments=3),
@@ -76,7 +83,8 @@ PROGRAMS = {
 def test_a_function_makes_the_op_that_it_stands_for(name):
     lines = written(lambda x: PROGRAMS[name](x[0]), X)
     text = "\n".join(lines)
-    assert named.NAMED[name].name + "(" in text and f"raw_ops.{name}(" not in text, text
+    function = "tf.sparse.sparse_dense_matmul" if name not in named.NAMED else named.NAMED[name].name
+    assert function + "(" in text and f"raw_ops.{name}(" not in text, text
     x = np.random.RandomState(0).rand(2, 3, 3).astype(np.float32)
     assert np.array_equal(values_of(lines, {"x": x}), PROGRAMS[name](tf.constant(x[0])).numpy())
     with tf.Graph().as_default() as graph:
