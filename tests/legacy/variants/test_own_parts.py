@@ -121,3 +121,20 @@ def test_another_number_of_replicas_is_refused(tmp_path):
     lifted(PARTS["split"], tmp_path)
     with pytest.raises(InputError, match="each tower takes its own part of state"):
         setup_of(str(tmp_path / "lifted"), replicas=2 * TOWERS).modern_program().__enter__()
+
+
+def test_a_result_that_its_tower_uses_too_is_one_of_the_loss_of_all(tmp_path):
+    """As of a variational autoencoder: the tower draws by its mean and decodes, and one loss takes both."""
+
+    def build():
+        xs, results = split_batch(), []
+        for tower in range(TOWERS):
+            with tf.device(f"/gpu:{tower}"), v1.name_scope(f"tower_{tower}"):
+                mean = tf.matmul(xs[tower], weights())
+                results.append((mean, tf.tanh(mean * 2.0)))
+        means, decoded = (tf.concat(rows, 0) for rows in zip(*results))
+        loss = tf.reduce_mean(tf.reduce_sum(decoded**2, 1) + tf.reduce_sum(tf.square(means - 1.0), 1))
+        with tf.device("/cpu:0"):
+            return v1.train.GradientDescentOptimizer(0.25).minimize(loss, name="train")
+
+    assert_same(lifted(build, tmp_path))

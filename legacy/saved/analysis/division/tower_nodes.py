@@ -5,6 +5,7 @@ from __future__ import annotations
 from legacy.saved.analysis.division.labelled_step import LabelledStep
 from legacy.saved.analysis.order.ordering import Order
 from legacy.saved.analysis.reduction.means_of_one import is_mean_of_one
+from legacy.saved.graph import op_types
 from legacy.saved.graph.variables import VariableUses
 from legacy.saved.runs.accumulation import dependent_on_gradients
 from workloads.lifted.graph import Graph
@@ -27,6 +28,7 @@ def find_tower_nodes(step: LabelledStep) -> dict[str, int]:
     """
     tower_nodes = _nodes_before_updates(step)
     _release_preparations(step, tower_nodes)
+    _take_sums_of_parts(step, tower_nodes)
     return tower_nodes
 
 
@@ -127,6 +129,21 @@ def _release_preparations(step: LabelledStep, tower_nodes: dict[str, int]) -> No
         if graph.type(name) in PREPARES and "_grad/" not in name and _is_unary(step, name, tower_nodes):
             del tower_nodes[name]
             todo += [producer for producer, _ in graph.inputs(name)]
+
+
+def _take_sums_of_parts(step: LabelledStep, tower_nodes: dict[str, int]) -> None:
+    """Gives a tower the sums of its own part of a gradient and one that comes back from all, which it alone takes.
+
+    A result of a tower that it uses itself, and one loss of all towers too, has such a gradient.
+    """
+    graph = step.graph
+    sums = [name for name in in_gradient_graphs(step.members) if graph.type(name) in op_types.ADDITIONS]
+    for name in [name for name in sums if name not in tower_nodes]:
+        takers = {tower_nodes.get(user) for user, _, _ in graph.users(name) if user in step.members}
+        makers = {tower_nodes[tensor.node] for tensor in graph.inputs(name) if tensor.node in tower_nodes}
+        tower = next(iter(takers)) if len(takers) == 1 else None
+        if tower is not None and makers == {tower}:
+            tower_nodes[name] = tower
 
 
 def _is_unary(step: LabelledStep, name: str, tower_nodes: dict[str, int]) -> bool:

@@ -47,3 +47,28 @@ def test_an_optimizer_may_read_the_slot_that_it_has_changed():
     as_gradient = step.replace("part", "gradients/part_grad/part")
     with pytest.raises(InputError, match="uses 'm' after the step changed it"):
         tower_nodes(as_gradient, dict(towers, **{"gradients/part_grad/part": 0}), losses=["loss"], **options)
+
+
+@pytest.mark.parametrize("taken_by_both", [False, True])
+def test_a_sum_of_a_towers_own_part_of_a_gradient_and_one_of_all_is_the_towers(taken_by_both):
+    """The tower uses `a` itself, and a loss of all towers does, too; another tower's use of the sum makes it common."""
+    user = 1 if taken_by_both else 0
+    text = """
+        w = VariableV2()
+        rate = Const()
+        x0 = Placeholder()
+        x1 = Placeholder()
+        a = Mul(x0, w)
+        b = Mul(x1, w)
+        joined = ConcatV2(a, b)
+        gradients/a_grad/Neg = Neg(a)
+        gradients/joined_grad/Slice = Slice(joined)
+        gradients/AddN = AddN(gradients/a_grad/Neg, gradients/joined_grad/Slice)
+        gradients/a_grad/Mul = Mul(gradients/AddN, x0)
+        gradients/other_grad/Mul = Mul(gradients/AddN, x0)
+        sum = AddN(gradients/a_grad/Mul, gradients/other_grad/Mul)
+        train = ApplyGradientDescent(w, rate, sum)
+        """
+    of_first = dict.fromkeys(["a", "gradients/a_grad/Neg", "gradients/a_grad/Mul"], 0)
+    found = tower_nodes(text, {**of_first, "b": 1, "gradients/other_grad/Mul": user})
+    assert found.get("gradients/AddN") == (None if taken_by_both else 0)
