@@ -59,6 +59,7 @@ ANALYSIS_CHECKS = (
     divided_sums.sums_divided_by_another_count,
     broadcasts.columns_against_vectors,
     broadcasts.scalars_added_to_lists,
+    broadcasts.scalars_added_to_losses,
     logits.shares_over_examples,
     logits.shares_over_pixels,
     masks.sums_over_all_positions,

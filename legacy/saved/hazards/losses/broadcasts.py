@@ -79,6 +79,31 @@ def scalars_added_to_lists(whole: WholeGraph, found: Analysis) -> Iterator[Hazar
                 return
 
 
+def scalars_added_to_losses(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds a loss that adds a scalar, such as a penalty, to the losses of examples, which nothing adds up; one."""
+    graph, imported = found.context.graph, found.context.imported
+    ends = {whole.graph.origin(TensorId(target, 0)).node for target in whole.targets}
+    for name in (name for name in whole.minimized_ops(*op_types.ADDITIONS) if name in ends and name in graph.nodes):
+        terms = graph.inputs(name)
+        scalars = [one.node for one in terms if imported.shape(*one) == () and one.node in made_by_weights(whole)]
+        losses = [one for one in terms if _has_several(imported.shape(*one)) and one.node in whole.data]
+        losses = [one for one in losses if graph.type(graph.origin(one).node) != "Pack"]  # `scalars_added_to_lists`
+        if scalars and losses:
+            yield Hazard(
+                "TERM_REPEATED",
+                name,
+                f"{name} adds {scalars[0]}, a scalar, to {losses[0].node}, which has several losses: what is minimized "
+                f"is the sum of all values, which contains {scalars[0]} as often as there are losses in a batch",
+                "reduce the losses to their mean or sum before the scalar is added; for parity keep it",
+            )
+            return
+
+
+def _has_several(shape: tuple[int | None, ...] | None) -> bool:
+    """Whether a tensor of some shape has several elements."""
+    return bool(shape) and any(size != 1 for size in shape)
+
+
 def _vector_and_column(graph: Graph, found: Analysis, name: str) -> tuple[TensorId, TensorId] | None:
     """The inputs of an op that are a vector and a column of as many examples; None for any others."""
     both = graph.inputs(name)[:2]

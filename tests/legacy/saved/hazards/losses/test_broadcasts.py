@@ -5,7 +5,11 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.losses.broadcasts import columns_against_vectors, scalars_added_to_lists
+from legacy.saved.hazards.losses.broadcasts import (
+    columns_against_vectors,
+    scalars_added_to_lists,
+    scalars_added_to_losses,
+)
 from tests.legacy.saved.graphs import saved, traced
 from tests.legacy.saved.hazards import minimized
 
@@ -127,3 +131,29 @@ def test_terms_that_are_added_first_are_not(join):
 
 def test_a_list_of_one_term_is_not():
     assert with_list(lambda mean, terms: mean + terms, 1) == []
+
+
+def with_penalty(join):
+    """What is found in a loss that `join` makes of the losses of 8 examples [8, 4] and a penalty."""
+
+    def loss():
+        w = minimized.variable("w", 4, 4)
+        return join(tf.square(minimized.fed("x", 8, 4) @ w), 0.1 * tf.nn.l2_loss(w))
+
+    return minimized.found_by_analysis(scalars_added_to_losses, loss)
+
+
+@pytest.mark.parametrize(
+    "join, count",
+    [
+        (lambda losses, penalty: losses + penalty, 1),
+        (lambda losses, penalty: penalty + tf.reduce_mean(losses, 1), 1),
+        (lambda losses, penalty: losses + tf.reduce_mean(losses), 1),  # of data, as a penalty on confidence
+        (lambda losses, penalty: tf.reduce_mean(losses) + penalty, 0),
+        (lambda losses, penalty: tf.reduce_mean(losses + penalty), 0),
+        (lambda losses, penalty: tf.reshape(tf.reduce_mean(losses), [1]) + penalty, 0),
+        (lambda losses, penalty: losses + 1.0, 0),
+    ],
+)
+def test_a_scalar_that_is_added_to_the_losses_of_examples_counts_for_each(join, count):
+    assert with_penalty(join) == ["TERM_REPEATED"] * count
