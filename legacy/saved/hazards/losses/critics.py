@@ -9,10 +9,11 @@ import numpy as np
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.graph.differentiation import gradient_starts
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.squares import squared
-from workloads.lifted.tensors.gradient_names import forward_name, is_gradient_op
+from workloads.lifted.tensors.gradient_names import forward_name, gradient_scope, is_gradient_op
 
 _SUMS = ("Add", "AddV2")
 
@@ -97,6 +98,8 @@ def norms_of_parts(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
                 return
             left = [axis for axis in range(1, len(shape)) if axis not in summed and shape[axis] != 1]
             if 0 not in summed and left and _is_compared(whole, name):
+                if derivative is not None and _has_values_along(found, derivative.node, left, shape):
+                    continue
                 yield Hazard(
                     "PENALTY_OF_PARTS",
                     name,
@@ -106,6 +109,26 @@ def norms_of_parts(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
                     "sum over all dimensions but the first; for parity keep it",
                 )
                 return
+
+
+def _has_values_along(found: Analysis, derivative: str, axes: list[int], shape: tuple[int | None, ...]) -> bool:
+    """Whether what is differentiated has a value for each element of some dimensions, as a score of each point.
+
+    Args:
+      found: the analysis.
+      derivative: a node of the gradient graph.
+      axes: dimensions.
+      shape: of the derivative.
+    """
+    starts = gradient_starts(found.cut.graph, set(found.cut.graph.nodes))
+    values = [
+        value
+        for root, targets in starts.items()
+        if derivative.startswith(gradient_scope(root) or root)
+        for value in targets
+    ]
+    shapes = [found.context.imported.shape(value) or () for value in values]
+    return bool(shapes) and all(len(own) > axis and own[axis] == shape[axis] for own in shapes for axis in axes)
 
 
 def _is_compared(whole: WholeGraph, name: str) -> bool:

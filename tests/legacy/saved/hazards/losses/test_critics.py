@@ -46,6 +46,23 @@ def test_a_norm_of_parts_is_named(axes, count, square):
     assert found(critics.norms_of_parts, axes=axes, square=square) == ["PENALTY_OF_PARTS"] * count
 
 
+@pytest.mark.parametrize("of_each_point, count", [(True, 0), (False, 1)])
+def test_norms_of_points_are_named_unless_each_point_has_a_score_of_its_own(of_each_point, count):
+    def build():
+        points = v1.placeholder(tf.float32, [4, 5, 3], "points")
+        w = v1.get_variable("w", [3, 1], use_resource=False)
+        scores = tf.reshape(tf.matmul(tf.tanh(tf.reshape(points, [20, 3])), w), [4, 5, 1])
+        scores = scores if of_each_point else tf.reduce_max(scores, 1)
+        slopes = tf.sqrt(tf.reduce_sum(tf.square(tf.gradients(scores, [points])[0]), 2))
+        loss = tf.reduce_mean(scores) + tf.reduce_mean(tf.square(slopes - 1.0))
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    analysis = analyse_graph(graph, "made-for-a-test", ["train"])
+    names = [hazard.id for hazard in critics.norms_of_parts(WholeGraph(graph, analysis), analysis)]
+    assert names == ["PENALTY_OF_PARTS"] * count
+
+
 @pytest.mark.parametrize("factor, count", [((1, 1, 1, 1), 1), ((4, 1, 1, 1), 0)])
 def test_one_factor_for_all_examples_is_named(factor, count):
     assert found(critics.interpolated_by_pixel, factor) == ["NOISE_OF_ONE_EXAMPLE"] * count
