@@ -9,6 +9,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.integer_bounds import are_lengths, class_limit, upper_bound
 from legacy.saved.tower_search.open_shapes import known_shape
+from legacy.saved.tower_search.rows_used import rows_needed
 from legacy.saved.tower_search.settings import is_array, is_place_of_parts, is_scalar_setting, is_share
 from legacy.saved.tower_search.sparse_inputs import shape_of_part, sparse_parts
 from legacy.saved.tower_search.tables import is_table
@@ -106,7 +107,8 @@ class InputDescriber:
 def batch_size(graph: Graph, imported: ImportedGraph, rows: Sequence[Sequence[TensorId]]) -> int | None:
     """Returns the first dimension that most inputs of a tower share; None if that is open, or if there is no input.
 
-    Where towers have no inputs of their own, those that all of them get tell it: their batch is the same.
+    Where towers have no inputs of their own, those that all of them get tell it: their batch is the same. Inputs of
+    any number of rows have as many as constant slices take of one, if nothing else uses them.
 
     Args:
       graph: the subgraph that a step runs.
@@ -118,6 +120,7 @@ def batch_size(graph: Graph, imported: ImportedGraph, rows: Sequence[Sequence[Te
     """
     sizes: collections.Counter[int | None] = collections.Counter()
     time_major: collections.Counter[int | None] = collections.Counter()
+    needed: list[int | None] = []
     sparse = sparse_parts(graph, imported, [row[0] for row in rows])
     numbers = _numbers_of_lengths(graph, imported, rows)
     for row in own_rows(imported, rows) or [row for row in rows if not is_only_measured(graph, row[0])]:
@@ -125,9 +128,12 @@ def batch_size(graph: Graph, imported: ImportedGraph, rows: Sequence[Sequence[Te
         if shape and row[0] not in sparse and not is_table(graph, imported, row[0]):
             is_time = len(shape) > 1 and shape[0] is not None and shape[1] is None
             size = shape[1] if _is_time_first(shape, numbers) else shape[0]
+            needed += [rows_needed(graph, imported, row[0])] if size is None else []
             (time_major if is_time else sizes)[size] += 1
     sizes = sizes or time_major
-    return sizes.most_common(1)[0][0] if sizes else None
+    usual = sizes.most_common(1)[0][0] if sizes else None
+    taken = [number for number in needed if number is not None]
+    return max(taken) if usual is None and taken and len(taken) == len(needed) else usual
 
 
 def _numbers_of_lengths(graph: Graph, imported: ImportedGraph, rows: Sequence[Sequence[TensorId]]) -> set[int]:

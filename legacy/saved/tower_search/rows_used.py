@@ -33,6 +33,38 @@ def rows_used(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int | 
     return shape[0] if shape else None
 
 
+def rows_needed(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int | None:
+    """Returns the number of rows of which constant slices, which alone use a tensor, take parts.
+
+    Args:
+      graph: the subgraph that a step runs.
+      imported: the same graph in TensorFlow.
+      tensor: an array with any number of rows.
+
+    Returns:
+      The rows up to the end of the last slice; None where a use takes others, or where that is not known.
+    """
+    users = {use.node for use in graph.users(tensor.node) if use.output == tensor.output}
+    users = {
+        name for name in users if graph.type(name) not in op_types.SHAPE_OPS and not _is_only_measured(graph, name)
+    }
+    ends = [_end_of_slice(graph, imported, name) for name in users]
+    return max((end for end in ends if end is not None), default=None) if None not in ends else None
+
+
+def _end_of_slice(graph: Graph, imported: ImportedGraph, name: str) -> int | None:
+    """The row behind the last one that a slice by constants takes, counted from the first; None of any other node."""
+    bounds = [imported.constant(*tensor) for tensor in graph.inputs(name)[1:3]] if graph.type(name) in _SLICES else []
+    if not bounds or any(number is None or not number.size for number in bounds):
+        return None
+    begin, end = (int(number[0]) for number in bounds if number is not None)
+    if graph.type(name) == "Slice":
+        return begin + end if end > 0 else None
+    masks = graph.nodes[name].attr
+    open_ = [word for word in _MASKS if word != "begin" and f"{word}_mask" in masks and masks[f"{word}_mask"].i & 1]
+    return end if end > 0 and begin >= 0 and not open_ else None
+
+
 def rows_of_slice(graph: Graph, imported: ImportedGraph, name: str) -> frozenset[int] | None:
     """Returns the rows that a node takes of a tensor.
 

@@ -89,6 +89,19 @@ def test_a_first_dimension_before_an_open_one_is_time_unless_there_is_nothing_el
     assert batch_size(graph, ImportedGraph(graph), rows[:1]) == 5
 
 
+@pytest.mark.parametrize("last, size", [(slice(4, 8), 8), (slice(4, None), None)])
+def test_inputs_of_any_number_of_rows_have_those_that_constant_slices_take(last, size):
+    """As where what one tower computes is made from another's rows, so that all are one tower."""
+
+    def build():
+        x, labels = (v1.placeholder(tf.float32, [None, 3], name) for name in ("x", "labels"))
+        tf.add(tf.tanh(x[:4]), tf.tanh(labels[last]))
+
+    graph = traced(build)
+    rows = [[TensorId("x", 0)], [TensorId("labels", 0)]]
+    assert batch_size(graph, ImportedGraph(graph), rows) == size
+
+
 @pytest.mark.parametrize("sequences, size, kinds", [(2, 2, ["whole", "batch"]), (3, None, ["batch", "whole"])])
 def test_open_times_before_as_many_sequences_as_there_are_lengths_are_no_examples(sequences, size, kinds):
     """Labels of three classes are examples, though their number is open and two lengths are beside them."""

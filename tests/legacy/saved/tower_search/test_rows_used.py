@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.tower_search.rows_used import rows_of_slice, rows_used
+from legacy.saved.tower_search.rows_used import rows_needed, rows_of_slice, rows_used
 from tests.legacy.saved.graphs import traced
 from workloads.lifted.graph import TensorId
 
@@ -49,3 +49,21 @@ def test_the_rows_of_a_slice(use, rows):
     graph = traced(lambda: names.append(use(v1.placeholder(tf.float32, [8, 3], "x")).op.name))
     taken = rows_of_slice(graph, ImportedGraph(graph), names[0])
     assert taken == (None if rows is None else set(rows))
+
+
+@pytest.mark.parametrize(
+    "use, rows",
+    [
+        (lambda x: (tf.tanh(x[:4]), tf.tanh(x[4:8])), 8),
+        (lambda x: (tf.slice(x, [0, 0], [3, -1]), tf.slice(x, [3, 0], [3, -1]), tf.shape(x)), 6),
+        (lambda x: (tf.tanh(x[:4]), tf.tanh(x)), None),
+        (lambda x: (tf.tanh(x[:4]), tf.tanh(x[4:])), None),
+        (lambda x: (tf.tanh(x[1:]), tf.tanh(x[:-1])), None),
+        (lambda x: tf.slice(x, [1, 0], [-1, 3]), None),
+        (lambda x: x[3], None),
+        (lambda x: tf.tanh(x), None),
+    ],
+)
+def test_slices_by_constants_need_the_rows_up_to_the_end_of_the_last_one(use, rows):
+    graph = traced(lambda: use(v1.placeholder(tf.float32, [None, 3], "x")))
+    assert rows_needed(graph, ImportedGraph(graph), TensorId("x", 0)) == rows
