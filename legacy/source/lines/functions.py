@@ -165,9 +165,9 @@ def _loop_lines(target: str, loop: Loop, indent: int) -> List[str]:
     return [*start, " " * indent + loop_header(loop), *_assignment(target, turn, indent + 4)]
 
 
-def _length(lines: Sequence[str]) -> Tuple[bool, int]:
-    """Orders lines by their number; none may be too long."""
-    return any(len(line) > WIDTH for line in lines), len(lines)
+def _length(lines: Sequence[str]) -> Tuple[int, int]:
+    """Orders lines by their number; none may be longer than others are that long names make too long."""
+    return max([WIDTH, *map(len, lines)]), len(lines)
 
 
 def _with_target(target: str, expression: Expression, indent: int, start: str) -> List[str]:

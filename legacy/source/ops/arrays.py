@@ -191,9 +191,10 @@ def write_range(op: OpView) -> Expression | None:
 
 
 def write_shape(op: OpView) -> Expression | None:
-    """Writes the shape of a tensor, where it is not known."""
+    """Writes the shape of a tensor, or the number of its elements, where it is not known."""
     dtype = op.operation.outputs[0].dtype.name
-    return call("tf.shape", op.argument(0), out_type=OMIT if dtype == "int32" else Name("tf." + dtype))
+    function = "tf.shape" if op.type == "Shape" else "tf.size"
+    return call(function, op.argument(0), out_type=OMIT if dtype == "int32" else Name("tf." + dtype))
 
 
 def write_unique(op: OpView) -> Expression | None:
@@ -239,6 +240,7 @@ WRITERS: Dict[str, Callable[[OpView], Expression | None]] = {
     "ReverseV2": write_reverse,
     "Split": write_split,
     "Shape": write_shape,
+    "Size": write_shape,
     "SplitV": write_split,
     "Squeeze": write_squeeze,
     "Tile": write_tile,

@@ -169,9 +169,9 @@ def write_top(op: OpView) -> Expression | None:
 
 def write_largest(op: OpView) -> Expression | None:
     """Writes the k largest entries of each row, and their places."""
-    k = op.constant(1)
-    is_sorted = op.operation.get_attr("sorted")
-    return None if k is None else call("tf.math.top_k", op.argument(0), int(k), sorted=OMIT if is_sorted else False)
+    known = op.constant(1)
+    k = op.argument(1) if known is None else int(known)
+    return call("tf.math.top_k", op.argument(0), k, sorted=OMIT if op.operation.get_attr("sorted") else False)
 
 
 #: {op: function of `tf.compat.v1.image`}.

@@ -53,6 +53,15 @@ def test_penalties_of_one_factor_are_one_term_and_the_names():
     assert made[-1] == "loss = sum([x, *(tf.nn.l2_loss(scope.get(name)) * 0.004 for name in decayed)])"
 
 
+def test_names_that_make_lines_too_long_are_a_table_of_a_line_each():
+    """No line can hold such a name, and one of all names would be as many times too long."""
+    names = ["/".join(["inverted_residual_block"] * 6 + [f"conv_{number}"]) for number in range(12)]
+    made = lines(*[penalty(name, 0.004) for name in names])
+    assert made[-1] == "loss = sum([tf.nn.l2_loss(scope.get(name)) * 0.004 for name in decayed])"
+    assert len(made) >= len(names) and max(map(len, made)) < 2 * len(names[0])
+    assert run(made) == [f"{name}*0.004" for name in names]
+
+
 def test_the_same_names_twice_are_one_table():
     penalties = [penalty(name, 0.004) for name in LAYERS]
     made = lines(*penalties, Value("x:0"), *penalties)

@@ -42,6 +42,18 @@ def test_the_largest_entries_are_no_raw_op(is_sorted, options):
     assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
 
 
+def test_as_many_of_the_largest_entries_as_there_are_is_no_raw_op():
+    def build(x):
+        above = tf.boolean_mask(x[0], x[0] > 0.25)
+        return tf.math.top_k(above, tf.size(above)).values
+
+    lines = written(build, {"x": [5]})
+    assert any("tf.math.top_k(" in line and "tf.size(" in line for line in lines)
+    assert not any("raw_ops" in line for line in lines)
+    x = np.random.RandomState(0).rand(3, 5).astype(np.float32)
+    assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
+
+
 @pytest.mark.parametrize(
     "build, line",
     [
