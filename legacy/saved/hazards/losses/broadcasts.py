@@ -101,7 +101,7 @@ def scalars_added_to_losses(whole: WholeGraph, found: Analysis) -> Iterator[Haza
 
 def _has_several(shape: tuple[int | None, ...] | None) -> bool:
     """Whether a tensor of some shape has several elements."""
-    return bool(shape) and any(size != 1 for size in shape)
+    return shape is not None and any(size != 1 for size in shape)
 
 
 def _vector_and_column(graph: Graph, found: Analysis, name: str) -> tuple[TensorId, TensorId] | None:
