@@ -8,7 +8,7 @@ import numpy as np
 
 from workloads.lifted.made_up_data import (
     BatchSize,
-    integer_limit,
+    made_up_integers,
     made_up_shape,
     made_up_sparse_tensor,
     part_of_whole,
@@ -130,7 +130,7 @@ def made_up_data(tower: Tower, number: int) -> Arrays:
             rows,
         )  # of one that is no batch, its own first size
         is_whole = "int" in entry.dtype or entry.limit
-        drawn = rng.randint(entry.low, integer_limit(entry), shape) if is_whole else rng.random_sample(shape)
+        drawn = made_up_integers(entry, shape, rng) if is_whole else rng.random_sample(shape)
         data[entry.name] = np.asarray(drawn, entry.dtype)
     for parts in sparse_groups(entries).values():
         data.update(made_up_sparse_tensor(parts, BatchSize(rows, tower.plan.towers), rng))

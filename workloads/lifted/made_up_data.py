@@ -67,10 +67,7 @@ def made_up_values(entry: Input, size: BatchSize, rng: np.random.RandomState) ->
     if entry.dtype == "bool":
         return np.asarray(rng.randint(entry.low, 2, shape), bool) if shape else np.array(True)
     if entry.dtype.startswith(("int", "uint")):
-        integers = np.asarray(rng.randint(entry.low, integer_limit(entry), shape))
-        if entry.has_full and integers.size:
-            integers.flat[rng.randint(integers.size)] = integer_limit(entry) - 1
-        return integers.astype(entry.dtype)
+        return made_up_integers(entry, shape, rng).astype(entry.dtype)
     require(
         entry.dtype.startswith(("float", "double", "half", "bfloat")),
         "--data",
@@ -79,6 +76,23 @@ def made_up_values(entry: Input, size: BatchSize, rng: np.random.RandomState) ->
     )
     drawn = rng.randint(entry.low, integer_limit(entry), shape) if entry.limit else rng.random_sample(shape)
     return np.asarray(drawn).astype(entry.dtype)
+
+
+def made_up_integers(entry: Input, shape: Tuple[int, ...], rng: np.random.RandomState) -> np.ndarray:
+    """Makes whole numbers of an input up, within its bounds; of lengths, one may have to be the longest.
+
+    Args:
+      entry: the input.
+      shape: of the numbers.
+      rng: source of the random numbers.
+
+    Returns:
+      The numbers.
+    """
+    integers = np.asarray(rng.randint(entry.low, integer_limit(entry), shape))
+    if entry.has_full and integers.size:
+        integers.flat[rng.randint(integers.size)] = integer_limit(entry) - 1
+    return integers
 
 
 def integer_limit(entry: Input) -> int:

@@ -213,14 +213,18 @@ class _Search:
     def _with_shorter(self, fit: _Fit, entry: Input, least: int, batch: int) -> _Fit | None:
         """Returns a fit in which an input's lengths are between the least and the one that all have; None without any.
 
+        The shortest sequence may have to hold what other inputs point at, as the places that a pointer network learns:
+        lengths of half the longest and more are tried, too, one of them the longest.
+
         Args:
           fit: in which all are equal.
           entry: the input.
           least: the least length.
           batch: number of a tower's examples.
         """
-        for has_full in (False, True) if least < entry.low else ():
-            other = dataclasses.replace(entry, low=least, has_full=has_full)
+        half = (least + entry.low + 1) // 2
+        for low, has_full in ((least, False), (least, True), (half, True)) if least < entry.low else ():
+            other = dataclasses.replace(entry, low=low, has_full=has_full)
             shorter = [other if one is entry else one for one in fit.entries]
             outcome = self._run(shorter, batch)
             if outcome.is_good:

@@ -3,6 +3,7 @@
 import types
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from legacy.source.made_up_tower import Tower, made_up_data, proof_states
@@ -54,6 +55,14 @@ def test_made_up_lengths_vary():
     plan = types.SimpleNamespace(inputs=[lengths], common=[], batch=8, towers=2)
     data = made_up_data(Tower(plan, None, [], {}, [], 0, None, {}), 0)
     assert set(data["n"]) == {1, 2}
+
+
+@pytest.mark.parametrize("has_full", [True, False])
+def test_one_of_the_made_up_lengths_is_the_full_one_where_the_graph_needs_it(has_full):
+    lengths = Input("n", "int32", [None], "batch", 9, ["n:0", "n1:0"], "n", low=1, has_full=has_full)
+    plan = types.SimpleNamespace(inputs=[lengths], common=[], batch=2, towers=20)
+    longest = [made_up_data(Tower(plan, None, {}, {}, [], 0, None, {}), tower)["n"].max() for tower in range(20)]
+    assert (set(longest) == {8}) == has_full
 
 
 def in_front_of_moments():

@@ -171,6 +171,22 @@ def test_lengths_of_which_one_must_be_the_full_one_are_not_all_equal(is_known):
     assert lengths.has_full and (lengths.low, lengths.limit) == ((1, 7) if is_known else (0, 2))
 
 
+def test_lengths_reach_what_labels_point_at():
+    """A pointer network: labels are places in a sequence, and a place behind its end has no probability."""
+
+    def loss(w):
+        x, labels = v1.placeholder(tf.float32, [None, None, 3], "x"), v1.placeholder(tf.int32, [None, None], "labels")
+        lengths, counts = (v1.placeholder(tf.int32, [None], name) for name in ("lengths", "counts"))
+        scores = tf.reduce_sum(tf.tensordot(tf.reverse_sequence(x, lengths, seq_axis=1), w, 1), 2)
+        kept = tf.sequence_mask(lengths, tf.shape(scores)[1])
+        scores = tf.where(kept, scores, tf.fill(tf.shape(scores), -np.inf))
+        logits = tf.tile(scores[:, None], [1, tf.reduce_max(counts), 1])
+        return tf.reduce_sum(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
+
+    lengths = next(entry for entry in fitted(loss).inputs if entry.name == "lengths")
+    assert (lengths.low, lengths.limit, lengths.has_full) == (4, 7, True)
+
+
 def test_an_assertion_holds_that_no_computed_tensor_waits_for():
     def loss(w):
         x, labels = (v1.placeholder(tf.float32, [None, size], name) for size, name in ((3, "x"), (None, "labels")))
