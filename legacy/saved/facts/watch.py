@@ -196,7 +196,7 @@ def _of_factors(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
     slots = {variable.name for variable in analysed.plan.variables if variable.role == "slot"}
     effects = [effect for effect in phase.effects if effect.writes[0] not in slots]  # a moment's decay is no factor
     for effect in [effect for effect in effects if effect.gradient and effect.writes[0] in means]:
-        between = analysed.between([effect.gradient or ""], analysed.combined(phase))
+        between = analysed.of_values_between([effect.gradient or ""], analysed.combined(phase))
         applied = analysed.graph.origin(parse_tensor_name(effect.gradient or "")).node
         rate = analysed.learning_rate(effect)  # of rows, which are multiplied by it before they are subtracted
         found = [name for name in between if not CLIPPING_SCOPES.search(name)]

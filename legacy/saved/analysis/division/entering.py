@@ -90,11 +90,13 @@ def _tensors_entering(
 
 
 def _behind_data(step: LabelledStep) -> set[str]:
-    """The nodes that depend on placeholders other than scalar settings."""
+    """The nodes that depend on placeholders other than scalar settings, but for the shapes of combined gradients."""
     graph = step.graph
     placeholders = [name for name in graph.nodes if graph.type(name) == "Placeholder"]
     data = [name for name in placeholders if not is_scalar_setting(graph, step.imported, name)]
-    return graph.descendants(data, controls=False)
+    shapes = [name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS]
+    of_combined = {name for name in shapes if step.towers.is_shared(graph.inputs(name)[0].node)}
+    return graph.descendants(data, controls=False, stop=of_combined)
 
 
 def brings_data(graph: Graph, towers: Towers, producer: str) -> bool:

@@ -55,6 +55,7 @@ class AnalysedStep:
         self.cutter = Cutter(self.graph, self.plan.aliases, shapes, self._signature, {})
         self.clippings = Clippings(self.graph)
         self._combined: dict[str, frozenset[str]] = {}  # by train op
+        self._valued: dict[frozenset[str], set[str]] = {}  # nodes that depend on values of others
         combines = [combine for phase in self.plan.phases for combine in phase.combine]
         self.tower_ends = {parse_tensor_name(n).node for one in combines for tower in one.parts for n in tower}
         self._effects = effects_by_variable(effect for phase in self.plan.phases for effect in phase.effects)
@@ -95,6 +96,20 @@ class AnalysedStep:
         """
         stop = starts if isinstance(starts, frozenset) else {parse_tensor_name(name).node for name in starts}
         return self.graph.ancestors([parse_tensor_name(name).node for name in ends], stop, controls=False) - stop
+
+    def of_values_between(self, ends: Iterable[str], starts: frozenset[str]) -> set[str]:
+        """Returns the nodes of `between` that depend on the values of `starts`.
+
+        Others depend on their shapes alone, as noise does that is added to gradients.
+
+        Args:
+          ends: names of tensors.
+          starts: names of nodes.
+        """
+        if starts not in self._valued:
+            shapes = [name for name in self.graph.nodes if self.graph.type(name) in op_types.SHAPE_OPS]
+            self._valued[starts] = self.graph.descendants(starts, controls=False, stop=shapes)
+        return self.between(ends, starts) & self._valued[starts]
 
     def may_be_its_own(self, phase: Phase) -> bool:
         """Returns whether a factor of 1/N on each tower's loss may stand for something else than the N towers."""

@@ -121,10 +121,8 @@ def _are_scaled_behind(analysed: AnalysedStep) -> bool:
 
 def _is_scaled_later(analysed: AnalysedStep, gradient: str, combined: list[str]) -> bool:
     """Whether combined gradients are multiplied or divided before the update takes one, other than to clip it."""
-    graph = analysed.graph
-    shapes = [name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS]  # as of noise that is added
-    valued = graph.descendants([parse_tensor_name(name).node for name in combined], controls=False, stop=shapes)
+    nodes = frozenset(parse_tensor_name(name).node for name in combined)
     return any(
         analysed.graph.type(name) in SCALES and not CLIPPING_SCOPES.search(name)
-        for name in analysed.between([gradient], combined) & valued
+        for name in analysed.of_values_between([gradient], nodes)
     )

@@ -216,6 +216,8 @@ def test_gradients_that_are_multiplied_by_a_rate_behind_their_mean():
     assert text == "train: 1 combined gradient is multiplied or divided by 128 before the update takes it: w"
     assert of_factors(lambda gradient: tf.clip_by_norm(gradient, 1.0) * 1.0) == []
     assert of_factors(lambda gradient: gradient * (4.0 / tf.maximum(tf.norm(gradient), 4.0))) == []
+    noise = lambda gradient: 0.001 * v1.random_normal(tf.shape(gradient))  # noqa: E731
+    assert of_factors(lambda gradient: gradient + noise(gradient)) == []
 
 
 def test_gradients_of_scalar_weights_that_are_multiplied_are_named_like_others():

@@ -45,3 +45,18 @@ def test_gradients_of_data_are_no_data_themselves():
     assert brings_data(step.graph, step.towers, "labels")
     assert not brings_data(step.graph, step.towers, "gradients/loss/mul_grad/Mul")
     assert find_common_cuts(step, STEP_TOWERS, [("gradients/loss/mul_grad/Mul", 0)])[0] == ("labels", 0)
+
+
+@pytest.mark.parametrize("shape_of, cuts", [("sum", []), ("x0", [("noise", 0)])])
+def test_noise_of_the_shape_of_combined_gradients_is_no_data(shape_of, cuts):
+    """That of the shape of a batch follows the batch."""
+    noise = f"""
+    size = Shape({shape_of})
+    drawn = RandomStandardNormal(size)
+    spread = Const()
+    noise = Mul(drawn, spread)
+    noisy = Add(sum, noise)
+    """
+    step = of_step(STEP.replace("rate, sum)", "rate, noisy)") + noise, data=("x0", "x1", "drawn", "noise"))
+    step.towers.masks["sum"] = step.towers.masks["a"] | step.towers.masks["b"]
+    assert find_common_cuts(step, STEP_TOWERS, []) == cuts
