@@ -47,7 +47,8 @@ def probe_gradients(context: Context, phase: PhaseParts, cutter: Cutter) -> tupl
             if count == 1 and len(parts[0]) == 1 and not _is_mean_of_one(context, target):
                 target = parts[0][0]  # what the update makes of it is made of the replicas' gradients together
             found = probe.recognise(label, target, parts, shape)
-            are_rows = len(inputs) > 1 or _are_rows(context.imported.shape(*target), shape)
+            is_whole = len(inputs) == 1 and target == parse_tensor_name(value)  # an update takes a weight's own shape
+            are_rows = len(inputs) > 1 or not is_whole and _are_rows(context.imported.shape(*target), shape)
             if count == 1 and are_rows and found.kind == "sum":
                 found.kind = "concat"  # one tower does not tell, and neither rows nor their indices are added up
             elif count == 1 and found.kind == "sum" and found.scale == 1 and _is_mean_of_one(context, target):

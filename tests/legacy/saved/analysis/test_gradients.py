@@ -145,6 +145,20 @@ def test_rows_of_one_tower_are_concatenated_and_never_added():
     assert [(combine.weight, combine.kind) for combine in combines] == [("w", "concat"), ("w (indices)", "concat")]
 
 
+def test_a_dense_gradient_whose_number_of_rows_the_graph_leaves_open_is_no_rows():
+    """As behind dropout by a fed share of unknown shape: an update of a whole weight takes the weight's own shape."""
+
+    def build():
+        w = tf.raw_ops.VariableV2(shape=[3, 2], dtype=tf.float32, name="w")
+        x = v1.placeholder(tf.float32, [4, 3], name="x") / v1.placeholder(tf.float32, None, name="keep")
+        product = tf.raw_ops.MatMul(a=x, b=w)  # as 1.x multiplies what may have any rank
+        found = [tf.gradients(tf.reduce_sum(loss), [w])[0] for loss in (product, product * product)]
+        tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=tf.reduce_mean(tf.stack(found), 0), name="train")
+
+    ((combine,), _, _) = probed(build)
+    assert (combine.weight, combine.kind) == ("w", "sum")
+
+
 def linear_behind(towers):
     """A program whose bias "b" has a gradient without data in the first `towers` of two towers."""
 
