@@ -64,7 +64,8 @@ def with_own_step(
 def _with_noise_of_losses(plan: Plan, graph: Graph) -> Plan:
     """Returns a plan without the random numbers that only updates draw: a port's update names the streams itself."""
     raw = [weight_gradients(plan, graph, phase, t) for phase in plan.phases for t in range(len(phase.gradients))]
-    ends = [*(loss for phase in plan.phases for loss in phase.losses), *(name for own in raw for name in own.values())]
+    losses = [loss for phase in plan.phases for row in (phase.losses, *phase.other_losses) for loss in row]
+    ends = [*losses, *(name for own in raw for name in own.values())]
     inside = graph.ancestors([parse_tensor_name(name).node for name in ends])
     noise, common = ([e for e in entries if inside & set(e.nodes)] for entries in (plan.noise, plan.common_noise))
     return dataclasses.replace(plan, noise=noise, common_noise=common)

@@ -11,7 +11,7 @@ from legacy.source.basics.branches import merge_branches
 from legacy.source.basics.calls import with_bodies
 from legacy.source.basics.cut import Cut, example_sizes, variable_of, with_noise_shapes
 from legacy.source.basics.loops import take_out_loops
-from legacy.source.basics.typed import Typed
+from legacy.source.basics.typed import SCALAR_PLACEHOLDERS, Typed
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.made_up_data import part_of_whole
 from workloads.support.errors import InputError
@@ -24,8 +24,6 @@ v1 = tf.compat.v1
 
 #: Batch sizes of a graph that takes any: what differs between the two depends on the batch.
 BATCHES = ((14, 22), (8, 12), (8, 16))
-#: Graphs of this version and later may have placeholders that are known to be scalars.
-_SCALAR_PLACEHOLDERS = 24
 
 
 class Forward:
@@ -141,6 +139,8 @@ class Forward:
                 shapes[name] = [batch, *example_sizes(entry)]
             elif entry is not None and entry.is_copied:
                 shapes[name] = example_sizes(entry)
+            elif entry is not None and entry.kind == "setting":
+                shapes[name] = []
         return Typed(self._graph_def, shapes, list(self.loops))
 
 
@@ -190,7 +190,7 @@ class LoopInside(Forward):
 def _typed_inside(loop: Loop, outer: Typed) -> Typed:
     """Returns the inside of a loop with the shapes and the constants that it is given from outside."""
     inside = v1.GraphDef()
-    inside.versions.producer = max(_SCALAR_PLACEHOLDERS, loop.inside.versions.producer)
+    inside.versions.producer = max(SCALAR_PLACEHOLDERS, loop.inside.versions.producer)
     shapes: Dict[str, Sequence[Optional[int]]] = {}
     known = {}
     sources = list(zip(loop.states + loop.given, loop.starts + loop.invariants))

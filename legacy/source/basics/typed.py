@@ -19,6 +19,8 @@ v1 = tf.compat.v1
 MOST_FOLDED = 64
 #: The largest constant of one number that is written where it is used.
 MOST_FILLED = 1 << 16
+#: Graphs of this version and later may have placeholders that are known to be scalars.
+SCALAR_PLACEHOLDERS = 24
 #: Ops whose value follows from the static shape of their input.
 SHAPE_OPS = ("Shape", "ShapeN", "Size", "Rank")
 ONES = ("OnesLike", "ZerosLike")
@@ -43,6 +45,8 @@ class Typed:
         self._opaque = set(opaque)
         shaped = v1.GraphDef()
         shaped.CopyFrom(graph_def)
+        if shaped.versions.producer < SCALAR_PLACEHOLDERS and not all(shapes.values()):  # some are scalars
+            _say_which_ranks_are_open(shaped)
         for node in shaped.node:
             if node.name in shapes:
                 node.attr["shape"].shape.CopyFrom(tf.TensorShape(shapes[node.name]).as_proto())
@@ -131,6 +135,14 @@ class Typed:
             values = session.run(import_graph(folding, fetches=fetches, subject="graph file"))
         kept = [value.size <= MOST_FOLDED or not _is_open(tensor) for tensor, value in zip(known, values)]
         return {name: value for name, value, keep in zip(small, values, kept) if keep}
+
+
+def _say_which_ranks_are_open(graph_def: Any) -> None:
+    """Makes an old graph one of a version in which a placeholder without dimensions is a scalar, not of any rank."""
+    for node in graph_def.node:
+        if node.op == "Placeholder" and not node.attr["shape"].shape.dim:
+            node.attr["shape"].shape.unknown_rank = True
+    graph_def.versions.producer = SCALAR_PLACEHOLDERS
 
 
 def _flat(tensor: str) -> str:

@@ -1,5 +1,7 @@
 """Losses that contain derivatives: gradient penalties, first steps of an inner training, adversarial examples."""
 
+import dataclasses
+
 import pytest
 import tensorflow as tf
 
@@ -9,9 +11,10 @@ from legacy.source.basics.forward import Forward
 from legacy.source.definitions.inner_gradients import find_inner_gradients
 from legacy.source.source import SourceOptions, source_of_analysis
 from tests.legacy.source import tiny
-from tests.legacy.source.trained import assert_port_verified, assert_trains_alike, assert_workload_verified
+from tests.legacy.source.trained import assert_port_verified, assert_trains_alike, assert_workload_verified, source_of
 from tests.legacy.variants.programs import BATCH, TOWERS, lifted, split_batch, towers
 from workloads.lifted.pieces.piece import Feed, Piece, VariableVersion
+from workloads.lifted.sources import LiftedSynthetic
 
 v1 = tf.compat.v1
 
@@ -287,3 +290,31 @@ def test_a_gradient_function_of_the_programs_own_is_no_derivative():
         return tf.nn.relu(gradient) * tf.cast(op.outputs[0] > 0.5, tf.float32)
 
     assert not recognised(make=guided)
+
+
+#: Value of the scalar that is fed.
+KEPT = {"keep_prob": 0.5}
+
+
+def borrowed():
+    """Two towers with dropout by a fed share; the second one's loss takes the first one's layer, as by a slip."""
+    xs, made = split_batch(), []
+    keep = v1.placeholder(tf.float32, None, "keep_prob")  # of any rank, as before it is fed
+
+    def gradients(tower):
+        made.append(tf.tanh(dense(xs[tower], "first", 4)))
+        dropped = made[0] / keep * tf.floor(keep + tf.random.uniform([BATCH, 4]))
+        judged = tf.raw_ops.MatMul(a=dropped, b=weight("last", [4, 1]))  # as 1.x multiplies what may have any rank
+        return tf.gradients(tf.reduce_mean(tf.square(judged)), v1.trainable_variables())
+
+    rows = zip(*towers(gradients, scope=None))
+    means = [tf.reduce_mean(tf.concat([tf.expand_dims(part, 0) for part in parts], 0), 0) for parts in rows]
+    return v1.train.AdamOptimizer(0.01).apply_gradients(zip(means, v1.trainable_variables()))
+
+
+def test_gradients_of_losses_with_dropout_that_share_a_layer_are_derivatives(tmp_path):
+    """The numbers that decide it are those of a fed share, which is a scalar wherever a graph leaves its rank open."""
+    setup = dataclasses.replace(lifted(borrowed, tmp_path), make_source=lambda job: LiftedSynthetic(job, KEPT))
+    source = source_of(setup, "workload", {name: str(value) for name, value in KEPT.items()})
+    assert source.text.count("tf.gradients(") == 1 and "raw_ops.TanhGrad" not in source.text
+    assert_port_verified(setup, tmp_path, source, settings=KEPT)

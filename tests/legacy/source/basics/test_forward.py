@@ -1,15 +1,20 @@
 """Constants of a forward pass: folded, and told apart by whether they depend on the batch."""
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from legacy.source.basics.cut import Cut
 from legacy.source.basics.forward import BATCHES, Forward
-from legacy.source.basics.typed import Typed
+from legacy.source.basics.typed import SCALAR_PLACEHOLDERS, Typed
 from tests.legacy.source.tiny import plan_of
 from workloads.lifted.pieces.piece import Feed, Piece
+from workloads.lifted.plan import Input
 
 v1 = tf.compat.v1
+
+#: {placeholder: its shape}; None if it may have any rank.
+OF_ANY_RANK = {"x": [None, 3], "keep": None, "other": None}
 
 
 def forward_of(build, batch=None):
@@ -55,6 +60,25 @@ def test_any_dimension_may_follow_the_batch():
 def test_a_graph_of_one_batch_size_has_constants_only():
     forward = forward_of(shapes, batch=4)
     assert forward.fixed and forward.constant("double:0") == 8.0 and not forward.varies("double:0")
+
+
+@pytest.mark.parametrize("version", [21, 27])
+def test_a_fed_scalar_has_no_dimensions_where_an_old_graph_leaves_its_rank_open(version):
+    """Before version 24, a placeholder without dimensions is one of any rank; data of any rank stay so."""
+    with tf.Graph().as_default() as graph:
+        x, keep, other = (v1.placeholder(tf.float32, shape, name) for name, shape in OF_ANY_RANK.items())
+        tf.multiply(x, keep, name="scaled")
+        tf.multiply(x, other, name="mixed")
+    graph_def = graph.as_graph_def()
+    graph_def.versions.producer = version
+    for node in graph_def.node:
+        if version < SCALAR_PLACEHOLDERS and node.attr["shape"].shape.unknown_rank:
+            node.attr["shape"].shape.Clear()
+    feeds = {name: Feed("cut", name + ":0", name) for name in OF_ANY_RANK}
+    plan = plan_of({"x": [3]})
+    plan.inputs.append(Input("keep", "float32", None, "setting", 0, ["keep:0"], "keep"))
+    forward = Forward(Cut(Piece(graph_def, list(feeds.values()), []), feeds, []), plan)
+    assert forward.shape("scaled:0") == [BATCHES[0][0], 3] and forward.shape("mixed:0") is None
 
 
 def test_random_numbers_and_large_tables_are_not_folded():
