@@ -131,9 +131,9 @@ def write_reverse(op: OpView) -> Expression | None:
 
 
 def write_one_hot(op: OpView) -> Expression | None:
-    """Writes one-hot vectors."""
+    """Writes one-hot vectors; their depth may be computed, as the number of an example's words."""
     depth, on, off = op.constant(1), op.constant(2), op.constant(3)
-    if depth is None or on is None or off is None:
+    if on is None or off is None:
         return None
     usual = float(on) == 1.0 and float(off) == 0.0
     dtype = op.operation.outputs[0].dtype.name
@@ -142,7 +142,7 @@ def write_one_hot(op: OpView) -> Expression | None:
     return call(
         "tf.one_hot",
         op.argument(0),
-        int(depth),
+        op.argument(1) if depth is None else int(depth),
         **values,
         axis=axis if axis != -1 else OMIT,
         dtype=Name("tf." + dtype) if dtype != "float32" or not usual else OMIT,

@@ -35,6 +35,16 @@ def test_the_text_reads_as_one_would_write_it_and_computes_the_same(build, line)
     assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
 
 
+def test_one_hot_vectors_may_be_as_long_as_the_data_say():
+    def build(x):
+        return tf.one_hot(tf.cast(x[:, 0, 0] * 3.0, tf.int32), tf.cast(tf.reduce_max(x) * 4.0, tf.int32), axis=0)
+
+    lines = written(build, X)
+    assert "tf.one_hot(" in "\n".join(lines) and "raw_ops" not in "\n".join(lines)
+    x = np.random.RandomState(0).rand(5, 2, 3).astype(np.float32)
+    assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
+
+
 @pytest.mark.parametrize("times", [6, 8, 14])
 def test_times_that_the_batch_divides_are_not_taken_for_examples(times):
     rows = {"x": [times, 2, 3]}
