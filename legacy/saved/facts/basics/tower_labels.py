@@ -151,8 +151,10 @@ def _are_stacked(graph: Graph, labels: Mapping[str, int]) -> bool:
     """Whether labels feed each other by way of nodes without a label, such as a mask between layers or steps.
 
     Towers that share their weights may exchange results, such as the moments of a normalization: each feeds the other.
+    A weight is no result of the tower that it was placed with.
     """
-    forward = {name: 1 << label for name, label in labels.items() if not is_gradient_op(name)}
+    results = {name for name in labels if not is_gradient_op(name) and graph.type(name) not in op_types.VARIABLES}
+    forward = {name: 1 << labels[name] for name in results}
     flow = graph.flow(graph.order(graph.nodes), forward, controls=False)
     heads = [name for name, own in forward.items() if flow.get(name, 0) & ~own]
     feeding: dict[int, int] = collections.defaultdict(int)

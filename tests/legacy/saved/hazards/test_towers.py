@@ -35,6 +35,29 @@ def test_a_tower_whose_gradients_are_dropped():
     assert found[0][2].startswith("none of the 1 ops of tower 0's backward pass reaches an update op")
 
 
+@pytest.mark.parametrize("applied, dropped", [("the last tower's", [("GRADIENTS_DROPPED", 0)]), ("all", [])])
+def test_gradients_of_the_last_tower_are_applied_where_the_first_one_has_the_weights(applied, dropped):
+    """As of `apply_gradients(grads)` behind a loop over the towers, which gathered them in another list."""
+
+    def build():
+        halves, gradients = tf.split(v1.placeholder(tf.float32, [4, 3], "x"), 2), []
+        optimizer = v1.train.GradientDescentOptimizer(0.5)
+        with v1.variable_scope("net", reuse=v1.AUTO_REUSE):
+            for tower in range(2):
+                with tf.device(f"/gpu:{tower}"):
+                    weights = [v1.get_variable(f"w{i}", [3, 3], use_resource=False) for i in range(3)]
+                    x = halves[tower]
+                    for weight in weights:
+                        x = tf.tanh(tf.matmul(x, weight))
+                    gradients.append(optimizer.compute_gradients(tf.reduce_mean(x)))
+        means = [((one[0] + other[0]) / 2.0, one[1]) for one, other in zip(*gradients)]
+        optimizer.apply_gradients(means if applied == "all" else gradients[1], name="train")
+
+    whole = saved(traced(build), trainable_variables=["net/w0", "net/w1", "net/w2"])
+    found = list(towers.unused_gradients(WholeGraph(whole, analyse_graph(whole, "small", ["train"]))))
+    assert [(one.id, int(one.description.split("tower ")[1][0])) for one in found] == dropped
+
+
 @pytest.mark.parametrize(
     "number, end",
     [(2.0, "train nothing; the gradients that are applied are divided by all 2 towers"), (3.0, "nothing")],
