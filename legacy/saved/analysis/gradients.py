@@ -47,8 +47,7 @@ def probe_gradients(context: Context, phase: PhaseParts, cutter: Cutter) -> tupl
             if count == 1 and len(parts[0]) == 1 and not _is_mean_of_one(context, target):
                 target = parts[0][0]  # what the update makes of it is made of the replicas' gradients together
             found = probe.recognise(label, target, parts, shape)
-            is_whole = len(inputs) == 1 and target == parse_tensor_name(value)  # an update takes a weight's own shape
-            are_rows = len(inputs) > 1 or not is_whole and _are_rows(context.imported.shape(*target), shape)
+            are_rows = len(inputs) > 1 or _are_rows(context, target, parse_tensor_name(value), shape)
             if count == 1 and are_rows and found.kind == "sum":
                 found.kind = "concat"  # one tower does not tell, and neither rows nor their indices are added up
             elif count == 1 and found.kind == "sum" and found.scale == 1 and _is_mean_of_one(context, target):
@@ -66,11 +65,23 @@ def probe_gradients(context: Context, phase: PhaseParts, cutter: Cutter) -> tupl
     return combines, gradients
 
 
-def _are_rows(shape: Sequence[int | None] | None, of_variable: Sequence[int | None] | None) -> bool:
-    """Returns whether a gradient is one of rows of a variable: it has another number of them, or any."""
+def _are_rows(context: Context, gradient: TensorId, used: TensorId, of_variable: Sequence[int | None] | None) -> bool:
+    """Returns whether a gradient is one of rows of a variable: it has another number of them.
+
+    Args:
+      context: the subgraph that a step runs.
+      gradient: the gradient.
+      used: what an update of the whole variable takes, which is made of the gradient and has the variable's shape.
+      of_variable: the variable's shape.
+    """
+    shape = context.imported.shape(*gradient)
     if not shape or not of_variable or len(shape) != len(of_variable):
         return False
-    return shape[0] != of_variable[0]
+    if shape[0] is not None:
+        return shape[0] != of_variable[0]
+    before = context.graph.ancestors([used.node], controls=False)
+    behind = context.graph.descendants([gradient.node], controls=False)
+    return any(context.graph.type(name) == "UnsortedSegmentSum" for name in before & behind - {gradient.node})
 
 
 def _is_mean_of_one(context: Context, target: TensorId) -> bool:

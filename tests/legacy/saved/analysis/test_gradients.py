@@ -1,3 +1,4 @@
+import pytest
 import tensorflow as tf
 
 from legacy.saved.analysis import gradients, phases
@@ -157,6 +158,23 @@ def test_a_dense_gradient_whose_number_of_rows_the_graph_leaves_open_is_no_rows(
 
     ((combine,), _, _) = probed(build)
     assert (combine.weight, combine.kind) == ("w", "sum")
+
+
+def open_rows(size):
+    """A dense gradient of one tower, of a product with what was divided by a number of open shape."""
+    w = tf.raw_ops.VariableV2(shape=[3, 2], dtype=tf.float32, name="w")
+    x = tf.divide(v1.placeholder(tf.float32, [4, 3], name="x"), v1.placeholder_with_default(2.0, size, name="keep"))
+    y = tf.matmul(x, w, name="y")
+    with tf.name_scope("gradients/y_grad/"):
+        gradient = tf.raw_ops.MatMul(a=x, b=tf.ones_like(y), transpose_a=True, name="MatMul_1")
+    tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=gradient, name="train")
+    return gradient
+
+
+@pytest.mark.parametrize("size", [None, []])
+def test_a_dense_gradient_of_any_number_of_rows_has_those_of_its_variable(size):
+    ((combine,), _, _) = probed(lambda: open_rows(size))
+    assert combine.kind == "sum"
 
 
 def linear_behind(towers):
