@@ -59,13 +59,15 @@ def frozen_learning_rate(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def _fed_in_vain(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds the first fed scalar with the name of a learning rate that no update of the graph depends on."""
-    graph = whole.graph
-    for name in filter(RATES.search, graph.nodes if whole.applies else ()):
-        attributes = graph.nodes[name].attr
-        is_fed = graph.type(name).startswith("Placeholder") and attributes["dtype"].type in _FLOATS
-        is_number = not attributes["shape"].shape.dim  # of unknown rank, too
-        if is_fed and is_number and not graph.descendants([name], controls=False) & whole.writes.keys():
+    """Finds the first fed scalar with the name of a learning rate that no update of the graph depends on.
+
+    One that is fed for a summary, beside the rate that an update takes, is the value that a program reports.
+    """
+    rates = [name for name in whole.graph.nodes if _is_fed_rate(whole, name)] if whole.applies else []
+    changing = {name for name in rates if whole.graph.descendants([name], controls=False) & whole.writes.keys()}
+    for name in [name for name in rates if name not in changing]:
+        is_reported = bool(whole.graph.users(name)) and _is_only_shown(whole, [name])
+        if not (changing and is_reported):
             yield Hazard(
                 "LEARNING_RATE_FROZEN",
                 name,
@@ -73,6 +75,13 @@ def _fed_in_vain(whole: WholeGraph) -> Iterator[Hazard]:
                 "hand the optimizer the fed rate; for parity with the old program keep the constant it used",
             )
             return
+
+
+def _is_fed_rate(whole: WholeGraph, name: str) -> bool:
+    """Whether a node is a fed number, perhaps of unknown rank, with the name of a learning rate."""
+    attributes = whole.graph.nodes[name].attr
+    is_number = attributes["dtype"].type in _FLOATS and not attributes["shape"].shape.dim
+    return is_number and whole.graph.type(name).startswith("Placeholder") and bool(RATES.search(name))
 
 
 def _is_only_shown(whole: WholeGraph, names: Sequence[str]) -> bool:

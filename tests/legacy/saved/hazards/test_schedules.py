@@ -185,6 +185,19 @@ def test_a_fed_rate_that_no_update_depends_on(name, is_rate):
     assert hazards(frozen_learning_rate, assigned, scalar) == [], "another run assigns it"
 
 
+@pytest.mark.parametrize("rate, users, count", [("lr", "shown", 0), ("one", "shown", 1), ("lr", "", 1)])
+def test_a_fed_rate_for_a_summary_beside_the_optimizers_is_reported(rate, users, count):
+    """As where a loop feeds the rate of an epoch to a scalar summary; without a summary, it is forgotten."""
+    names = {name: {"dtype": tf.float32, "shape": tf.TensorShape([])} for name in ("lr", "learning_rate_1")}
+    text = "lr = Placeholder()\nlearning_rate_1 = Placeholder()\n" + TEXT.replace(
+        "ExponentialDecay/Pow, sum", f"{rate}, sum"
+    )
+    text = text.replace("ExponentialDecay/Pow", "unused")
+    text += "shown = ScalarSummary(one, learning_rate_1)\n" if users else ""
+    found = hazards(frozen_learning_rate, text, names)
+    assert [name for name, _, _ in found] == ["LEARNING_RATE_FROZEN"] * count
+
+
 def test_a_schedule_that_other_ops_take_is_no_learning_rate():
     """As the share of random actions, which falls with the step."""
     text = TEXT.replace("ApplyGradientDescent(w, ExponentialDecay/Pow, sum)", "ApplyGradientDescent(w, one, sum)")
