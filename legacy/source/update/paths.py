@@ -110,7 +110,7 @@ def _path(plan: Plan, graph: Graph, phase: Phase, numbers: Mapping[str, Tuple[in
     weights.sort(key=numbers.__getitem__)
     rows = [name for name in weights if indices_label(name) in names]
     scales = loss_scales(phase)
-    combined = {combine.weight: combine.tensor for combine in phase.combine}
+    combined = {name: combine.tensor for name, combine in _combined(plan, phase).items()}
     try:
         combine, clip = combining(plan, graph, phase), clipping_of_towers(plan, graph, phase)
         if rows or not set(weights) <= set(combined):
@@ -128,10 +128,18 @@ def _path(plan: Plan, graph: Graph, phase: Phase, numbers: Mapping[str, Tuple[in
     except Unwritten:
         clip_after = None
     used = {effect.writes[0]: effect.gradient for effect in phase.effects if effect.gradient}
+    clip_after = clip_after if set(weights) <= set(used) else None
     ends = {name: str(used.get(name) if clip_after else combined[name]) for name in weights}
     tensors = {tensor: Name(f"losses[{tower}]") for tower, tensor in enumerate(phase.losses)}
     tensors.update((ends[name], Name(f"gradients[{literal_text(name)}]")) for name in weights)
     return GradientPath(weights, [], combine, clip, clip_after, scales, tensors)
+
+
+def _combined(plan: Plan, phase: Phase) -> Dict[str, Combine]:
+    """Returns {weight: how its gradients are combined}, also of those that are added to a variable between runs."""
+    owners = {variable.name: variable.of for variable in plan.variables}
+    found = {owners.get(one.weight) or one.weight: one for one in phase.combine}
+    return {**found, **{one.weight: one for one in phase.combine}}
 
 
 def _path_of_multiples(
@@ -150,20 +158,26 @@ def _path_of_multiples(
       The way; None if gradients are changed otherwise, or if a factor that is no power of two would round.
     """
     raw = [weight_gradients(plan, graph, phase, tower) for tower in range(plan.towers)]
-    made = {one.weight: one for one in phase.combine}
-    found = [made.get(name) for name in weights]
-    combined = [one for one in found if one is not None and one.kind in ("mean", "sum") and not one.affine]
-    if len(combined) < len(weights) or any(one.parts != [[own.get(one.weight, "")] for own in raw] for one in combined):
+    made = _combined(plan, phase)
+    combined = {
+        name: made[name]
+        for name in weights
+        if name in made and made[name].kind in ("mean", "sum") and not made[name].affine
+    }
+    if len(combined) < len(weights):
         return None
-    are_means = {one.kind == "mean" or one.divided for one in combined}
+    if any(one.parts != [[own.get(name, "")] for own in raw] for name, one in combined.items()):
+        return None
+    are_means = {one.kind == "mean" or one.divided for one in combined.values()}
     if len(are_means) > 1:
         return None
     is_mean = are_means.pop()
-    factors = {one.weight: one.scale * (plan.towers if is_mean and one.kind == "sum" else 1) for one in combined}
+    times = plan.towers if is_mean else 1
+    factors = {name: one.scale * (times if one.kind == "sum" else 1) for name, one in combined.items()}
     if any(math.frexp(factor)[0] != 0.5 for factor in factors.values()):
         return None
     tensors = {tensor: Name(f"losses[{tower}]") for tower, tensor in enumerate(phase.losses)}
-    tensors.update((one.tensor, Name(f"gradients[{literal_text(one.weight)}]")) for one in combined)
+    tensors.update((one.tensor, Name(f"gradients[{literal_text(name)}]")) for name, one in combined.items())
     multipliers = {name: factor for name, factor in factors.items() if factor != 1.0}
     combine = "mean" if is_mean else "sum"
     return GradientPath(weights, [], combine, None, None, scales, tensors, multipliers=multipliers)

@@ -1,0 +1,57 @@
+"""Gradients that are added up over several runs before an update: reduced in each run, at any number of replicas."""
+
+import pytest
+import tensorflow as tf
+
+from tests.legacy.source.test_trained_updates import weight
+from tests.legacy.source.trained import assert_port_verified, assert_trains_alike, source_of
+from tests.legacy.variants.programs import TOWERS, lifted, plain, split_batch, towers
+
+v1 = tf.compat.v1
+
+
+def summed(combine):
+    """A program whose runs add `combine(the towers' gradients)` to a variable, by which one more updates a weight."""
+
+    def build():
+        xs, w = split_batch(), weight("w", [3, 2])
+        gradients = towers(lambda tower: tf.gradients(tf.reduce_sum(tf.tanh(tf.matmul(xs[tower], w)) ** 2), [w])[0])
+        total = plain("total", [3, 2])
+        v1.assign_add(total, combine(gradients), name="add")
+        v1.assign(total, tf.zeros([3, 2]), name="reset")
+        return v1.train.AdamOptimizer(0.25).apply_gradients([(total, w)], name="train")
+
+    return build
+
+
+def source_and_setup(combine, tmp_path, style="workload"):
+    setup = lifted(summed(combine), tmp_path, train_op=["add", "add", "train", "reset"])
+    return source_of(setup, style), setup
+
+
+@pytest.mark.parametrize(
+    "combine, how",
+    [
+        (lambda gradients: tf.add_n(gradients) / TOWERS, "MEAN"),
+        (tf.add_n, "SUM"),
+        (lambda gradients: tf.add_n(gradients) * 0.25, "SUM"),
+    ],
+)
+def test_each_run_reduces_its_gradients_on_any_number_of_replicas(combine, how, tmp_path):
+    source, setup = source_and_setup(combine, tmp_path)
+    assert f"ReduceOp.{how}" in source.text and "replicas only" not in source.text
+    for replicas in (2, 4):
+        assert_port_verified(setup, tmp_path, source, replicas, steps=8)
+    other = "MEAN" if how == "SUM" else "SUM"
+    wrong = assert_port_verified(
+        setup, tmp_path, source, changed=lambda text: text.replace(f"ReduceOp.{how}", f"ReduceOp.{other}")
+    )
+    assert not wrong.passed
+    assert_trains_alike(setup, tmp_path, steps=8)
+
+
+@pytest.mark.parametrize("combine", [lambda gradients: tf.maximum(*gradients), lambda gs: tf.add_n(gs) / 3.0])
+def test_what_is_no_exact_multiple_of_a_sum_uses_the_gradients_of_each_tower(combine, tmp_path):
+    source, setup = source_and_setup(combine, tmp_path)
+    assert "For 2 replicas only" in source.text
+    assert_port_verified(setup, tmp_path, source, steps=8)
