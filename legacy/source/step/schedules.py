@@ -10,7 +10,7 @@ import tensorflow as tf
 from legacy.source.basics.cut import Cut, cut_part
 from legacy.source.basics.expressions import Call, Definition, Expression, Infix, Literal, Name, Value, call
 from legacy.source.basics.forward import Forward
-from legacy.source.basics.rendering import expression_text
+from legacy.source.basics.rendering import expression_text, literal_text
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.choices_by_step import pieces_of, write_pieces
 from legacy.source.definitions.input_values import Names
@@ -90,7 +90,8 @@ def find_learning_rate(
         raise Unwritten(f"learning rate: {tensor!r} is a function of {keys}")
     read = [feed.key[0] for feed in cut.piece.feeds]
     given = {name: Literal(held[name][()]) if name in held else step_of(plan, name) for name in read}
-    note = ", ".join(f"{name!r}, which no step changes, is {held[name][()]}" for name in given if name in held)
+    numbers = {name: literal_text(held[name][()]) for name in given if name in held}
+    note = ", ".join(f"{name!r}, which no step changes, is {number}" for name, number in numbers.items())
     if any(node.op in _BRANCHES for node in cut.piece.graph_def.node) and not note:
         pieces = _by_pieces(cut)
         if pieces:

@@ -152,7 +152,7 @@ def test_a_learning_rate_of_float64_is_one_schedule_of_all_weights(style, tmp_pa
 
 
 def rate_in_a_variable():
-    xs, rate = split_batch(), plain("rate", [], 0.25)
+    xs, rate = split_batch(), plain("rate", [], 0.1)
     w = weight("w", [3, 2])
     gradients = towers(lambda tower: tf.gradients(tf.reduce_sum(tf.tanh(tf.matmul(xs[tower], w)) ** 2), [w])[0])
     return v1.train.MomentumOptimizer(rate, 0.5).apply_gradients([(tf.add_n(gradients) / TOWERS, w)])
@@ -509,5 +509,5 @@ def test_an_update_of_a_workload_that_differs_is_seen(tmp_path):
 
 def test_a_rate_in_a_variable_is_a_number_of_a_workload(tmp_path):
     source = source_of(lifted(rate_in_a_variable, tmp_path), "workload")
-    assert "learning_rate: Any = schedules.Fixed(0.25)" in source.text
-    assert "'rate', which no step changes, is 0.25" in source.notes
+    assert "learning_rate: Any = schedules.Fixed(0.1)" in source.text
+    assert "'rate', which no step changes, is 0.1" in source.notes
