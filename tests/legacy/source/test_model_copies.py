@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from legacy.source.prepared import OldProgram, with_shared_variables
 from parity.coverage.visits.job_visits import CoverageState
-from parity.coverage.visits.lifted_visits import visits_of_lift
+from parity.coverage.visits.lifted_visits import visits_of_lift, with_equal_copies
 from tests.legacy.source.trained import assert_trains_alike, assert_workload_verified, source_of
 from tests.legacy.variants.programs import TOWERS, lifted, split_batch, towers
 from workloads.lifted.model_copies import model_copies
@@ -142,6 +142,7 @@ def test_visits_of_written_losses_keep_copies_equal(has_losses, tmp_path):
     lift = lifted(replicated(), tmp_path).job.workload
     ported = dataclasses.replace(lift, losses={"train": lambda scope, batch: None} if has_losses else {})
     coverage = CoverageState(lambda: True, lambda exposure: False, lambda step: False, lambda: True)
-    visits = list(visits_of_lift(ported, [], lift.initial_state(), coverage))
+    choose = with_equal_copies(lambda last, coverage: visits_of_lift(ported, [], last, coverage), ported)
+    visits = list(choose(lift.initial_state(), coverage))
     pairs = [(v.state.weights["replicated_0/w"], v.state.weights["replicated_1/w"]) for v in visits]
     assert len(pairs) > 4 and all(np.array_equal(*pair) for pair in pairs) == has_losses
