@@ -74,9 +74,9 @@ class Recovery:
         self._inputs = InputValues(forward, names, self._aliases)
         self._conditionals = Conditionals(forward, self)
         self.has_derivatives = bool(inner)
-        self._scopes = tuple(gradient.scope for gradient in inner)
+        scopes = tuple(gradient.scope for gradient in inner)
         for operation in forward.typed.operations():
-            if not operation.name.startswith(self._scopes):
+            if not operation.name.startswith(scopes):
                 self._define(operation)
         for gradient in inner:
             self._define_gradient(gradient)
@@ -197,20 +197,21 @@ class Recovery:
         if operation.type == "SelectV2":
             expression = self._conditionals.choice(op) or expression
         targets = tuple(str(output.name) for output in operation.outputs)
-        count = _RESULTS.get(operation.type, len(targets))
-        if expression is None or any(map(self._is_used, operation.outputs[count:])):
+        if expression is None:
             expression = write_raw(op)
         else:
-            targets = targets[:count]
+            targets = targets[: _RESULTS.get(operation.type)]
+            self._define_further(op, len(targets))
         if operation.type == "TensorArrayV3":  # the flow stands for the array, not the handle
             targets = (str(operation.outputs[1].name),)
         self._by_tensor.update((target, Definition(targets, expression)) for target in targets)
         for part in self._names.own_parts.intersection(targets):
             self._by_tensor[part] = Definition((part,), slices.own_part(op, expression, self._names.towers))
 
-    def _is_used(self, tensor: tf.Tensor) -> bool:
-        """Whether an op takes a tensor that is no part of a recognised derivative."""
-        return any(not user.name.startswith(self._scopes) for user in tensor.consumers())
+    def _define_further(self, op: OpView, count: int) -> None:
+        """Adds the definitions of the results that an op has behind the first `count`, which its function gives."""
+        for number, output in enumerate(op.operation.outputs[count:], count):
+            self._by_tensor[output.name] = Definition((output.name,), Item(write_raw(op), str(number)))
 
     def _define_gradient(self, gradient: InnerGradient) -> None:
         """Adds the definition of a derivative, with the sums that `tf.gradients` makes by default.

@@ -177,7 +177,7 @@ def decay_after_combining():
         (factors_of_all_towers, 'batch["factors"][0]'),
         (noise_of_all_towers, 'batch["noise"][0]'),
         (lengths_of_each_tower, "[0]"),
-        (table_of_each_tower, 'tf.nn.embedding_lookup(batch["table"][0], batch["ids"])'),
+        (table_of_each_tower, 'tf.gather(batch["table"][0], batch["ids"])'),
         (rows_of_an_embedding, 'rows = ["net/table"]'),
         (largest_gradient, 'tf.reduce_max(tf.stack(gradients["net/w"]), axis=0)'),
         (decay_after_combining, 'gradient = gradients["net/w"] + 0.01 * values["net/w"]'),

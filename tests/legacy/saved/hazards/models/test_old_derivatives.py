@@ -10,7 +10,7 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.models.old_derivatives import exchanged_peepholes, second_derivatives_of_elu
 from tests.legacy.saved.graphs import saved, traced
 from tests.legacy.saved.hazards import minimized
-from tests.legacy.source.test_block_cells import with_peepholes
+from tests.legacy.source.idioms.test_block_cells import with_peepholes
 
 v1 = tf.compat.v1
 
