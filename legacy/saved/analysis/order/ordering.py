@@ -8,6 +8,7 @@ it are listed, so that the old graph can be made to keep to it too.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
@@ -187,9 +188,12 @@ class _Ordering:
         """The update ops of a variable, in the order in which they run.
 
         Of two that nothing orders, the one that more train ops run comes first (see `_may_wait`), then a rule or what
-        depends on data: weights are clipped after their update; then the one that the program made first.
+        depends on data: weights are clipped after their update; then the one that the program made first, unless they
+        are in opposite branches.
         """
-        updates = sorted(self._updates.get(variable, ()), key=self._made.__getitem__)
+        updates = list(self._updates.get(variable, ()))
+        if not any(exclude_each_other(self._graph, *pair) for pair in itertools.combinations(updates, 2)):
+            updates.sort(key=self._made.__getitem__)
         unordered = not any(self._runs_before(first, second) for first in updates for second in updates)
         if self._choices.rules_first and set(updates) & self._state.rules:
             updates.sort(key=lambda name: name not in self._state.rules and name not in self._depends_on_data)
