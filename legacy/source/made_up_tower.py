@@ -126,9 +126,8 @@ def made_up_data(tower: Tower, number: int) -> Arrays:
             data[entry.name] = np.asarray(tower.settings[entry.name], entry.dtype)
             continue
         replicas = tower.plan.towers if part_of_whole(entry, entries) else 1
-        shape = made_up_shape(entry, BatchSize(rows, replicas)) or (
-            rows,
-        )  # of one that is no batch, its own first size
+        # Of one that is no batch, its own first size.
+        shape = made_up_shape(entry, BatchSize(rows, replicas)) or (rows,)
         is_whole = "int" in entry.dtype or entry.limit
         drawn = made_up_integers(entry, shape, rng) if is_whole else rng.random_sample(shape)
         data[entry.name] = np.asarray(drawn, entry.dtype)

@@ -156,16 +156,12 @@ def _analyse(
         cut = cut._replace(graph=with_assigned_values(context, assigned, ends))
         context = Context(cut.graph, trainable)
     analysed = phases.analyse_phases(context, targets)
-    own_sizes = with_own_sizes(context.graph, context.imported, [phase.divided for phase in analysed])
-    if own_sizes is not None:
-        cut = cut._replace(graph=own_sizes)
-        context = Context(cut.graph, trainable)
-        analysed = phases.analyse_phases(context, targets)
-    part_sizes = with_part_sizes(context.graph, context.imported, [phase.divided for phase in analysed])
-    if part_sizes is not None:
-        cut = cut._replace(graph=part_sizes)
-        context = Context(cut.graph, trainable)
-        analysed = phases.analyse_phases(context, targets)
+    for with_sizes in (with_own_sizes, with_part_sizes):
+        sized = with_sizes(context.graph, context.imported, [phase.divided for phase in analysed])
+        if sized is not None:
+            cut = cut._replace(graph=sized)
+            context = Context(cut.graph, trainable)
+            analysed = phases.analyse_phases(context, targets)
     plan = _plan(context, cut, name, analysed)
     require_untrained_before_inputs(context.graph, plan)
     plan.settings = {**settings, **tried.settings}

@@ -79,9 +79,10 @@ def _fed_in_vain(whole: WholeGraph) -> Iterator[Hazard]:
 
 def _is_fed_rate(whole: WholeGraph, name: str) -> bool:
     """Whether a node is a fed number, perhaps of unknown rank, with the name of a learning rate."""
+    if not whole.graph.type(name).startswith("Placeholder") or not RATES.search(name):
+        return False
     attributes = whole.graph.nodes[name].attr
-    is_number = attributes["dtype"].type in _FLOATS and not attributes["shape"].shape.dim
-    return is_number and whole.graph.type(name).startswith("Placeholder") and bool(RATES.search(name))
+    return attributes["dtype"].type in _FLOATS and not attributes["shape"].shape.dim
 
 
 def _is_only_shown(whole: WholeGraph, names: Sequence[str]) -> bool:

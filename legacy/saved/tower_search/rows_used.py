@@ -23,12 +23,9 @@ def rows_used(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int | 
       None where that is not known.
     """
     shape = imported.shape(*tensor)
-    users = [use.node for use in graph.users(tensor.node) if use.output == tensor.output]
-    users = [
-        name for name in users if graph.type(name) not in op_types.SHAPE_OPS and not _is_only_measured(graph, name)
-    ]
+    users = _users_of_values(graph, tensor)
     kept = [imported.shape(name, 0) for name in users if graph.type(name) in _SLICES]
-    if shape and len(kept) == len(set(users)) == 1 and kept[0] and len(kept[0]) == len(shape):
+    if shape and len(kept) == len(users) == 1 and kept[0] and len(kept[0]) == len(shape):
         return kept[0][0]
     return shape[0] if shape else None
 
@@ -44,12 +41,14 @@ def rows_needed(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int 
     Returns:
       The rows up to the end of the last slice; None where a use takes others, or where that is not known.
     """
-    users = {use.node for use in graph.users(tensor.node) if use.output == tensor.output}
-    users = {
-        name for name in users if graph.type(name) not in op_types.SHAPE_OPS and not _is_only_measured(graph, name)
-    }
-    ends = [_end_of_slice(graph, imported, name) for name in users]
+    ends = [_end_of_slice(graph, imported, name) for name in _users_of_values(graph, tensor)]
     return max((end for end in ends if end is not None), default=None) if None not in ends else None
+
+
+def _users_of_values(graph: Graph, tensor: TensorId) -> set[str]:
+    """The nodes that use a tensor, but for those that use its shape alone."""
+    users = {use.node for use in graph.users(tensor.node) if use.output == tensor.output}
+    return {name for name in users if graph.type(name) not in op_types.SHAPE_OPS and not _is_only_measured(graph, name)}
 
 
 def _end_of_slice(graph: Graph, imported: ImportedGraph, name: str) -> int | None:
