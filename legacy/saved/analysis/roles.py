@@ -89,7 +89,7 @@ def _weights_and_slots(
 
 def _is_power(graph: Graph, state: VariableUses, effect: Effect) -> bool:
     """Whether an update multiplies a number by another one: b^t in each step by b."""
-    if effect.op not in ("Assign", "AssignVariableOp") or state.variables[effect.writes[0]].shape != []:
+    if effect.op not in op_types.SETS or state.variables[effect.writes[0]].shape != []:
         return False
     value = graph.origin(parse_tensor_name(effect.values[0])).node
     own = [_variable_behind(graph, state, tensor) == effect.writes[0] for tensor in graph.inputs(value)]

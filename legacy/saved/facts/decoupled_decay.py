@@ -99,7 +99,7 @@ def factor_of_weight(analysed: AnalysedStep, effect: Effect) -> float | None:
       effect: the assignment.
     """
     subtracts = effect.op in ("AssignSub", "AssignSubVariableOp")
-    if not (subtracts or effect.op in ("Assign", "AssignVariableOp")) or not effect.values:
+    if not (subtracts or effect.op in op_types.SETS) or not effect.values:
         return None
     tensor = parse_tensor_name(effect.values[0])
     while analysed.graph.type(tensor.node) == "Identity":

@@ -45,7 +45,7 @@ def assigned_variable(graph: Graph, assignment: str) -> str | None:
 
 def _source_and_casts(graph: Graph, assignment: str) -> tuple[str | None, int]:
     """The variable whose value a node assigns, or None, and the number of casts on the way."""
-    if graph.type(assignment) not in ("Assign", "AssignVariableOp"):
+    if graph.type(assignment) not in op_types.SETS:
         return None, 0
     name = graph.inputs(assignment)[1].node
     casts = 0

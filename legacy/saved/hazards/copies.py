@@ -11,8 +11,6 @@ from legacy.saved.hazards.basics.copies import copies_of_one_model, masters_of_c
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.support.wording import counted
 
-_ASSIGNS = ("Assign", "AssignVariableOp")
-
 
 def copies_that_begin_apart(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds towers that train copies of one model with equal updates, and begin with other random numbers.
@@ -53,14 +51,14 @@ def _are_equal(draws: Sequence[collections.Counter[tuple[int, int]]]) -> bool:
 def _is_fed(whole: WholeGraph, variable: str) -> bool:
     """Whether an assignment outside of the step, which is no initializer, sets a variable to what a program feeds."""
     setters = [name for name, changed in whole.writes.items() if changed == variable and name not in whole.members]
-    assigned = [whole.graph.inputs(name)[1].node for name in setters if whole.graph.type(name) in _ASSIGNS]
+    assigned = [whole.graph.inputs(name)[1].node for name in setters if whole.graph.type(name) in op_types.SETS]
     return any(whole.graph.type(name) == "Placeholder" for name in whole.graph.ancestors(assigned, controls=False))
 
 
 def _initial_draws(whole: WholeGraph, variable: str) -> tuple[list[tuple[int, int]], set[str]]:
     """The seeds of the random ops that a variable's initializer takes, and the variables that it is ever set from."""
     graph = whole.graph
-    setters = [use.node for use in graph.users(variable) if use.position == 0 and graph.type(use.node) in _ASSIGNS]
+    setters = [use.node for use in graph.users(variable) if use.position == 0 and graph.type(use.node) in op_types.SETS]
     own = [name for name in setters if name not in whole.writes]
     others = [name for name in setters if name not in whole.members]
     before = graph.ancestors([graph.inputs(name)[1].node for name in own], controls=False)

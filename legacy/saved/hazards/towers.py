@@ -143,7 +143,7 @@ def _own_slots_text(whole: WholeGraph, updates: Iterable[Collection[str]]) -> st
 def _overwritten_text(whole: WholeGraph, updates: Iterable[Collection[str]]) -> str:
     """The rest of a sentence on towers that each assign a weight the value it had, less a change of their own."""
     applies = {apply for each in updates for apply in each}
-    if not all(whole.graph.type(apply) in ("Assign", "AssignVariableOp") for apply in applies):
+    if not all(whole.graph.type(apply) in op_types.SETS for apply in applies):
         return ""
     ordered = any(applies & (whole.graph.ancestors([apply]) - {apply}) for apply in applies)
     return "" if ordered else "; each assigns the whole value that it read, so that the last one may undo the others"

@@ -103,7 +103,7 @@ def _set_back(graph: Graph, names: Collection[str]) -> set[str]:
     sizes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS}
     found = set()
     for name in graph.nodes:
-        variable = variable_of(graph, name) if graph.type(name) in ("Assign", "AssignVariableOp") else None
+        variable = variable_of(graph, name) if graph.type(name) in op_types.SETS else None
         if variable in names and name != f"{variable}/Assign":
             before = graph.ancestors([graph.inputs(name)[1].node], stop=sizes, controls=False)
             computed = {graph.type(node) for node in before - sizes}

@@ -17,7 +17,6 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 TOLERANCE = 1e-5
 #: The least factor of the first update without corrections, over that with them, that is named.
 TOO_LARGE = 2.0
-_ASSIGNS = ("Assign", "AssignVariableOp")
 
 
 def corrections_of_another_decay(whole: WholeGraph) -> Iterator[Hazard]:
@@ -130,7 +129,7 @@ def _uses(whole: WholeGraph, *kinds: str) -> dict[str, tuple[str, Kept]]:
         if 0 < kept.share < 1:
             averages[name] = kept
     by_variable = {whole.writes[name]: name for name in averages}
-    changed = {graph.origin(graph.inputs(name)[1]).node: name for name in averages if graph.type(name) in _ASSIGNS}
+    changed = {graph.origin(graph.inputs(name)[1]).node: name for name in averages if graph.type(name) in op_types.SETS}
     for name in [name for name in graph.nodes if name in whole.members and graph.type(name) in kinds]:
         value = graph.inputs(name)[0].node
         while graph.type(value) in ("Identity", "Mul", *op_types.QUOTIENTS, *op_types.ADDITIONS):

@@ -202,7 +202,7 @@ def averages_whose_count_stays(whole: WholeGraph) -> Iterator[Hazard]:
     changed = set(whole.writes.values())
     for name, variable in whole.writes.items():
         is_average = name in whole.members and variable not in whole.trainable and not whole.is_scalar(variable)
-        if is_average and graph.type(name) in ("Assign", "AssignVariableOp"):
+        if is_average and graph.type(name) in op_types.SETS:
             value = graph.inputs(name)[1].node
             count = _count_of_mean(whole, value) if graph.type(value) in op_types.QUOTIENTS else ""
             if count and count not in changed and variable in variables_behind(graph, value):

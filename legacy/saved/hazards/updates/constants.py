@@ -123,7 +123,7 @@ def _subtracted(whole: WholeGraph, apply: str) -> list[str]:
     graph, kind = whole.graph, whole.graph.type(apply)
     if kind in ("AssignSub", "AssignSubVariableOp"):
         return [graph.inputs(apply)[1].node]
-    value = graph.inputs(apply)[1].node if kind in ("Assign", "AssignVariableOp") else ""
+    value = graph.inputs(apply)[1].node if kind in op_types.SETS else ""
     if not value or graph.type(value) != "Sub":
         return []
     weight, step = (tensor.node for tensor in graph.inputs(value))

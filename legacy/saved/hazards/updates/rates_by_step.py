@@ -81,7 +81,7 @@ def _counter(whole: WholeGraph, name: str) -> str | None:
 def _advances(whole: WholeGraph, op: str, variable: str) -> bool:
     """Whether an op adds to a variable, or assigns its value plus a constant above 0 to it."""
     graph = whole.graph
-    if graph.type(op) in op_types.ADDS or graph.type(op) not in ("Assign", "AssignVariableOp"):
+    if graph.type(op) in op_types.ADDS or graph.type(op) not in op_types.SETS:
         return graph.type(op) in op_types.ADDS
     value = graph.inputs(op)[1].node
     terms = [tensor.node for tensor in graph.inputs(value)] if graph.type(value) in ("Add", "AddV2") else []

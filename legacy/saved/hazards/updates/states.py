@@ -25,7 +25,7 @@ def state_never_read(whole: WholeGraph) -> Iterator[Hazard]:
     graph = whole.graph
     kept: dict[str, str] = {}
     for name, variable in whole.writes.items():
-        runs = name in whole.members and name in whole.data and graph.type(name) in ("Assign", "AssignVariableOp")
+        runs = name in whole.members and name in whole.data and graph.type(name) in op_types.SETS
         if runs and variable not in whole.trainable and not whole.is_scalar(variable):
             kept.setdefault(variable, name)
     unread = [name for name, write in kept.items() if not _is_read(whole, name) and not _follows_state(whole, write)]

@@ -171,7 +171,7 @@ def clipped_weights_of_others(whole: WholeGraph, found: Analysis) -> Iterator[Ha
 def _bounds_itself(whole: WholeGraph, effect: Effect) -> bool:
     """Whether a change sets a weight to its own value between constants."""
     graph, variable = whole.graph, effect.writes[0]
-    if variable not in whole.trainable or effect.op not in ("Assign", "AssignVariableOp"):
+    if variable not in whole.trainable or effect.op not in op_types.SETS:
         return False
     name, kinds = graph.inputs(effect.node)[1].node, set()
     while graph.type(name) in ("Minimum", "Maximum", "ClipByValue", "Identity") and not variable_read(graph, name):
