@@ -11,7 +11,7 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiations
-from legacy.saved.hazards.basics.cross_entropies import CrossEntropy, cross_entropies, filled
+from legacy.saved.hazards.basics.cross_entropies import CrossEntropy, cross_entropies, filled, logits_of_log
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
@@ -19,8 +19,6 @@ from legacy.saved.hazards.inputs import dropouts
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import gradient_scope
 
-#: Ops that keep a probability away from 0.
-_GUARDS = ("Add", "AddV2", "ClipByValue", "Identity", "Maximum", "Minimum")
 #: Products of rows and weights.
 _LAYERS = ("MatMul", "Conv2D", "Conv3D", "Conv2DBackpropInput")
 #: Ops that count how often each value occurs, in the order in which the values first appear.
@@ -120,7 +118,7 @@ def means_over_classes(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
         while graph.type(product) == "Neg":
             product = graph.inputs(product)[0].node
         shape, axes = imported.shape(product), imported.constant(*graph.inputs(name)[1])
-        logs = [tensor for tensor in graph.inputs(product) if _is_log_of_softmax(graph, tensor)]
+        logs = [tensor for tensor in graph.inputs(product) if logits_of_log(graph, tensor) is not None]
         if graph.type(product) != "Mul" or len(logs) != 1 or shape is None or axes is None or not shape[-1]:
             continue
         if shape[-1] > 1 and sorted(int(axis) % len(shape) for axis in np.ravel(axes)) == list(range(len(shape))):
@@ -132,17 +130,6 @@ def means_over_classes(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
                 "sum over the classes, and take the mean over the examples; for parity keep it",
             )
             return
-
-
-def _is_log_of_softmax(graph: Graph, tensor: TensorId) -> bool:
-    """Whether a tensor is the logarithm of a softmax, to which something may be added, or that may be bounded."""
-    name = source_of_elements(graph, tensor).node
-    if graph.type(name) == "LogSoftmax":
-        return True
-    name = graph.inputs(name)[0].node if graph.type(name) == "Log" else ""
-    while name and graph.type(name) in _GUARDS:
-        name = graph.inputs(name)[0].node
-    return bool(name) and graph.type(source_of_elements(graph, TensorId(name, 0)).node) == "Softmax"
 
 
 def _trained_before(whole: WholeGraph, tensor: TensorId) -> set[str]:

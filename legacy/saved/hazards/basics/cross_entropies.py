@@ -1,4 +1,4 @@
-"""Cross entropies of a loss, from logits and labels: ops of softmax, and what 1.x computes for a sigmoid."""
+"""Cross entropies of a loss, from logits and labels: ops of softmax, what 1.x computes for a sigmoid, y * log(p)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.constants import constant_array
+from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.linear_weights import linear_source
 from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops that take logits and labels, and compute a softmax and its cross entropy.
 _SOFTMAX = ("SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits")
@@ -16,6 +18,8 @@ _SUMS = ("Add", "AddV2")
 #: {op that gives one number for each element: the number}.
 _FILLED = {"OnesLike": 1.0, "ZerosLike": 0.0}
 _SELECTS = ("Select", "SelectV2")
+#: Ops that keep a probability away from 0.
+_GUARDS = ("Add", "AddV2", "ClipByValue", "Identity", "Maximum", "Minimum")
 
 
 class CrossEntropy(NamedTuple):
@@ -26,12 +30,15 @@ class CrossEntropy(NamedTuple):
       logits: what it takes for logits.
       labels: what it takes for labels.
       is_sigmoid: whether each logit is of a class of its own.
+      is_product: whether `op` is labels times the logarithm of a softmax, of which the program makes the cross
+        entropy: a sum over the classes, with a minus sign.
     """
 
     op: str
     logits: TensorId
     labels: TensorId
     is_sigmoid: bool
+    is_product: bool = False
 
 
 def cross_entropies(whole: WholeGraph) -> Iterator[CrossEntropy]:
@@ -45,6 +52,40 @@ def cross_entropies(whole: WholeGraph) -> Iterator[CrossEntropy]:
             found = _of_sigmoid(graph, name)
             if found is not None:
                 yield found
+        elif graph.type(name) == "Mul" and not is_gradient_op(name):
+            found = _of_product(whole, name)
+            if found is not None:
+                yield found
+
+
+def logits_of_log(graph: Graph, tensor: TensorId) -> TensorId | None:
+    """Returns x of the logarithm of softmax(x), which may be kept away from 0; None for any other tensor."""
+    name = source_of_elements(graph, tensor).node
+    if graph.type(name) == "LogSoftmax":
+        return graph.inputs(name)[0]
+    name = graph.inputs(name)[0].node if graph.type(name) == "Log" else ""
+    while name and graph.type(name) in _GUARDS:
+        name = graph.inputs(name)[0].node
+    name = source_of_elements(graph, TensorId(name, 0)).node if name else ""
+    return graph.inputs(name)[0] if name and graph.type(name) == "Softmax" else None
+
+
+def _of_product(whole: WholeGraph, name: str) -> CrossEntropy | None:
+    """Labels times the logarithm of a softmax; None for a product with a constant, and for a softmax's own entropy."""
+    graph = whole.graph
+    factors = [_without_sign(graph, tensor) for tensor in graph.inputs(name)]
+    for labels, other in zip(factors, reversed(factors)):
+        logits, shares = logits_of_log(graph, other), source_of_elements(graph, labels).node
+        is_own = graph.type(shares) == "Softmax" and graph.inputs(shares)[0] == logits
+        if logits is not None and not is_own and filled(whole, labels.node) is None:
+            return CrossEntropy(name, logits, labels, False, True)
+    return None
+
+
+def _without_sign(graph: Graph, tensor: TensorId) -> TensorId:
+    while graph.type(tensor.node) == "Neg":
+        tensor = graph.inputs(tensor.node)[0]
+    return tensor
 
 
 def _of_sigmoid(graph: Graph, exp: str) -> CrossEntropy | None:

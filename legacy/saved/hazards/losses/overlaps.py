@@ -126,7 +126,7 @@ def focal_factors(whole: WholeGraph) -> Iterator[Hazard]:
 
     That is p^gamma in place of the (1 - p)^gamma of the focal loss. One hazard for all.
     """
-    for entropy in cross_entropies(whole):
+    for entropy in [one for one in cross_entropies(whole) if not one.is_product]:
         for product, factor in _factors_of_entropy(whole, entropy.op):
             if _is_largest_where_right(whole, factor, entropy) and gradient_flow(whole).passes(product):
                 yield Hazard(

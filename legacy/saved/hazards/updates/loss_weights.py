@@ -122,7 +122,7 @@ def _is_not_negative(whole: WholeGraph, term: str) -> bool:
     """Whether a term is a sum or mean of squares, cross entropies or negative logarithms of probabilities."""
     signs = linear_signs(whole, term)
     leaves = [name for name in signs if not any(tensor.node in signs for tensor in whole.graph.inputs(name))]
-    entropies = {entropy.op for entropy in cross_entropies(whole)}
+    entropies = {entropy.op for entropy in cross_entropies(whole) if not entropy.is_product}
     return all(
         (signs[name] > 0 and (whole.graph.type(name) in _NOT_NEGATIVE or name in entropies))
         or (signs[name] < 0 and whole.graph.type(name) in ("Log", "LogSoftmax"))

@@ -26,6 +26,11 @@ def dense(logits):
     return v1.nn.softmax_cross_entropy_with_logits(labels=tf.one_hot([0, 1], 3), logits=logits, name="loss")
 
 
+def written(logits):
+    """The cross entropy of softmax and logarithm, without an op of its own."""
+    return -tf.reduce_sum(tf.one_hot([0, 1], 3) * tf.math.log(tf.nn.softmax(logits) + 1e-8), 1, name="loss")
+
+
 def found(activation, cross_entropy):
     """The hazards of a program of one tower."""
 
@@ -48,7 +53,13 @@ def test_logits_that_an_activation_made_are_named(activation, kind, cross_entrop
     assert hazard.id == "LOGITS_ACTIVATED" and f"{kind} ({kind}) gives for logits: " in hazard.description
 
 
-@pytest.mark.parametrize("cross_entropy", [sparse, dense])
+@pytest.mark.parametrize("activation, kind", [(tf.nn.relu, "Relu"), (tf.sigmoid, "Sigmoid")])
+def test_logits_of_a_written_softmax_are_named(activation, kind):
+    (hazard,) = found(activation, written)
+    assert hazard.id == "LOGITS_ACTIVATED" and f"{kind} ({kind}) gives for logits: " in hazard.description
+
+
+@pytest.mark.parametrize("cross_entropy", [sparse, dense, written])
 @pytest.mark.parametrize("other", [tf.identity, lambda logits: tf.nn.relu(logits) - 1.0])
 def test_other_logits_are_not(other, cross_entropy):
     assert found(other, cross_entropy) == []
