@@ -122,8 +122,7 @@ def runnable_graph(
         copy.CopyFrom(node)
         forget_placement(copy)
         copy.device = present_device(node.device, devices)
-        del copy.input[:]
-        copy.input.extend(renamed.get(tensor) or input_text(tensor) for tensor in graph.inputs(name))
+        copy.input[:] = [renamed.get(tensor) or input_text(tensor) for tensor in graph.inputs(name)]
         reseed(result, copy)
         if node.op == "RefEnter":
             _enter_as_value(graph, copy, devices, late)

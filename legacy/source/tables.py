@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from legacy.source.ops.arrays import TABLES
 from workloads.lifted.graph import Graph
+from workloads.lifted.graph.edits import GraphCopy
 from workloads.support.errors import InputError
 from workloads.support.files.json_file import STDOUT
 from workloads.support.wording import listed
@@ -53,14 +54,11 @@ def with_equal_tables_joined(graph: Graph) -> Graph:
             others[node.name] = first[key]
     if not others:
         return graph
-    graph_def = tf.compat.v1.GraphDef()
-    graph_def.CopyFrom(graph.graph_def)
-    for node in graph_def.node:
-        inputs = [others.get(text.partition(":")[0], text) for text in node.input]
-        if inputs != list(node.input):
-            del node.input[:]
-            node.input.extend(inputs)
-    return Graph(graph_def)
+    result = GraphCopy(graph)
+    for node in result.graph_def.node:
+        if not others.keys().isdisjoint(text.partition(":")[0] for text in node.input):
+            node.input[:] = [others.get(text.partition(":")[0], text) for text in node.input]
+    return result.graph()
 
 
 def with_tables(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import tensorflow as tf
 
-from workloads.lifted.graph import Graph
+from workloads.lifted.graph.edits import GraphCopy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,10 +26,8 @@ def with_constants(workload: LiftedWorkload, values: Mapping[str, np.ndarray]) -
     """
     if any(name not in workload.graph.nodes or workload.graph.type(name) != "Const" for name in values):
         return None
-    graph_def = tf.compat.v1.GraphDef()
-    graph_def.CopyFrom(workload.graph.graph_def)
-    for node in graph_def.node:
-        if node.name in values:
-            value = values[node.name]
-            node.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value, value.dtype, value.shape))
-    return dataclasses.replace(workload, graph=Graph(graph_def))
+    result = GraphCopy(workload.graph)
+    for name, value in values.items():
+        tensor = tf.make_tensor_proto(value, value.dtype, value.shape)
+        result.nodes[name].attr["value"].tensor.CopyFrom(tensor)
+    return dataclasses.replace(workload, graph=result.graph())

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Set, Tuple
 import numpy as np
 
 from workloads.lifted.graph import Graph, parse_tensor_name
+from workloads.lifted.graph.edits import GraphCopy
+from workloads.lifted.graph.tensor_names import control_inputs
 from workloads.lifted.plan import ControlDependency
 
 if TYPE_CHECKING:
@@ -63,7 +65,7 @@ def with_one_model(plan: Plan, graph: Graph, copies: Mapping[str, str]) -> Tuple
     aliases = {tensor: copies.get(variable, variable) for tensor, variable in plan.aliases.items()}
     variables = [variable for variable in plan.variables if variable.name not in copies]
     changed = dataclasses.replace(plan, phases=[_shared(phase, copies, nodes)], aliases=aliases, variables=variables)
-    return changed, Graph(_rewritten(graph, copies, left_out))
+    return changed, _rewritten(graph, copies, left_out)
 
 
 def _alike(plan: Plan, graph: Graph) -> List[Optional[List[str]]]:
@@ -213,8 +215,8 @@ def _shared(phase: Phase, copies: Mapping[str, str], nodes: Mapping[str, str]) -
     )
 
 
-def _rewritten(graph: Graph, copies: Mapping[str, str], left_out: Set[str]) -> Any:
-    """Returns a GraphDef in which reads of copies are reads of the first tower's variables.
+def _rewritten(graph: Graph, copies: Mapping[str, str], left_out: Set[str]) -> Graph:
+    """Returns a graph in which reads of copies are reads of the first tower's variables.
 
     Args:
       graph: of the lift.
@@ -222,19 +224,16 @@ def _rewritten(graph: Graph, copies: Mapping[str, str], left_out: Set[str]) -> A
       left_out: ops that change copies, which do nothing in the result.
 
     Returns:
-      The GraphDef.
+      The graph.
     """
-    graph_def = type(graph.graph_def)()
-    graph_def.CopyFrom(graph.graph_def)
-    for node in graph_def.node:
-        inputs = [_first_tower(text, copies) for text in node.input]
-        del node.input[:]
+    result = GraphCopy(graph)
+    for node in result.nodes.values():
+        node.input[:] = [_first_tower(text, copies) for text in node.input]
         if node.name in left_out:
             node.op = "NoOp"
             node.attr.clear()
-            inputs = [text for text in inputs if text[:1] == "^"]
-        node.input.extend(inputs)
-    return graph_def
+            node.input[:] = control_inputs(node)
+    return result.graph()
 
 
 def _first_tower(text: str, copies: Mapping[str, str]) -> str:

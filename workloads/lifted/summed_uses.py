@@ -8,15 +8,14 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Dict, List, Optional, Tuple
 
-import tensorflow as tf
-
 from workloads.lifted.graph import Graph, input_text, parse_tensor_name, tensor_name
+from workloads.lifted.graph.edits import GraphCopy
+from workloads.lifted.graph.tensor_names import control_inputs
 from workloads.lifted.plan import part_label
 
 if TYPE_CHECKING:
     from workloads.lifted.plan import Combine, Phase, Plan, TensorType
 
-v1 = tf.compat.v1
 _SUM = "AddN"
 #: Stands in the name of a sum of one tower, behind the op's own.
 _OF_TOWER = "/of_tower_"
@@ -36,11 +35,10 @@ def with_sums_of_uses(plan: Plan, graph: Graph) -> Tuple[Plan, Graph]:
     """
     if all(_op_that_adds(graph, combine) is None for phase in plan.phases for combine in phase.combine):
         return plan, graph
-    graph_def = v1.GraphDef()
-    graph_def.CopyFrom(graph.graph_def)
+    result = GraphCopy(graph)
     tensors: Dict[str, TensorType] = {}
-    phases = [_with_sums(phase, plan, graph, graph_def, tensors) for phase in plan.phases]
-    return dataclasses.replace(plan, phases=phases, tensors={**plan.tensors, **tensors}), Graph(graph_def)
+    phases = [_with_sums(phase, plan, graph, result, tensors) for phase in plan.phases]
+    return dataclasses.replace(plan, phases=phases, tensors={**plan.tensors, **tensors}), result.graph()
 
 
 def weights_with_sums(plan: Plan) -> List[str]:
@@ -55,16 +53,14 @@ def weights_with_sums(plan: Plan) -> List[str]:
     )
 
 
-def _with_sums(
-    phase: Phase, plan: Plan, graph: Graph, graph_def: tf.compat.v1.GraphDef, tensors: Dict[str, TensorType]
-) -> Phase:
+def _with_sums(phase: Phase, plan: Plan, graph: Graph, result: GraphCopy, tensors: Dict[str, TensorType]) -> Phase:
     """Returns a train op with one gradient of each tower for such a weight.
 
     Args:
       phase: the train op.
       plan: of the lift.
       graph: of the lift.
-      graph_def: of the new graph; gets the sums.
+      result: the copy of the graph that gets the sums.
       tensors: {sum: its type}; gets those that are new.
 
     Returns:
@@ -77,12 +73,11 @@ def _with_sums(
         if adds is None:
             combines.append(combine)
             continue
-        node = next(node for node in graph_def.node if node.name == adds)
         sums = [_sum_of(adds, tower, parts) for tower, parts in enumerate(combine.parts)]
         types = {name: plan.tensors[parts[0]] for name, parts in zip(sums, combine.parts) if name != parts[0]}
         if not tensors.keys() >= types.keys():  # another train op may have the same sum
             tensors.update(types)
-            _add_sums(graph, graph_def, node, dict(zip(sums, combine.parts)))
+            _add_sums(graph, result, adds, dict(zip(sums, combine.parts)))
         combines.append(dataclasses.replace(combine, parts=[[name] for name in sums]))
         for own, parts, name in zip(gradients, combine.parts, sums):
             for number in range(len(parts)):
@@ -91,29 +86,25 @@ def _with_sums(
     return dataclasses.replace(phase, combine=combines, gradients=gradients)
 
 
-def _add_sums(
-    graph: Graph, graph_def: tf.compat.v1.GraphDef, node: tf.compat.v1.NodeDef, sums: Dict[str, List[str]]
-) -> None:
+def _add_sums(graph: Graph, result: GraphCopy, adds: str, sums: Dict[str, List[str]]) -> None:
     """Makes an op add sums in place of their parts.
 
     Args:
       graph: of the lift.
-      graph_def: of the new graph.
-      node: the op there.
+      result: the copy of the graph, in which the op changes.
+      adds: name of the op.
       sums: {sum: its parts}; a part that stands alone is its own sum.
     """
-    places = {parts[0]: name for name, parts in sums.items()}
+    node, places = result.nodes[adds], {parts[0]: name for name, parts in sums.items()}
     left_out = {part for parts in sums.values() for part in parts[1:]}
-    given = [places.get(tensor.name, tensor.name) for tensor in graph.inputs(node.name) if tensor.name not in left_out]
+    given = [places.get(tensor.name, tensor.name) for tensor in graph.inputs(adds) if tensor.name not in left_out]
     for name, parts in sums.items():
         if len(parts) > 1:
-            own = graph_def.node.add(name=parse_tensor_name(name).node, op=_SUM, device=node.device)
-            own.input.extend(input_text(parse_tensor_name(part)) for part in parts)
+            terms = [input_text(parse_tensor_name(part)) for part in parts]
+            own = result.add(parse_tensor_name(name).node, _SUM, terms, node.device)
             own.attr["N"].i = len(parts)
             own.attr["T"].CopyFrom(node.attr["T"])
-    controls = [name for name in node.input if name.startswith("^")]
-    del node.input[:]
-    node.input.extend([*(input_text(parse_tensor_name(name)) for name in given), *controls])
+    node.input[:] = [*(input_text(parse_tensor_name(name)) for name in given), *control_inputs(node)]
     node.attr["N"].i = len(given)
 
 

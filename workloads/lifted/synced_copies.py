@@ -10,15 +10,14 @@ import dataclasses
 from typing import TYPE_CHECKING, Dict, List, Tuple
 
 import numpy as np
-import tensorflow as tf
 
 from workloads.lifted.graph import Graph, parse_tensor_name
+from workloads.lifted.graph.edits import GraphCopy
 
 if TYPE_CHECKING:
     from workloads.lifted.plan import Effect, Plan
     from workloads.program import Arrays
 
-v1 = tf.compat.v1
 #: Ops that set a variable.
 ASSIGNS = ("Assign", "AssignVariableOp")
 
@@ -38,9 +37,8 @@ def with_weights_for_copies(plan: Plan, graph: Graph, initial: Arrays) -> Tuple[
     if not copies:
         return plan, graph
     setting = {effect.node for phase in plan.phases for effect in phase.effects if effect.writes[0] in copies}
-    graph_def = v1.GraphDef()
-    graph_def.CopyFrom(graph.graph_def)
-    for node in [node for node in graph_def.node if node.name not in setting]:
+    result = GraphCopy(graph)
+    for node in [node for node in result.nodes.values() if node.name not in setting]:
         for position, text in enumerate(node.input):
             if text in copies:
                 node.input[position] = copies[text]
@@ -48,7 +46,7 @@ def with_weights_for_copies(plan: Plan, graph: Graph, initial: Arrays) -> Tuple[
         tensor: variable if parse_tensor_name(tensor).node in {variable, *setting} else copies.get(variable, variable)
         for tensor, variable in plan.aliases.items()
     }
-    return dataclasses.replace(plan, aliases=aliases), Graph(graph_def)
+    return dataclasses.replace(plan, aliases=aliases), result.graph()
 
 
 def synced_copies(plan: Plan, graph: Graph, initial: Arrays) -> Dict[str, str]:

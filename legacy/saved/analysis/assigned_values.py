@@ -20,6 +20,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.cone import leading_to
 from legacy.saved.graph.differentiation import differentiated
 from workloads.lifted.graph import Graph, TensorId, input_text
+from workloads.lifted.graph.edits import GraphCopy
 from workloads.lifted.tensors.gradient_names import in_gradient_graphs
 from workloads.support.wording import listed
 
@@ -120,16 +121,15 @@ def with_assigned_values(context: Context, reads: Iterable[AssignedRead], ends: 
         by_node[read.node][read.variable] = values.after(read.changes)
         behind[read.node] += read.changes if read.variable not in stateless else ()
     needless = {change for read in reads if read.variable in stateless for change in read.changes}
-    result = v1.GraphDef()
-    result.CopyFrom(context.graph.graph_def)
-    for node in result.node:
+    result = GraphCopy(context.graph)
+    for node in result.nodes.values():
         if node.op != "NoOp" and not needless.isdisjoint(context.graph.controls(node.name)):  # NoOps run updates
             _wait_for_others(context.graph, node, needless)
         if node.name in by_node:
             _give_values(context, node, by_node[node.name])
             node.input.extend(f"^{change}" for change in dict.fromkeys(behind[node.name]))
-    result.node.extend(values.made)
-    return leading_to(Graph(result), ends)
+    result.add_missing(values.made)
+    return leading_to(result.graph(), ends)
 
 
 def _wait_for_others(graph: Graph, node: tf.compat.v1.NodeDef, needless: set[str]) -> None:

@@ -138,8 +138,7 @@ def _folded(graph: Graph, values: Mapping[str, np.ndarray], branches: Branches) 
             continue
         copy = result.node.add()
         copy.CopyFrom(node)
-        del copy.input[:]
-        copy.input.extend(input_text(branches.final(tensor)) for tensor in graph.inputs(name))
+        copy.input[:] = [input_text(branches.final(tensor)) for tensor in graph.inputs(name)]
         controls = [branches.final_control(control) for control in graph.controls(name)]
         copy.input.extend("^" + control for control in controls if control is not None)
     for name, switch in branches.copies.items():

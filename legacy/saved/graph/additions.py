@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import tensorflow as tf
 
+from workloads.lifted.graph.tensor_names import control_inputs
+
 if TYPE_CHECKING:
     from tensorflow.core.framework.graph_pb2 import GraphDef
     from tensorflow.core.framework.node_def_pb2 import NodeDef
@@ -36,9 +38,7 @@ def add_up_all_reduced(graph_def: GraphDef) -> frozenset[str]:
         if not len(inputs) == len(group) == group[0].attr["num_devices"].i:
             continue
         for node in group:
-            controls = [name for name in node.input if name.startswith("^")]
-            del node.input[:]
-            node.input.extend(inputs + controls)
+            node.input[:] = [*inputs, *control_inputs(node)]
             node.op = "AddN"
             for attribute in ("reduction", "num_devices", "shared_name"):
                 node.attr.pop(attribute, None)
@@ -75,9 +75,8 @@ def add_up_in_temporary_variables(graph_def: GraphDef) -> None:
         if sum_of is None:
             continue
         updates, own = sum_of
-        controls = [name for name in node.input if name.startswith("^") and _node(name) not in own]
-        del node.input[:]
-        node.input.extend([update.input[1] for update in updates] + controls)
+        controls = [name for name in control_inputs(node) if _node(name) not in own]
+        node.input[:] = [*(update.input[1] for update in updates), *controls]
         node.op = "AddN"
         node.attr["N"].i = len(updates)
         node.attr.pop("var_name", None)
@@ -100,7 +99,7 @@ def _accumulated(
     if start.op != "Assign" or variable.op != "TemporaryVariable":
         return None
     updates = [user for user in users[start.name] if user is not end]
-    waited_for = {_node(name) for name in end.input if name.startswith("^")}
+    waited_for = {_node(name) for name in control_inputs(end)}
     is_sum = _is_zero(zeros) and all(
         update.op == "AssignAdd"
         and update.name in waited_for

@@ -14,6 +14,7 @@ import tensorflow as tf
 
 from legacy.saved.graph.graph_file import SavedGraph
 from workloads.lifted.graph import Graph
+from workloads.lifted.graph.tensor_names import control_inputs, data_inputs
 
 if TYPE_CHECKING:
     from tensorflow.core.framework.node_def_pb2 import NodeDef
@@ -71,7 +72,7 @@ def _gradients_by_taker(graph: Graph) -> dict[str, list[str]]:
         takes = [name for name in users if graph.type(name) in TAKES]
         if len(puts) != 1 or len(takes) != 1:
             return {}
-        data = [text for text in graph.nodes[puts[0]].input if not text.startswith("^")]
+        data = data_inputs(graph.nodes[puts[0]])
         found[takes[0]] = data[FIRST_PART:]
     return found
 
@@ -92,9 +93,8 @@ def _waits_for_tokens(graph: Graph, takes: set[str]) -> dict[str, list[str]]:
 
 def _hand_on(node: NodeDef, parts: list[str]) -> None:
     """Makes a node hand on a gradient, or the parts of a sparse one, in place of the accumulator's mean."""
-    dtype, controls = node.attr["dtype"].type, _controls(node)
-    del node.input[:]
-    node.input.extend([*parts, *controls])
+    dtype, controls = node.attr["dtype"].type, control_inputs(node)
+    node.input[:] = [*parts, *controls]
     node.attr.clear()
     if len(parts) == 1:
         node.op = "Identity"
@@ -106,12 +106,6 @@ def _hand_on(node: NodeDef, parts: list[str]) -> None:
 
 def _leave_out(node: NodeDef, instead: list[str]) -> None:
     """Makes a node do nothing but wait, for other nodes too."""
-    controls = [*_controls(node), *("^" + name for name in instead)]
     node.op = "NoOp"
-    del node.input[:]
-    node.input.extend(controls)
+    node.input[:] = [*control_inputs(node), *("^" + name for name in instead)]
     node.attr.clear()
-
-
-def _controls(node: NodeDef) -> list[str]:
-    return [text for text in node.input if text.startswith("^")]

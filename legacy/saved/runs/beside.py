@@ -11,6 +11,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import WRITERS, variable_of
 from legacy.saved.runs.train_ops import find_train_ops
 from workloads.lifted.graph import Graph, parse_tensor_name
+from workloads.lifted.graph.edits import GraphCopy
 from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
@@ -51,15 +52,11 @@ def run_beside(graph: Graph, targets: Sequence[str], beside: Sequence[str]) -> t
         if name not in graph.nodes:
             offer = ", ".join(list(find_train_ops(graph))[:8]) or "none"
             raise InputError(f"--with: got {name!r}, no such operation in the graph; ends of updates: {offer}")
-    result = v1.GraphDef()
-    result.CopyFrom(graph.graph_def)
-    made = []
+    result, made = GraphCopy(graph), {}
     for target in dict.fromkeys(targets):
-        group = result.node.add(name=target + "_and_beside", op="NoOp")
-        group.input.extend("^" + name for name in dict.fromkeys([target, *names]))
-        made.append(group.name)
-    by_target = dict(zip(dict.fromkeys(targets), made))
-    return Graph(result), [by_target[target] for target in targets]
+        made[target] = target + "_and_beside"
+        result.add(made[target], "NoOp", ["^" + name for name in dict.fromkeys([target, *names])])
+    return result.graph(), [made[target] for target in targets]
 
 
 def join_runs(graph: Graph, targets: Sequence[str]) -> tuple[Graph, list[str]]:
@@ -79,20 +76,17 @@ def join_runs(graph: Graph, targets: Sequence[str]) -> tuple[Graph, list[str]]:
     >>> targets, graph.controls(targets[0])
     (['add_together'], ['add', 'add_1'])
     """
-    made: dict[str, str] = {}
-    result = v1.GraphDef()
-    for target in dict.fromkeys(target for target in targets if "+" in target):
+    several = dict.fromkeys(target for target in targets if "+" in target)
+    if not several:
+        return graph, list(targets)
+    result, made = GraphCopy(graph), {}
+    for target in several:
         names = target.split("+")
         made[target] = names[0] + "_together"
-        while made[target] in graph.nodes or made[target] in list(made.values())[:-1]:
+        while made[target] in result.nodes:
             made[target] += "_"
-        result.node.add(name=made[target], op="NoOp", input=["^" + name for name in dict.fromkeys(names)])
-    if not made:
-        return graph, list(targets)
-    whole = v1.GraphDef()
-    whole.CopyFrom(graph.graph_def)
-    whole.node.extend(result.node)
-    return Graph(whole), [made.get(target, target) for target in targets]
+        result.add(made[target], "NoOp", ["^" + name for name in dict.fromkeys(names)])
+    return result.graph(), [made.get(target, target) for target in targets]
 
 
 def with_assignments(collections: dict[str, list[str]], before: Graph, after: Graph) -> dict[str, list[str]]:

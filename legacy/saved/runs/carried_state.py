@@ -15,11 +15,11 @@ import numpy as np
 import tensorflow as tf
 
 from workloads.lifted.graph import Graph, TensorId, forget_placement, parse_tensor_name
+from workloads.lifted.graph.edits import GraphCopy
 from workloads.lifted.graph.old_ops import registered_op
 from workloads.support.errors import InputError, require
 
 if TYPE_CHECKING:
-    from tensorflow.core.framework.graph_pb2 import GraphDef
     from tensorflow.core.framework.node_def_pb2 import NodeDef
 
 v1 = tf.compat.v1
@@ -48,10 +48,8 @@ def carry_state(
     """
     if not carried:
         return graph, targets
-    result = v1.GraphDef()
-    result.CopyFrom(graph.graph_def)
-    nodes = {node.name: node for node in result.node}
-    assigns = []
+    result, assigns = GraphCopy(graph), []
+    nodes = graph.nodes
     for fed, tensor in carried.items():
         name, output = parse_tensor_name(fed)
         require(name in nodes, "--carry", fed, "no such tensor")
@@ -60,13 +58,12 @@ def carry_state(
         is_placeholder = nodes[name].op.startswith("Placeholder")
         recorded = (shapes or {}).get(fed)
         first = _zeros(nodes[name], recorded) if is_placeholder else _first_value(graph, name)
-        assigns.append(_make_variable(result, nodes[name], first, tensor))
+        assigns.append(_make_variable(result, name, first, tensor))
     made = []
     for target in targets:
-        group = result.node.add(name=re.sub(r"[^A-Za-z0-9_]", "_", target) + "_and_carry", op="NoOp")
-        group.input.extend("^" + name for name in [target] + assigns)
-        made.append(group.name)
-    return Graph(result), made
+        waits = ["^" + name for name in [target, *assigns]]
+        made.append(result.add(re.sub(r"[^A-Za-z0-9_]", "_", target) + "_and_carry", "NoOp", waits).name)
+    return result.graph(), made
 
 
 def carrying_node(variable: str) -> str:
@@ -108,19 +105,15 @@ def _first_value(graph: Graph, name: str) -> np.ndarray:
         return np.asarray(session.run(TensorId(name, 0).name))
 
 
-def _make_variable(graph_def: GraphDef, node: NodeDef, first: np.ndarray, tensor: str) -> str:
+def _make_variable(result: GraphCopy, name: str, first: np.ndarray, tensor: str) -> str:
     """Turns a node into a variable that starts with `first`; returns the op that assigns `tensor` to it."""
-    dtype = tf.as_dtype(first.dtype).as_datatype_enum
-    for attribute in list(node.attr):
-        del node.attr[attribute]
+    node, dtype = result.nodes[name], tf.as_dtype(first.dtype).as_datatype_enum
+    node.attr.clear()
     del node.input[:]
     node.op = "VariableV2"
     node.attr["dtype"].type = dtype
     node.attr["shape"].shape.CopyFrom(tf.TensorShape(first.shape).as_proto())
-    initial = graph_def.node.add(name=node.name + "/first", op="Const")
-    initial.attr["dtype"].type = dtype
-    initial.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(first))
-    for name, source in ((node.name + "/Assign", initial.name), (carrying_node(node.name), tensor)):
-        assign = graph_def.node.add(name=name, op="Assign", input=[node.name, source])
-        assign.attr["T"].type = dtype
-    return carrying_node(node.name)
+    initial = result.add_constant(name + "/first", first)
+    for assign, source in ((name + "/Assign", initial), (carrying_node(name), tensor)):
+        result.add(assign, "Assign", [name, source]).attr["T"].type = dtype
+    return carrying_node(name)

@@ -44,8 +44,7 @@ def take_known_branches(graph_def: Any, constants: Callable[[Any], Mapping[str, 
             node.op = "Identity"
             for name in (OF_BRANCHES, GUARDED):
                 node.attr.pop(name, None)
-            del node.input[:]
-            node.input.append(taken)
+            node.input[:] = [taken]
     return found
 
 

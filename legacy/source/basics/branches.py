@@ -14,6 +14,7 @@ import tensorflow as tf
 from legacy.saved.graph.op_types import SEEDED
 from legacy.source.basics.unwritten import Unwritten
 from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.graph.tensor_names import data_inputs
 from workloads.support.wording import counted
 
 v1 = tf.compat.v1
@@ -53,20 +54,17 @@ def merge_branches(graph_def: Any) -> Any:
     for node in merged.node:
         if node.op == "Merge":
             predicate, inside, guarded = _predicate(nodes, node.name)
-            false, true = [text for text in node.input if not text.startswith("^")]
+            false, true = data_inputs(node)
             node.op = "SelectV2"
             node.attr.pop("N", None)
             for attribute, names in ((OF_BRANCHES, inside), (GUARDED, guarded)):
                 if names or attribute == OF_BRANCHES:
                     node.attr[attribute].list.s.extend(name.encode() for name in sorted(names))
-            del node.input[:]
-            node.input.extend([predicate, true, false])
+            node.input[:] = [predicate, true, false]
         elif node.op == "Switch":
             node.op = "Identity"
             del node.input[1:]
-        kept = [_copied(nodes, text) for text in node.input if not text.startswith("^")]
-        del node.input[:]
-        node.input.extend(kept)
+        node.input[:] = [_copied(nodes, text) for text in data_inputs(node)]
     return merged
 
 
@@ -103,7 +101,7 @@ def _before(nodes: Dict[str, Any], name: str) -> List[str]:
     A branch's ops take what is in it. Its constants have no inputs, and follow its beginning; control edges to other
     ops lead out of it, as to an assertion that ran before it.
     """
-    data = [parse_tensor_name(text).node for text in nodes[name].input if not text.startswith("^")]
+    data = [parse_tensor_name(text).node for text in data_inputs(nodes[name])]
     controls = [text[1:] for text in nodes[name].input if text.startswith("^")]
     return data or [control for control in controls if _begins_branch(nodes, control)] or controls
 

@@ -10,6 +10,7 @@ from legacy.source.basics.unwritten import Unwritten
 from workloads.lifted.double.functions import Body
 from workloads.lifted.double.signatures import Signatures
 from workloads.lifted.graph import forget_placement
+from workloads.lifted.graph.tensor_names import control_inputs, data_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,8 +81,7 @@ def _has_state(node: Any, signatures: Signatures) -> bool:
 
 def _inlined(call: Any, body: Body) -> List[Any]:
     """Returns the nodes of a call's body, and one with the call's name and outputs."""
-    given = [text for text in call.input if not text.startswith("^")]
-    controls = [text for text in call.input if text.startswith("^")]
+    given, controls = data_inputs(call), control_inputs(call)
     scope = call.name + "/"
     made: List[Any] = []
     arguments: Set[str] = set()

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Sequence, Set
 import tensorflow as tf
 
 from workloads.lifted.graph import CONTROL_FLOW, Graph, parse_tensor_name
+from workloads.lifted.graph.edits import add_constant
+from workloads.lifted.graph.tensor_names import control_inputs, data_inputs
 from workloads.lifted.made_up_data import OPEN, BatchSize, made_up_shape
 from workloads.lifted.pieces.cutter import Cutter
 from workloads.lifted.pieces.noise import loop_counters
@@ -113,10 +115,8 @@ def without_predicates(piece: Piece) -> Piece:
         seen.add(name)
         node = result.node.add()
         node.CopyFrom(nodes[name])
-        kept = [text for text in node.input if not text.startswith("^") or text[1:] in inside]
-        del node.input[:]
-        node.input.extend(kept)
-        todo += [parse_tensor_name(text.lstrip("^")).node for text in kept]
+        node.input[:] = [*data_inputs(node), *(text for text in control_inputs(node) if text[1:] in inside)]
+        todo += [parse_tensor_name(text.lstrip("^")).node for text in node.input]
     return piece._replace(graph_def=result, feeds=[feed for feed in piece.feeds if feed.placeholder in seen])
 
 
@@ -137,9 +137,7 @@ def with_noise_shapes(cut: Cut) -> Any:
 def _draw_integers(node: Any, graph_def: Any) -> None:
     """Makes a random op one that draws integers; the bounds are any, since only its shape is asked for."""
     dtype = node.attr["dtype"].type
-    bound = graph_def.node.add(op="Const", name=node.name + "/bound")
-    bound.attr["dtype"].type = dtype
-    bound.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(1, dtype=dtype, shape=[]))
+    bound = add_constant(graph_def, node.name + "/bound", 1, dtype)
     node.op = "RandomUniformInt"
     node.input.extend([bound.name, bound.name])
     node.attr["Tout"].type = dtype

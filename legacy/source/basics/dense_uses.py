@@ -13,14 +13,14 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.saved.graph import op_types
-from workloads.lifted.graph import Graph, tensor_name
+from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.graph.edits import GraphCopy
 from workloads.lifted.tensors.gradient_names import forward_name, in_gradient_graphs
 from workloads.support.wording import listed
 
 if TYPE_CHECKING:
     from workloads.lifted.plan import Plan
 
-v1 = tf.compat.v1
 _SUM_OF_ROWS, _JOIN = "UnsortedSegmentSum", "ConcatV2"
 _COPIES = ("Identity", "ReadVariableOp")
 #: The most weights that a note names.
@@ -42,27 +42,21 @@ def with_rows_of_dense_uses(plan: Plan, graph: Graph) -> Tuple[Plan, Graph]:
     found = _dense_uses(graph)
     if not found:
         return plan, graph
-    graph_def = v1.GraphDef()
-    graph_def.CopyFrom(graph.graph_def)
-    nodes = {node.name: node for node in graph_def.node}
+    result = GraphCopy(graph)
     for (user, position), rows in sorted(found.items()):
-        given = nodes[user].input[position]
+        taker = result.nodes[user]
         name = f"{user}/all_rows_{position}"
-        for part, value in (("indices", np.arange(rows, dtype=np.int32)), ("axis", np.int32(0))):
-            constant = graph_def.node.add(name=f"{name}/{part}", op="Const", device=nodes[user].device)
-            constant.attr["dtype"].type = tf.int32.as_datatype_enum
-            constant.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(value))
-        node = graph_def.node.add(name=name, op="GatherV2", device=nodes[user].device)
-        node.input.extend([given, f"{name}/indices", f"{name}/axis"])
-        node.attr["Tparams"].CopyFrom(nodes[user].attr["T"])
-        for kind in ("Tindices", "Taxis"):
-            node.attr[kind].type = tf.int32.as_datatype_enum
-        nodes[user].input[position] = tensor_name(name, 0)
+        indices = result.add_constant(f"{name}/indices", np.arange(rows, dtype=np.int32), taker.device)
+        axis = result.add_constant(f"{name}/axis", np.array(0, np.int32), taker.device)
+        node = result.add(name, "GatherV2", [taker.input[position], indices, axis], taker.device)
+        node.attr["Tparams"].CopyFrom(taker.attr["T"])
+        node.attr["Tindices"].type = node.attr["Taxis"].type = tf.int32.as_datatype_enum
+        result.give(user, position, TensorId(name, 0))
     weights = sorted({_variable(graph, graph.inputs(user)[position].node) for user, position in found})
     note = f"{listed(weights, MOST_LISTED)}: looked up, and used whole as tf.range looks all rows up, whose gradients"
     note += " the old program adds one by one"
     about = {**plan.about, "watch": [note, *plan.about.get("watch", [])]}
-    return dataclasses.replace(plan, about=about), Graph(graph_def)
+    return dataclasses.replace(plan, about=about), result.graph()
 
 
 def _dense_uses(graph: Graph) -> Dict[Tuple[str, int], int]:

@@ -11,14 +11,12 @@ import tensorflow as tf
 from legacy.source.basics.expressions import BATCH_SIZE, Expression, Infix, Literal, Name
 from workloads.lifted.averaging import division_rounds
 from workloads.lifted.graph import Graph, parse_tensor_name, tensor_name
+from workloads.lifted.graph.edits import GraphCopy
 from workloads.lifted.replication import sums_over_all_examples, sums_parts_of_mean, sums_to_mean
 
 if TYPE_CHECKING:
-    from tensorflow.core.framework.graph_pb2 import GraphDef
-
     from workloads.lifted.plan import Phase, Plan
 
-v1 = tf.compat.v1
 #: The number of replicas, in a loss.
 REPLICAS = Name("scope.replicas")
 #: The number of all replicas' examples, in a loss.
@@ -41,16 +39,15 @@ def with_divided_losses(plan: Plan, graph: Graph) -> Tuple[Plan, Graph]:
     """
     if not any(_is_rounded_mean(plan, phase) for phase in plan.phases):
         return plan, graph
-    graph_def = v1.GraphDef()
-    graph_def.CopyFrom(graph.graph_def)
+    result = GraphCopy(graph)
     phases, types = [], dict(plan.tensors)
     for phase in plan.phases:
         if _is_rounded_mean(plan, phase):
-            parts = [_divided(graph_def, loss, types[loss].dtype, plan.towers) for loss in phase.losses]
+            parts = [_divided(result, loss, types[loss].dtype, plan.towers) for loss in phase.losses]
             types.update((part, types[loss]) for part, loss in zip(parts, phase.losses))
             phase = dataclasses.replace(phase, losses=parts, shared_loss=False)
         phases.append(phase)
-    return dataclasses.replace(plan, phases=phases, tensors=types), Graph(graph_def)
+    return dataclasses.replace(plan, phases=phases, tensors=types), result.graph()
 
 
 def divided_by_replicas(loss: Expression, plan: Plan, phase: Phase) -> Expression:
@@ -98,12 +95,10 @@ def _is_rounded_mean(plan: Plan, phase: Phase) -> bool:
     return is_mean and not phase.other_losses and division_rounds(plan.towers)
 
 
-def _divided(graph_def: GraphDef, loss: str, dtype: str, towers: int) -> str:
+def _divided(result: GraphCopy, loss: str, dtype: str, towers: int) -> str:
     """Adds loss / towers to a graph; returns its tensor."""
     name, found = parse_tensor_name(loss).node, tf.as_dtype(dtype)
-    count = graph_def.node.add(name=f"{name}/towers", op="Const")
-    count.attr["dtype"].type = found.as_datatype_enum
-    count.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(np.array(towers, found.as_numpy_dtype)))
-    part = graph_def.node.add(name=f"{name}/of_mean", op="RealDiv", input=[loss, count.name])
+    count = result.add_constant(f"{name}/towers", np.array(towers, found.as_numpy_dtype))
+    part = result.add(f"{name}/of_mean", "RealDiv", [loss, count])
     part.attr["T"].type = found.as_datatype_enum
     return tensor_name(part.name, 0)

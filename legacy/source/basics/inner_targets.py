@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Dict, List, Sequence
 
-import tensorflow as tf
-
 from legacy.saved.graph.differentiation import gradient_starts
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name
+from workloads.lifted.graph.edits import GraphCopy
+from workloads.lifted.graph.tensor_names import data_inputs
 from workloads.lifted.tensors.gradient_names import gradient_scope
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-
-v1 = tf.compat.v1
 
 
 def inner_targets(graph: Graph, ends: Sequence[str], stop: Collection[str] = ()) -> Dict[str, List[str]]:
@@ -57,12 +55,8 @@ def with_inner_targets(graph: Graph, whole: Graph, ends: Sequence[str]) -> Graph
             todo += [tensor.node for tensor in whole.inputs(name)]
     if not missing:
         return graph
-    graph_def = v1.GraphDef()
-    graph_def.CopyFrom(graph.graph_def)
+    result = GraphCopy(graph)
     for name in missing:
-        node = graph_def.node.add()
-        node.CopyFrom(whole.nodes[name])
-        kept = [text for text in node.input if not text.startswith("^")]
-        del node.input[:]
-        node.input.extend(kept)
-    return Graph(graph_def)
+        node = result.add_copy(whole.nodes[name])
+        node.input[:] = data_inputs(node)
+    return result.graph()

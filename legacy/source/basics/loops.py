@@ -10,6 +10,7 @@ import tensorflow as tf
 from legacy.source.basics.branches import merge_branches
 from legacy.source.basics.unwritten import Unwritten
 from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.graph.tensor_names import data_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -228,8 +229,7 @@ class _Frame:
                 node = inside.node.add()
                 node.CopyFrom(self._nodes[name])
                 node.attr.pop("_class", None)  # nodes that it was placed beside are not in the inside
-                del node.input[:]
-                node.input.extend(self._inner(t) for t in self._nodes[name].input if not t.startswith("^"))
+                node.input[:] = [self._inner(t) for t in data_inputs(self._nodes[name])]
         return merge_branches(inside)
 
     def _apart(self) -> Set[str]:
@@ -237,7 +237,7 @@ class _Frame:
         todo = [name for name in self._members if self._nodes[name].op != "Enter"]
         found: Set[str] = set()
         while todo:
-            sources = {parse_tensor_name(t).node for t in self._nodes[todo.pop()].input if not t.startswith("^")}
+            sources = {parse_tensor_name(t).node for t in data_inputs(self._nodes[todo.pop()])}
             new = sources - self._members - found
             found |= new
             todo += sorted(new)

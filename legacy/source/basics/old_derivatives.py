@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from legacy.saved.derivatives.wrong_derivatives import exchanges_peepholes
 from workloads.lifted.graph import Graph
+from workloads.lifted.graph.edits import GraphCopy
 from workloads.lifted.tensors.gradient_names import forward_name, in_gradient_graphs
 
 #: Attribute of an op whose derivative is the old one.
@@ -29,12 +30,10 @@ def with_old_derivatives(graph: Graph) -> Graph:
     marked = sorted(_with_old_derivative(graph))
     if not marked:
         return graph
-    graph_def = type(graph.graph_def)()
-    graph_def.CopyFrom(graph.graph_def)
-    for node in graph_def.node:
-        if node.name in marked:
-            node.attr[OLD_DERIVATIVE].b = True
-    return Graph(graph_def)
+    result = GraphCopy(graph)
+    for name in marked:
+        result.nodes[name].attr[OLD_DERIVATIVE].b = True
+    return result.graph()
 
 
 def _with_old_derivative(graph: Graph) -> set[str]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import tensorflow as tf
-
 from legacy.saved.graph import op_types
-from workloads.lifted.graph import Graph, tensor_name
+from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.graph.edits import GraphCopy
 from workloads.lifted.tensors.gradient_names import forward_name, in_gradient_graphs
 
-v1 = tf.compat.v1
 #: The cross-entropy with distributions, and the op that its labels' derivative is computed with.
 CROSS_ENTROPY, OF_LABELS = "SoftmaxCrossEntropyWithLogits", "LogSoftmax"
 
@@ -28,15 +26,13 @@ def with_stopped_labels(graph: Graph) -> Graph:
     stopped = [name for name in sorted(_without_derivative(graph)) if _depends_on_variables(graph, name)]
     if not stopped:
         return graph
-    graph_def = v1.GraphDef()
-    graph_def.CopyFrom(graph.graph_def)
-    nodes = {node.name: node for node in graph_def.node}
+    result = GraphCopy(graph)
     for name in stopped:
-        node = graph_def.node.add(name=f"{name}/stopped_labels", op="StopGradient", input=[nodes[name].input[1]])
-        node.attr["T"].CopyFrom(nodes[name].attr["T"])
-        node.device = nodes[name].device
-        nodes[name].input[1] = tensor_name(node.name, 0)
-    return Graph(graph_def)
+        entropy = result.nodes[name]
+        node = result.add(f"{name}/stopped_labels", "StopGradient", [entropy.input[1]], entropy.device)
+        node.attr["T"].CopyFrom(entropy.attr["T"])
+        result.give(name, 1, TensorId(node.name, 0))
+    return result.graph()
 
 
 def _without_derivative(graph: Graph) -> set[str]:

@@ -10,6 +10,7 @@ import tensorflow as tf
 from legacy.source.basics.branch_sizes import keep_apart, may_differ, take_known_branches, with_merges
 from legacy.source.basics.branches import OF_BRANCHES
 from workloads.lifted.graph import forget_placement
+from workloads.lifted.graph.edits import add_constant
 from workloads.lifted.graph.importing import import_graph
 from workloads.support.errors import InputError
 
@@ -112,15 +113,12 @@ class Typed:
             value = _known_value(operation)
             if value is not None:
                 for number, array in enumerate(value):
-                    node = folding.node.add(name=_flat(operation.outputs[number].name), op="Const")
-                    node.attr["dtype"].type = operation.outputs[number].dtype.as_datatype_enum
-                    node.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(array))
+                    add_constant(folding, _flat(operation.outputs[number].name), array)
             elif operation.name not in self._opaque and _is_foldable(operation, library):
                 node = folding.node.add()
                 node.CopyFrom(operation.node_def)
                 forget_placement(node)
-                del node.input[:]
-                node.input.extend(_source(tensor) for tensor in operation.inputs)
+                node.input[:] = [_source(tensor) for tensor in operation.inputs]
             else:
                 continue
             library |= {out.name for out in operation.outputs}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import collections
-from typing import TYPE_CHECKING, Any, Dict, List, Optional
+from typing import TYPE_CHECKING, Dict, List, Optional
 
 from legacy.saved.derivatives.overridden_gradients import GRADIENT_NAME, gradient_name, is_custom_gradient
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.source.overrides.backward import Backward, backward_of
 from legacy.source.overrides.usual import is_usual
 from workloads.lifted.graph import Graph, TensorId, tensor_name
+from workloads.lifted.graph.edits import GraphCopy
 from workloads.lifted.tensors.gradient_names import forward_name, in_gradient_graphs
 
 if TYPE_CHECKING:
@@ -87,18 +88,16 @@ def _with_derivatives(graph: Graph, names: Sequence[str], wanted: Callable[[Grap
     if not found:
         return graph
     imported = ImportedGraph(graph).tf_graph
-    graph_def = type(graph.graph_def)()
-    graph_def.CopyFrom(graph.graph_def)
-    nodes = {node.name: node for node in graph_def.node}
+    result = GraphCopy(graph)
     in_loops = graph.frames()  # whose backward ops take what each iteration has left on a stack
     for backward in found:
         if wanted(graph, backward):
             if backward.op in in_loops:
                 continue
-            _mark(graph, graph_def, nodes[backward.op], backward, imported.get_operation_by_name(backward.op))
+            _mark(graph, result, backward, imported.get_operation_by_name(backward.op))
         elif not is_custom_gradient(graph, backward.op):
-            del nodes[backward.op].attr[GRADIENT_NAME]
-    return Graph(graph_def)
+            del result.nodes[backward.op].attr[GRADIENT_NAME]
+    return result.graph()
 
 
 def _backward_ops(graph: Graph, names: Sequence[str], gradients: Collection[str]) -> Iterator[Optional[Backward]]:
@@ -123,26 +122,22 @@ def _backward_ops(graph: Graph, names: Sequence[str], gradients: Collection[str]
         yield backward
 
 
-def _mark(graph: Graph, graph_def: Any, node: Any, backward: Backward, operation: tf.Operation) -> None:
+def _mark(graph: Graph, result: GraphCopy, backward: Backward, operation: tf.Operation) -> None:
     """Puts an op's value, its derivatives and its inputs in the place of the op.
 
     Args:
       graph: of the lift.
-      graph_def: gets the value and the derivatives.
-      node: the op's, in `graph_def`; changes.
+      result: the copy of the graph, in which the op changes.
       backward: its backward ops.
       operation: the op.
     """
-    value = _value(graph, backward, TensorId(backward.op, 0))
+    node, value = result.nodes[backward.op], _value(graph, backward, TensorId(backward.op, 0))
     if not is_custom_gradient(graph, backward.op):
-        own = graph_def.node.add()
-        own.CopyFrom(node)
-        own.name = backward.op + _VALUE
-        del own.attr[GRADIENT_NAME]
-    given = graph_def.node.add(name=backward.op + _GIVEN, op="Identity", input=[value], device=node.device)
+        del result.add_copy(node, backward.op + _VALUE).attr[GRADIENT_NAME]
+    given = result.add(backward.op + _GIVEN, "Identity", [value], node.device)
     given.attr["T"].type = operation.outputs[0].dtype.as_datatype_enum
     given.attr[GIVEN_GRADIENT].b = True
-    _copy(graph, graph_def, backward)
+    _copy(graph, result, backward)
     places = sorted(backward.results)
     results = [backward.results[place] or backward.given for place in places]
     made = [given.name if one is None else _moved(graph, backward, one) for one in results]
@@ -155,15 +150,12 @@ def _mark(graph: Graph, graph_def: Any, node: Any, backward: Backward, operation
     node.attr[OVERRIDDEN].i = len(made)
 
 
-def _copy(graph: Graph, graph_def: Any, backward: Backward) -> None:
+def _copy(graph: Graph, result: GraphCopy, backward: Backward) -> None:
     """Adds copies of the backward ops of an op, without the ops that they wait for."""
     for name in backward.members:
-        copy = graph_def.node.add()
-        copy.CopyFrom(graph.nodes[name])
-        copy.name = _copy_name(backward, name)
+        copy = result.add_copy(graph.nodes[name], _copy_name(backward, name))
         copy.attr.pop("_class", None)
-        del copy.input[:]
-        copy.input.extend(_moved(graph, backward, tensor) for tensor in graph.inputs(name))
+        copy.input[:] = [_moved(graph, backward, tensor) for tensor in graph.inputs(name)]
 
 
 def _copy_name(backward: Backward, name: str) -> str:

@@ -50,9 +50,7 @@ def _usual_forms(graph: Graph, op: str) -> Dict[int, Hashable]:
     node.CopyFrom(graph.nodes[op])
     node.attr.pop(GRADIENT_NAME, None)
     forget_placement(node)
-    del node.input[:]
-    node.name, node.device = _VALUE, ""
-    node.input.extend(names)
+    node.name, node.device, node.input[:] = _VALUE, "", names
     fetches = [f"{name}:0" for name in (_VALUE, *names)]
     with tf.Graph().as_default() as copy:
         value, *given = import_graph(alone, fetches=fetches, subject="graph file")

@@ -9,12 +9,11 @@ import numpy as np
 import tensorflow as tf
 
 from workloads.lifted.graph import Graph, parse_tensor_name
+from workloads.lifted.graph.edits import GraphCopy
 from workloads.lifted.plan import TensorType
 
 if TYPE_CHECKING:
     from workloads.lifted.plan import Input, Plan
-
-v1 = tf.compat.v1
 
 
 def with_dealt_inputs(plan: Plan, graph: Graph) -> Tuple[Plan, Graph]:
@@ -30,26 +29,19 @@ def with_dealt_inputs(plan: Plan, graph: Graph) -> Tuple[Plan, Graph]:
     found = [entry for entry in plan.inputs + plan.common if _is_dealt(plan, graph, entry)]
     if not found:
         return plan, graph
-    graph_def = v1.GraphDef()
-    graph_def.CopyFrom(graph.graph_def)
-    dealt = {}
+    result, dealt = GraphCopy(graph), {}
     for entry in found:
         name = parse_tensor_name(entry.tensors[0]).node
-        node = next(node for node in graph_def.node if node.name == name)
+        node = result.nodes[name]
         parts = [f"{name}/of_tower_{tower}" for tower in range(plan.towers)]
         shape = [plan.batch, *(entry.shape or [])[1:]]
         for part in parts:
-            placeholder = graph_def.node.add(name=part, op="Placeholder")
+            placeholder = result.add(part, "Placeholder")
             placeholder.attr["dtype"].type = tf.as_dtype(entry.dtype).as_datatype_enum
             placeholder.attr["shape"].shape.CopyFrom(tf.TensorShape(shape).as_proto())
-        axis = graph_def.node.add(name=f"{name}/of_towers/axis", op="Const")
-        axis.attr["dtype"].type = tf.int32.as_datatype_enum
-        axis.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(np.int32(0)))
         node.op = "ConcatV2"
-        del node.input[:]
-        node.input.extend([*parts, axis.name])
-        for key in list(node.attr):
-            del node.attr[key]
+        node.input[:] = [*parts, result.add_constant(f"{name}/of_towers/axis", np.array(0, np.int32))]
+        node.attr.clear()
         node.attr["N"].i = len(parts)
         node.attr["T"].type = tf.as_dtype(entry.dtype).as_datatype_enum
         node.attr["Tidx"].type = tf.int32.as_datatype_enum
@@ -60,7 +52,7 @@ def with_dealt_inputs(plan: Plan, graph: Graph) -> Tuple[Plan, Graph]:
     types = {tensor: TensorType(one.dtype, one.shape) for one in dealt.values() for tensor in one.tensors}
     of_plan = {**plan.tensors, **types}
     plan = dataclasses.replace(plan, inputs=[*inputs, *dealt.values()], common=common, tensors=of_plan)
-    return plan, Graph(graph_def)
+    return plan, result.graph()
 
 
 def _is_dealt(plan: Plan, graph: Graph, entry: Input) -> bool:

@@ -19,6 +19,7 @@ from parity.coverage.graph.overwritten import find_overwritten
 from parity.coverage.graph.step_functions import constants_of_step, is_period
 from parity.coverage.graph.zeros import find_zeros, reaches
 from workloads.lifted.graph import Graph, forget_placement, parse_tensor_name
+from workloads.lifted.graph.tensor_names import data_inputs
 
 #: A scalar below this is an epsilon: only its order of magnitude matters.
 EPSILON = 1e-5
@@ -241,9 +242,7 @@ class ConstantIndex:
             node = part.node.add()
             node.CopyFrom(self._graph.nodes[member])
             forget_placement(node)
-            data = [text for text in node.input if not text.startswith("^")]
-            del node.input[:]
-            node.input.extend(data)
+            node.input[:] = data_inputs(node)
         members = {node.name for node in part.node}
         feed = {name: value for name, value in replaced.items() if parse_tensor_name(name).node in members}
         with tf.Graph().as_default(), tf.compat.v1.Session() as session:

@@ -94,20 +94,17 @@ def _make_identity(node: tf.compat.v1.NodeDef, value: str) -> None:
     dtype, waits = node.attr["dtype"].type, list(node.input)
     for name in ("dtype", "value"):
         del node.attr[name]
-    del node.input[:]
     node.op = "Identity"
-    node.input.extend([value, *waits])
+    node.input[:] = [value, *waits]
     node.attr["T"].type = dtype
 
 
 def _make_enter(node: tf.compat.v1.NodeDef, value: str, like: tf.compat.v1.NodeDef) -> None:
     """Turns a constant's node into one that brings the value of a tensor into the loop of an Enter."""
     dtype = node.attr["dtype"].type
-    for name in list(node.attr):
-        del node.attr[name]
-    del node.input[:]
+    node.attr.clear()
     node.op = "Enter"
-    node.input.append(value)
+    node.input[:] = [value]
     node.attr["T"].type = dtype
     node.attr["is_constant"].b = True
     for name in ("frame_name", "parallel_iterations"):

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from workloads.lifted.double.formulas import FORMULAS
 from workloads.lifted.graph import forget_placement
+from workloads.lifted.graph.tensor_names import control_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +48,7 @@ def expand(node: Any, dtypes: Sequence[int], in_loop: bool) -> Expansion:
     with v1.Graph().as_default() as graph:
         holders = [v1.placeholder(dtype, name=f"input_{place}") for place, dtype in enumerate(dtypes)]
         results = [tf.identity(result, f"output_{i}") for i, result in enumerate(FORMULAS[node.op](node, holders))]
-    controls = [text for text in node.input if text.startswith("^")]
+    controls = control_inputs(node)
     content = graph.as_graph_def()
     entrances: List[Any] = []
     nodes: List[Any] = []

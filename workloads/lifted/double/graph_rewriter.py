@@ -16,6 +16,7 @@ from workloads.lifted.double.expansion import expand
 from workloads.lifted.double.formulas import FORMULAS
 from workloads.lifted.double.signatures import WIDER, Signatures, base_dtype, dtypes_of, fill_defaults, has_kernel
 from workloads.lifted.graph import Graph, TensorId, input_text
+from workloads.lifted.graph.tensor_names import control_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -227,7 +228,7 @@ class GraphRewriter:
                 copy = self._nodes[node.name] = v1.NodeDef()
                 copy.CopyFrom(node)
                 node = copy
-            node.input[:] = texts + [text for text in node.input if text.startswith("^")]
+            node.input[:] = texts + control_inputs(node)
 
     def _connect_entrances(self, node: Any, entrances: List[Any]) -> None:
         for source, entrance in zip(self._graph.inputs(node.name), entrances):

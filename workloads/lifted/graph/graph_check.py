@@ -11,6 +11,7 @@ import tensorflow as tf
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.graph.library_check import library_problems
 from workloads.lifted.graph.old_ops import registered_op
+from workloads.lifted.graph.tensor_names import data_inputs
 from workloads.support.errors import InputError
 from workloads.support.wording import counted
 
@@ -86,7 +87,7 @@ def _node_problems(graph_def: Any, outputs: Dict[str, Optional[int]]) -> Iterato
         outputs[name] = None
         if definition is not None:
             yield from _attribute_problems(node, definition)
-            given = sum(1 for text in node.input if not text.startswith("^"))
+            given = len(data_inputs(node))
             expected = _count(node, definition.inputs)
             if expected is not None and given != expected:
                 yield f"node {name!r} ({op_type}) has {counted(given, 'input')}, expected {expected}"

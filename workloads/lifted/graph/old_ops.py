@@ -14,6 +14,7 @@ from tensorflow.python.framework import op_def_registry
 
 from workloads.lifted.graph import CONTROL_FLOW, SWITCHES
 from workloads.lifted.graph import parse_tensor_name as parse
+from workloads.lifted.graph.tensor_names import data_inputs
 
 #: Ops on tensor arrays that were removed in version 26, and those that took their places, with the same inputs.
 SUCCESSORS = {
@@ -59,7 +60,7 @@ def _join_flows(graph_def: Any) -> None:
     flows: Dict[str, str] = {}
     for node in graph_def.node:
         if node.op in SUCCESSORS.values() and node.op != "TensorArrayV3":
-            data = [text for text in node.input if not text.startswith("^")]
+            data = data_inputs(node)
             array, flow = source(data[0]), source(data[-1])
             if array and flow and nodes[array].op == "TensorArrayV3" and nodes[flow].op == "Const":
                 flows[flow] = array

@@ -6,6 +6,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from workloads.lifted.graph.tensor_names import control_inputs
+
 #: An AddN of so few terms has one result in any order.
 FEWEST_IN_ANY_ORDER = 2
 
@@ -36,7 +38,7 @@ def add_in_order(graph_def: Any) -> None:
 
 def _replace(graph_def: Any, node: Any, terms: list[str]) -> None:
     """Makes a node the last of a chain of additions, each of which waits for what the node waited for."""
-    controls = [text for text in node.input if text[:1] == "^"]
+    controls = control_inputs(node)
     total = terms[0]
     for number, term in enumerate(terms[1:-1], 1):
         name = f"{node.name}/in_order_{number}"
@@ -44,6 +46,5 @@ def _replace(graph_def: Any, node: Any, terms: list[str]) -> None:
         added.attr["T"].CopyFrom(node.attr["T"])
         total = name
     node.op = "AddV2"
-    del node.input[:]
-    node.input.extend([total, terms[-1], *controls])
+    node.input[:] = [total, terms[-1], *controls]
     node.attr.pop("N", None)

@@ -1,8 +1,8 @@
-"""Names of tensors, "node:0", and what is left out of NodeDefs: devices, names of other nodes, empty attributes."""
+"""Names of tensors, "node:0", and of a NodeDef's inputs; what is left out of NodeDefs, such as devices."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, List, NamedTuple
 
 
 class TensorId(NamedTuple):
@@ -48,6 +48,16 @@ def input_text(tensor: TensorId) -> str:
     ('a', 'a:1')
     """
     return tensor.node if tensor.output == 0 else tensor.name
+
+
+def data_inputs(node: Any) -> List[str]:
+    """Returns the data inputs of a NodeDef, as it names them, without the nodes that it waits for."""
+    return [text for text in node.input if text[:1] != "^"]
+
+
+def control_inputs(node: Any) -> List[str]:
+    """Returns the control inputs of a NodeDef, such as "^a", the nodes that it waits for."""
+    return [text for text in node.input if text[:1] == "^"]
 
 
 def forget_placement(node: Any) -> None:

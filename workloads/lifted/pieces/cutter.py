@@ -143,8 +143,7 @@ class Cutter:
         node.CopyFrom(self._graph.nodes[name])
         forget_placement(node)
         inputs = self._graph.inputs(name)
-        del node.input[:]
-        node.input.extend(self._reach(builder, name, tensor) for tensor in inputs)
+        node.input[:] = [self._reach(builder, name, tensor) for tensor in inputs]
         if inputs and inputs[0] in self._aliases:
             variable = self._aliases[inputs[0]]
             self._use_value(builder, node, tf.as_dtype(self._variables[variable][0]).as_datatype_enum)

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
+from workloads.lifted.graph.edits import add_constant
 from workloads.numerics import random_keys
 
 if TYPE_CHECKING:
@@ -95,8 +97,7 @@ def use_twin(node: Any, key: str) -> None:
     attributes["output_dtype" if node.op == "Multinomial" else "dtype"] = dtype or node.attr["output_dtype"].type or 9
     inputs = list(node.input)
     retype(node, TWINS[node.op], attributes)
-    del node.input[:]
-    node.input.extend(inputs[:place] + [key] + inputs[place:])
+    node.input[:] = [*inputs[:place], key, *inputs[place:]]
 
 
 def add_iteration_key(graph_def: Any, name: str, key: str, frame: str, counter: str) -> str:
@@ -113,9 +114,7 @@ def add_iteration_key(graph_def: Any, name: str, key: str, frame: str, counter: 
       The name of the iteration's key: `key` plus `random_keys.KEY_STRIDE` for each iteration so far, int32 [2].
     """
     number = tf.int32.as_datatype_enum
-    stride = graph_def.node.add(name=name + "/turn", op="Const")
-    stride.attr["dtype"].type = number
-    stride.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(random_keys.KEY_STRIDE, tf.int32, [2]))
+    stride = add_constant(graph_def, name + "/turn", np.full(2, random_keys.KEY_STRIDE, np.int32))
     for source, entered in ((key, name + "/key_in"), (stride.name, name + "/turn_in")):
         enter = graph_def.node.add(name=entered, op="Enter", input=[source])
         enter.attr["T"].type = number

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, AbstractSet, Any, Dict, List, NamedTuple, Opti
 import tensorflow as tf
 
 from workloads.lifted.graph import TensorId
+from workloads.lifted.graph.edits import add_constant
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -125,9 +126,5 @@ class PieceBuilder:
 
     def constant(self, name: str, value: int) -> str:
         """Returns the name of a new int32 scalar constant."""
-        node = self.result.node.add(name=name, op="Const")
-        node.attr["dtype"].type = tf.int32.as_datatype_enum
-        node.attr["value"].tensor.dtype = tf.int32.as_datatype_enum
-        node.attr["value"].tensor.tensor_shape.SetInParent()
-        node.attr["value"].tensor.int_val.append(value)
+        add_constant(self.result, name, value, tf.int32)
         return name

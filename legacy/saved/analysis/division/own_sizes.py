@@ -15,9 +15,9 @@ from legacy.saved.analysis.division.parts import StepParts
 from legacy.saved.analysis.division.returns import depend_on_sizes_alone
 from legacy.saved.graph.imported import ImportedGraph
 from workloads.lifted.graph import Graph, TensorId
-from workloads.lifted.graph.tensor_names import forget_placement, input_text
+from workloads.lifted.graph.edits import GraphCopy, unplaced_copy
+from workloads.lifted.graph.tensor_names import input_text
 
-v1 = tf.compat.v1
 #: Ops that give their first input another shape; and those that multiply numbers or divide them.
 SHAPED, PRODUCTS = ("Identity", "Reshape", "Tile", "Slice", "BroadcastTo", "ExpandDims"), ("Mul", "RealDiv", "Div")
 
@@ -37,9 +37,7 @@ def with_own_sizes(graph: Graph, imported: ImportedGraph, steps: Sequence[StepPa
     alone = [depend_on_sizes_alone(graph, set().union(*step.returns), step.early_crossings) for step in changed]
     if not changed or not all(alone) or not all(_has_equal_parts(graph, imported, step) for step in changed):
         return None
-    result = v1.GraphDef()
-    result.CopyFrom(graph.graph_def)
-    nodes = {node.name: node for node in result.node}
+    result = GraphCopy(graph)
     for step in changed:
         for tower, returns in enumerate(step.returns):
             copies = Copies(graph, _own_results(step, tower), device_of_tower(graph, step, tower), tower)
@@ -52,10 +50,9 @@ def with_own_sizes(graph: Graph, imported: ImportedGraph, steps: Sequence[StepPa
             for name in [name for name, owner in step.tower_nodes.items() if owner == tower]:
                 for position, tensor in enumerate(graph.inputs(name)):
                     if tensor in moved:
-                        nodes[name].input[position] = input_text(moved[tensor])
-            made = {node.name for node in result.node}  # by another train op
-            result.node.extend(node for node in copies.nodes if node.name not in made)
-    return Graph(result)
+                        result.give(name, position, moved[tensor])
+            result.add_missing(copies.nodes)
+    return result.graph()
 
 
 def _has_equal_parts(graph: Graph, imported: ImportedGraph, step: StepParts) -> bool:
@@ -137,12 +134,9 @@ class Copies:
     def _copy(self, name: str) -> str:
         if name not in self._names:
             self._names[name] = f"{name}/of_tower_{self._tower}"
-            node = v1.NodeDef()
-            node.CopyFrom(self._graph.nodes[name])
-            forget_placement(node)
-            node.name, node.device = self._names[name], self._device
-            inputs = [input_text(self.tensor(tensor)) for tensor in self._graph.inputs(name)]
-            del node.input[:]  # without control inputs, by which gradients wait for those of the other towers
-            node.input.extend(inputs)
+            node = unplaced_copy(self._graph.nodes[name], self._names[name])
+            node.device = self._device
+            # without control inputs, by which gradients wait for those of the other towers
+            node.input[:] = [input_text(self.tensor(tensor)) for tensor in self._graph.inputs(name)]
             self.nodes.append(node)
         return self._names[name]

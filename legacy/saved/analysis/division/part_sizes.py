@@ -6,17 +6,17 @@ the tower's own part, at any number of towers, where the graph's number is right
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.core.framework.node_def_pb2 import NodeDef
 
 from legacy.saved.analysis.division.own_sizes import Copies, device_of_tower
 from legacy.saved.analysis.division.parts import StepParts
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from workloads.lifted.graph import Graph, TensorId, tensor_name
+from workloads.lifted.graph.edits import GraphCopy
 from workloads.lifted.graph.tensor_names import input_text
 
 v1 = tf.compat.v1
@@ -37,7 +37,7 @@ def with_part_sizes(graph: Graph, imported: ImportedGraph, steps: Sequence[StepP
     Returns:
       The graph; None if no tower uses such a number.
     """
-    made = _Made(graph)
+    result, is_changed = GraphCopy(graph), False
     for step in [step for step in steps if len(step.cuts) > 1 and not any(step.returns)]:
         wholes = set(step.cuts[0]).intersection(*step.cuts[1:])
         owners = _owners(graph, step) if wholes else {}
@@ -46,72 +46,40 @@ def with_part_sizes(graph: Graph, imported: ImportedGraph, steps: Sequence[StepP
             parts, numbers = _sizes_of_parts(graph, imported, step, whole)
             for tower, part in enumerate(parts):
                 device = device_of_tower(graph, step, tower)
-                rows = made.rows_of(part, imported.dtype(*part), device)
+                rows = _add_rows_of(result, part, imported.dtype(*part), device)
                 copies = Copies(graph, dict.fromkeys(numbers, rows), device, tower)
                 for name in [name for name, owner in owners.items() if owner == tower and name not in dealing]:
                     for position, tensor in enumerate(graph.inputs(name)):
                         if tensor in numbers or tensor.node not in dealing and tensor.node not in owners:
-                            made.replace(name, position, tensor, copies.tensor(tensor))
-                made.add(copies.nodes)
-    return Graph(made.graph_def) if made.replaced else None
+                            own = copies.tensor(tensor)
+                            result.give(name, position, own)
+                            is_changed = is_changed or own != tensor
+                result.add_missing(copies.nodes)
+    return result.graph() if is_changed else None
 
 
-class _Made:
-    """The graph that is made.
+def _add_rows_of(result: GraphCopy, part: TensorId, dtype: str, device: str) -> TensorId:
+    """Adds the number of rows of a part.
 
     Args:
-      graph: the cut graph, which it begins with.
+      result: the copy of the cut graph that it is added to.
+      part: the part.
+      dtype: of it.
+      device: of its tower.
 
-    Attributes:
-      graph_def: the graph.
-      replaced: whether an input of a node was replaced.
+    Returns:
+      The number.
     """
-
-    def __init__(self, graph: Graph) -> None:
-        self.graph_def, self.replaced = v1.GraphDef(), False
-        self.graph_def.CopyFrom(graph.graph_def)
-        self._nodes = {node.name: node for node in self.graph_def.node}
-
-    def replace(self, name: str, position: int, tensor: TensorId, other: TensorId) -> None:
-        """Gives a node another input.
-
-        Args:
-          name: of the node.
-          position: of the input.
-          tensor: the input.
-          other: what takes its place, which may be the same.
-        """
-        if other != tensor:
-            self._nodes[name].input[position] = input_text(other)
-            self.replaced = True
-
-    def add(self, nodes: Iterable[NodeDef]) -> None:
-        """Adds nodes, but for those that another train op has added."""
-        for node in [node for node in nodes if node.name not in self._nodes]:
-            self._nodes[node.name] = self.graph_def.node.add()
-            self._nodes[node.name].CopyFrom(node)
-
-    def rows_of(self, part: TensorId, dtype: str, device: str) -> TensorId:
-        """Adds the number of rows of a part.
-
-        Args:
-          part: the part.
-          dtype: of it.
-          device: of its tower.
-
-        Returns:
-          The number.
-        """
-        scope = f"{part.node}/of_part_{part.output}"
-        with tf.Graph().as_default() as graph, v1.name_scope(scope + "/"):
-            tf.identity(tf.shape(v1.placeholder(dtype, name="part"), name="shape")[0], name="rows")
-        nodes = [node for node in graph.as_graph_def().node if node.op != "Placeholder"]
-        for node in nodes:
-            node.device = device
-            if node.op == "Shape":
-                node.input[0] = input_text(part)
-        self.add(nodes)
-        return TensorId(f"{scope}/rows", 0)
+    scope = f"{part.node}/of_part_{part.output}"
+    with tf.Graph().as_default() as graph, v1.name_scope(scope + "/"):
+        tf.identity(tf.shape(v1.placeholder(dtype, name="part"), name="shape")[0], name="rows")
+    nodes = [node for node in graph.as_graph_def().node if node.op != "Placeholder"]
+    for node in nodes:
+        node.device = device
+        if node.op == "Shape":
+            node.input[0] = input_text(part)
+    result.add_missing(nodes)
+    return TensorId(f"{scope}/rows", 0)
 
 
 def _owners(graph: Graph, step: StepParts) -> dict[str, int]:

@@ -8,8 +8,8 @@ import numpy as np
 import tensorflow as tf
 
 from workloads.lifted.graph import Graph, TensorId, input_text
+from workloads.lifted.graph.edits import GraphCopy
 
-v1 = tf.compat.v1
 #: Masks of a slice that give its result other dimensions.
 _RESHAPING = ("shrink_axis_mask", "new_axis_mask", "ellipsis_mask")
 
@@ -40,7 +40,7 @@ def known_places(graph: Graph, places: TensorId) -> list[int | None]:
     return [scalar[0] if len(scalar) == 1 else None for scalar in scalars]
 
 
-def first_places(graph: Graph, places: TensorId, count: int, name: str, result: tf.compat.v1.GraphDef) -> str:
+def first_places(graph: Graph, places: TensorId, count: int, name: str, result: GraphCopy) -> str:
     """Adds a vector of the first places of a slice.
 
     Args:
@@ -48,7 +48,7 @@ def first_places(graph: Graph, places: TensorId, count: int, name: str, result: 
       places: a vector of whole numbers, a constant or computed.
       count: how many of them.
       name: of the new node.
-      result: the GraphDef that it is added to.
+      result: the copy that it is added to.
 
     Returns:
       The name.
@@ -56,25 +56,24 @@ def first_places(graph: Graph, places: TensorId, count: int, name: str, result: 
     node, known = graph.nodes[graph.origin(places).node], known_places(graph, places)[:count]
     if known and None not in known:
         dtype = node.attr["dtype" if node.op == "Const" else "T"].type
-        return _constant(name, np.array(known), dtype, result, node.device)
+        return result.add_constant(name, np.array(known, tf.as_dtype(dtype).as_numpy_dtype), node.device)
     if node.op == "Pack":
         return _packed(name, [input_text(tensor) for tensor in graph.inputs(node.name)[:count]], node, result)
-    made = result.node.add(name=name, op="Slice", device=node.device)
     ends = {"begin": [0], "size": [count]}
-    bounds = [_constant(f"{name}/{end}", np.array(place), tf.int32, result) for end, place in ends.items()]
-    made.input.extend([input_text(places), *bounds])
+    bounds = [result.add_constant(f"{name}/{end}", np.array(place, np.int32)) for end, place in ends.items()]
+    made = result.add(name, "Slice", [input_text(places), *bounds], node.device)
     made.attr["T"].type = made.attr["Index"].type = tf.int32.as_datatype_enum
     return name
 
 
-def places_from_zero(graph: Graph, places: TensorId, name: str, result: tf.compat.v1.GraphDef) -> str:
+def places_from_zero(graph: Graph, places: TensorId, name: str, result: GraphCopy) -> str:
     """Adds the places of a slice with 0 for the first one.
 
     Args:
       graph: the graph that the slice is in.
       places: a constant vector, or one that is packed of scalars.
       name: of the new node.
-      result: the GraphDef that it is added to.
+      result: the copy that it is added to.
 
     Returns:
       The name.
@@ -83,24 +82,14 @@ def places_from_zero(graph: Graph, places: TensorId, name: str, result: tf.compa
     if node.op == "Const":
         numbers = tf.make_ndarray(node.attr["value"].tensor).copy()
         numbers[0] = 0
-        return _constant(name, numbers, node.attr["dtype"].type, result, node.device)
-    zero = _constant(f"{name}/zero", np.array(0), node.attr["T"].type, result)
+        return result.add_constant(name, numbers, node.device)
+    zero = result.add_constant(f"{name}/zero", np.array(0, tf.as_dtype(node.attr["T"].type).as_numpy_dtype))
     return _packed(name, [zero, *(input_text(tensor) for tensor in graph.inputs(node.name)[1:])], node, result)
 
 
-def _constant(
-    name: str, value: np.ndarray, dtype: tf.DType | int, result: tf.compat.v1.GraphDef, device: str = ""
-) -> str:
-    """Adds a constant; returns its name."""
-    node = result.node.add(name=name, op="Const", device=device)
-    node.attr["dtype"].type = tf.as_dtype(dtype).as_datatype_enum
-    node.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(value, dtype))
-    return name
-
-
-def _packed(name: str, scalars: Sequence[str], like: tf.compat.v1.NodeDef, result: tf.compat.v1.GraphDef) -> str:
+def _packed(name: str, scalars: Sequence[str], like: tf.compat.v1.NodeDef, result: GraphCopy) -> str:
     """Adds a vector that is packed of scalars, as another one is; returns its name."""
-    node = result.node.add(name=name, op="Pack", input=scalars, device=like.device)
+    node = result.add(name, "Pack", scalars, like.device)
     node.attr["T"].CopyFrom(like.attr["T"])
     node.attr["N"].i = len(scalars)
     return name

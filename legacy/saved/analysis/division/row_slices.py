@@ -9,8 +9,6 @@ from __future__ import annotations
 import collections
 from collections.abc import Collection
 
-import tensorflow as tf
-
 from legacy.saved.analysis.division.places import (
     first_places,
     keeps_dimensions,
@@ -20,8 +18,8 @@ from legacy.saved.analysis.division.places import (
 )
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.graph.edits import GraphCopy
 
-v1 = tf.compat.v1
 _ALL = ("begin_mask", "end_mask")
 
 
@@ -35,13 +33,10 @@ def with_row_slices(graph: Graph, trained: Collection[str]) -> Graph:
     names = _slices_of_rows(graph, trained)
     if not names:
         return graph
-    result = v1.GraphDef()
-    result.CopyFrom(graph.graph_def)
-    nodes = {node.name: node for node in result.node}
+    result = GraphCopy(graph)
     for name in names:
-        node, rows = nodes[name], result.node.add()
-        rows.CopyFrom(node)
-        rows.name = f"{name}/rows"
+        node = result.nodes[name]
+        rows = result.add_copy(node, f"{name}/rows")
         places = graph.inputs(name)[1:4]
         made = [first_places(graph, one, 1, f"{rows.name}/first_{i}", result) for i, one in enumerate(places)]
         rows.input[1:4] = made
@@ -52,7 +47,7 @@ def with_row_slices(graph: Graph, trained: Collection[str]) -> Graph:
         for mask in _ALL:
             rows.attr[mask].i &= 1
             node.attr[mask].i |= 1
-    return Graph(result)
+    return result.graph()
 
 
 def _slices_of_rows(graph: Graph, trained: Collection[str]) -> list[str]:

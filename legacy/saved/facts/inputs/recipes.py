@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from workloads.lifted.graph import Graph
+from workloads.lifted.graph.tensor_names import data_inputs
 
 #: What names how something is made: equal for two that are equal, and a name where two of that kind never are.
 Recipe = Hashable
@@ -112,7 +113,7 @@ class Recipes:
         if name not in nodes:
             return ("argument", places.get(name, name))
         node = nodes[name]
-        inputs = [before for before in node.input if not before.startswith("^")]
+        inputs = data_inputs(node)
         if not owner and node.op.endswith(_QUEUES):
             return self._of_queue(name)
         is_open = node.op.startswith(_OPEN) and not _shuffles_one_name(nodes, node)
