@@ -18,6 +18,7 @@ from legacy.rerun import runnable
 from legacy.rerun.gradient_order import given_gradients, with_order_of_gradients
 from legacy.rerun.program import OldGraphProgram
 from legacy.rerun.reductions import Values, build_reduction, joined_rows, with_open_rows
+from legacy.saved.graph import op_types
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.pieces.noise import keyed_nodes, noise_key
 from workloads.lifted.replication import (
@@ -42,9 +43,6 @@ if TYPE_CHECKING:
     from workloads.lifted.tensors.lift_taps import PhaseTaps
     from workloads.program import Arrays
     from workloads.sources import Source
-
-#: Ops that give a variable another value, whatever it had.
-_ASSIGNS = ("Assign", "AssignVariableOp")
 
 
 class ReplicatedOldGraph(OldGraphProgram):
@@ -271,7 +269,7 @@ def require_replicable(plan: Plan, replicas: int) -> None:
     reason = own_number_only(plan)
     states = {variable.name for variable in plan.variables if variable.role == "state"}
     changed = [effect for phase in plan.phases for effect in phase.effects if states & set(effect.writes)]
-    if not reason and any(effect.op not in _ASSIGNS or effect.condition for effect in changed):
+    if not reason and any(effect.op not in op_types.SETS or effect.condition for effect in changed):
         reason = f"a tower's own state ({changed[0].writes[0]}) is not assigned as a whole"
     seeded = [entry.op for entry in plan.noise if entry.how == "seeded"]
     if not reason and seeded:

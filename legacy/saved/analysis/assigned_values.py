@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from legacy.saved.analysis.changed_values import ASSIGNS, ChangedValues, is_computable
+from legacy.saved.analysis.changed_values import ChangedValues, is_computable
 from legacy.saved.analysis.context import Context
 from legacy.saved.graph import op_types
 from legacy.saved.graph.cone import leading_to
@@ -85,7 +85,7 @@ def _changes_by_variable(context: Context, members: set[str]) -> dict[str, list[
         for variable in set(written) - trained if name in members else ():
             found[variable].append(name)
     conditional = graph.frames() | graph.branches()
-    plain = {name for name in state.writes if graph.type(name) in ASSIGNS} - conditional
+    plain = {name for name in state.writes if graph.type(name) in op_types.SETS} - conditional
     return {variable: names for variable, names in found.items() if plain & set(names)}
 
 
@@ -95,7 +95,7 @@ def _since_assignment(context: Context, done: list[str], before: dict[str, int],
     done = sorted(done, key=lambda change: sum(bool(before[change] & bit[other]) for other in done))
     if not all(before[later] & bit[earlier] for earlier, later in zip(done, done[1:])):
         return []  # two of them have no order
-    last = max((place for place, change in enumerate(done) if graph.type(change) in ASSIGNS), default=len(done))
+    last = max((place for place, change in enumerate(done) if graph.type(change) in op_types.SETS), default=len(done))
     since, conditional = done[last:], graph.frames() | graph.branches()
     known = all(is_computable(graph, context.imported, name) and name not in conditional for name in since)
     return since if known else []

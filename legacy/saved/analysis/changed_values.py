@@ -7,13 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
+from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from workloads.lifted.graph import Graph, TensorId, input_text
 
 v1 = tf.compat.v1
 
-#: Changes that set the whole variable.
-ASSIGNS = ("Assign", "AssignVariableOp")
 #: {change by a tensor of the variable's shape: op that computes the new value from the old one and that tensor}.
 _BY_TENSORS = {"AssignAdd": "AddV2", "AssignAddVariableOp": "AddV2", "AssignSub": "Sub", "AssignSubVariableOp": "Sub"}
 #: {change of rows: op that computes the new value from the old one, the positions of the rows, and tensors for them}.
@@ -41,7 +40,7 @@ def is_computable(graph: Graph, imported: ImportedGraph, change: str) -> bool:
     kind = graph.type(change)
     if kind in _BY_ROWS:
         return imported.shape(*graph.inputs(change)[2]) != ()
-    return kind in ASSIGNS or kind in _BY_TENSORS
+    return kind in op_types.SETS or kind in _BY_TENSORS
 
 
 class ChangedValues:

@@ -22,7 +22,6 @@ from workloads.support.errors import InputError
 from workloads.support.wording import counted, listed
 
 v1 = tf.compat.v1
-INITIALIZERS = ("Assign", "AssignVariableOp")
 #: Roles of the variables that a checkpoint must have; others (a statistic may be a local variable) are initialized.
 SAVED_ROLES = ("weight", "slot", "average")
 #: Those that it must have where it is all that a saver of the graph writes, such as a Saver of the trained variables.
@@ -220,7 +219,7 @@ def _require_runnable(whole: Graph, initializers: list[str]) -> None:
 
 def _initializer(whole: Graph, name: str) -> str:
     """The op that assigns a variable its first value, by preference one in the variable's name scope."""
-    assigns = [user for user, position, _ in whole.users(name) if position == 0 and whole.type(user) in INITIALIZERS]
+    assigns = [user for user, position, _ in whole.users(name) if position == 0 and whole.type(user) in op_types.SETS]
     own = [user for user in assigns if user.startswith(name)]
     if not assigns:
         raise InputError(f"--checkpoint: variable {name!r} has no initializer in the graph; give a checkpoint")

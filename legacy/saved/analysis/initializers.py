@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Tuple
 import numpy as np
 import tensorflow as tf
 
+from legacy.saved.graph import op_types
 from workloads.initializers import fans
 from workloads.lifted.plan.initializers import CONSTANT, GLOROT, NORMAL, ORTHOGONAL, TRUNCATED_NORMAL, UNIFORM
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     from workloads.lifted.graph import Graph
 
-_ASSIGNS = ("Assign", "AssignVariableOp")
 _COPIES = ("Identity", "Cast")
 #: Relative difference within which a limit is Glorot's.
 _NEAR = 1e-5
@@ -55,7 +55,7 @@ def find_initializer(whole: Graph, variable: str, shape: Sequence[int]) -> Optio
     """
     if variable not in whole.nodes:
         return None
-    assigns = [use.node for use in whole.users(variable) if use.position == 0 and whole.type(use.node) in _ASSIGNS]
+    assigns = [use.node for use in whole.users(variable) if use.position == 0 and whole.type(use.node) in op_types.SETS]
     own = [node for node in assigns if node.startswith(variable)] or assigns
     return _drawn_by(whole, whole.inputs(own[0])[1].node, shape) if own else None
 

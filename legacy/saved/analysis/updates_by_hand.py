@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from legacy.saved.analysis.context import Context
     from workloads.lifted.plan import Effect
 
-ASSIGNS = ("Assign", "AssignVariableOp")
 SUBTRACTS = ("AssignSub", "AssignSubVariableOp")
 
 
@@ -31,7 +30,7 @@ def addend(context: Context, effect: Effect) -> float | None:
     value = parse_tensor_name(effect.values[0])
     if effect.op in op_types.ADDS:
         return scalar(context, value)
-    if effect.op not in ASSIGNS or context.graph.type(value.node) not in ("Add", "AddV2"):
+    if effect.op not in op_types.SETS or context.graph.type(value.node) not in ("Add", "AddV2"):
         return None
     terms = context.graph.inputs(value.node)
     own = [_is_value(context, term, effect.writes[0]) for term in terms]
@@ -58,7 +57,7 @@ def learning_rate(context: Context, effect: Effect) -> str | None:
     is_added = effect.op in op_types.ADDS
     if "ScatterSub" in effect.op:
         step = context.graph.inputs(effect.node)[2]  # behind the variable and the indices
-    elif effect.op in ASSIGNS:
+    elif effect.op in op_types.SETS:
         kind, terms = context.graph.type(step.node), context.graph.inputs(step.node)
         is_added = kind in ("Add", "AddV2")
         if is_added and _is_value(context, terms[1], effect.writes[0]):
@@ -81,11 +80,11 @@ def learning_rate(context: Context, effect: Effect) -> str | None:
 def _assigned(context: Context, tensor: TensorId) -> TensorId:
     """Returns what the step sets another variable to, of a tensor that is its value, such as a velocity's."""
     name, graph = tensor.node, context.graph
-    if graph.type(name) not in ASSIGNS:
+    if graph.type(name) not in op_types.SETS:
         variable = context.state.aliases.get(graph.inputs(name)[0] if graph.type(name) in op_types.READS else tensor)
         writes = context.state.writes
         writers = [w for w, written in writes.items() if variable in written and w in context.of_gradients]
-        if len(writers) != 1 or graph.type(writers[0]) not in ASSIGNS:
+        if len(writers) != 1 or graph.type(writers[0]) not in op_types.SETS:
             return tensor
         name = writers[0]
     return graph.inputs(name)[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Tuple
 
+from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import variable_of
 from workloads.lifted.graph import Graph
 
@@ -64,7 +65,7 @@ def restored_names(graph: Graph) -> dict[str, list[str]]:
     """
     found: dict[str, list[str]] = {}
     for name in graph.nodes:
-        if graph.type(name) not in ("Assign", "AssignVariableOp"):
+        if graph.type(name) not in op_types.SETS:
             continue
         value = graph.inputs(name)[1]
         while graph.type(value.node) in ("Identity", "Reshape"):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import tensorflow as tf
 
+from legacy.saved.graph import op_types
 from legacy.saved.graph.graph_file import SavedGraph
 from workloads.lifted.graph import Graph
 from workloads.lifted.graph.tensor_names import control_inputs, data_inputs
@@ -28,7 +29,6 @@ TAKES = ("AccumulatorTakeGradient", "ResourceAccumulatorTakeGradient", "SparseAc
 FIRST_PART = 2
 #: Ops that tell an accumulator the step, so that it drops gradients of earlier ones.
 SET_STEPS = ("AccumulatorSetGlobalStep", "ResourceAccumulatorSetGlobalStep")
-_ASSIGNS = ("Assign", "AssignVariableOp")
 _DEQUEUES, _ENQUEUES = ("QueueDequeue", "QueueDequeueV2"), ("QueueEnqueueMany", "QueueEnqueueManyV2")
 
 
@@ -86,7 +86,7 @@ def _waits_for_tokens(graph: Graph, takes: set[str]) -> dict[str, list[str]]:
             queue, tokens = graph.inputs(name)[:2]
             for dequeue in [use.node for use in graph.users(queue.node) if graph.type(use.node) in _DEQUEUES]:
                 found[dequeue] = [tokens.node]
-                keeps = [use.node for use in graph.users(dequeue) if graph.type(use.node) in _ASSIGNS]
+                keeps = [use.node for use in graph.users(dequeue) if graph.type(use.node) in op_types.SETS]
                 found.update((keep, [dequeue]) for keep in keeps)
     return found
 

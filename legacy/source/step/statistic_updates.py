@@ -19,7 +19,7 @@ from legacy.source.basics.expressions import (
 )
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.alignment import by_replica
-from legacy.source.step.statistics import ASSIGNS, EACH_TOWER, Proposal, Statistics
+from legacy.source.step.statistics import EACH_TOWER, Proposal, Statistics
 from legacy.source.step.towers import NOW
 from workloads.numerics.statistics import TOWERS_IN_TURN
 
@@ -151,7 +151,7 @@ def _update(
         value = Infix("-", old, value)
     elif proposal.op in op_types.ADDS:
         value = Infix("+", old, value)
-    elif proposal.op not in ASSIGNS:
+    elif proposal.op not in op_types.SETS:
         raise Unwritten(f"statistics: {name!r} is changed by {proposal.op}")
     if changed:
         function = Lambda(NOW.text, _inlined(value, recovery))

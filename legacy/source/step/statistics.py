@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence, Tuple
 
+from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.step.learning import find_counters, is_rule
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 #: Policy of variables of which each tower has and changes its own.
 EACH_TOWER = "each_tower"
-ASSIGNS = ("Assign", "AssignVariableOp")
 #: Most statistics that are listed.
 MOST_LISTED = 6
 #: Ops whose changes by several towers add up.
@@ -153,7 +153,7 @@ def find_states(plan: Plan, phase: Phase) -> Statistics:
     proposals: List[List[Proposal]] = [[] for _ in range(plan.towers)]
     for effect in phase.effects:
         tower = own.get(effect.writes[0])
-        if tower is not None and effect.op in ASSIGNS and effect.condition is None:
+        if tower is not None and effect.op in op_types.SETS and effect.condition is None:
             proposals[tower].append(Proposal(effect.writes[0], effect.op, effect.values[0], effect.node))
     if len({len(changes) for changes in proposals}) > 1:
         proposals = [[] for _ in range(plan.towers)]

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator
 import numpy as np
 import tensorflow as tf
 
-from legacy.saved.analysis.updates_by_hand import ASSIGNS
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from parity.coverage.graph.boundaries import COMPARISONS
@@ -45,7 +44,7 @@ def _is_assigned_counter(plan: Plan, graph: Graph, variable: Variable) -> bool:
     if variable.shape or not effects:
         return False
     for effect in effects:
-        name = parse_tensor_name(effect.values[0]).node if effect.op in ASSIGNS and effect.values else ""
+        name = parse_tensor_name(effect.values[0]).node if effect.op in op_types.SETS and effect.values else ""
         if name not in graph.nodes or graph.type(name) not in ("Add", "AddV2"):
             return False
         terms = graph.inputs(name)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from workloads.support.wording import counted, listed
 
 #: Of variables, so many are named.
 MOST_NAMED = 3
-_ASSIGNS = ("Assign", "AssignVariableOp")
 _LAYERS = ("MatMul", "Conv2D", "Conv3D")
 
 
@@ -21,7 +21,7 @@ def copies_into_trained(whole: WholeGraph) -> Iterator[Hazard]:
     trained = {whole.variable_of(apply) for apply in whole.applies}
     found: dict[str, tuple[str, str]] = {}
     for name, variable in whole.writes.items():
-        if graph.type(name) not in _ASSIGNS or variable not in trained or name in whole.applies:
+        if graph.type(name) not in op_types.SETS or variable not in trained or name in whole.applies:
             continue
         given = variable_read(graph, graph.inputs(name)[1].node)
         if given and given not in changed and given in whole.minimized:

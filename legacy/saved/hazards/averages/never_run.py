@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.averages.run_by_loss import listed_variables, updates_run_by_loss, waiting_copies
 from legacy.saved.hazards.basics.copies import kept_by_another_copy
 from legacy.saved.hazards.basics.hazard import Hazard
@@ -76,7 +77,7 @@ def _moves_rows(whole: WholeGraph, name: str) -> bool:
 def _iterates(whole: WholeGraph, name: str) -> bool:
     """Whether a variable of a loss is set to its normalized product with weights, as in a power iteration."""
     graph, variable = whole.graph, whole.writes[name]
-    if graph.type(name) not in ("Assign", "AssignVariableOp") or variable not in whole.minimized - whole.trainable:
+    if graph.type(name) not in op_types.SETS or variable not in whole.minimized - whole.trainable:
         return False
     read = graph.ancestors([graph.inputs(name)[1].node], stop=set(whole.writes.values()), controls=False)
     kinds = {graph.type(node) for node in read}

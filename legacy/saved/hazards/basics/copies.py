@@ -6,11 +6,12 @@ import collections
 from collections.abc import Collection, Mapping
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.variable_reads import READS, variable_read
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops that use a variable, but do not compute with it.
-BOOKKEEPING = ("Assign", "AssignVariableOp", "IsVariableInitialized", "SaveV2", "VarIsInitializedOp")
+BOOKKEEPING = (*op_types.SETS, "IsVariableInitialized", "SaveV2", "VarIsInitializedOp")
 
 
 def copies_of_one_model(whole: WholeGraph) -> dict[str, int]:
@@ -25,7 +26,7 @@ def masters_of_copies(whole: WholeGraph) -> dict[str, str]:
     """Returns {variable: the variable whose value an assignment, besides its initializer, sets it to}."""
     found = {}
     for name, variable in whole.writes.items():
-        if whole.graph.type(name) in ("Assign", "AssignVariableOp"):
+        if whole.graph.type(name) in op_types.SETS:
             master = variable_read(whole.graph, whole.graph.inputs(name)[1].node)
             if master and master != variable:
                 found[variable] = master

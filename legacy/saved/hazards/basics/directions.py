@@ -17,7 +17,7 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Names of the learning rate in definitions of update ops.
 _RATES = ("lr", "alpha")
-_ADDS, _SUBTRACTS = ("Assign", "AssignVariableOp", *op_types.ADDS), ("AssignSub", "AssignSubVariableOp")
+_ADDS, _SUBTRACTS = (*op_types.SETS, *op_types.ADDS), ("AssignSub", "AssignSubVariableOp")
 
 
 def applied_gradient(whole: WholeGraph, apply: str) -> str:

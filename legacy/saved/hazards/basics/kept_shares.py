@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Dict, NamedTuple
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.linear_weights import linear_inputs, linear_weights
 from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read, variables_behind
 
 _ASSIGNS, _SUBTRACTS, _ADDS = (
-    ("Assign", "AssignVariableOp"),
+    op_types.SETS,
     ("AssignSub", "AssignSubVariableOp"),
     ("AssignAdd", "AssignAddVariableOp"),
 )

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.kept_shares import keeps_a_share
 from workloads.lifted.graph import device_of
@@ -83,7 +84,7 @@ def shared_states(whole: WholeGraph) -> dict[str, list[str]]:
     sets: dict[str, list[str]] = collections.defaultdict(list)
     for name, variable in whole.writes.items():
         is_state = variable not in whole.trainable and not whole.is_scalar(variable)
-        sets_it = name in whole.members and whole.graph.type(name) in ("Assign", "AssignVariableOp")
+        sets_it = name in whole.members and whole.graph.type(name) in op_types.SETS
         if is_state and sets_it and name in whole.data and not keeps_a_share(whole, name):
             sets[variable].append(name)
     return {

@@ -10,7 +10,7 @@ from legacy.saved.hazards.basics.variable_reads import variable_read
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _PRODUCTS = ("Mul", *op_types.QUOTIENTS)
-_ASSIGNS = ("Assign", "AssignVariableOp", "AssignSub", "AssignSubVariableOp")
+_ASSIGNS = (*op_types.SETS, "AssignSub", "AssignSubVariableOp")
 
 
 def decays_in_updates(whole: WholeGraph) -> dict[str, str]:

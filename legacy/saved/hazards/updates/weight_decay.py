@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.graph.conditions import exclude_each_other
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor, linear_weights
@@ -21,7 +22,7 @@ MOST_NAMED = 3
 #: A factor below this is a rate of decay.
 SMALL = 0.1
 _SQUARES = {"L2Loss", "Square"}
-_ASSIGNS = ("Assign", "AssignVariableOp", "AssignSub", "AssignSubVariableOp")
+_ASSIGNS = (*op_types.SETS, "AssignSub", "AssignSubVariableOp")
 
 
 def decayed_twice(whole: WholeGraph) -> Iterator[Hazard]:
