@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from legacy.saved.analysis import correspondence, phases, roles
 from legacy.saved.analysis.assigned_values import find_assigned_reads, note_on_reads, with_assigned_values
@@ -19,30 +19,18 @@ from legacy.saved.analysis.division.row_slices import with_row_slices
 from legacy.saved.analysis.phase_parts import PhaseParts
 from legacy.saved.folding.settings import fold_initialized, fold_settings
 from legacy.saved.graph import cone
-from legacy.saved.graph.assignments import WRITERS, variable_of
 from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.graph.trained import trained_variables
 from legacy.saved.runs import accumulation, carried_state, switches, train_ops
-from legacy.saved.runs.beside import FROM_THEMSELVES, join_runs, never_run, run_beside, with_assignments
-from legacy.saved.runs.fetched_beside import counters_beside, runner_of
+from legacy.saved.runs.beside import join_runs, never_run, run_beside, with_assignments
+from legacy.saved.runs.fetched_beside import counters_beside
 from legacy.saved.runs.recorded_feeds import FedTensor, carried_text, fed_tensors, feeds_text, recorded_carry
+from legacy.saved.runs.unused_updates import counter_note, unused_notes
 from legacy.saved.tower_search import inputs
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name, tensor_name
 from workloads.lifted.plan import Effect, Plan, Variable
 from workloads.support.errors import InputError
-from workloads.support.wording import listed
-
-#: Of updates that never run, so many are listed.
-MOST_LISTED = 6
-
-#: {kind of updates, as `beside.never_run` names them: the same of one}.
-ONE_OF = {
-    "update ops": "update op",
-    "moving averages": "moving average",
-    "updates of statistics": "update of a statistic",
-    FROM_THEMSELVES: "assignment of a weight from itself, such as its clipping,",
-}
 
 
 class Analysis(NamedTuple):
@@ -130,6 +118,49 @@ def _analyse(
     Returns:
       The analysis.
     """
+    run = _run(saved, train_op, feed, beside)
+    whole, targets = carried_state.carry_state(run.whole, carry, run.targets, {one.name: one.shape for one in fed})
+    carried = {parse_tensor_name(name).name for name in carry}
+    divided = _divided(whole, targets, run.trainable)
+    cut, context, analysed = divided.cut, divided.context, divided.phases
+    plan = _plan(context, cut, name, analysed)
+    require_untrained_before_inputs(context.graph, plan)
+    plan.settings = run.settings
+    read = set().union(*[phase.members for phase in analysed])
+    plan.notes += [*divided.notes, *run.notes, *unused_notes(whole, run.unused, read)]
+    plan.notes += [counter_note(name, variable) for name, variable in run.counters.items()]
+    entries = {parse_tensor_name(name).name for entry in plan.inputs + plan.common for name in entry.tensors}
+    fed = [tensor for tensor in fed if tensor.name not in carried]
+    fed = [tensor for tensor in fed if tensor.is_placeholder or tensor.name not in entries]
+    fed = [tensor for tensor in fed if not tensor.is_computed or parse_tensor_name(tensor.name).node in cut.graph.nodes]
+    plan.notes += filter(None, [feeds_text(fed)])
+    return Analysis(plan, cut, whole, context, run.trainable, fed, frozenset(feed))
+
+
+class _Run(NamedTuple):
+    """The train ops that a program ran in each step, and the graph without undecided settings.
+
+    Attributes:
+      whole: the graph, with settings and switches that are decided.
+      targets: the train ops, one for each run.
+      trainable: names of the variables that the program trains.
+      settings: {setting or switch: text of its value}.
+      notes: sentences on the switches.
+      unused: updates that no train op runs, as `beside.never_run` returns them.
+      counters: {op beside the train op: step counter that it raises}.
+    """
+
+    whole: Graph
+    targets: list[str]
+    trainable: list[str]
+    settings: dict[str, Any]
+    notes: list[str]
+    unused: dict[str, list[str]]
+    counters: dict[str, str]
+
+
+def _run(saved: SavedGraph, train_op: Sequence[str], feed: Mapping[str, str], beside: Sequence[str]) -> _Run:
+    """Finds what a program ran; the arguments are those of `_analyse`."""
     whole, settings = fold_settings(saved.graph, feed)
     trainable = trained_variables(whole, saved.collections.get("trainable_variables", []))
     whole, targets = join_runs(whole, train_ops.choose_train_ops(whole, train_op, trainable))
@@ -140,10 +171,34 @@ def _analyse(
     whole, targets = run_beside(tried.graph, targets, beside)
     unused = never_run(whole, targets, with_assignments(saved.collections, saved.graph, whole), trainable)
     counters = counters_beside(whole, targets)
-    whole, targets = carried_state.carry_state(whole, carry, targets, {tensor.name: tensor.shape for tensor in fed})
-    carried = {parse_tensor_name(name).name for name in carry}
-    minimized = differentiated(whole, whole.ancestors(targets))
-    ends = sorted(set(targets) | set(minimized))
+    return _Run(whole, targets, trainable, {**settings, **tried.settings}, list(tried.notes), unused, counters)
+
+
+class _Divided(NamedTuple):
+    """The part of a graph that its train ops run, divided into what the towers compute and the rest.
+
+    Attributes:
+      cut: the part.
+      context: variables and towers of it.
+      phases: the train ops.
+      notes: sentences on what was rewritten so that it could be divided.
+    """
+
+    cut: cone.Cone
+    context: Context
+    phases: list[PhaseParts]
+    notes: list[str]
+
+
+def _divided(whole: Graph, targets: Sequence[str], trainable: list[str]) -> _Divided:
+    """Cuts and divides what some train ops run.
+
+    Args:
+      whole: the graph.
+      targets: the train ops.
+      trainable: names of the variables that they train.
+    """
+    ends = sorted({*targets, *differentiated(whole, whole.ancestors(targets))})
     cut = cone.extract_cone(whole, ends)
     cone.require_known(cut)
     lookups = list(early_lookups(cut.graph, trainable))
@@ -162,22 +217,7 @@ def _analyse(
             cut = cut._replace(graph=sized)
             context = Context(cut.graph, trainable)
             analysed = phases.analyse_phases(context, targets)
-    plan = _plan(context, cut, name, analysed)
-    require_untrained_before_inputs(context.graph, plan)
-    plan.settings = {**settings, **tried.settings}
-    read = set().union(*[phase.members for phase in analysed])
-    plan.notes += [
-        *filter(None, [note_on_lookups(lookups), note_on_reads(assigned)]),
-        *tried.notes,
-        *_unused_notes(whole, unused, read),
-    ]
-    plan.notes += [_counter_note(name, variable) for name, variable in counters.items()]
-    entries = {parse_tensor_name(name).name for entry in plan.inputs + plan.common for name in entry.tensors}
-    fed = [tensor for tensor in fed if tensor.name not in carried]
-    fed = [tensor for tensor in fed if tensor.is_placeholder or tensor.name not in entries]
-    fed = [tensor for tensor in fed if not tensor.is_computed or parse_tensor_name(tensor.name).node in cut.graph.nodes]
-    plan.notes += filter(None, [feeds_text(fed)])
-    return Analysis(plan, cut, whole, context, trainable, fed, frozenset(feed))
+    return _Divided(cut, context, analysed, [*filter(None, [note_on_lookups(lookups), note_on_reads(assigned)])])
 
 
 def _plan(context: Context, cut: cone.Cone, name: str, analysed: list[PhaseParts]) -> Plan:
@@ -215,58 +255,6 @@ def _plan(context: Context, cut: cone.Cone, name: str, analysed: list[PhaseParts
         unsafe=dict(cut.unsafe),
         notes=[*filter(None, [towers.doubt]), *phases.leak_notes(context, analysed), *_phase_notes(context, analysed)],
     )
-
-
-def _counter_note(name: str, variable: str) -> str:
-    """The sentence about an op that raises a step counter once more."""
-    return (
-        f"{name} raises {variable} too, and never runs with the train op; if the program fetched it beside it, "
-        f"{variable} counts more than updates: --with={name}"
-    )
-
-
-def _advice(graph: Graph, kind: str, names: Sequence[str]) -> str:
-    """Says how updates that no train op runs become part of a lift; clipping beside the weights' update would race."""
-    them = "it" if len(names) == 1 else "them"
-    runner = runner_of(graph, names)
-    if kind == FROM_THEMSELVES:
-        all_of_them = runner or ("+".join(names) if len(names) <= MOST_LISTED else "OP+OP+...")
-        return f"if the program ran {them} between its steps, that run takes a turn: --train_op=...,{all_of_them}"
-    return f"if the program fetched {them} beside it, name {them}: --with={runner or 'OP,...'}"
-
-
-def _unused_notes(graph: Graph, unused: dict[str, list[str]], read: Collection[str]) -> list[str]:
-    """Sentences about updates that no train op runs.
-
-    Args:
-      graph: the whole graph.
-      unused: as `beside.never_run` returns it.
-      read: nodes of the analysed step, in which the losses are read besides.
-
-    Returns:
-      The sentences.
-    """
-    notes = []
-    run = [name for name in read if name in graph.nodes and graph.type(name).startswith(WRITERS)]
-    changed = {variable_of(graph, name) for name in run}
-    for kind, found in unused.items():
-        names = [name for name in found if name in read]
-        if names:
-            runs = f"1 {ONE_OF[kind]} runs" if len(names) == 1 else f"{len(names)} {kind} run"
-            notes.append(
-                f"{runs} where the loss is read beside the train op, and not with the train op alone: "
-                f"{listed(names, MOST_LISTED)}; a lift reads the losses in every step"
-            )
-        names = [name for name in found if name not in read]
-        if names:
-            one = len(names) == 1
-            subject = f"1 {ONE_OF[kind]} never runs" if one else f"{len(names)} {kind} never run"
-            moved = {variable_of(graph, name) for name in names}
-            others = ", which updates their variables by other ops" if moved <= changed and None not in moved else ""
-            notes.append(
-                f"{subject} with the train op{others}: {listed(names, MOST_LISTED)}; {_advice(graph, kind, names)}"
-            )
-    return notes
 
 
 def _phase_notes(context: Context, analysed: list[PhaseParts]) -> list[str]:
