@@ -11,6 +11,9 @@ from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
+#: A device function that goes by types of ops names at least as many of them.
+FEWEST_TYPES = 3
+
 
 def misplaced_towers(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds towers that compute on the CPU, or on each other's device: a tf.device in the wrong place."""
@@ -118,7 +121,7 @@ def _towers_on_the_cpu(whole: WholeGraph, compute: dict[str, int]) -> Iterator[H
     for tower in whole.towers():
         mine = [name for name, t in compute.items() if t == tower]
         here = [name for name in mine if _is_on_cpu(whole, name)]
-        if not here or not _shares_device(whole, here, compute):
+        if not here or not _shares_device(whole, here, compute) or _are_placed_by_type(whole, tower):
             continue
         flops = flops or count_flops(whole.graph)
         ops = [name for name, t in whole.labels.items() if t == tower]
@@ -132,6 +135,15 @@ def _towers_on_the_cpu(whole: WholeGraph, compute: dict[str, int]) -> Iterator[H
             f"{whole.graph.nodes[here[0]].device}, where other towers compute too",
             "remove the inner tf.device('/cpu:0'): a replica function runs on its own device; only variables move",
         )
+
+
+def _are_placed_by_type(whole: WholeGraph, tower: int) -> bool:
+    """Whether a tower has several types of ops on the CPU alone, and none on both: its author's device function."""
+    types: dict[bool, set[str]] = {True: set(), False: set()}
+    for name, label in whole.labels.items():
+        if label == tower and whole.graph.nodes[name].device:
+            types[_is_on_cpu(whole, name)].add(whole.graph.type(name))
+    return len(types[True]) >= FEWEST_TYPES and bool(types[False]) and not types[True] & types[False]
 
 
 def _is_on_cpu(whole: WholeGraph, name: str) -> bool:

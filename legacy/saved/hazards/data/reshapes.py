@@ -28,7 +28,7 @@ def reshaped_for_transposed(whole: WholeGraph, found: Analysis) -> Iterator[Haza
         if graph.type(name) != "Reshape" or name not in whole.data or is_gradient_op(name) or name not in whole.reach:
             continue
         before, after = _shape_before(found, name), imported.shape(name)
-        is_meant = _is_beside_transposition(found, name) or _is_shift(found, name)
+        is_meant = _is_beside_transposition(found, name) or _is_shift(found, name) or _joins_again(found, name)
         if before and after and _is_transposed(before, after) and not is_meant:
             yield Hazard(
                 "RESHAPED_FOR_TRANSPOSED",
@@ -68,6 +68,22 @@ def _is_shift(found: Analysis, name: str) -> bool:
     cut_off = graph.inputs(name)[0].node
     first = graph.inputs(cut_off)[0].node if graph.type(cut_off) in _SLICES else cut_off
     return first != cut_off and graph.type(first) == "Reshape" and _reshapes_back(found, first, name)
+
+
+def _joins_again(found: Analysis, name: str) -> bool:
+    """Returns whether two reshapes in a row keep the examples: [4, 5, 5, 3] as [100, 3], and that as [4, 75].
+
+    As many channels as examples are then a coincidence. Rows that layers took one by one see `_shape_before`.
+    """
+    graph, imported = found.cut.graph, found.context.imported
+    first = graph.inputs(name)[0].node
+    first = graph.inputs(first)[0].node if graph.type(first) == "Identity" else first
+    if graph.type(first) != "Reshape":
+        return False
+    before, between, after = _shape_before(found, first), imported.shape(first), imported.shape(name)
+    if not (before and between and after):
+        return False
+    return len(before) > len(between) and between[0] != before[0] == after[0]
 
 
 def _reshapes_back(found: Analysis, name: str, back: str) -> bool:

@@ -40,6 +40,17 @@ def test_filters_without_weights_may_be_on_the_cpu(factor, count):
     assert [name for name, _, _ in hazards(placement.misplaced_towers, text)] == ["TOWER_ON_CPU"] * count
 
 
+@pytest.mark.parametrize("elsewhere, count", [("Square", 0), ("Tile", 2)])
+def test_a_device_function_may_put_types_of_ops_on_the_cpu(elsewhere, count):
+    """As all Conv2D, Tile and Pack, of which none is on a GPU; not ops of a scope, whose types are on the GPU, too."""
+    text = TOWERS
+    for k in range(2):
+        on_cpu = f"tower_{k}/m = Conv2D(v, w) @ /cpu:0\n    tower_{k}/n = Tile(tower_{k}/m) @ /cpu:0\n    "
+        on_cpu += f"tower_{k}/p = Pack(tower_{k}/n) @ /cpu:0\n    tower_{k}/q = {elsewhere}(tower_{k}/p) @ /gpu:{k}\n"
+        text = text.replace(f"tower_{k}/y = Mul(v, w)", f"{on_cpu}    tower_{k}/y = Mul(tower_{k}/q, w)", 1)
+    assert [name for name, _, _ in hazards(placement.misplaced_towers, text)] == ["TOWER_ON_CPU"] * count
+
+
 def test_towers_that_compute_on_one_cpu():
     found = hazards(placement.misplaced_towers, ON_ONE_CPU)
     assert [(name, op) for name, op, _ in found] == [("TOWER_ON_CPU", G0), ("TOWER_ON_CPU", G1)]

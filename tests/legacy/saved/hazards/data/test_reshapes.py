@@ -66,6 +66,16 @@ def test_transpositions_and_other_reshapes_are_not(shape, reshape):
     assert found(shape, reshape) == []
 
 
+def test_examples_that_two_reshapes_keep_are_not_mixed():
+    """As many capsules as examples: each position's capsules, and then all of an example."""
+    assert not found([4, 5, 5, 4, 1], lambda x: tf.reshape(tf.reshape(x, [100, 4, 1]), [4, 100, 1]))
+
+
+def test_a_reshape_that_exchanges_what_another_one_has_split_is_named():
+    (hazard,) = found([4, 35], lambda x: tf.reshape(tf.reshape(x, [4, 7, 5]), [7, 4, 5], name="mixed"))
+    assert hazard.id == "RESHAPED_FOR_TRANSPOSED"
+
+
 @pytest.mark.parametrize("rows_back, count", [(4, 0), (6, 1)])
 def test_rows_that_are_cut_off_and_reshaped_back_are_a_shift(rows_back, count):
     """As the scores of relative attention, where each row moves by one place; not as images that stay mixed."""
