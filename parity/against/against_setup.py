@@ -155,7 +155,7 @@ def _check_job(lift: LiftedWorkload, job: Job) -> None:
     require(job.dtype == "float32", "--dtype", job.dtype, "with --against: float32")
     if job.replicas != plan.towers:
         require_replicable(plan, job.replicas)
-        require_one_change_each(plan, job.replicas)
+        require_one_change_each(plan, lift.graph, job.replicas)
     if len(plan.phases) > 1:
         trained = ", ".join(phase.train_op for phase in plan.phases)
         raise InputError(f"--against: got {lift.name!r}, which runs {trained} in turn; a workload has one update")

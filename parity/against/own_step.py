@@ -51,7 +51,7 @@ def with_own_step(
         raise InputError(
             f"--against: got {lift.name!r}, which runs {', '.join(ops)}, and the port runs {len(functions)}"
         )
-    require_one_change_each(plan, replicas)
+    require_one_change_each(plan, graph, replicas)
     state = first_state(port, traced.specs, 0)
     shapes = {name: list(array.shape) for kind in STATES for name, array in getattr(state, kind).items()}
     _require_variables({variable.name: list(variable.shape) for variable in plan.variables}, shapes, port.name)

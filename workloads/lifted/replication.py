@@ -108,10 +108,11 @@ def replica_of_tower(tower: int, towers: int, replicas: int) -> int:
     Returns:
       The number of the replica.
 
-    >>> [replica_of_tower(tower, 3, 5) for tower in range(3)], replica_of_tower(1, 3, 1)
-    ([0, 1, 4], 0)
+    >>> [replica_of_tower(tower, 3, 5) for tower in range(3)], replica_of_tower(1, 3, 1), replica_of_tower(0, 1, 4)
+    ([0, 1, 4], 0, 0)
     """
-    return replicas - 1 if tower == towers - 1 else min(tower, replicas - 1)
+    is_last = tower == towers - 1 and tower > 0  # an only tower is the first one
+    return replicas - 1 if is_last else min(tower, replicas - 1)
 
 
 def tower_of_crossing(phase: Phase, name: str) -> int:
