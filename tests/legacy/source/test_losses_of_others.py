@@ -8,7 +8,7 @@ import tensorflow as tf
 from legacy.source.styles.model_text import _functions_missing_in, joined_blocks
 from legacy.source.update.losses_of_others import with_rows
 from tests.legacy.source.trained import assert_port_verified, assert_trains_alike, source_of
-from tests.legacy.variants.programs import lifted, plain, split_batch, towers, weights
+from tests.legacy.variants.programs import BATCH, lifted, mean_of, plain, split_batch, towers, weights
 from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
@@ -35,6 +35,26 @@ def summed_collection(activation=tf.tanh):
         return v1.train.MomentumOptimizer(0.125, 0.5).apply_gradients(zip(means, [*wanted, weight("free", [2])]))
 
     return build
+
+
+def collected_errors():
+    """Each tower adds its squared error to a collection without its scope; slices of open batches are the targets.
+
+    TensorFlow 1 computes also the derivatives by the targets, for a control dependency, and so takes their shapes.
+    """
+    x, y = (v1.placeholder(tf.float32, [None, size], name=name) for name, size in (("x", 3), ("y", 2)))
+    targets = []
+
+    def gradients(tower):
+        rows = slice(tower * BATCH, (tower + 1) * BATCH)
+        targets.append(y[rows, :])
+        error = targets[-1] - tf.matmul(x[rows, :], weights())
+        v1.add_to_collection("losses", tf.reduce_mean(tf.square(error)))
+        gradient, *others = tf.gradients(tf.add_n(v1.get_collection("losses")), [weights(), *targets])
+        with tf.control_dependencies(others):
+            return tf.identity(gradient)
+
+    return mean_of(towers(gradients))
 
 
 def collected_penalties():
@@ -76,6 +96,16 @@ def test_a_loss_with_results_of_other_towers_is_minimized_on_all_batches(tmp_pat
     assert "have the old graph's bits" in source.text and "results[0][1]" in source.text
     assert "def tower_loss_with_others(scope, results):" in source.text
     assert "    minimized = tower_loss_with_others(scope, results)" in source.text
+    assert_port_verified(setup, tmp_path, source)
+    assert_trains_alike(setup, tmp_path)
+
+
+def test_the_shape_of_another_towers_targets_is_no_input_of_its_own(tmp_path):
+    setup = lifted(collected_errors, tmp_path)
+    inputs = {entry.name: entry.kind for entry in setup.job.workload.plan.inputs}
+    assert inputs == {"x": "batch", "y": "batch"}
+    source = source_of(setup, "workload")
+    assert "have the old graph's bits" in source.text
     assert_port_verified(setup, tmp_path, source)
     assert_trains_alike(setup, tmp_path)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from legacy.saved.analysis.division.crossings import Crossings
 from legacy.saved.analysis.division.entering import brings_data
@@ -53,6 +53,7 @@ def find_returns(
       For each tower, its returns.
     """
     own = {name: 1 << tower for name, tower in tower_nodes.items()}
+    own.update((name, 1 << tower) for name, tower in _sizes_of_owned(graph, members, tower_nodes, owners).items())
     made_from = graph.flow(graph.order(members), own, controls=False, stop=set(tower_nodes))
     found: list[dict[TensorId, None]] = [{} for _ in range(count)]
     for name in [name for name in graph.nodes if name in tower_nodes]:
@@ -64,6 +65,21 @@ def find_returns(
             if made_by & ~(1 << tower):
                 found[tower][tensor] = None
     return [list(tensors) for tensors in found]
+
+
+def _sizes_of_owned(
+    graph: Graph, members: Collection[str], tower_nodes: Mapping[str, int], owners: Mapping[TensorId, int]
+) -> dict[str, int]:
+    """{op of a gradient that gives the shape of an input that one tower has: that tower}.
+
+    The derivative of a difference needs the shapes of both sides, such as that of another tower's targets.
+    """
+    taken = {name: graph.inputs(name)[0] for name in members if graph.type(name) in op_types.SHAPE_OPS}
+    return {
+        name: owners[tensor]
+        for name, tensor in taken.items()
+        if tensor in owners and name not in tower_nodes and is_gradient_op(name)
+    }
 
 
 def depend_on_sizes_alone(graph: Graph, returns: Collection[TensorId], early: Crossings) -> bool:

@@ -18,6 +18,19 @@ def test_a_tensor_that_is_computed_from_both_towers_comes_back():
     assert find_returns(graph, 2, set(graph.nodes), STEP_TOWERS, {}) == [[], []]  # c is computed once
 
 
+@pytest.mark.parametrize("scope, comes_back", [("gradients/sub_grad/", True), ("forward/", False)])
+def test_the_shape_of_another_towers_input_comes_back_into_a_gradient(scope, comes_back):
+    """As the derivative of a difference from other targets takes it; a size of the forward pass is no result."""
+    size = f"{scope}Shape = Shape(x1)\nd = Reshape(a, {scope}Shape)\n"
+    towers = dict(STEP_TOWERS, d=0)
+    graph = labelled_step(STEP + size, towers).graph
+    owners = {TensorId("x0", 0): 0, TensorId("x1", 0): 1}
+    expected = [[(f"{scope}Shape", 0)], []] if comes_back else [[], []]
+    assert find_returns(graph, 2, set(graph.nodes), towers, owners) == expected
+    own = labelled_step(STEP + size.replace("x1", "x0"), towers).graph
+    assert find_returns(own, 2, set(own.nodes), towers, owners) == [[], []]
+
+
 def test_what_is_kept_over_the_exchange():
     graph = labelled_step(TEXT, TOWERS).graph
     early = {(("sum", 0), 0): {0: ("a", 0), 1: ("b", 0)}}
