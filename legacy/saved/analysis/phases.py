@@ -23,7 +23,7 @@ from legacy.saved.analysis.reduction.growth import Growth
 from legacy.saved.analysis.reduction.means_of_one import averaged_over_replicas
 from legacy.saved.analysis.reduction.multipliers import with_multiples_of_means
 from legacy.saved.graph.differentiation import differentiated
-from workloads.lifted.graph import TensorId, tensor_name
+from workloads.lifted.graph import Graph, TensorId, tensor_name
 from workloads.lifted.pieces.cutter import Cutter
 from workloads.lifted.plan import Combine, ControlDependency, Phase, ReadVersion, TensorType, Variable
 from workloads.lifted.tensors import gradient_names
@@ -238,7 +238,7 @@ def _twins(context: Context, phase: PhaseParts) -> dict[str, str]:
         else:
             if tower not in matched:
                 matched[tower] = match_with_first(context, [phase], tower, divided.cuts).firsts
-            twin = _first_of(matched[tower], tensor)
+            twin = _first_of(context.graph, matched[tower], tensor)
             twin = twin if twin and divided.tower_nodes.get(twin.node) == 0 else None
         if twin is not None:
             twins[tensor_name(*tensor)] = tensor_name(*twin)
@@ -246,13 +246,14 @@ def _twins(context: Context, phase: PhaseParts) -> dict[str, str]:
     return twins
 
 
-def _first_of(firsts: Mapping[TensorId, TensorId], tensor: TensorId) -> TensorId | None:
-    """The first tower's tensor that a later one's corresponds to: nodes that match do so in all of their outputs.
+def _first_of(graph: Graph, firsts: Mapping[TensorId, TensorId], tensor: TensorId) -> TensorId | None:
+    """The first tower's tensor that a later one's corresponds to: nodes of one type that match do so in all outputs.
 
     The losses are made of a fused normalization's first output alone; its moments leave the tower that updates
     statistics.
     """
     if tensor in firsts:
         return firsts[tensor]
-    like = [f.node for o, f in firsts.items() if o.node == tensor.node and o.output == f.output]
+    matching = ((o, f) for o, f in firsts.items() if o.node == tensor.node and o.output == f.output)
+    like = [f.node for o, f in matching if graph.type(o.node) == graph.type(f.node)]
     return TensorId(like[0], tensor.output) if like else None

@@ -170,12 +170,14 @@ def _device_number(device: str, kind: str) -> int | None:
 def _is_with_variable(graph: Graph, name: str) -> bool:
     """Returns whether a node is placed where a variable is: this says nothing of its tower.
 
-    It is colocated with the variable or with a node that is, or it hands the variable to a loop.
+    It is colocated with the variable, with its read or with a node that is, or it hands the variable to a loop. Where
+    a device function moves the variable to the CPU, its read stays on the first tower's GPU, and so does a branch of a
+    later tower that takes it.
     """
     seen, todo = {name}, [name]
     while todo:
         places = [place for place in _places(graph, todo.pop()) if place not in seen and place in graph.nodes]
-        if any(graph.type(place) in VARIABLES for place in places):
+        if any(_is_of_variable(graph, place) for place in places):
             return True
         seen.update(places)
         todo += places

@@ -62,6 +62,13 @@ def test_a_further_output_of_a_node_is_matched_with_the_node():
     assert phases._twins(context, phase) == {"mean1:1": "mean0:1"}
 
 
+def test_a_node_of_another_type_has_no_further_outputs_of_its_match():
+    context, parts = context_and_parts([])
+    parts = parts._replace(crossings={(tensor("end"), 0): {1: TensorId("max1", 1)}})
+    phase = types.SimpleNamespace(divided=parts, losses=[tensor("mean0"), tensor("max1")], members=set())
+    assert phases._twins(context, phase) == {}
+
+
 def test_a_crossing_has_one_twin():
     assert twins([(0, "mean0"), (1, "mean1"), (1, "mean1")]) == {"mean1:0": "mean0:0"}
 

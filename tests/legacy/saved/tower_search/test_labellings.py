@@ -65,6 +65,26 @@ def test_the_place_of_a_variable_says_nothing_of_an_ops_tower():
     assert device_labels("a")["read"] == 0  # the place of another op is its tower's
 
 
+def test_what_is_colocated_with_the_read_of_a_variable_is_placed_by_the_variable():
+    """As a branch of a later tower that takes a weight whose variable a device function moved to the CPU."""
+    text = """
+        w = VariableV2() @ /cpu:0
+        w/read = Identity(w) @ /gpu:0
+        a = NoOp() @ /gpu:0
+        a/read = NoOp() @ /gpu:0
+        b = NoOp() @ /gpu:1
+        taken = Switch(w/read, b) @ /gpu:0
+    """
+
+    def label_of_taken(place):
+        graph = graph_of(text)
+        graph.nodes["taken"].attr["_class"].list.s.append(f"loc:@{place}".encode())
+        return {found.found_by: found.labels for found in labellings(graph)}["device /gpu:k"].get("taken")
+
+    assert label_of_taken("w/read") is None
+    assert label_of_taken("a/read") == 0
+
+
 def test_what_is_colocated_with_the_entry_of_a_variable_into_a_loop_is_placed_by_the_variable():
     """As the gradient of a weight that enters a second tower's loop, by colocate_gradients_with_ops."""
     graph = graph_of(
