@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Dict, List, NamedTuple
 import tensorflow as tf
 
 from legacy.source.basics.divided_losses import with_divided_losses
-from legacy.source.basics.initial import find_initializers, first_values, held_scalars
+from legacy.source.basics.initial import find_initializers, first_values, held_scalars, slot_starts
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.loss_proof import prove_losses, setting_values
 from legacy.source.overrides.marking import with_custom_gradients
@@ -163,7 +163,7 @@ def _source_with_fields(program: OldProgram, options: SourceOptions) -> Source:
     modelled = [v for v in plan.variables if v.role in ("weight", "statistic")]
     initializers, unknown = find_initializers(whole, modelled)
     held = held_scalars(plan, initial) if options.style == "workload" else {}  # a workload has no such variable
-    step = recover_step(plan, graph, initial, initializers, held)
+    step = recover_step(plan, graph, slot_starts(whole, plan, initial), initializers, held)
     values, assumed = setting_values(plan, step.model.settings, options.settings)
     notes = [*notes_on(step.model, assumed), *([step.learning_rate.note] if step.learning_rate.note else [])]
     notes.extend(_default_note(modelled, unknown))

@@ -69,6 +69,27 @@ def first_values(
     return found
 
 
+def slot_starts(whole: Graph, plan: Plan, initial: Mapping[str, np.ndarray]) -> Dict[str, float]:
+    """Returns the numbers that the slots of weights start from.
+
+    Args:
+      whole: the whole graph, with the ops that initialize.
+      plan: of the lift.
+      initial: {variable: value at hand}, which tells it where the initializer is not known, or no constant.
+
+    Returns:
+      {slot: number}; the least number at hand of one that has several, as slots that squares are added to.
+    """
+    starts: Dict[str, float] = {}
+    for slot in [variable for variable in plan.variables if variable.of]:
+        found = find_initializer(whole, slot.name, slot.shape)
+        if found is not None and found.kind == CONSTANT:
+            starts[slot.name] = float(found.numbers[0])
+        elif slot.name in initial:
+            starts[slot.name] = float(np.min(initial[slot.name]))
+    return starts
+
+
 def held_scalars(plan: Plan, initial: Mapping[str, np.ndarray]) -> Dict[str, np.ndarray]:
     """Returns {variable: value at hand} of the float scalars that no train op changes, such as a learning rate."""
     changed = {name for phase in plan.phases for effect in phase.effects for name in effect.writes}

@@ -46,13 +46,13 @@ _RULES: Dict[str, Tuple[str, Dict[str, str]]] = {
 }
 
 
-def find_rule(phase: Phase, imported: ImportedGraph, initial: Mapping[str, np.ndarray]) -> Rule:
+def find_rule(phase: Phase, imported: ImportedGraph, starts: Mapping[str, float]) -> Rule:
     """Finds the optimizer of a train op.
 
     Args:
       phase: the train op.
       imported: the lift's graph as TensorFlow imports it.
-      initial: {variable: value to start from}.
+      starts: {slot: number that it starts from}.
 
     Returns:
       The optimizer.
@@ -68,16 +68,16 @@ def find_rule(phase: Phase, imported: ImportedGraph, initial: Mapping[str, np.nd
     if not found:
         raise Unwritten("optimizer: written by hand, by " + ", ".join(sorted({e.op for e in phase.effects})))
     if list(found) and next(iter(found.values())).name == "Adagrad":
-        found = {"": _with_start(next(iter(found.values())), phase, initial)} if len(found) == 1 else found
+        found = {"": _with_start(next(iter(found.values())), phase, starts)} if len(found) == 1 else found
     if len(found) > 1:
         raise Unwritten("optimizer: several rules in one train op: " + ", ".join(r.text() for r in found.values()))
     return next(iter(found.values()))
 
 
-def _with_start(rule: Rule, phase: Phase, initial: Mapping[str, np.ndarray]) -> Rule:
-    """Returns Adagrad with the value that its slots start from, as far as the values at hand tell."""
+def _with_start(rule: Rule, phase: Phase, starts: Mapping[str, float]) -> Rule:
+    """Returns Adagrad with the value that its slots start from."""
     slots = [effect.writes[1] for effect in phase.effects if is_rule(effect.op) and len(effect.writes) > 1]
-    least = min((float(np.min(initial[slot])) for slot in slots if slot in initial), default=0.1)
+    least = min((starts[slot] for slot in slots if slot in starts), default=0.1)
     return rule._replace(constants={"initial_accumulator": np.float32(least)})
 
 

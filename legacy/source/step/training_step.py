@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, TypeVar
+from typing import TYPE_CHECKING, List, NamedTuple, Optional, TypeVar
 
 import numpy as np
 
@@ -65,7 +65,7 @@ class TrainingStep(NamedTuple):
 def recover_step(
     plan: Plan,
     graph: Graph,
-    initial: Dict[str, np.ndarray],
+    starts: Mapping[str, float],
     initializers: Mapping[str, str],
     held: Mapping[str, np.ndarray] | None = None,
 ) -> TrainingStep:
@@ -74,7 +74,7 @@ def recover_step(
     Args:
       plan: of the lift.
       graph: of the lift.
-      initial: {variable: value to start from}.
+      starts: {slot: number that it starts from}.
       initializers: {variable: text of its initializer}.
       held: see `find_learning_rate`.
 
@@ -99,7 +99,7 @@ def recover_step(
     counters = find_counters(phase, imported)
     parts = _Parts()
     parts.take(lambda: _require_unconditional(phase))
-    rule = parts.take(lambda: find_rule(phase, imported, initial))
+    rule = parts.take(lambda: find_rule(phase, imported, starts))
     combine = parts.take(lambda: _combining(plan, graph, phase))
     learning_rate = parts.take(lambda: _learning_rate(plan, graph, phase, counters, held or {}))
     clip = parts.take(lambda: find_clipping(plan, graph, phase))
