@@ -12,6 +12,11 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops between a layer and its dropout: the scale by the share that is kept.
 _SCALES = ("RealDiv", "Div", "Mul", "Identity")
+#: Ops by which the outputs of a recurrent loop leave it, step by step, with their sizes and permutations.
+_CARRIERS = (
+    *("Switch", "Merge", "Select", "SelectV2", "Identity", "NextIteration", "Enter", "Exit", "Transpose", "ReverseV2"),
+    *("ReverseSequence", "Reshape", "Shape", "Rank", "Range", "StridedSlice", "ConcatV2", "ExpandDims"),
+)
 #: An array of fewer elements is taken for no mask.
 SMALLEST_MASK = 8
 
@@ -24,15 +29,30 @@ def unused_dropout(whole: WholeGraph) -> Iterator[Hazard]:
             continue
         for result in _results(whole, name):
             dropped = _dropped(whole, result)
-            if dropped is not None and not graph.users(result) and not graph.after(result):
+            is_of_loop = _leaves_loop_unread(whole, result)
+            if dropped is not None and (is_of_loop or not graph.users(result)) and not graph.after(result):
+                unread = (
+                    "the result is in the outputs of a loop, which no op uses"
+                    if is_of_loop
+                    else "no op uses the result"
+                )
+                itself = f"{dropped} itself" + (", such as the final state of an RNN" if is_of_loop else "")
                 yield Hazard(
                     "DROPOUT_UNUSED",
                     result,
-                    f"{result} applies dropout to {dropped}, and no op uses the result: the loss is computed from "
-                    f"{dropped} itself",
+                    f"{result} applies dropout to {dropped}, and {unread}: the loss is computed from {itself}",
                     "a port without this dropout trains the same; if dropout was meant, use its result",
                 )
                 return
+
+
+def _leaves_loop_unread(whole: WholeGraph, result: str) -> bool:
+    """Whether a value is written to an array of a loop, and all that is made of it are the loop's outputs, unused."""
+    after = whole.graph.descendants([result], controls=False) - {result}
+    kinds = {whole.graph.type(name) for name in after}
+    others = {kind for kind in kinds if not kind.startswith("TensorArray")} - {*_CARRIERS}
+    is_written = any(kind.startswith("TensorArrayWrite") for kind in kinds)
+    return is_written and not others and not after & whole.minimized and not any(map(whole.graph.after, after))
 
 
 def _results(whole: WholeGraph, decision: str) -> list[str]:

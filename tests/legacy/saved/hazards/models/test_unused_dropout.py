@@ -52,6 +52,40 @@ def test_dropout_that_something_else_takes_is_not():
     assert hazards(handed_on, of_old) == []
 
 
+def hazards_of_loop(take, of_state=False):
+    """Hazards of a loop with dropout of its outputs, of which the loss takes `take(outputs, state)`."""
+
+    def build():
+        w = v1.get_variable("w", [4, 4], use_resource=False)
+        inputs = v1.TensorArray(tf.float32, 3).unstack(v1.placeholder(tf.float32, [3, 2, 4], "x"))
+
+        def step(time, state, outputs):
+            new = tf.tanh((state + inputs.read(time)) @ w)
+            dropped = of_old(new)
+            kept = v1.where(time >= [2, 3], tf.zeros([2, 4]), dropped)
+            return time + 1, dropped if of_state else new, outputs.write(time, kept)
+
+        start = (0, tf.zeros([2, 4]), v1.TensorArray(tf.float32, 3))
+        _, state, outputs = tf.while_loop(lambda time, *_: time < 3, step, start)
+        loss = tf.reduce_mean(take(tf.transpose(outputs.stack(), [1, 0, 2]), state))
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    return [hazard.id for hazard in unused_dropout(WholeGraph(saved(traced(build), trainable_variables=["w"])))]
+
+
+def summarized(outputs, state):
+    v1.summary.histogram("outputs", outputs)
+    return state
+
+
+def test_dropout_of_outputs_beside_a_loss_of_the_final_state_is_named():
+    assert hazards_of_loop(lambda outputs, state: state) == ["DROPOUT_UNUSED"]
+    assert hazards_of_loop(lambda outputs, state: outputs) == []
+    assert hazards_of_loop(lambda outputs, state: state + outputs[:, -1]) == []
+    assert hazards_of_loop(lambda outputs, state: state, of_state=True) == []
+    assert hazards_of_loop(summarized) == []
+
+
 def test_noise_that_is_no_dropout_is_not():
     assert hazards(lambda layer, noisy: layer, lambda x: x * v1.random_uniform([2, 4])) == []
 
