@@ -77,7 +77,8 @@ def main(graph: str) -> int:
     feed = saved_graph_flags.feed_from_flags(FLAGS)
     carry = None if FLAGS.carry is None else command.assignments(FLAGS.carry, "--carry", "fed=tensor")
     values = input_files.checkpoint_size(FLAGS.checkpoint) if FLAGS.checkpoint else 0
-    limits = isolation.limits_of_files(input_files.require_regular(graph, "graph file"), values)
+    size = input_files.require_regular(graph, "graph file")
+    limits = isolation.limits_of_runs(size, values, "--data gives the sizes of smaller batches")
     return command.isolated(lambda: _lift(graph, feed, carry, settings), f"graph file: {graph!r}", limits)
 
 

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import NamedTuple, NoReturn, Optional
 
 from workloads.support.errors import InputError
-from workloads.support.machine import environment
+from workloads.support.machine import environment, memory
 from workloads.support.processes import ending
 
 #: Signals that native code ends a process by.
@@ -39,10 +39,12 @@ class Limits(NamedTuple):
     Attributes:
       bytes: resident memory.
       seconds: processor time; a child that waits instead is ended after three times as long.
+      advice: what may be the reason that a limit is reached.
     """
 
     bytes: Optional[int] = None
     seconds: Optional[float] = None
+    advice: str = "damaged, or made to do harm?"
 
 
 def limits_of_files(graph: int = 0, values: int = 0) -> Limits:
@@ -58,6 +60,22 @@ def limits_of_files(graph: int = 0, values: int = 0) -> Limits:
       The limits.
     """
     return Limits((3 << 29) + 64 * graph + 12 * values, 60.0 + 300.0 * (graph + values) / (1 << 20))
+
+
+def limits_of_runs(graph: int, values: int, advice: str) -> Limits:
+    """Returns the limits of work that also runs a graph: its memory and time follow the data, and not the files.
+
+    Args:
+      graph: size of the graph file in bytes.
+      values: size of a checkpoint in bytes.
+      advice: how the work may need less.
+
+    Returns:
+      The limits: at least half of the machine's memory, and an hour.
+    """
+    files = limits_of_files(graph, values)
+    most = max(files.bytes or 0, memory.total_bytes() // 2)
+    return Limits(most, max(files.seconds or 0.0, 3600.0), f"damaged, or larger than this machine; {advice}")
 
 
 def run_isolated(work: Callable[[], int], subject: str, limits: Limits = Limits()) -> int:  # noqa: B008  immutable
@@ -126,11 +144,12 @@ class _Watch:
     """Waits for a child, passes on what its native code prints, and ends it at its limits.
 
     Attributes:
+      limits: of the child.
       reason: the limit at which it was ended, in words; "" if it was not.
     """
 
     def __init__(self, child: int, reader: int, limits: Limits) -> None:
-        self._child, self._reader, self._limits = child, reader, limits
+        self._child, self._reader, self.limits = child, reader, limits
         self._deadline = None if limits.seconds is None else time.monotonic() + 3.0 * limits.seconds
         self._rest = b""
         self._reader_is_open, self._dying = True, False
@@ -159,10 +178,10 @@ class _Watch:
 
     def _enforce(self) -> None:
         """Ends the child if it is beyond a limit."""
-        if self._limits.bytes is not None and _resident(self._child) > self._limits.bytes:
-            self._end(f"it needs more than {self._limits.bytes / (1 << 30):.1f} GiB of memory")
+        if self.limits.bytes is not None and _resident(self._child) > self.limits.bytes:
+            self._end(f"it needs more than {self.limits.bytes / (1 << 30):.1f} GiB of memory")
         elif self._deadline is not None and time.monotonic() > self._deadline:
-            self._end(f"it is not done after {3.0 * (self._limits.seconds or 0.0):.0f} s")
+            self._end(f"it is not done after {3.0 * (self.limits.seconds or 0.0):.0f} s")
 
     def _end(self, reason: str) -> None:
         self.reason = self.reason or reason
@@ -176,7 +195,7 @@ class _Watch:
         for line in lines:
             self._dying = self._dying or bool(_LAST_WORDS.match(line))
             # With limits a file is read, and nothing is run that could have something to say.
-            if not self._dying and self._limits.seconds is None:
+            if not self._dying and self.limits.seconds is None:
                 os.write(2, line + b"\n")
 
     def _pass_on_rest(self) -> None:
@@ -189,12 +208,14 @@ class _Watch:
 def _exit_status(status: int, watch: _Watch, subject: str) -> int:
     """Returns the exit status of a child's wait status, or raises `InputError`."""
     if watch.reason:
-        raise InputError(f"{subject}: {watch.reason}; damaged, or made to do harm?")
+        raise InputError(f"{subject}: {watch.reason}; {watch.limits.advice}")
     if os.WIFEXITED(status):
         return os.WEXITSTATUS(status)
     number = os.WTERMSIG(status)
     if number == signal.SIGXCPU:
-        raise InputError(f"{subject}: it takes more processor time than a file of its size should; damaged?")
+        raise InputError(
+            f"{subject}: it takes more than {watch.limits.seconds:.0f} s of processor time; {watch.limits.advice}"
+        )
     if number in _CRASHES:
         name = signal.Signals(number).name
         raise InputError(f"{subject}: TensorFlow crashes on it ({name}); damaged, or made to do harm?")

@@ -9,6 +9,7 @@ import textwrap
 
 import pytest
 
+from workloads.support.machine import memory
 from workloads.support.processes import isolation
 
 ROOT = str(pathlib.Path(__file__).parents[4])
@@ -76,6 +77,14 @@ def test_limits_grow_with_the_files():
     assert small.bytes < 2 << 30 < large.bytes and 60 < small.seconds < 61 < large.seconds
     assert isolation.limits_of_files(21 << 20).bytes > 2.5e9  # a graph of 87,000 nodes, which takes 2.0e9
     assert isolation.limits_of_files(values=21 << 20).bytes < 2e9
+
+
+def test_a_graph_that_is_run_may_need_what_the_machine_has():
+    files, runs = isolation.limits_of_files(1000), isolation.limits_of_runs(1000, 0, "take less")
+    assert runs.bytes >= max(files.bytes, memory.total_bytes() // 2) and runs.seconds == 3600.0
+    assert runs.advice == "damaged, or larger than this machine; take less"
+    process = run("hold = b'x' * (1 << 30); signal.pause()", "bytes=200 << 20, advice='take less'")
+    assert process.stderr == "error: graph file: 'x': it needs more than 0.2 GiB of memory; take less\n"
 
 
 def test_the_child_ends_with_its_parent(tmp_path):
