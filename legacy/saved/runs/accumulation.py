@@ -37,7 +37,7 @@ def accumulating_writes(
       those that add.
     """
     dependent, gradients = dependent_on_gradients(graph), in_gradient_graphs(graph.nodes)
-    own = {variable_of(graph, name) for name in updates}
+    own = {variable_of(graph, name) for name in updates} | _taken_whole(graph, updates)
     read = graph.ancestors(set(updates) - dependent, controls=False) - own
     beside = graph.ancestors(set(updates) & dependent, controls=False) - own
     writes: dict[str, list[str]] = {}
@@ -49,6 +49,16 @@ def accumulating_writes(
             if variable not in (None, *trainable) and is_taken and _brings(graph, name, gradients):
                 writes.setdefault(str(variable), []).append(name)
     return writes
+
+
+def _taken_whole(graph: Graph, updates: Collection[str]) -> set[str]:
+    """The variables that optimizers' ops take as such, and not their values: weights and slots.
+
+    A slot may get rows by another run, as of a `minimize` by the same optimizer, whose gradients of a table are sparse.
+    """
+    optimizers = [name for name in updates if op_types.is_apply(graph.type(name))]
+    taken = {tensor.node for name in optimizers for tensor in graph.inputs(name)}
+    return {name for name in taken if graph.type(name) in op_types.VARIABLES}
 
 
 def _brings(graph: Graph, assignment: str, gradients: Collection[str]) -> bool:

@@ -187,3 +187,27 @@ def test_a_slot_that_is_read_behind_its_change_is_no_sum_between_runs(read_after
         train = NoOp(^apply, ^move)
         """
     assert sorted(accumulators(graph_of(text), ["apply"], ["w"])) == kept
+
+
+#: `train` applies dense gradients by an optimizer's op, whose slot the rows of another run's gradients are added to.
+SLOT_OF_ROWS = """
+    x = Placeholder()
+    w = VariableV2()
+    m = VariableV2()
+    rate = Const()
+    gradients/Mul = Mul(x, w)
+    gradients_1/Mul = Mul(x, w)
+    rows = ScatterAdd(m, x, gradients_1/Mul)
+    beside = NoOp(^rows)
+    apply = ApplyMomentum(w, m, rate, gradients/Mul)
+    train = NoOp(^apply)
+    """
+
+
+def test_a_slot_that_another_run_adds_rows_to_keeps_no_gradients():
+    require_accumulation(graph_of(SLOT_OF_ROWS), ["train"])
+    taken = SLOT_OF_ROWS.replace("apply =", "kept = Identity(m)\n    all = AddN(kept, gradients/Mul)\n    apply =")
+    with pytest.raises(InputError, match="applies gradients that other runs add up in m"):
+        require_accumulation(
+            graph_of(taken.replace("w, m, rate, gradients/Mul", "w, v, rate, all") + "v = VariableV2()"), ["train"]
+        )
