@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import written_variables
 from legacy.saved.graph.trained import gradient_assignments
 from workloads.lifted.graph import Graph
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.errors import InputError
 from workloads.support.wording import counted
+
+#: Ops that give the value of a variable.
+_READS = ("Identity", "ReadVariableOp")
 
 
 def find_train_ops(graph: Graph, trainable: Collection[str] = ()) -> dict[str, set[str]]:
@@ -126,13 +130,47 @@ def choose_train_ops(graph: Graph, requested: Sequence[str], trainable: Collecti
     complete = [name for name, updates in runs.items() if updates == every]
     if complete:  # the one that runs most besides: a group op rather than the last update itself
         return [max(complete, key=lambda name: (len(graph.ancestors([name])), name))]
-    likely = _that_take_turns(graph, runs)
+    likely = _that_take_turns(graph, without_parts(graph, runs))
     example = f" such as --train_op={','.join(likely)}" if likely else ""
     raise TrainOpError(
         f"--train_op: the graph has several train ops; name one, or several to be run in turn{example}; "
         + _offer(graph, trainable),
         likely,
     )
+
+
+def without_parts(graph: Graph, runs: Mapping[str, Set[str]]) -> dict[str, Set[str]]:
+    """Returns train ops without those of one tower each, whose variables another one trains by several towers' losses.
+
+    A program may call `minimize` in each tower besides, to make the optimizer's slots, and never run what it returns.
+
+    Args:
+      graph: a whole graph.
+      runs: {train op: updates that it runs}.
+    """
+    written = written_variables(graph)
+    uses = {name: _uses_of_trained(graph, updates, written) for name, updates in runs.items()}
+
+    def is_part(name: str, other: str) -> bool:
+        own, more = uses[name], uses[other]
+        return bool(own) and all(more.get(variable, 0) >= 2 * count > 0 for variable, count in own.items())
+
+    return {name: own for name, own in runs.items() if not any(is_part(name, other) for other in runs)}
+
+
+def _uses_of_trained(graph: Graph, updates: Collection[str], written: Mapping[str, str]) -> dict[str, int]:
+    """{variable that some updates train: number of forward ops behind them that take its value}."""
+    before = graph.ancestors(updates, controls=False)
+    found = {}
+    for variable in {written[name] for name in updates if name in written}:
+        takers, todo = set(), [variable]
+        while todo:
+            users = {use.node for use in graph.users(todo.pop())} & before
+            reads = {name for name in users if graph.type(name) in _READS}
+            takers |= {name for name in users - reads if name not in written and not is_gradient_op(name)}
+            todo += reads
+        found[variable] = len(takers)
+    return found
 
 
 def _that_take_turns(graph: Graph, runs: Mapping[str, Collection[str]]) -> list[str]:

@@ -80,6 +80,40 @@ def test_train_ops_that_share_an_update_do_not():
     assert raised.value.likely == ["train_v", "a"]  # b runs nothing that a does not
 
 
+#: `train` applies the mean of two towers' gradients; each tower has a `minimize` of its own besides.
+WITH_PARTS = """
+    x0 = Placeholder()
+    x1 = Placeholder()
+    w = VariableV2()
+    read = Identity(w)
+    a = Mul(x0, read)
+    b = Mul(x1, read)
+    gradients/a_grad/Mul = Mul(a, read)
+    gradients_1/b_grad/Mul = Mul(b, read)
+    sum = AddN(gradients/a_grad/Mul, gradients_1/b_grad/Mul)
+    first = ApplyAdam(w, gradients/a_grad/Mul)
+    second = ApplyAdam(w, gradients_1/b_grad/Mul)
+    both = ApplyAdam(w, sum)
+    minimize = NoOp(^first)
+    minimize_1 = NoOp(^second)
+    train = NoOp(^both)
+    """
+
+
+def test_a_train_op_of_all_towers_is_likely_alone_beside_those_of_one_tower_each():
+    with pytest.raises(train_ops.TrainOpError) as raised:
+        train_ops.choose_train_ops(graph_of(WITH_PARTS), [])
+    assert raised.value.likely == ["train"]
+
+
+def test_train_ops_of_as_many_uses_of_a_weight_take_turns():
+    """As those that pretrain by one loss, and train by another one of the same network."""
+    text = WITH_PARTS.replace("AddN(gradients/a_grad/Mul, gradients_1/b_grad/Mul)", "Neg(gradients/a_grad/Mul)")
+    with pytest.raises(train_ops.TrainOpError) as raised:
+        train_ops.choose_train_ops(graph_of(text), [])
+    assert raised.value.likely == ["minimize", "minimize_1", "train"]
+
+
 def test_no_train_ops_are_likely_where_each_one_has_a_part_of_another():
     graph = graph_of("""
         w = VariableV2()
