@@ -15,6 +15,7 @@ from legacy.source.definitions.recovery import Recovery
 from legacy.source.lines.complements import decay_of
 from legacy.source.lines.statements import build_statements
 from legacy.source.step.schedules import STEP, step_of
+from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.pieces.piece import Fetch, VariableVersion
 
 if TYPE_CHECKING:
@@ -55,12 +56,16 @@ def find_average(plan: Plan, graph: Graph, phase: Phase, counters: Sequence[str]
       The average; None if there is none.
 
     Raises:
-      Unwritten: averages of some weights only, of several kinds, or in another form.
+      Unwritten: averages of some weights only, of several kinds, in another form, or that losses read.
     """
     averaged = {v.name: v.of for v in plan.variables if v.role == "average"}
     effects = [effect for effect in phase.effects if effect.writes[0] in averaged]
     if not effects:
         return None
+    losses = [parse_tensor_name(tensor).node for row in (phase.losses, *phase.other_losses) for tensor in row]
+    read = [name for name in averaged if name in graph.ancestors(losses, controls=False)]
+    if read:  # those of a workload's field are beside its model
+        raise Unwritten(f"moving averages: towers read {read[0]!r}, as a teacher's")
     weights = {v.name for v in plan.variables if v.role == "weight"}
     frozen = [effect.writes[0] for effect in effects if averaged[effect.writes[0]] not in weights]
     if frozen:
