@@ -6,7 +6,7 @@ import collections
 import re
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Set, Tuple
 
-from legacy.source.basics.expressions import Channels, Listing, Literal, Name, Scoped, Value
+from legacy.source.basics.expressions import Channels, Listing, Literal, Name, Scoped, Value, calls
 from legacy.source.lines.holes import FOLDER, Hole, skeleton
 from legacy.source.lines.naming import common_folder, numbered
 
@@ -34,6 +34,7 @@ class Parameters:
     def __init__(self, blocks: Sequence[Sequence[Statement]], shape: Callable[[str], Optional[List[int]]]) -> None:
         self._shape = shape
         self._inner = {target for statement in blocks[0] for target in statement.targets}
+        self._called = {part.function for statement in blocks[0] for part in calls(statement.expression)}
         #: For each hole of the first block, by row: the holes at that place in all blocks.
         self._rows: List[List[List[Hole]]] = []
         for row in range(len(blocks[0])):
@@ -191,7 +192,7 @@ class Parameters:
         self._arguments = [self._arguments[number] for number in order]
 
     def _add(self, name: str, values: List[Any]) -> str:
-        free = numbered(name, self.parameters)
+        free = numbered(name, self._called.union(self.parameters))
         self.parameters.append(free)
         self._arguments.append(values)
         return free

@@ -63,3 +63,11 @@ def test_what_names_with_a_number_in_braces_begin_with_is_a_parameter():
     made, names = asked(("a/h{index}/w", "a/b"), ("b/h{index}/w", "b/b"))  # in the function there is no index
     assert made.parameters == ["name", "name2"] and names == [Name("name"), Name("name2")]
     assert made.arguments(0) == [Name('f"a/h{index}/w"'), Literal("a/b")]
+
+
+def test_a_parameter_has_no_name_of_a_function_that_is_called_beside_it():
+    def block(kind, number):
+        return [Statement((f"y{number}:0",), call("units", call("tf.reshape", Value(f"x{number}:0"), [-1, kind])))]
+
+    made = parameters.Parameters([block(64, 0), block(32, 1)], lambda tensor: None)
+    assert made.parameters == ["x", "units2"]
