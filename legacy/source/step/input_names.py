@@ -1,4 +1,4 @@
-"""Names of what enters a program: data, scalars that were fed, and streams of random numbers."""
+"""Names of what enters a program: data and their sizes, scalars that were fed, and streams of random numbers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import re
 from typing import TYPE_CHECKING, Dict, NamedTuple, Sequence
 
 from legacy.source.basics.cut import example_sizes
+from legacy.source.basics.divided_losses import REPLICAS
+from legacy.source.basics.expressions import Item, Name, call
+from legacy.source.basics.rendering import literal_text
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.lines.identifiers import identifier
 from legacy.source.lines.naming import free_name
@@ -13,8 +16,9 @@ from workloads.lifted.made_up_data import SHAPE, BatchSize, made_up_shape, part_
 from workloads.lifted.plan.settings import fed_learning_rates
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
+    from legacy.source.basics.expressions import Expression
     from workloads.lifted.plan import Input, Plan
 
 
@@ -124,3 +128,26 @@ def _setting_name(name: str, rates: Collection[str]) -> str:
     """
     word = identifier(name).upper()
     return "LEARNING_RATE" if name in rates and re.fullmatch(r"PLACEHOLDER(_?\d+)?", word) else word
+
+
+def whole_sizes(plan: Plan, given: Mapping[str, Expression]) -> Dict[str, Expression]:
+    """Returns {tensor: expression of its size} of all towers' examples, of which `given` has a tower's part."""
+    entries = plan.inputs + plan.common
+    found: Dict[str, Expression] = {}
+    for entry in entries:
+        part = part_of_whole(entry, entries)
+        own = [given[tensor] for tensor in part.tensors if tensor in given] if part else []
+        if own and entry.tensors[0] not in given:
+            found[entry.tensors[0]] = call("tf.repeat", own[0], REPLICAS, axis=0)
+    return found
+
+
+def sizes_outside(plan: Plan) -> Dict[str, Expression]:
+    """Returns {tensor: expression of its size} of what towers share out, and of their parts, outside of the towers."""
+    data = {
+        tensor: Item(Name("batch"), literal_text(name))
+        for name, entry in input_names(plan).inputs.items()
+        for tensor in entry.tensors
+        if entry.has_examples
+    }
+    return {**data, **whole_sizes(plan, data)}

@@ -6,7 +6,6 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, Dict, List, Sequence, Set, Tuple
 
 from legacy.source.basics.cut import cut_part
-from legacy.source.basics.divided_losses import REPLICAS
 from legacy.source.basics.expressions import (
     Expression,
     Item,
@@ -22,11 +21,10 @@ from legacy.source.definitions.inner_gradients import find_inner_gradients
 from legacy.source.definitions.input_values import Names
 from legacy.source.definitions.recovery import Recovery
 from legacy.source.step.derivatives import types_of
-from legacy.source.step.input_names import InputNames
+from legacy.source.step.input_names import InputNames, whole_sizes
 from legacy.source.step.integer_noise import bounds_of_integers
 from legacy.source.step.statistics import EACH_TOWER, Statistics
 from workloads.lifted.graph import CONTROL_FLOW, parse_tensor_name
-from workloads.lifted.made_up_data import part_of_whole
 from workloads.lifted.pieces.piece import VariableVersion
 from workloads.numerics.statistics import TOWERS_IN_TURN
 
@@ -210,18 +208,6 @@ def _step(plan: Plan, counter: str) -> Expression:
     return Name("scope.step") if dtype == "int64" else call("tf.cast", Name("scope.step"), Name("tf." + dtype))
 
 
-def _wholes(plan: Plan, given: Mapping[str, Expression]) -> Dict[str, Expression]:
-    """Returns {tensor: expression of its size} of all towers' examples, of which `given` has a tower's part."""
-    entries = plan.inputs + plan.common
-    found: Dict[str, Expression] = {}
-    for entry in entries:
-        part = part_of_whole(entry, entries)
-        own = [given[tensor] for tensor in part.tensors if tensor in given] if part else []
-        if own and entry.tensors[0] not in given:
-            found[entry.tensors[0]] = call("tf.repeat", own[0], REPLICAS, axis=0)
-    return found
-
-
 def _names(plan: Plan, tower: int, names: InputNames, trainable: Any, initializers: Mapping[str, str]) -> Names:
     """Returns the expressions that stand for the inputs of one tower's part."""
     given: Dict[str, Expression] = {}
@@ -229,7 +215,7 @@ def _names(plan: Plan, tower: int, names: InputNames, trainable: Any, initialize
         value: Expression = Item(Name("batch"), f'"{name}"')
         given[entry.tensors[min(tower, len(entry.tensors) - 1)]] = Item(value, "0") if name in names.copied else value
     constants = {source: constant for constant, source in names.settings.items()}
-    given.update(_wholes(plan, given))
+    given.update(whole_sizes(plan, given))
     for entry in plan.inputs + plan.common:
         if entry.name in constants:
             given.update((tensor, Name(constants[entry.name])) for tensor in entry.tensors)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, List, Mapping, Sequence, Tuple
 
-from legacy.source.basics.expressions import Definition, Expression, Name
+from legacy.source.basics.expressions import BATCH_SIZE, Definition, Expression, Name
+from legacy.source.basics.rendering import literal_text
+from legacy.source.step.input_names import input_names
 from legacy.source.update.actions import actions_of
 from legacy.source.update.changes import change_call
 from legacy.source.update.cond_lines import cond_lines, type_of
@@ -61,7 +64,15 @@ def update_lines(
     """
     place = Place(plan, graph, phase, dict(given), groups, between=between)
     actions = actions_of(plan, graph, phase, effects, place.cuts, made, between)
-    return _step_lines(place, steps_of(actions, plan.variables))
+    return _with_batch_size(plan, _step_lines(place, steps_of(actions, plan.variables)))
+
+
+def _with_batch_size(plan: Plan, lines: List[str]) -> List[str]:
+    """Returns the lines of an update, after one that makes the number of a replica's examples, if they need it."""
+    if not any(re.search(rf"\b{BATCH_SIZE.text}\b", line) for line in lines):
+        return lines
+    data = next(name for name, entry in input_names(plan).inputs.items() if entry.has_examples)
+    return [f"{INDENT}{BATCH_SIZE.text} = int(batch[{literal_text(data)}].shape[0])", *lines]
 
 
 def _step_lines(place: Place, steps: Sequence[Step]) -> List[str]:

@@ -9,14 +9,16 @@ from legacy.source.basics.cut import Cut, cut_part, variable_of
 from legacy.source.basics.expressions import Expression, Method, Name
 from legacy.source.basics.forward import Forward
 from legacy.source.basics.rendering import literal_text
+from legacy.source.basics.typed import SHAPE_OPS
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.input_values import Names
 from legacy.source.definitions.recovery import Recovery
+from legacy.source.step.input_names import sizes_outside
 from legacy.source.update.changes import local
 from legacy.source.update.per_weight import DICT
+from workloads.lifted.graph import Graph
 
 if TYPE_CHECKING:
-    from workloads.lifted.graph import Graph
     from workloads.lifted.pieces.piece import Fetch, VariableVersion
     from workloads.lifted.plan import Condition, Phase, Plan, TensorType
 
@@ -104,10 +106,10 @@ class Place:
           Unwritten: a tensor needs what a tower computes from its data, or random numbers.
         """
         cut = cut_part(self.plan, self.graph, fetches, self.cuts, self.phase.versions, [*self.taken, *taken])
-        _require_known(cut, self.given)
+        given = {**_known_sizes(self.plan, cut, self.given), **self.given}
         forward = Forward(cut, self.plan)
         forward.untrained.update(cut.feeds)  # no gradient goes through an update
-        recovery = Recovery(forward, names_of_variables(self.plan, self.given)._replace(between=self.between))
+        recovery = Recovery(forward, names_of_variables(self.plan, given)._replace(between=self.between))
         return recovery, [recovery.expression_of(name if ":" in name else name + ":0") for name in cut.fetches]
 
 
@@ -118,8 +120,27 @@ def names_of_variables(plan: Plan, given: Mapping[str, Expression]) -> Names:
     return Names(given, {}, set(), {}, before, after)
 
 
-def _require_known(cut: Cut, given: Mapping[str, Expression]) -> None:
-    """Raises `Unwritten` where an update needs what a tower computes from its data, or random numbers."""
-    for feed in cut.piece.feeds:
-        if variable_of(feed) is None and str(feed.key) not in given:
+def _known_sizes(plan: Plan, cut: Cut, given: Mapping[str, Expression]) -> Dict[str, Expression]:
+    """Returns {tensor: expression of its size} of the data of which an update needs the size.
+
+    Args:
+      plan: of the lift.
+      cut: the part that the update needs.
+      given: {tensor: expression} of what is known.
+
+    Returns:
+      The expressions.
+
+    Raises:
+      Unwritten: an update needs more of what a tower computes from its data, or random numbers.
+    """
+    unknown = [feed for feed in cut.piece.feeds if variable_of(feed) is None and str(feed.key) not in given]
+    graph, found = Graph(cut.piece.graph_def), {}
+    for feed in unknown:
+        if any(graph.type(use.node) not in SHAPE_OPS for use in graph.users(feed.placeholder)):
             raise Unwritten(f"updates: {str(feed.key)!r} is neither loss nor gradient")
+        found[str(feed.key)] = sizes_outside(plan).get(str(feed.key))
+    missing = [key for key, size in found.items() if size is None]
+    if missing:
+        raise Unwritten(f"updates: {missing[0]!r} is neither loss nor gradient")
+    return {key: size for key, size in found.items() if size is not None}

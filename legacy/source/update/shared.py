@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Dict, Iterable, List, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Dict, Iterable, List, NamedTuple, Optional, Sequence
 
 from legacy.source.basics.cut import cut_part
 from legacy.source.basics.expressions import Definition, Name
@@ -97,13 +97,24 @@ def with_results(plan: Plan, graph: Graph, phase: Phase, effects: Sequence[Effec
         node = parse_tensor_name(tensor).node
         return bool(known & {node, *graph.ancestors([node], controls=False)})
 
-    rows = [row for row in phase.crossings if None not in row and not from_known(str(row[0]))]
+    found = [*phase.crossings, *_rows_of_twins(plan, phase)]
+    rows = [row for row in found if None not in row and not from_known(str(row[0]))]
     inputs = [tensor for entry in plan.inputs + plan.common for tensor in entry.tensors]
     cuts = [*given, *inputs, *(str(tensor) for row in rows for tensor in row)]
     fetches = [Fetch(value, effect.node) for effect in effects for value in effect.values]
     used = {str(feed.key) for feed in cut_part(plan, graph, fetches, cuts, phase.versions).piece.feeds}
     results = [row for row in rows if used & set(row) and row not in phase.early]
     return dataclasses.replace(phase, early=[*phase.early, *results])
+
+
+def _rows_of_twins(plan: Plan, phase: Phase) -> List[List[Optional[str]]]:
+    """Returns rows of the tensors that leave one tower each, as what a tower adds to a variable of its own."""
+    alone = {tensor: tower for row in phase.crossings for tower, tensor in enumerate(row) if tensor in phase.twins}
+    rows: Dict[str, List[Optional[str]]] = {}
+    for tensor, tower in alone.items():
+        first = phase.twins[str(tensor)]
+        rows.setdefault(first, [first, *[None] * (plan.towers - 1)])[tower] = tensor
+    return list(rows.values())
 
 
 def _factor_lines(plan: Plan, graph: Graph, phase: Phase, tensor: str, tensors: Dict[str, Name]) -> List[str]:

@@ -10,7 +10,8 @@ from legacy.source.step.known_statistics import find_known
 from legacy.source.update.paths import find_path
 from legacy.source.update.shared import find_shared_factor, with_results
 from tests.legacy.source import test_trained_updates as programs
-from tests.legacy.variants.programs import apply, lifted, split_batch, sum_of_squares, towers, weights
+from tests.legacy.source.trained import assert_port_verified, assert_trains_alike, source_of
+from tests.legacy.variants.programs import apply, lifted, plain, split_batch, sum_of_squares, towers, weights
 from workloads.lifted.plan import indices_label
 
 v1 = tf.compat.v1
@@ -106,3 +107,36 @@ def test_a_train_op_of_one_tower_is_refused_by_its_name(tmp_path):
     lift = lifted(build, tmp_path, train_op=["first", "second"]).job.workload
     with pytest.raises(Unwritten, match="loss: first differentiates the loss of tower 0 alone"):
         find_path(lift.plan, lift.graph, lift.plan.phases[0])
+
+
+def counted_by_each_tower():
+    """Each tower counts its own examples, and adds them up, in variables of its own."""
+    xs, counts = split_batch(), []
+
+    def gradient(tower):
+        loss = sum_of_squares(xs[tower])
+        seen, total = (plain(f"{name}_{tower}", []) for name in ("seen", "total"))
+        counts.append(v1.assign_add(seen, tf.cast(tf.shape(xs[tower])[0], tf.float32)))
+        counts.append(v1.assign_add(total, tf.reduce_sum(xs[tower])))
+        return tf.gradients(loss, [weights()])[0]
+
+    made = towers(gradient)
+    with tf.control_dependencies(counts):
+        return apply(tf.add_n(made) / 2.0)
+
+
+def test_what_a_tower_adds_to_a_variable_of_its_own_is_a_result_of_each(tmp_path):
+    setup = lifted(counted_by_each_tower, tmp_path)
+    (phase,) = setup.job.workload.plan.phases
+    assert any(None in row for row in phase.crossings)
+    source = source_of(setup, "workload")
+    assert 'variables["total_1"].assign_add(parts[1])' in source.text
+    assert_port_verified(setup, tmp_path, source)
+    assert_trains_alike(setup, tmp_path)
+
+
+def test_other_counts_than_a_towers_own_are_seen(tmp_path):
+    setup = lifted(counted_by_each_tower, tmp_path)
+    source = source_of(setup, "workload")
+    other = assert_port_verified(setup, tmp_path, source, changed=lambda text: text.replace("parts[1]", "parts[0]"))
+    assert not other.passed and other.first.stage == "statistics"

@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from parity.comparison import stages
 from tests.legacy.source.test_divided_losses import compared
-from tests.legacy.source.trained import assert_trains_alike, source_of
+from tests.legacy.source.trained import assert_port_verified, assert_trains_alike, source_of
 from tests.legacy.variants.programs import TOWERS, lifted, towers, weights
 from workloads.lifted.made_up_data import part_of_whole
 from workloads.lifted.plan import Input
@@ -107,3 +107,34 @@ def test_a_whole_has_one_input_of_its_parts():
     assert part_of_whole(WHOLE, [X, other, WHOLE]) is None  # which parts make the whole, is not known
     assert part_of_whole(X, [X, WHOLE]) is None
     assert part_of_whole(WHOLE, [WHOLE]) is None
+
+
+def sums_over_all(combine):
+    """A program whose towers' gradients of sums are combined by `combine(gradients, x)`, outside of the towers."""
+
+    def build():
+        x = v1.placeholder(tf.float32, [None, 3], name="x")
+        parts = split_by_number(x)
+        losses = towers(lambda tower: tf.reduce_sum(tf.matmul(parts[tower], weights()) ** 2))
+        made = [tf.gradients(loss, [weights()])[0] for loss in losses]
+        return v1.train.MomentumOptimizer(0.25, 0.5).apply_gradients([(combine(made, x), weights())])
+
+    return build
+
+
+def added_then_divided(made, x):
+    return tf.add_n(made) / tf.cast(tf.shape(x)[0], tf.float32)
+
+
+def added_and_scaled(made, x):
+    return tf.add_n(made) * (3.0 / tf.cast(tf.size(x), tf.float32))
+
+
+@pytest.mark.parametrize("combine", [added_then_divided, added_and_scaled])
+def test_an_update_divides_by_the_number_of_all_towers_examples(combine, tmp_path):
+    setup = lifted(sums_over_all(combine), tmp_path)
+    source = source_of(setup, "workload")
+    assert "StepWorkload" in source.text and "scope.replicas * batch_size" in source.text
+    for replicas in (1, 2, 4):
+        assert_port_verified(setup, tmp_path, source, replicas)
+    assert_trains_alike(setup, tmp_path)
