@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Sequence, Set, Tuple
 import numpy as np
 import tensorflow as tf
 
+from legacy.source.basics.branches import with_choices
 from legacy.source.basics.cut import Cut, cut_part
 from legacy.source.made_up_tower import ROWS, made_up_seed, value_of
 from legacy.source.step.integer_noise import integer_bounds, integers_of_bits, made_up_bits
 from legacy.source.step.towers import parts_of_tower
 from legacy.towers.program import session_config
+from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.graph.importing import import_graph
 from workloads.lifted.graph.sums import add_in_order
 from workloads.lifted.pieces.piece import VariableVersion
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 v1 = tf.compat.v1
 
+#: Text of TensorFlow's error where what is fetched is in a branch that is not taken.
+_NOT_TAKEN = "does not have value"
 #: Factor on a tower's loss, where the old graph computes one from all towers' results.
 FACTOR = 0.5
 
@@ -203,5 +207,22 @@ def _noise_shape(
     if placeholder not in cut.noise_shapes:
         return list(tensor.shape.as_list())
     source = cut.noise_shapes[placeholder]
-    shape = session.graph.get_tensor_by_name(source if ":" in source else source + ":0")
-    return [int(size) for size in session.run(shape, fed)]
+    shape = source if ":" in source else source + ":0"
+    try:
+        return [int(size) for size in session.run(session.graph.get_tensor_by_name(shape), fed)]
+    except tf.errors.InvalidArgumentError as error:
+        if _NOT_TAKEN not in str(error):
+            raise
+        return _shape_in_branch(cut, shape, fed)
+
+
+def _shape_in_branch(cut: Cut, shape: str, fed: Mapping[tf.Tensor, Any]) -> List[int]:
+    """Returns a shape that is computed in a branch which is not taken: as choices, both branches have values."""
+    node = parse_tensor_name(shape).node
+    before = Graph(cut.piece.graph_def).ancestors({node})
+    part = v1.GraphDef(node=[one for one in cut.piece.graph_def.node if one.name in before])
+    with tf.Graph().as_default() as graph, v1.Session(config=session_config(["CPU:0"], True)) as session:
+        (found,) = import_graph(with_choices(part), fetches=[shape], subject="graph file")
+        own = {tensor.name: value for tensor, value in fed.items() if tensor.op.name in before}
+        given = {graph.get_tensor_by_name(name): value for name, value in own.items()}
+        return [int(size) for size in session.run(found, given)]

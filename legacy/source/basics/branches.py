@@ -7,7 +7,7 @@ So are random ops that draw by their seed: what they draw depends on how often t
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Set, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Set, Tuple
 
 import tensorflow as tf
 
@@ -16,6 +16,9 @@ from legacy.source.basics.unwritten import Unwritten
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.graph.tensor_names import data_inputs
 from workloads.support.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 v1 = tf.compat.v1
 
@@ -32,13 +35,15 @@ _NOT_FINITE = ("Log", "Sqrt", "Rsqrt", "Reciprocal", "Inv", "Acos", "Asin", "Nor
 _FINITE_BY_CONSTANTS = ("RealDiv", "Div", "Pow", "FloorDiv", "Mod", "FloorMod")
 
 
-def merge_branches(graph_def: Any) -> Any:
+def merge_branches(graph_def: Any, settings: Collection[str] = ()) -> Any:
     """Replaces the branches of a graph by choices.
 
     Ops that fail for some numbers, are not finite, or draw by their seed, are named in `GUARDED`.
 
     Args:
       graph_def: the GraphDef, without loops.
+      settings: placeholders of scalars with one value in all steps, which is no data; a division by it, as of a
+        dropout by the share that it keeps, is finite unless the predicate depends on it.
 
     Returns:
       The GraphDef with a `SelectV2` for each Merge and a copy for each Switch.
@@ -46,14 +51,17 @@ def merge_branches(graph_def: Any) -> Any:
     Raises:
       Unwritten: a branch depends on more than one predicate.
     """
+    return with_choices(graph_def, settings) if any(node.op == "Merge" for node in graph_def.node) else graph_def
+
+
+def with_choices(graph_def: Any, settings: Collection[str] = ()) -> Any:
+    """Returns the GraphDef of `merge_branches`, also of a part that ends within a branch and has no Merge."""
     nodes = {node.name: node for node in graph_def.node}
-    if not any(node.op == "Merge" for node in graph_def.node):
-        return graph_def
     merged = v1.GraphDef()
     merged.CopyFrom(graph_def)
     for node in merged.node:
         if node.op == "Merge":
-            predicate, inside, guarded = _predicate(nodes, node.name)
+            predicate, inside, guarded = _predicate(nodes, node.name, settings)
             false, true = data_inputs(node)
             node.op = "SelectV2"
             node.attr.pop("N", None)
@@ -68,7 +76,7 @@ def merge_branches(graph_def: Any) -> Any:
     return merged
 
 
-def _predicate(nodes: Dict[str, Any], merge: str) -> Tuple[str, Set[str], Set[str]]:
+def _predicate(nodes: Dict[str, Any], merge: str, settings: Collection[str]) -> Tuple[str, Set[str], Set[str]]:
     """Returns the tensor that decides which input of a Merge there is, the ops in the branches, and which may fail.
 
     On the way back from a Merge, each Merge of a `cond` within its branches is followed by a Switch of that one before
@@ -91,8 +99,10 @@ def _predicate(nodes: Dict[str, Any], merge: str) -> Tuple[str, Set[str], Set[st
                 todo.append((name, depth))
     if len(found) != 1:
         raise Unwritten(f"model: the branches that {merge!r} joins depend on {counted(len(found), 'predicate')}")
-    guarded = {name for name in inside if nodes[name].op in _FAILS + DRAWS or not _is_finite(nodes, name)}
-    return found.pop(), inside, guarded
+    predicate = found.pop()
+    given = set(settings) - _sources(nodes, predicate)
+    guarded = {name for name in inside if nodes[name].op in _FAILS + DRAWS or not _is_finite(nodes, name, given)}
+    return predicate, inside, guarded
 
 
 def _before(nodes: Dict[str, Any], name: str) -> List[str]:
@@ -112,12 +122,29 @@ def _begins_branch(nodes: Dict[str, Any], name: str) -> bool:
     return bool(copied) and nodes[parse_tensor_name(copied).node].op == "Switch"
 
 
-def _is_finite(nodes: Dict[str, Any], name: str) -> bool:
+def _is_finite(nodes: Dict[str, Any], name: str, settings: Collection[str]) -> bool:
     """Returns whether an op and its gradient are finite for all numbers, so that a branch need not keep any from it."""
     node = nodes[name]
-    by = [_source(nodes, text) for text in node.input[1:2] if not text.startswith("^")]
-    constant = all(nodes[parse_tensor_name(text).node].op == "Const" for text in by)
+    by = [text for text in node.input[1:2] if not text.startswith("^")]
+    constant = all(nodes[parse_tensor_name(_source(nodes, text)).node].op == "Const" for text in by)
+    constant = constant or all(_sources(nodes, text) <= set(settings) for text in by)
     return node.op not in _NOT_FINITE and (constant or node.op not in _FINITE_BY_CONSTANTS)
+
+
+def _sources(nodes: Dict[str, Any], text: str) -> Set[str]:
+    """Returns the ops without inputs, but for constants, that a tensor is computed from, whichever branch is taken."""
+    found: Set[str] = set()
+    seen, todo = set(), [parse_tensor_name(text).node]
+    while todo:
+        node = nodes[todo.pop()]
+        if node.name in seen:
+            continue
+        seen.add(node.name)
+        inputs = [one for one in node.input if not one.startswith("^")][: 1 if node.op == "Switch" else None]
+        todo += [parse_tensor_name(one).node for one in inputs]
+        if not inputs and node.op != "Const":
+            found.add(node.name)
+    return found
 
 
 def _source(nodes: Dict[str, Any], text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Dict, List, Optional, Sequence, Set, Tuple
 
 import numpy as np
 import tensorflow as tf
@@ -47,9 +47,9 @@ class Forward:
     def __init__(self, cut: Cut, plan: Plan) -> None:
         self.cut = cut
         without_loops, loops = take_out_loops(with_bodies(with_noise_shapes(cut)))
-        self._graph_def = merge_branches(without_loops)
         self.loops = {loop.name: loop for loop in loops}
         self._inputs = {tensor: entry for entry in plan.inputs + plan.common for tensor in entry.tensors}
+        self._graph_def = merge_branches(without_loops, self._settings())
         others = {variable.name for variable in plan.variables if variable.role != "weight"}
         read = {name: variable_of(feed) for name, feed in cut.feeds.items()}
         self.handed_on: List[str] = []
@@ -72,6 +72,11 @@ class Forward:
             self.batch, self._other_batch = batch, other
             return
         raise errors[0]
+
+    def _settings(self) -> Set[str]:
+        """The placeholders of the scalars that were fed."""
+        entries = {name: self._inputs.get(str(feed.key)) for name, feed in self.cut.feeds.items() if feed.kind == "cut"}
+        return {name for name, entry in entries.items() if entry is not None and entry.kind == "setting"}
 
     def constant(self, tensor: str) -> np.ndarray | None:
         """Returns a tensor's value if it follows from shapes and constants alone, at `batch` examples."""

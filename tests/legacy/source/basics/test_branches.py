@@ -131,6 +131,24 @@ def test_what_only_a_taken_branch_may_compute_is_guarded(branch, guarded):
     assert list(choice.attr[GUARDED].list.s) == guarded
 
 
+@pytest.mark.parametrize(
+    "decides, guarded", [(lambda x, keep: x[0] > 0.0, []), (lambda x, keep: keep > 0.0, [b"cond/truediv"])]
+)
+def test_a_division_by_a_setting_is_finite_unless_the_setting_decides(decides, guarded):
+    """As of a dropout in a branch of a static RNN, which is taken while there are words."""
+
+    def build(x):
+        keep = v1.placeholder(tf.float32, [], "keep")
+        return v1.cond(decides(x, keep), lambda: x / (1.0 - (1.0 - keep)), lambda: x)
+
+    def guarded_of(settings):
+        merged = merge_branches(graph_of(build), settings)
+        return next(list(node.attr[GUARDED].list.s) for node in merged.node if node.op == "SelectV2")
+
+    assert guarded_of(["keep"]) == guarded
+    assert guarded_of([]) == [b"cond/truediv"]
+
+
 def test_the_branch_that_a_cond_took_is_refused():
     choice = lambda x: v1.cond(x[0] > 0.0, lambda: x, lambda: x / 2.0)  # noqa: E731
     graph_def = graph_of(choice)
