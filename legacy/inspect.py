@@ -1,8 +1,8 @@
 """`python -m legacy.inspect GRAPH`: describe a training program of TensorFlow 1.x from its saved graph; nothing is run.
 
-GRAPH is a .meta file (model.ckpt-1000.meta), graph.pbtxt, a GraphDef (.pb) or an events file. Shows the towers and how
-they were recognised, inputs, losses, the combining of gradients, optimizers and schedules, variables, moving
-statistics, devices, and the hazards of a port.
+GRAPH is a .meta file (model.ckpt-1000.meta), graph.pbtxt, a GraphDef (.pb), a saved_model.pb or an events file. Shows
+the towers and how they were recognised, inputs, losses, the combining of gradients, optimizers and schedules,
+variables, moving statistics, devices, and the hazards of a port.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from absl import flags
 from legacy import saved_graph_flags
 from workloads.html import report_flag
 from workloads.support.command_line import command
-from workloads.support.files import input_files
 from workloads.support.machine import environment
 from workloads.support.processes import isolation
 
@@ -32,7 +31,7 @@ def main(graph: str) -> int:
     """Prints the page about the file `graph`."""
     report_flag.check_report(FLAGS)
     feed = saved_graph_flags.feed_from_flags(FLAGS)
-    limits = isolation.limits_of_files(input_files.require_regular(graph, "graph file"))
+    limits = isolation.limits_of_files(saved_graph_flags.graph_size(graph))
     return command.isolated(lambda: _inspect(graph, feed), f"graph file: {graph!r}", limits)
 
 

@@ -1,8 +1,9 @@
 """`python -m legacy.lift GRAPH --checkpoint=model.ckpt-1000 --out=lifted`: turn a saved graph into a workload.
 
-Takes the training step out of GRAPH (a .meta file, graph.pbtxt, a GraphDef (.pb) or an events file) and writes a
-folder that every command takes as a workload: `parity.verify --workload=lifted`, `modern.train --workload=lifted`.
-The original script is not needed, and none of the graph is run but its initializers, where no checkpoint is given.
+Takes the training step out of GRAPH (a .meta file, graph.pbtxt, a GraphDef (.pb), a saved_model.pb or an events file)
+and writes a folder that every command takes as a workload: `parity.verify --workload=lifted`, `modern.train
+--workload=lifted`. The original script is not needed. A step is run once or more, on made-up data, to find the sizes of
+its inputs.
 
 --source=port.py writes the same training step as a readable TensorFlow 2 program, beside the folder or instead of it;
 to prove it, loss and gradients of each tower are run once, on made-up numbers or on the program's own data.
@@ -77,8 +78,9 @@ def main(graph: str) -> int:
     feed = saved_graph_flags.feed_from_flags(FLAGS)
     carry = None if FLAGS.carry is None else command.assignments(FLAGS.carry, "--carry", "fed=tensor")
     values = input_files.checkpoint_size(FLAGS.checkpoint) if FLAGS.checkpoint else 0
-    size = input_files.require_regular(graph, "graph file")
-    limits = isolation.limits_of_runs(size, values, "--data gives the sizes of smaller batches")
+    limits = isolation.limits_of_runs(
+        saved_graph_flags.graph_size(graph), values, "--data gives the sizes of smaller batches"
+    )
     return command.isolated(lambda: _lift(graph, feed, carry, settings), f"graph file: {graph!r}", limits)
 
 

@@ -1,4 +1,4 @@
-"""Reads a saved graph from any file that a 1.x program writes: `.meta`, GraphDef (binary or text), or events file."""
+"""Reads a saved graph from any file that a 1.x program writes: MetaGraph, GraphDef, SavedModel or events file."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import tensorflow as tf
 from google.protobuf import message, text_format
 from tensorflow.core.framework import variable_pb2
+from tensorflow.core.protobuf import saved_model_pb2
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.additions import add_up_accumulated, add_up_all_reduced, add_up_in_temporary_variables
@@ -21,9 +22,16 @@ from workloads.support.files import input_files
 if TYPE_CHECKING:
     from tensorflow.core.framework.graph_pb2 import GraphDef
     from tensorflow.core.protobuf.meta_graph_pb2 import MetaGraphDef
+    from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
 v1 = tf.compat.v1
 
+#: What a file may hold, in the order in which it is tried.
+_MESSAGES = (v1.MetaGraphDef, v1.GraphDef, saved_model_pb2.SavedModel)
+#: Beginnings of a text, whatever the file is called, within its first bytes.
+_BEGINNINGS, _BEGIN = (b"meta_info_def {", b"graph_def {", b"node {", b"saved_model_schema_version:"), 32
+#: Tag of a SavedModel's graph for training.
+_FOR_TRAINING = "train"
 #: The largest file that is read; a protocol buffer can be twice as large.
 MOST_BYTES = 1 << 30
 
@@ -67,13 +75,11 @@ def read_graph_file(path: str) -> SavedGraph:
     >>> [node.name for node in saved.graph_def.node], saved.written_by
     (['w'], 'unknown (GraphDef version 24)')
     """
-    if os.path.isdir(path):
-        raise InputError(f"graph file: {path!r} is a folder; name the .meta, .pbtxt, .pb or events file in it")
     content = input_files.read_bytes(path, "graph file", MOST_BYTES)
     base = os.path.basename(path)
     if "tfevents" in base:
         meta = _from_events(path)
-    elif base.endswith((".pbtxt", ".txt")):
+    elif base.endswith((".pbtxt", ".txt")) or content.lstrip()[:_BEGIN].startswith(_BEGINNINGS):
         meta = _from_text(path, content)
     else:
         meta = _from_bytes(path, content)
@@ -123,7 +129,7 @@ def _from_bytes(path: str, content: bytes) -> MetaGraphDef:
     The bytes of one often parse as the other: field 2 of a MetaGraphDef is the graph, of a GraphDef the function
     library. Only the right type yields nodes that all have a name and an op type.
     """
-    for message_type in (v1.MetaGraphDef, v1.GraphDef):
+    for message_type in _MESSAGES:
         try:
             parsed = message_type.FromString(content)
         except (message.DecodeError, RuntimeError):
@@ -133,11 +139,15 @@ def _from_bytes(path: str, content: bytes) -> MetaGraphDef:
             return meta
     raise InputError(
         f"graph file: {path!r} is truncated or not a graph ({len(content)} bytes); expected a MetaGraph "
-        "(model.ckpt-*.meta), a GraphDef (.pb, .pbtxt) or an events file"
+        "(model.ckpt-*.meta), a GraphDef (.pb, .pbtxt), a saved_model.pb or an events file"
     )
 
 
-def _as_meta_graph(parsed: GraphDef | MetaGraphDef) -> MetaGraphDef:
+def _as_meta_graph(parsed: GraphDef | MetaGraphDef | SavedModel) -> MetaGraphDef:
+    """Returns a graph as a MetaGraphDef; of a SavedModel the graph for training, or else its first one."""
+    if isinstance(parsed, saved_model_pb2.SavedModel):
+        graphs = sorted(parsed.meta_graphs, key=lambda one: _FOR_TRAINING not in one.meta_info_def.tags)
+        return graphs[0] if graphs else v1.MetaGraphDef()
     return parsed if isinstance(parsed, v1.MetaGraphDef) else v1.MetaGraphDef(graph_def=parsed)
 
 
@@ -146,13 +156,13 @@ def _is_plausible(meta: MetaGraphDef) -> bool:
 
 
 def _from_text(path: str, content: bytes) -> MetaGraphDef:
-    for message_type in (v1.GraphDef, v1.MetaGraphDef):
+    for message_type in _MESSAGES:
         try:
             parsed = text_format.Parse(content.decode("utf-8"), message_type())
         except (text_format.ParseError, UnicodeDecodeError, RecursionError, ValueError):
             continue
         return _as_meta_graph(parsed)
-    raise InputError(f"graph file: {path!r} is neither the text of a GraphDef nor of a MetaGraphDef")
+    raise InputError(f"graph file: {path!r} is not the text of a GraphDef, MetaGraphDef or SavedModel")
 
 
 def _from_events(path: str) -> MetaGraphDef:

@@ -3,6 +3,7 @@ import doctest
 import pytest
 import tensorflow as tf
 from tensorflow.core.framework import variable_pb2
+from tensorflow.core.protobuf import saved_model_pb2
 
 from legacy.saved.graph import graph_file
 from legacy.saved.graph.graph_file import read_graph_file
@@ -54,6 +55,26 @@ def test_a_graph_def_is_read_whatever_its_ending(tmp_path, graph_def, name):
     assert saved.collections == {} and saved.written_by == "unknown (GraphDef version 24)"
 
 
+@pytest.mark.parametrize("name", ["model.ckpt.meta", "graph.pbtxt", "graph"])
+def test_a_text_is_read_whatever_its_ending(tmp_path, meta_graph, name):
+    """`tf.train.export_meta_graph(as_text=True)` may write it to a file that is called as a binary one."""
+    saved = read_graph_file(written(tmp_path, name, str(meta_graph).encode()))
+    assert nodes_of(saved) == ["w", "train"] and saved.written_by == "1.4.1"
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_of_a_saved_model_the_graph_for_training_is_read(tmp_path, meta_graph, graph_def, as_text):
+    model = saved_model_pb2.SavedModel(saved_model_schema_version=1)
+    serving = model.meta_graphs.add(graph_def=graph_def)
+    serving.meta_info_def.tags.append("serve")
+    serving.graph_def.node.add(name="serving", op="NoOp")
+    meta_graph.meta_info_def.tags.append("train")
+    model.meta_graphs.append(meta_graph)
+    content = str(model).encode() if as_text else model.SerializeToString()
+    saved = read_graph_file(written(tmp_path, "saved_model.pbtxt" if as_text else "saved_model.pb", content))
+    assert nodes_of(saved) == ["w", "train"] and saved.collections["train_op"] == ["train"]
+
+
 def test_attributes_that_were_left_out_have_their_defaults(tmp_path, graph_def):
     graph_def.node.add(name="x", op="Placeholder").attr["dtype"].type = tf.float32.as_datatype_enum
     norm = graph_def.node.add(name="norm", op="FusedBatchNorm", input=["x"] * 5).attr
@@ -98,7 +119,7 @@ def test_an_events_file_that_ends_in_the_middle_of_a_record_is_read_up_to_there(
 
 def test_what_holds_no_graph_is_refused_with_the_reason(tmp_path, graph_def):
     content = graph_def.SerializeToString()
-    with pytest.raises(InputError, match="is a folder"):
+    with pytest.raises(InputError, match="not a regular file"):
         read_graph_file(str(tmp_path))
     with pytest.raises(InputError, match="cannot read .*No such file"):
         read_graph_file(str(tmp_path / "none.meta"))
@@ -106,7 +127,7 @@ def test_what_holds_no_graph_is_refused_with_the_reason(tmp_path, graph_def):
         read_graph_file(written(tmp_path, "cut.meta", content[:10]))
     with pytest.raises(InputError, match="truncated or not a graph"):
         read_graph_file(written(tmp_path, "empty.pb", b""))
-    with pytest.raises(InputError, match="neither the text of a GraphDef nor of a MetaGraphDef"):
+    with pytest.raises(InputError, match="not the text of a GraphDef, MetaGraphDef or SavedModel"):
         read_graph_file(written(tmp_path, "graph.pbtxt", b"a picture"))
     with pytest.raises(InputError, match="holds no graph"):
         read_graph_file(written(tmp_path, "graph.pbtxt", b"versions { producer: 24 }"))
@@ -131,7 +152,7 @@ def test_a_graph_that_does_not_hold_together_is_refused_with_the_file(tmp_path):
 
 
 def test_text_that_is_nested_without_end_is_refused(tmp_path):
-    with pytest.raises(InputError, match="neither the text of a GraphDef nor of a MetaGraphDef"):
+    with pytest.raises(InputError, match="not the text of a GraphDef, MetaGraphDef or SavedModel"):
         read_graph_file(written(tmp_path, "graph.pbtxt", b"node { attr { " * 50000))
 
 
