@@ -7,9 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from legacy.saved.analysis.loss_terms import term_weights, weights_are_known
-from legacy.saved.graph.differentiation import differentiated, without_zero
+from legacy.saved.graph.differentiation import PASSES_DERIVATIVE, differentiated, differentiations, without_zero
 from legacy.saved.tower_search.towers import Towers
 from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.tensors.gradient_names import forward_name, is_gradient_op
 
 #: Relative difference up to which the terms of a loss of all towers have one weight.
 WEIGHT_TOLERANCE = 1e-6
@@ -50,9 +51,13 @@ def find_losses(graph: Graph, towers: Towers, members: Collection[str]) -> Tower
     weights: dict[TensorId, float] = {}
     targets = differentiated(graph, members)
     are_of_all = all(towers.is_shared(target) and weights_are_known(graph, towers, target) for target in targets)
+    weighted = _weighted_terms(graph, towers, members)
     for target in targets:
         tower = towers.tower_of(target)
-        if tower is not None:
+        if target in weighted:
+            one, tensors = weighted[target]
+            found[one] += tensors
+        elif tower is not None:
             found[tower].append(without_zero(graph, TensorId(target, 0)))
         elif towers.is_shared(target):
             own = term_weights(graph, towers, target)
@@ -68,6 +73,66 @@ def find_losses(graph: Graph, towers: Towers, members: Collection[str]) -> Tower
     of_rows = [weights.get(row[0], 1.0) for row in rows]
     is_alike = all(abs(weight - of_rows[0]) <= WEIGHT_TOLERANCE * abs(of_rows[0]) for weight in of_rows)
     return TowerLosses(list(rows[0]), [list(row) for row in rows[1:]], [] if is_alike else of_rows)
+
+
+def _weighted_terms(graph: Graph, towers: Towers, members: Collection[str]) -> dict[str, tuple[int, list[TensorId]]]:
+    """Returns {target: the tower that alone differentiates it, its terms}, of targets that depend on all; else {}.
+
+    So it is where each tower's losses are weighted by its share of what all towers count, outside of the towers.
+
+    Args:
+      graph: the subgraph that a step runs.
+      towers: its towers.
+      members: nodes that one train op runs.
+    """
+    found: dict[str, tuple[int, list[TensorId]]] = {}
+    for root, targets in differentiations(graph, members).items():
+        backward = set(filter(is_gradient_op, graph.descendants({root}, controls=False) & set(members)))
+        by = {towers.labels[name] for name in backward if name in towers.labels}
+        if len(by) != 1 or len(targets) != 1 or not towers.is_shared(targets[0]) or targets[0] in towers.labels:
+            return {}
+        differentiated_ops = {forward_name(name, graph.nodes) for name in backward}
+        tower = by.pop()
+        found[targets[0]] = tower, _terms_with_derivative(graph, towers, targets[0], tower, differentiated_ops)
+    is_complete = sorted(tower for tower, _ in found.values()) == list(range(towers.count))
+    return found if is_complete and all(terms for _, terms in found.values()) else {}
+
+
+def _terms_with_derivative(
+    graph: Graph, towers: Towers, target: str, tower: int, differentiated_ops: Collection[str | None]
+) -> list[TensorId]:
+    """Returns the tensors of one tower that a function of all towers' results takes, and that are differentiated.
+
+    Args:
+      graph: the subgraph that a step runs.
+      towers: its towers.
+      target: the node of the function's result.
+      tower: the tower.
+      differentiated_ops: forward nodes with gradient ops.
+    """
+    found: dict[TensorId, None] = {}
+    todo, seen = [target], {target}
+    while todo:
+        for tensor in graph.inputs(todo.pop(0)):
+            if towers.tower_of(tensor.node) == tower and _has_derivative(graph, tensor.node, differentiated_ops):
+                found[without_zero(graph, tensor)] = None
+            elif towers.is_shared(tensor.node) and tensor.node not in seen:
+                seen.add(tensor.node)
+                todo.append(tensor.node)
+    return list(found)
+
+
+def _has_derivative(graph: Graph, name: str, differentiated_ops: Collection[str | None]) -> bool:
+    """Returns whether a node has a gradient op, or is a sum, which needs none, of such a node."""
+    todo, seen = [name], {name}
+    while todo:
+        node = todo.pop()
+        if node in differentiated_ops:
+            return True
+        inputs = [tensor.node for tensor in graph.inputs(node)] if graph.type(node) in PASSES_DERIVATIVE else []
+        todo += [one for one in inputs if one not in seen]
+        seen.update(inputs)
+    return False
 
 
 def _alike(graph: Graph, losses: Sequence[list[TensorId]]) -> list[list[TensorId]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from legacy.saved.analysis.loss_terms import term_weights
+from legacy.saved.analysis.loss_terms import term_weights, weights_are_known
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.joint_losses import LINEAR, is_linear
 from legacy.saved.graph import op_types
@@ -24,7 +24,9 @@ def loss_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
         for tensor in phase.losses[:1]:
             is_sum = not phase.shared_loss or is_linear(analysed, phase)
             factor = (
-                _factor_text(phase, phase.loss_scale) if is_sum else ", of which a function that is no sum is minimized"
+                _weight_text(analysed, phase, phase.loss_scale)
+                if is_sum
+                else ", of which a function that is no sum is minimized"
             )
             text = _owner_of_loss(analysed) + factor
             terms = [(term, _term_text(analysed, term)) for term in _terms(analysed, parse_tensor_name(tensor)[0])]
@@ -32,7 +34,7 @@ def loss_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
                 text = "the first tower's part of one loss that all towers' results make"
                 terms = []  # it may be the logits, which are no sum of terms
             others = [
-                (row[0], "another loss of the first tower" + _factor_text(phase, scale))
+                (row[0], "another loss of the first tower" + _weight_text(analysed, phase, scale))
                 for row, scale in zip(phase.other_losses, phase.scales_of_others)
             ]
             others += _losses_of_one_tower(analysed, phase)
@@ -104,6 +106,14 @@ def _separate_penalties(analysed: AnalysedStep, phase: Phase) -> list[tuple[str,
 
 def _is_regularizer(analysed: AnalysedStep, term: str) -> bool:
     return _kind_of_term(analysed, term) == REGULARIZER
+
+
+def _weight_text(analysed: AnalysedStep, phase: Phase, scale: float) -> str:
+    """The weight of a tower's loss in what is minimized; none if that is made from all towers' results."""
+    graph, towers = analysed.graph, analysed.context.towers
+    targets = differentiated(graph, graph.ancestors([phase.train_op])) if phase.shared_loss and scale == 1 else []
+    is_known = all(weights_are_known(graph, towers, name) for name in targets if towers.is_shared(name))
+    return _factor_text(phase, scale if is_known else 0)
 
 
 def _factor_text(phase: Phase, scale: float) -> str:

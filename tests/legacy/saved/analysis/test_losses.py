@@ -159,6 +159,27 @@ def test_a_loss_over_what_all_towers_count_is_that_of_its_tower(is_alike):
     assert found.main == [("tower_0/loss", 0), ("tower_1/loss", 0)] and found.others == []
 
 
+@pytest.mark.parametrize("stop, count", [(tf.stop_gradient, 1), (tf.identity, 0)])
+def test_terms_that_are_weighted_outside_of_the_towers_are_those_of_the_tower_that_differentiates_them(stop, count):
+    """Each tower's classes and boxes count by its share of all points, which are no terms; not if they are learned."""
+    boxes, points = [], []
+
+    def with_boxes(loss):
+        boxes.append(tf.square(loss, name="boxes"))
+        points.append(tf.reduce_sum(tf.square(loss), name="points"))
+        return loss
+
+    def gradient(classes, w):
+        shares = [stop(own / tf.add_n(points)) for own in points]
+        weighted = [share * (a + b * share) for share, a, b in zip(shares, classes, boxes)]
+        return tf.add_n([tf.gradients(loss, [w])[0] for loss in weighted])
+
+    context = Context(traced(towers_with(gradient, with_boxes)))
+    found = losses.find_losses(context.graph, context.towers, context.graph.ancestors(["train"]))
+    losses_of = [[("tower_0/loss", 0), ("tower_1/loss", 0)], [("tower_0/boxes", 0), ("tower_1/boxes", 0)]]
+    assert ([found.main, *found.others] == losses_of) == bool(count)
+
+
 def test_a_loss_of_all_towers_that_cannot_be_run_with_made_up_losses_counts_once():
     def gradient_of_checked_sum(tensors, w):
         whole = tf.multiply(tf.add_n(tensors), 0.25, name="weighted")
