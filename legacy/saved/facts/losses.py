@@ -187,6 +187,8 @@ def _kind_of_term(analysed: AnalysedStep, term: str) -> str:
         return "depends on weights, and on no input: no loss of this step has any"
     if before & trained and data and not any(map(analysed.is_changed, data)):
         return f"depends on weights and on {listed(sorted(data), MOST_LISTED)}, and on no input"
+    if not before & trained and data and not any(map(analysed.is_changed, data)):
+        return "depends on variables that the step does not change"
     if not before & trained or data:
         return "depends on no input"
     return MULTIPLE if _is_multiple(analysed, before) else REGULARIZER

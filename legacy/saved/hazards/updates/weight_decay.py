@@ -148,7 +148,8 @@ def _of_normalizations(whole: WholeGraph) -> list[str]:
             products = of_scale | {user for node in of_scale for user, _, _ in graph.users(node)}
             found += [graph.inputs(node)[0].node for node in products if graph.type(node) == "Sub"]
     variables = [variable_read(graph, name) for name in found]
-    return [name for name in dict.fromkeys(variables) if name in whole.trainable]
+    updated = {whole.variable_of(name) for name in whole.applies}  # others are trainable, and kept out by a var_list
+    return [name for name in dict.fromkeys(variables) if name in whole.trainable & updated]
 
 
 def _is_of_weights(whole: WholeGraph, root: str) -> bool:

@@ -55,6 +55,19 @@ def test_a_loss_and_its_terms():
     ]
 
 
+def test_a_penalty_of_weights_that_a_var_list_leaves_out_is_no_regularizer():
+    def build():
+        w, kept = (v1.get_variable(name, initializer=[1.0, 2.0], use_resource=False) for name in ("w", "kept"))
+        data = tf.reduce_sum(v1.placeholder(tf.float32, [2], "x") * w * kept)
+        loss = tf.add_n([data, tf.nn.l2_loss(w, name="own"), tf.nn.l2_loss(kept, name="other")])
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, var_list=[w], name="train")
+
+    found = analyse_graph(saved(traced(build), trainable_variables=["w", "kept"]), "small", ["train"])
+    rows = {row["term"]: row["is"] for row in loss_rows(AnalysedStep(found))}
+    assert rows["own"] == "depends on weights only: a regularizer"
+    assert rows["other"] == "depends on variables that the step does not change"
+
+
 @pytest.mark.parametrize(
     "weigh, first, kind, second",
     [

@@ -66,8 +66,18 @@ def test_one_decay_or_another_assignment_is_not(penalty, assign):
 
 
 @pytest.mark.parametrize("fused", [True, False])
-@pytest.mark.parametrize("names, rate, count", [("wgb", 0.01, 1), ("wb", 0.01, 1), ("w", 0.01, 0), ("wgb", 0.0, 0)])
-def test_scales_and_offsets_of_a_normalization_in_the_penalty_are_named(names, rate, count, fused):
+@pytest.mark.parametrize(
+    "names, rate, trained, count",
+    [
+        ("wgb", 0.01, "wgb", 1),
+        ("wb", 0.01, "wgb", 1),
+        ("w", 0.01, "wgb", 0),
+        ("wgb", 0.0, "wgb", 0),
+        ("wgb", 0.01, "wg", 1),
+        ("wgb", 0.01, "w", 0),  # a var_list keeps them as they are
+    ],
+)
+def test_scales_and_offsets_of_a_normalization_in_the_penalty_are_named(names, rate, trained, count, fused):
     def build():
         made = {name: v1.get_variable(name, shape, use_resource=False) for name, shape in VARIABLES.items()}
         x = tf.nn.conv2d(v1.placeholder(tf.float32, [2, 4, 4, 3], "x"), made["w"], 1, "SAME")
@@ -76,7 +86,7 @@ def test_scales_and_offsets_of_a_normalization_in_the_penalty_are_named(names, r
         else:
             x = tf.nn.batch_normalization(x, *tf.nn.moments(x, [0, 1, 2]), made["b"], made["g"], 1e-3)
         loss = tf.reduce_mean(tf.square(x)) + rate * tf.add_n([tf.nn.l2_loss(made[name]) for name in names])
-        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, var_list=[made[n] for n in trained], name="train")
 
     whole = WholeGraph(saved(traced(build), trainable_variables=list(VARIABLES)))
     assert [hazard.id for hazard in decayed_normalizations(whole)] == ["NORMALIZATION_DECAYED"] * count
