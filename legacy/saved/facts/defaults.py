@@ -1,4 +1,4 @@
-"""Placeholders with a default, which a program may have fed with another value: what a lift takes for them."""
+"""Placeholders with a default, which a program may have fed with another value; and numbers that were fed in vain."""
 
 from __future__ import annotations
 
@@ -39,6 +39,21 @@ def default_sentences(
             f"{listed(off, MOST_LISTED)} {plural(len(off), 'is', 'are')} false unless fed, and taken as true, since "
             f"the step trains; --feed={given} is a program that never feeds {plural(len(off), 'it', 'them')}"
         )
+
+
+def unused_sentences(graph: Graph) -> Iterator[str]:
+    """Yields a sentence on the fed numbers that no op of a graph uses, such as a learning rate that nothing takes.
+
+    Arrays may be data of which a program has no use.
+
+    Args:
+      graph: the whole graph.
+    """
+    names = [name for name in graph.nodes if graph.type(name) == "Placeholder"]
+    unused = [name for name in names if not graph.users(name) and not graph.after(name)]
+    numbers = [name for name in unused if not graph.nodes[name].attr["shape"].shape.dim]
+    if numbers:
+        yield f"no op uses {listed(numbers, MOST_LISTED)}: what the program fed there changes nothing"
 
 
 def _text(value: object) -> str:

@@ -21,7 +21,7 @@ from legacy.saved.facts.basics.tower_numbers import tower_in_graph
 from legacy.saved.facts.combining.rows import combining_rows
 from legacy.saved.facts.combining.unequal_weights import unequal_weight_sentences
 from legacy.saved.facts.decays import Decays, not_constant
-from legacy.saved.facts.defaults import default_sentences
+from legacy.saved.facts.defaults import default_sentences, unused_sentences
 from legacy.saved.facts.inputs.input_rows import input_rows
 from legacy.saved.facts.learning_rates import LearningRate, find_learning_rates
 from legacy.saved.facts.losses import loss_rows
@@ -129,6 +129,7 @@ class _ProgramFacts:
         numbers = self._numbers_by_default()
         assumed = {name: value for name, value in self._plan.settings.items() if name not in self._found.given}
         yield from default_sentences(self._whole, self._nodes_of_step(), assumed, numbers)
+        yield from unused_sentences(self._whole)
         trainable = self._saved.collections.get("trainable_variables", [])
         yield from unequal_weight_sentences(self._analysed, combining, trainable, self._writes)
 

@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
-from legacy.saved.facts.defaults import default_sentences
+from legacy.saved.facts.defaults import default_sentences, unused_sentences
 from legacy.saved.facts.program_facts import program_facts
 from legacy.saved.hazards.search import find_hazards
 from tests.legacy.saved.graphs import saved, traced
@@ -104,3 +104,15 @@ def test_several_numbers_have_one_sentence():
     assert (
         found == "keep is 1, rate is 0.1 unless fed, which a lift takes; --feed=keep=NUMBER,rate=NUMBER gives another"
     )
+
+
+def test_fed_numbers_that_no_op_uses_are_named():
+    def build():
+        w = v1.get_variable("w", initializer=1.0, use_resource=False)
+        v1.placeholder(tf.float32, [], "rate_of_old")
+        v1.placeholder(tf.float32, [4, 2], "data")
+        v1.summary.scalar("shown", v1.placeholder(tf.float32, [], "shown_alone"))
+        trained(v1.placeholder(tf.float32, [], "share") * w)
+
+    expected = ["no op uses rate_of_old: what the program fed there changes nothing"]
+    assert list(unused_sentences(saved(traced(build), trainable_variables=["w"]).graph)) == expected
