@@ -1,11 +1,48 @@
-"""The tower that alone takes an input, which others have no part in, as of a loss that one tower alone has."""
+"""Who takes data: the tower that alone takes an input, and nodes that take what each tower keeps in a variable."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+
+from legacy.saved.graph import op_types
+from legacy.saved.graph.assignments import written_variables
+from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.towers import Towers, only_tower_of
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.plan import Input
 from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+#: Ops that hand on the value of a variable.
+_READS = ("Identity", "ReadVariableOp")
+
+
+def takers_of_kept_examples(
+    graph: Graph, imported: ImportedGraph, labels: Mapping[str, int], weights: Collection[str]
+) -> set[str]:
+    """Returns the towers' nodes that take examples which each keeps in a variable of its own, beside drawn labels.
+
+    No step changes or trains such a variable, and it has examples along its first dimension.
+
+    Args:
+      graph: the subgraph that a step runs.
+      imported: the same graph in TensorFlow.
+      labels: {node: tower number}.
+      weights: names of the variables that are trained.
+
+    Returns:
+      The nodes; none if not every tower has some.
+    """
+    changed = {*written_variables(graph).values(), *weights}
+    found: set[str] = set()
+    for name in [name for name in graph.nodes if graph.type(name) in op_types.VARIABLES and name not in changed]:
+        users, todo = set(), [name]
+        while todo:
+            for user, _, _ in graph.users(todo.pop()):
+                (todo.append if user not in labels and graph.type(user) in _READS else users.add)(user)
+        towers = {labels.get(user) for user in users}
+        if len(towers) == 1 and None not in towers and len(imported.shape(name) or ()) > 1:
+            found |= users
+    return found if {labels[name] for name in found} == set(labels.values()) else set()
 
 
 def taker_alone(graph: Graph, towers: Towers, entry: Input) -> int | None:

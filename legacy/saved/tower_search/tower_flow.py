@@ -10,6 +10,7 @@ from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.batch_slices import DATA, batch_slices
 from legacy.saved.tower_search.labellings import Labelling
+from legacy.saved.tower_search.takers import takers_of_kept_examples
 from legacy.saved.tower_search.towers import Towers, owners
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors import gradient_names
@@ -43,6 +44,7 @@ class TowerFlow:
         self._graph, self._imported = graph, imported
         self._settings, self._update_inputs = settings, update_inputs
         self._order = graph.order(set(graph.nodes))
+        self._weights = set(weights)
         self._model = graph.descendants(set(weights), controls=False) if weights else set()
         self._backward: dict[str, list[str]] = collections.defaultdict(list)
         for name in graph.nodes:
@@ -74,7 +76,8 @@ class TowerFlow:
         elif count > 1:
             positions = self._positions(masks, labels)
             without = self._gradients_without_data(without_data, masks, labels) if without_data else set()
-            masks = self._masks(labels, slices, positions | without, together) if positions | without else masks
+            more = positions | without | takers_of_kept_examples(self._graph, self._imported, labels, self._weights)
+            masks = self._masks(labels, slices, more, together) if more else masks
         return Towers(count, labelling.found_by, masks, labels, slices)
 
     def _handed_over(self, given: Mapping[str, int]) -> dict[str, int]:

@@ -81,3 +81,25 @@ def test_a_lookup_of_a_table_that_is_not_trained_is_the_towers_that_uses_it(is_s
     found = TowerFlow(graph, ImportedGraph(graph), set(), inputs, ["w"]).towers(next(labellings(graph)))
     lookups = [name for name in graph.nodes if graph.type(name) in LOOKUPS]
     assert [found.tower_of(name) for name in lookups] == towers
+
+
+@pytest.mark.parametrize("is_own, towers", [(True, [0, 1]), (False, [None, None])])
+def test_examples_that_each_tower_keeps_in_a_variable_are_its_data(is_own, towers):
+    """Labels are drawn in each step: what is computed from images alone is the tower's, unless all take the same."""
+
+    def build():
+        w = tf.raw_ops.VariableV2(shape=[3, 2], dtype=tf.float32, name="w")
+        kept = [tf.raw_ops.VariableV2(shape=[4, 3], dtype=tf.float32, name=f"images_{k}") for k in range(2)]
+        gradients = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                outputs = tf.matmul(kept[tower if is_own else 0], w, name="outputs")
+                labels = tf.random.uniform([4], maxval=2, dtype=tf.int32)
+                losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, outputs)
+                gradients.append(tf.gradients(tf.reduce_mean(losses), [w])[0])
+        tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=tf.add_n(gradients), name="train")
+
+    graph = traced(build)
+    inputs = [tensor for tensor in graph.inputs("train") if tensor.node != "w"]
+    found = TowerFlow(graph, ImportedGraph(graph), set(), inputs, ["w"]).towers(next(labellings(graph)))
+    assert [found.tower_of(f"tower_{tower}/outputs") for tower in range(2)] == towers
