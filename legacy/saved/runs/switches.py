@@ -51,26 +51,26 @@ def try_switches(graph: Graph, targets: Sequence[str]) -> TriedSwitches:
     Returns:
       The graph with those decided by which a step runs other updates or random ops: the value that runs most is the
       one that trains. Where all run as many, it is the value with which most moving statistics are of no use, since
-      layers normalize by the batch. A switch that chooses between two like branches, such as two queues, stays.
+      layers normalize by the batch; or else, of whole numbers, the one with which the fewest ops take what layers
+      compute, since evaluation may add some, such as a mean over crops. A switch that chooses between two like
+      branches, such as two queues, stays.
     """
     settings: dict[str, bool | int] = {}
     notes: list[str] = []
     for name, values in list(_switches(graph, graph.ancestors(targets)).items())[:MOST_TRIED]:
         folded = {value: fold_values(graph, {name: _scalar(graph, name, value)}) for value in values}
-        runs = {value: _training_ops(folded[value], targets) for value in folded}
-        what = "runs {} updates, random ops and normalizations by the batch"
-        if len(set(runs.values())) == 1:
-            runs = {value: _unused_statistics(folded[value], targets) for value in folded}
-            what = "moves {} variables that no gradient depends on, as statistics in training"
-        if len(set(runs.values())) > 1:
-            value = max(values, key=lambda tried: runs[tried])  # of equals the first
-            other = next(tried for tried in values if runs[tried] != runs[value])
-            graph, settings[name] = folded[value], value
-            less = f"with {other} {runs[other]}" if runs[other] >= 0 else f"which {other} rules out"
-            notes.append(
-                f"{name} is taken as {value}: a step then {what.format(runs[value])}, {less}; "
-                f"--feed={name}={str(other).lower()} overrides that"
-            )
+        for measure, what, best in _MEASURES[: 2 if isinstance(values[0], bool) else None]:
+            runs = {value: measure(folded[value], targets) for value in folded}
+            if len(set(runs.values())) > 1:
+                value = best(values, key=lambda tried: runs[tried])  # of equals the first
+                other = next(tried for tried in values if runs[tried] != runs[value])
+                graph, settings[name] = folded[value], value
+                less = f"with {other} {runs[other]}" if runs[other] >= 0 else f"which {other} rules out"
+                notes.append(
+                    f"{name} is taken as {value}: a step then {what.format(runs[value])}, {less}; "
+                    f"--feed={name}={str(other).lower()} overrides that"
+                )
+                break
     return TriedSwitches(graph, settings, notes)
 
 
@@ -147,3 +147,19 @@ def _trains(graph: Graph, name: str) -> bool:
     if op_type.startswith("FusedBatchNorm") and "Grad" not in op_type:
         return graph.nodes[name].attr["is_training"].b
     return op_types.is_apply(op_type) or op_type.startswith(_UPDATES) or op_types.is_random(op_type)
+
+
+def _ops_of_layers(graph: Graph, targets: Sequence[str]) -> int:
+    """Returns the number of forward ops behind the train ops that depend on a variable."""
+    members = graph.ancestors([target for target in targets if target in graph.nodes])
+    variables = [name for name in members if graph.type(name) in op_types.VARIABLES]
+    computed = graph.descendants(variables, controls=False) & members
+    return sum(not is_gradient_op(name) for name in computed)
+
+
+#: What tells the value of a switch that trains, in turn: a measure, what it counts, and which of the counts trains.
+_MEASURES = (
+    (_training_ops, "runs {} updates, random ops and normalizations by the batch", max),
+    (_unused_statistics, "moves {} variables that no gradient depends on, as statistics in training", max),
+    (_ops_of_layers, "computes {} ops from weights", min),
+)

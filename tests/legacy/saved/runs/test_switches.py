@@ -144,6 +144,33 @@ def test_a_switch_between_two_like_branches_stays():
     assert "Switch" in {found.graph.type(node) for node in found.graph.ancestors(["train"])}
 
 
+@pytest.mark.parametrize("in_training", [0, 2])
+def test_a_phase_with_ops_behind_the_layers_is_no_training(in_training):
+    """As a mean over the crops of each image, which evaluation adds, beside data that either phase has."""
+
+    def build():
+        mode, w = number(), v1.get_variable("w", [3, 2], use_resource=False)
+        x = v1.placeholder(tf.float32, [4, 3], "x")
+        layer = tf.matmul(v1.cond(tf.equal(mode, in_training), lambda: tf.exp(tf.sin(x)), lambda: x + 1.0), w)
+        crops = lambda: tf.math.segment_mean(layer, [0, 0, 1, 1])  # noqa: E731
+        layer = v1.cond(tf.equal(mode, in_training), lambda: layer, crops)
+        loss = tf.reduce_mean(tf.square(layer))
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    found = try_switches(traced(build), ["train"])
+    assert found.settings == {"mode": in_training}
+    assert f"mode is taken as {in_training}: a step then computes" in found.notes[0]
+
+
+def test_a_phase_that_chooses_data_alone_stays():
+    def build():
+        x, w = v1.placeholder(tf.float32, [4, 3], "x"), v1.get_variable("w", [3, 2], use_resource=False)
+        chosen = v1.cond(tf.equal(number(), 0), lambda: tf.exp(tf.sin(x)), lambda: x)
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(tf.square(chosen @ w)), name="train")
+
+    assert try_switches(traced(build), ["train"]).settings == {}
+
+
 def test_a_boolean_that_decides_no_branch_is_no_switch():
     def build():
         v1.assign(statistic(), tf.cast(unnamed(), tf.float32), name="train")
