@@ -24,10 +24,11 @@ def tower_rows(analysed: AnalysedStep) -> list[Row]:
         {"what": "replicas of a port", "is": replica_counts(plan)},
         {"what": "symmetry", "is": _symmetry(plan)},
     ]
-    forward = [text for text in plan.differences if not GRADIENTS.search(text)]
-    shown = (forward or plan.differences)[:MOST_LISTED]
+    differences = list(dict.fromkeys(plan.differences))  # an op of several outputs has one for each
+    forward = [text for text in differences if not GRADIENTS.search(text)]
+    shown = (forward or differences)[:MOST_LISTED]
     rows += [{"what": "difference", "is": text} for text in shown]
-    more = len(plan.differences) - len(shown)
+    more = len(differences) - len(shown)
     return rows + ([{"what": "difference", "is": f"and {more} more, in their gradients"}] if more else [])
 
 

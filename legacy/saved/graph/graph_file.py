@@ -13,6 +13,7 @@ from tensorflow.core.protobuf import saved_model_pb2
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.additions import add_up_accumulated, add_up_all_reduced, add_up_in_temporary_variables
+from legacy.saved.graph.functions import call_gradient_functions, call_on_any_device
 from workloads.lifted.graph import Graph
 from workloads.lifted.graph.graph_check import require_sound_graph
 from workloads.lifted.graph.old_ops import registered_op
@@ -86,6 +87,8 @@ def read_graph_file(path: str) -> SavedGraph:
     if not meta.graph_def.node:
         raise InputError(f"graph file: {path!r} holds no graph; expected a MetaGraph, a GraphDef or an events file")
     _add_default_attributes(meta.graph_def)
+    call_on_any_device(meta.graph_def)
+    call_gradient_functions(meta.graph_def)
     all_reduced = add_up_all_reduced(meta.graph_def)
     add_up_accumulated(meta.graph_def)
     add_up_in_temporary_variables(meta.graph_def)

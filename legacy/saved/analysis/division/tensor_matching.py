@@ -14,10 +14,12 @@ from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted
 
-#: Attributes that differ between equal towers: placement, names of resources, and where a random stream starts.
+#: Attributes that differ between equal towers: placement, names of resources, where a random stream starts, and which
+#: ops XLA compiles together.
 PLACEMENT = (
     "_class",
     "_output_shapes",
+    "_XlaScope",
     "seed",
     "seed2",
     "container",

@@ -46,6 +46,7 @@ def test_another_attribute_is_a_difference_but_placement_and_seeds_are_not():
     ]
     assert matched(a0={"transpose": True}).differences == ["a0 (Mul) against a1 (Mul)"]
     assert matched(n0={"seed": 1}, n1={"seed": 2}, a0={"_class": "tower_0"}).differences == []
+    assert matched(a0={"_XlaScope": "function_gradients"}, a1={"_XlaScope": "function_gradients_1"}).differences == []
 
 
 @pytest.mark.parametrize("name", ["CustomGradient-", "FlipGradient"])
