@@ -11,6 +11,7 @@ import tensorflow as tf
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.variable_reads import is_read
 from legacy.saved.hazards.schedules import nodes_of_rates
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -21,6 +22,8 @@ _CHOICES = ("Select", "SelectV2", "Switch", "Merge")
 _OF_RATES = {"Identity", "Reshape", "Mul", "RealDiv", "Add", "AddV2", "Sub", "Minimum", "Maximum", *_CHOICES}
 #: Names of learning rates.
 RATES = re.compile(r"(?i)(^|/)(lr|(\w*_)?learning_?rate|(new|base|init|initial)_?lr)(_\d+|_?(ph|placeholder|input))?$")
+#: The name that a variable has of itself, within a scope.
+_UNNAMED = re.compile(r"/Variable(_\d+)?$")
 SCHEDULES = re.compile(
     r"(?i)(exponential|piecewise|polynomial|cosine|natural_?exp|inverse_?time)_?\w*(decay|constant)(_\d+(?=/|$))?"
 )
@@ -44,6 +47,7 @@ def frozen_learning_rate(whole: WholeGraph) -> Iterator[Hazard]:
             )
     yield from _frozen_by_hand(whole, {name for names in schedules.values() for name in names})
     yield from _fed_in_vain(whole)
+    yield from _set_in_vain(whole)
     for scope in used:
         variables = _variables_behind(whole, schedules[scope])
         if not variables or any(variable in whole.writes.values() for variable in variables):
@@ -73,6 +77,25 @@ def _fed_in_vain(whole: WholeGraph) -> Iterator[Hazard]:
                 name,
                 f"the fed learning rate {name} changes nothing: no update depends on it",
                 "hand the optimizer the fed rate; for parity with the old program keep the constant it used",
+            )
+            return
+
+
+def _set_in_vain(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds the first variable with the name of a learning rate that the program sets, and that no op reads.
+
+    Where updates take a fed rate, the program may read the variable itself and feed what it holds.
+    """
+    is_fed = any(whole.graph.type(name).startswith("Placeholder") for name in nodes_of_rates(whole))
+    for variable in dict.fromkeys(whole.writes.values()) if whole.applies and not is_fed else ():
+        is_rate = RATES.search(_UNNAMED.sub("", variable)) and variable not in whole.trainable
+        is_number = whole.is_scalar(variable) and whole.graph.nodes[variable].attr["dtype"].type in _FLOATS
+        if is_rate and is_number and not is_read(whole.graph, variable):
+            yield Hazard(
+                "LEARNING_RATE_FROZEN",
+                variable,
+                f"the program sets the learning rate {variable}, and no op reads it: no update depends on it",
+                "hand the optimizer the variable; for parity with the old program keep the constant it used",
             )
             return
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 
 from legacy.saved.graph import op_types
@@ -10,6 +11,8 @@ from workloads.lifted.graph import Graph
 #: Ops that hand on the value of a variable; and those that do so within the branches of a `cond` besides.
 READS = ("Identity", "ReadVariableOp", "Enter", "RefEnter", "Cast")
 READS_IN_BRANCHES = (*READS, "Switch", "RefSwitch")
+#: Ops that use a variable, but do not compute with it.
+_BOOKKEEPING = re.compile("Assign|Save|IsVariableInitialized|VarIsInitializedOp|HistogramSummary")
 
 
 def variable_read(graph: Graph, name: str, reads: Collection[str] = READS) -> str:
@@ -31,3 +34,16 @@ def variable_read(graph: Graph, name: str, reads: Collection[str] = READS) -> st
 def variables_behind(graph: Graph, name: str) -> set[str]:
     """Returns the variables that a node is computed from."""
     return {node for node in graph.ancestors([name], controls=False) if graph.type(node) in op_types.VARIABLES}
+
+
+def is_read(graph: Graph, variable: str) -> bool:
+    """Returns whether an op computes with a variable's value."""
+    todo = [variable]
+    while todo:
+        for user, _, _ in graph.users(todo.pop()):
+            kind = graph.type(user)
+            if kind in op_types.READS:
+                todo.append(user)
+            elif not _BOOKKEEPING.search(kind):
+                return True
+    return False

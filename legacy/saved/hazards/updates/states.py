@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.variable_reads import is_read
 from workloads.lifted.graph import TensorId
 from workloads.support.wording import counted, listed
 
 #: Of variables, so many are named.
 MOST_NAMED = 3
-#: Ops that use a variable, but do not compute with it.
-_BOOKKEEPING = re.compile("Assign|Save|IsVariableInitialized|VarIsInitializedOp|HistogramSummary")
 #: Ops that scale, and ops that add.
 _SCALES, _SUMS = ("Mul", "RealDiv", "Div"), ("Add", "AddV2", "Sub")
 
@@ -28,7 +27,9 @@ def state_never_read(whole: WholeGraph) -> Iterator[Hazard]:
         runs = name in whole.members and name in whole.data and graph.type(name) in op_types.SETS
         if runs and variable not in whole.trainable and not whole.is_scalar(variable):
             kept.setdefault(variable, name)
-    unread = [name for name, write in kept.items() if not _is_read(whole, name) and not _follows_state(whole, write)]
+    unread = [
+        name for name, write in kept.items() if not is_read(whole.graph, name) and not _follows_state(whole, write)
+    ]
     if unread:
         yield Hazard(
             "STATE_NEVER_READ",
@@ -46,19 +47,6 @@ def _follows_state(whole: WholeGraph, write: str) -> bool:
     sources = [name for name in behind if op_types.is_source(graph.type(name)) or op_types.is_random(graph.type(name))]
     moved = {whole.writes[name] for name in others & whole.members}
     return not sources and bool(behind & (others | moved))
-
-
-def _is_read(whole: WholeGraph, variable: str) -> bool:
-    """Whether an op computes with a variable's value."""
-    todo = [variable]
-    while todo:
-        for user, _, _ in whole.graph.users(todo.pop()):
-            kind = whole.graph.type(user)
-            if kind in op_types.READS:
-                todo.append(user)
-            elif not _BOOKKEEPING.search(kind):
-                return True
-    return False
 
 
 def variance_that_follows_the_mean(whole: WholeGraph) -> Iterator[Hazard]:

@@ -185,6 +185,26 @@ def test_a_fed_rate_that_no_update_depends_on(name, is_rate):
     assert hazards(frozen_learning_rate, assigned, scalar) == [], "another run assigns it"
 
 
+@pytest.mark.parametrize(
+    "name, line, is_named",
+    [
+        ("learning_rate/Variable", "", True),
+        ("lr", "", True),
+        ("lr", "shown = ScalarSummary(one, lr)\n", False),
+        ("lr", "other = ApplyGradientDescent(w, lr, sum)\n", False),
+        ("lr", "fed = Placeholder()\nother = ApplyGradientDescent(w, fed, sum)\n", False),
+        ("level", "", False),
+    ],
+)
+def test_a_rate_that_the_program_sets_and_no_op_reads(name, line, is_named):
+    """As where `tf.assign` lowers a variable between epochs, and the optimizer was given the number it began with."""
+    scalar = {name: {"dtype": tf.float32, "shape": tf.TensorShape([])}}
+    text = TEXT + f"{name} = VariableV2()\nread = Identity({name})\nlower = Assign({name}, one)\n" + line
+    found = [hazard for hazard in hazards(frozen_learning_rate, text, scalar) if hazard[1] == name]
+    said = f"the program sets the learning rate {name}, and no op reads it: no update depends on it"
+    assert found == ([("LEARNING_RATE_FROZEN", name, said)] if is_named else [])
+
+
 @pytest.mark.parametrize("rate, users, count", [("lr", "shown", 0), ("one", "shown", 1), ("lr", "", 1)])
 def test_a_fed_rate_for_a_summary_beside_the_optimizers_is_reported(rate, users, count):
     """As where a loop feeds the rate of an epoch to a scalar summary; without a summary, it is forgotten."""
