@@ -39,7 +39,8 @@ def unused_targets(whole: WholeGraph) -> Iterator[Hazard]:
         kind = graph.type(name)
         if kind.startswith("Placeholder") and name not in whole.reach and not _is_size(whole, name):
             is_target = TARGETS.search(name) and not NOT_FOR_TRAINING.search(name)
-            if is_target and not _is_of_another_model(whole, name) and not _is_beside_players(whole, name):
+            is_left = _is_beside_players(whole, name) or _is_of_each_tower(whole, name)
+            if is_target and not is_left and not _is_of_another_model(whole, name):
                 yield _unused(name, f"{name} enters the graph, and no gradient depends on it")
         elif name in whole.reach and _deals_examples(whole, name):
             idle = _idle_outputs(whole, name)
@@ -85,6 +86,17 @@ def _is_of_another_model(whole: WholeGraph, name: str) -> bool:
 def _is_beside_players(whole: WholeGraph, name: str) -> bool:
     """Whether nothing takes a placeholder, and losses train weights of their own, as of a GAN that needs no labels."""
     return not whole.graph.users(name) and len({frozenset(names) for names in trained_by(whole).values()}) > 1
+
+
+def _is_of_each_tower(whole: WholeGraph, name: str) -> bool:
+    """Whether nothing takes a placeholder, and each tower has a target like it, as where there was one tower before."""
+    graph, like = whole.graph, []
+    for other in graph.nodes:
+        if graph.type(other) == graph.type(name) and other in whole.reach and TARGETS.search(other):
+            same = all(graph.nodes[other].attr[key] == graph.nodes[name].attr[key] for key in ("dtype", "shape"))
+            like += [whole.towers_of(user for user, _, _ in graph.users(other) if user in whole.reach)] if same else []
+    own = set().union(*(towers for towers in like if len(towers) == 1))
+    return not graph.users(name) and whole.count > 1 and len(own) == whole.count
 
 
 def _deals_examples(whole: WholeGraph, name: str) -> bool:

@@ -175,3 +175,20 @@ def is_indexed(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
     uses = [use for use in graph.users(tensor.node) if use.output == tensor.output]
     uses = [use for use in uses if graph.type(use.node) not in op_types.SHAPE_OPS]
     return bool(uses) and all(use.position == 0 and is_index(graph, imported, use.node) for use in uses)
+
+
+def is_time_first(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
+    """Tells tensors of which each use exchanges the first two dimensions, as of a sequence with the time first.
+
+    Args:
+      graph: the subgraph that a step runs.
+      imported: the same graph in TensorFlow.
+      tensor: the tensor.
+
+    Returns:
+      Whether there are such uses, and no others but for its shape.
+    """
+    uses = [use for use in graph.users(tensor.node) if use.output == tensor.output]
+    uses = [use for use in uses if graph.type(use.node) not in op_types.SHAPE_OPS]
+    orders = [imported.constant(*graph.inputs(use.node)[1]) for use in uses if graph.type(use.node) == "Transpose"]
+    return bool(uses) and len(orders) == len(uses) and all(o is not None and list(o[:2]) == [1, 0] for o in orders)

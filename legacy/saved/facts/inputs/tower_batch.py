@@ -12,6 +12,7 @@ from legacy.saved.tower_search.input_parts import (
     dealt_dimension,
     equal_slices,
     is_indexed,
+    is_time_first,
     split_dimension,
 )
 from legacy.saved.tower_search.rows_used import rows_used
@@ -130,7 +131,8 @@ def _unequal_parts(analysed: AnalysedStep) -> str | None:
 def _divided_behind_the_first(analysed: AnalysedStep) -> tuple[int | None, int, str] | None:
     """Returns (a tower's examples, dimension, input) where the examples are along another dimension than the first.
 
-    A split along that dimension deals them, or the first one is that of the time: each use takes one of its places.
+    A split along that dimension deals them, or the first one is that of the time: each use takes one of its places, or
+    exchanges it for the second one.
     """
     imported = analysed.imported
     for entry in analysed.plan.inputs:
@@ -140,7 +142,7 @@ def _divided_behind_the_first(analysed: AnalysedStep) -> tuple[int | None, int, 
             dimension = split_dimension(analysed.graph, imported, tensor.node)
             dimension = dimension or dealt_dimension(analysed.graph, imported, row)
         if not dimension and entry.has_examples and len(shape) > 1 and shape[0] is not None and shape[1] is None:
-            dimension = int(is_indexed(analysed.graph, imported, tensor))
+            dimension = int(any(tell(analysed.graph, imported, tensor) for tell in (is_indexed, is_time_first)))
         if dimension:
             return shape[dimension], dimension, entry.name
     return None

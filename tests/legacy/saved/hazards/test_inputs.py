@@ -146,6 +146,24 @@ def test_unused_targets(text, expected):
     assert [hazard.description for hazard in unused_targets(whole)] == expected
 
 
+@pytest.mark.parametrize("labels, count", [(2, 0), (1, 1)])
+def test_labels_that_are_left_beside_each_towers_own_are_no_targets(labels, count):
+    """A placeholder of a model of one tower; where the towers share the batch's labels, one too many is named."""
+
+    def build():
+        v1.placeholder(tf.float32, [None, 1], "label")
+        w = v1.get_variable("w", [3, 1], use_resource=False)
+        shared, gradients = [], []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                x = v1.placeholder(tf.float32, [None, 3], "x")
+                shared += [v1.placeholder(tf.float32, [None, 1], "own_label")] if tower < labels else []
+                gradients.append(tf.gradients(tf.reduce_mean((tf.matmul(x, w) - shared[-1]) ** 2), [w])[0])
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / 2.0, w)])
+
+    assert len(list(unused_targets(WholeGraph(saved(traced(build), trainable_variables=["w"]))))) == count
+
+
 def switched(name, default=None):
     """A program whose loss depends on x if a boolean placeholder is true."""
 

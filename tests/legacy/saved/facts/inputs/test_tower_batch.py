@@ -29,11 +29,23 @@ def read_whole():
     return lambda tower: squares(tf.reshape((first, second)[tower], [-1, 3]))
 
 
+def exchanged(dimensions):
+    """Sequences that each tower transposes, as those that its program feeds with the time first."""
+
+    def inputs():
+        first, second = (v1.placeholder(tf.float32, [5, None, 3], name) for name in "ab")
+        return lambda tower: squares(tf.reshape(tf.transpose((first, second)[tower], dimensions), [-1, 3]))
+
+    return inputs
+
+
 @pytest.mark.parametrize(
     "inputs, text, number",
     [
         (sliced, "4, along dimension 1 of x", 4),
         (own, "any, along dimension 1 of a", None),
+        (exchanged([1, 0, 2]), "any, along dimension 1 of a", None),
+        (exchanged([0, 2, 1]), "5", 5),
         (read_whole, "5", 5),  # sequences of any length
     ],
 )
