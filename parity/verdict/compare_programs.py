@@ -125,7 +125,7 @@ def compare_programs(
         in_double = companions.references is not None and not companions.references.single_only
         no_visits = _why_no_visits(setup, left, plan)
         extent = CoveragePlan(plan.tolerance_name, in_double, rule_units, no_visits, plan.whole_coverage)
-        coverage = stack.enter_context(measurement(setup, left.variables(), extent))
+        coverage = stack.enter_context(measurement(setup, left.variables(), extent, progress.note))
         metrics = None if examples is None else stack.enter_context(_metrics_check(setup, examples, plan))
         observers = Observers(
             coverage,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -50,13 +50,16 @@ class CoveragePlan:
 
 
 @contextlib.contextmanager
-def measurement(setup: Setup, specs: Sequence[VariableSpec], plan: CoveragePlan) -> Iterator[Measurement]:
+def measurement(
+    setup: Setup, specs: Sequence[VariableSpec], plan: CoveragePlan, note: Callable[[str], None] = lambda text: None
+) -> Iterator[Measurement]:
     """Makes the measurement of a comparison's coverage.
 
     Args:
       setup: the job and how both sides run it.
       specs: the job's variables.
       plan: its extent.
+      note: see `Measurement`.
 
     Yields:
       the measurement, to be handed to `verify` as its tour.
@@ -79,7 +82,7 @@ def measurement(setup: Setup, specs: Sequence[VariableSpec], plan: CoveragePlan)
             choose = with_far_weights(choose, len(as_lifted(job.workload).plan.phases) if job.workload.is_lifted else 1)
         if job.workload.is_lifted:
             choose = with_equal_copies(choose, as_lifted(job.workload))
-        yield Measurement(job, mutants, choose, gradients, seen, dtype, plan.no_visits, towers)
+        yield Measurement(job, mutants, choose, gradients, seen, dtype, plan.no_visits, towers, note)
 
 
 def _of_job(

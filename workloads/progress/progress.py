@@ -50,6 +50,10 @@ class Progress(display.Activity):
         self._rate.add(time.monotonic(), done)
         display.show(self)
 
+    def note(self, text: str) -> None:
+        """Changes the text that ends the line, as work within a stage or step goes on; shown when it is next drawn."""
+        self._text = text
+
     def done(self) -> None:
         """Ends the work: it is shown no more."""
         display.show(None)

@@ -35,10 +35,13 @@ def takers_of_kept_examples(
     changed = {*written_variables(graph).values(), *weights}
     found: set[str] = set()
     for name in [name for name in graph.nodes if graph.type(name) in op_types.VARIABLES and name not in changed]:
-        users, todo = set(), [name]
+        users: set[str] = set()
+        todo = [name]
         while todo:
-            for user, _, _ in graph.users(todo.pop()):
-                (todo.append if user not in labels and graph.type(user) in _READS else users.add)(user)
+            takers = {use.node for use in graph.users(todo.pop())}
+            reads = {user for user in takers - labels.keys() if graph.type(user) in _READS}
+            users |= takers - reads
+            todo += reads
         towers = {labels.get(user) for user in users}
         if len(towers) == 1 and None not in towers and len(imported.shape(name) or ()) > 1:
             found |= users

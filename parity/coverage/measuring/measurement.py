@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -44,6 +44,7 @@ class Measurement(Tour):
       dtype: dtype in which differences are judged.
       no_visits: the reason why no other state can be visited, or "".
       towers: that try the mutants of constants; None without any.
+      note: called with a text before each mutant is tried, since each may take as long as a step.
 
     Attributes:
       outcomes: what became of each mutant.
@@ -61,9 +62,10 @@ class Measurement(Tour):
         dtype: str,
         no_visits: str = "",
         towers: MutatedTowers | None = None,
+        note: Callable[[str], None] = lambda text: None,
     ) -> None:
         self._job, self._choose_visits, self._gradients = job, choose_visits, gradients
-        self._detector, self._dtype = detector, dtype
+        self._detector, self._dtype, self._note_progress = detector, dtype, note
         self.no_visits, self.towers = no_visits, towers
         self.last: State | None = None
         self._steps: set[int] = set()
@@ -150,9 +152,11 @@ class Measurement(Tour):
     def _try_all(self, step: ObservedStep) -> None:
         number = step.record.step - min(self._steps)  # an old graph's checkpoint may be of any step
         chosen = step.visit is not None or number < FIRST_STEPS or number % ROUND == 0
-        for outcome in self.outcomes:
-            if not outcome.seen and not outcome.unrecorded and (chosen or outcome.mutant.every_step):
-                self._try(outcome, step)
+        tried = [outcome for outcome in self.outcomes if not outcome.seen and not outcome.unrecorded]
+        tried = [outcome for outcome in tried if chosen or outcome.mutant.every_step]
+        for number, outcome in enumerate(tried, 1):
+            self._note_progress(f"{step.place}, mutant {number} of {len(tried)}")
+            self._try(outcome, step)
 
     def _try(self, outcome: MutantOutcome, step: ObservedStep) -> None:
         for effect in outcome.mutant.effects(step):

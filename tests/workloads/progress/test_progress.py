@@ -53,6 +53,22 @@ def test_what_is_not_counted_has_its_time(clock, shown):
     assert written == ["[  4 s] digits: building the towers, 3 s\n", "[  4 s] digits: loading TensorFlow\n"]
 
 
+def test_a_note_stands_behind_what_is_counted_and_in_place_of_a_stage(clock, shown):
+    (written, screen), work = shown(terminal=False), Progress("digits")
+    work.stage("building both sides")
+    work.note("step 1, mutant 2 of 8")
+    clock[0] += 4.0
+    screen.tick()
+    work.update(1, 3)
+    work.note("step 2, mutant 1 of 5")
+    clock[0] += 12.0
+    screen.tick()
+    assert written == [
+        "[  4 s] digits: step 1, mutant 2 of 8, 4 s\n",
+        "[ 16 s] digits: 1 of 3, step 2, mutant 1 of 5\n",
+    ]
+
+
 @pytest.mark.parametrize("unit, rate", [("run", "4.0 s/run, "), (None, "")])
 def test_the_rate_names_what_is_counted(clock, shown, unit, rate):
     (written, screen), work = shown(terminal=False), Progress("survival", unit)

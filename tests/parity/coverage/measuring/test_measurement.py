@@ -52,6 +52,15 @@ def test_training_that_moves_nothing_shows_nothing(workload, reason):
     assert len(verification.not_shown) == 1 and reason in verification.not_shown[0]
 
 
+def test_each_mutant_that_is_tried_is_told(monkeypatch):
+    """In an old graph one takes as long as a step."""
+    told = []
+    monkeypatch.setattr(compare_programs.Progress, "note", lambda self, text: told.append(text))
+    _, outcomes = compared(Dyadic(), steps=1, with_visits=False)
+    numbers = [text.rpartition("mutant ")[2] for text in told]
+    assert numbers == [f"{number} of {len(outcomes)}" for number in range(1, len(outcomes) + 1)] and told
+
+
 FAR = dataclasses.replace(
     Dyadic(),
     learning_rate=schedules.PiecewiseConstant((350000,), (0.125, 0.0625)),
