@@ -136,6 +136,7 @@ def compare_programs(
             at_end=None if metrics is None else metrics.measure,
         )
         criterion = Criterion(plan.mode, plan.tolerance_name, units)
+        progress.stage("the first step, and its mutants")  # which in a deep net take longer than the programs
         verification = verify(left, right, setup.job, plan.steps, criterion, companions, observers)
         if not plan.is_auto and verification.passed and not verification.partial:
             if setup.job.workload.is_lifted:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from parity.comparison import stages
-from parity.comparison.floats import bits
+from parity.comparison.floats import bits, have_same_bits, is_finite
 from parity.comparison.judging import tolerance
 from parity.coverage.mutant import Effect
 
@@ -25,7 +25,7 @@ def detects_any_bit(effect: Effect) -> bool:
     expected, mutated = np.asarray(effect.expected), np.asarray(effect.mutated)
     if expected.dtype.kind != "f":
         return bool(np.any(expected != mutated))
-    if not _is_finite(expected, mutated):
+    if _are_equal(expected, mutated) or not _is_finite(expected, mutated):
         return False
     if expected.dtype != mutated.dtype or expected.shape != mutated.shape:
         return True
@@ -65,12 +65,17 @@ def _differs(effect: Effect, limit: float) -> bool:
     expected, mutated = np.asarray(effect.expected), np.asarray(effect.mutated)
     if expected.dtype.kind != "f":
         return bool(np.any(expected != mutated))
-    if not _is_finite(expected, mutated) or not expected.size:
+    if _are_equal(expected, mutated) or not _is_finite(expected, mutated) or not expected.size:
         return False
     gap = np.max(np.abs(np.asarray(mutated, np.float64) - expected))
     return bool(gap > limit * np.max(np.abs(expected)))
 
 
+def _are_equal(left: np.ndarray, right: np.ndarray) -> bool:
+    """Whether float arrays have the same bits, as most tensors of a step with one changed constant: soonest told."""
+    return left.dtype == right.dtype and left.shape == right.shape and have_same_bits(left, right)
+
+
 def _is_finite(*arrays: np.ndarray) -> bool:
     """Whether no entry is NaN or infinite: after an overflow, a tensor says nothing about what made it."""
-    return all(bool(np.isfinite(array).all()) for array in arrays)
+    return all(map(is_finite, arrays))

@@ -17,6 +17,13 @@ def test_bits_show_the_last_unit_and_nothing_else():
     assert not detector.detects_any_bit(effect([1.0, 2.0], [1.0, 2.0]))
 
 
+def test_equal_numbers_with_other_bits_differ_for_bits_alone():
+    zeros = effect([0.0], [-0.0])
+    assert detector.detects_any_bit(zeros) and not detector.detector_in_float64({})(zeros)
+    same = effect([1.0, np.nan], [1.0, np.nan])
+    assert not detector.detects_any_bit(same) and not detector.detector_in_float64({})(same)
+
+
 @pytest.mark.parametrize("gap, seen", [(3e-9, True), (5e-10, False)])
 def test_double_precision_shows_a_billionth_of_the_largest_entry(gap, seen):
     sees = detector.detector_in_float64({})
