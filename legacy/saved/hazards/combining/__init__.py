@@ -3,7 +3,7 @@
 May import the basics of hazards and facts; the search of hazards imports this folder.
 """
 
-from legacy.saved.hazards.combining import mixed
+from legacy.saved.hazards.combining import mixed, multipliers
 
 #: Checks of the graph and its analysis, in the order of the page.
-ANALYSIS_CHECKS = (mixed.mixed_combining,)
+ANALYSIS_CHECKS = (mixed.mixed_combining, multipliers.multipliers_without_effect)
