@@ -1,4 +1,4 @@
-"""Who takes data: the tower that alone takes an input, and nodes that take what each tower keeps in a variable."""
+"""The tower that alone takes an input, and the nodes that take what each tower keeps in a variable of its own."""
 
 from __future__ import annotations
 
