@@ -29,8 +29,13 @@ def in_gradient_graphs(names: Iterable[str]) -> set[str]:
 
 
 def is_gradient_op(name: str) -> bool:
-    """Returns whether a node is part of the gradient function of one forward op."""
-    return "_grad/" in name
+    """Returns whether a node is part of the gradient function of one forward op.
+
+    >>> is_gradient_op("Train_grad/gradients/loss_grad/mul"), is_gradient_op("Train_grad/gradients/Fill")
+    (True, False)
+    """
+    end = name.rfind("_grad/")
+    return end >= 0 and GRADIENTS.search(name, 0, end) is not None
 
 
 def gradient_scope(root: str) -> str | None:

@@ -9,7 +9,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.variables import VariableUses
 from legacy.saved.runs.accumulation import dependent_on_gradients
 from workloads.lifted.graph import Graph
-from workloads.lifted.tensors.gradient_names import in_gradient_graphs
+from workloads.lifted.tensors.gradient_names import in_gradient_graphs, is_gradient_op
 from workloads.support.errors import InputError
 
 #: Ops that prepare a gradient for the average, where their other inputs are constants.
@@ -126,7 +126,7 @@ def _release_preparations(step: LabelledStep, tower_nodes: dict[str, int]) -> No
         users = [user for user, _, _ in graph.users(name) if user in step.members]
         if name not in tower_nodes or name in loss_nodes or not users or any(user in tower_nodes for user in users):
             continue
-        if graph.type(name) in PREPARES and "_grad/" not in name and _is_unary(step, name, tower_nodes):
+        if graph.type(name) in PREPARES and not is_gradient_op(name) and _is_unary(step, name, tower_nodes):
             del tower_nodes[name]
             todo += [producer for producer, _ in graph.inputs(name)]
 

@@ -60,5 +60,11 @@ def test_only_ops_of_a_gradient_function_are_gradient_ops():
     assert not gradient_names.is_gradient_op("gradients/AddN") and not gradient_names.is_gradient_op("conv_grad")
 
 
+def test_a_name_scope_of_the_program_may_end_as_gradient_ops_do():
+    """As "Train_grad", in which a helper casts and scales a loss before it is differentiated there."""
+    assert gradient_names.is_gradient_op("Train_grad/gradients/Mean_grad/Reshape")
+    assert not any(map(gradient_names.is_gradient_op, ["Train_grad/gradients/Shape", "Train_grad/mul"]))
+
+
 def test_the_examples_in_the_docstrings_hold():
     assert doctest.testmod(gradient_names).failed == 0
