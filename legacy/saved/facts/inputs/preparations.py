@@ -35,6 +35,8 @@ _JOINED = {"Concat": slice(1, None), "ConcatV2": slice(0, -1), "Pack": slice(0, 
 _NUMBER = re.compile(r"\d+")
 #: Most types of ops that are listed for an input.
 MOST_LISTED = 6
+#: So many inputs that are computed alike have a sentence each.
+MOST_APART = 2
 
 
 def repeated_inputs(analysed: AnalysedStep) -> Iterator[str]:
@@ -80,8 +82,25 @@ def preparation_sentences(analysed: AnalysedStep) -> Iterator[str]:
       analysed: the training step.
 
     Yields:
-      the sentences.
+      the sentences; one for three inputs or more that are made of the same data, as where a pass over the whole batch
+      moves statistics besides the towers.
     """
+    groups: dict[tuple[str, str], list[tuple[str, set[str]]]] = {}
+    for name, where, read, types in _prepared_inputs(analysed):
+        groups.setdefault((where, read), []).append((name, types))
+    for (where, read), made in groups.items():
+        whole = [(listed([name for name, _ in made], MOST_LISTED), set().union(*(types for _, types in made)))]
+        for names, types in whole if len(made) > MOST_APART else made:
+            are, them = ("are", "them") if len(made) > MOST_APART else ("is", names)
+            made_of = listed(sorted(types), MOST_LISTED)
+            yield (
+                f"{names} {are} what ops {where} the towers compute from {read} ({made_of}); a lift "
+                f"leaves them out: its data for {them} are their results"
+            )
+
+
+def _prepared_inputs(analysed: AnalysedStep) -> Iterator[tuple[str, str, str, set[str]]]:
+    """Yields (input, place of the ops that compute it, what they read, their types)."""
     graph, plan = analysed.graph, analysed.plan
     sources = {name for name in plan.sources if not is_scalar_setting(graph, analysed.imported, name)}
     sizes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS}  # a size is no data
@@ -94,14 +113,9 @@ def preparation_sentences(analysed: AnalysedStep) -> Iterator[str]:
         types = {graph.type(name) for name in computing}
         if types:
             types |= {graph.type(name) for name in before if op_types.is_random(graph.type(name))}
-            made_of = listed(sorted(types), MOST_LISTED)
             read = listed([plan.sources[name] for name in graph.nodes if name in before & sources], MOST_LISTED)
             is_inside = _are_of_towers(analysed, ends) and _are_of_towers(analysed, computing)
-            where = "at the start of" if is_inside else "outside of"
-            yield (
-                f"{entry.name} is what ops {where} the towers compute from {read} ({made_of}); a lift "
-                f"leaves them out: its data for {entry.name} are their results"
-            )
+            yield entry.name, "at the start of" if is_inside else "outside of", read, types
 
 
 def _adds_numbers(graph: Graph, name: str, data: Collection[str]) -> bool:

@@ -173,6 +173,18 @@ def test_what_is_computed_before_the_towers_is_not_at_their_start():
     assert prepared(lambda x: x, lambda x: x / 255.0) == []  # is a part of the towers
 
 
+@pytest.mark.parametrize("number, sentences", [(2, 2), (3, 1)])
+def test_many_inputs_that_are_computed_of_the_same_data_have_one_sentence(number, sentences):
+    def build():
+        x = v1.placeholder(tf.float32, [8, 3], "x")
+        made = [tf.split(tf.multiply(x, factor + 2.0, f"made_{factor}"), 2) for factor in range(number)]
+        return program(lambda tower: sum(squares(parts[tower]) for parts in made))()
+
+    texts = [text for text in watched(sections_of(build)) if "a lift leaves them out" in text]
+    assert len(texts) == sentences
+    assert ("are what ops outside of the towers compute from x:0 (Mul)" in texts[0]) == (sentences == 1)
+
+
 def test_labels_that_a_tower_splits_twice_are_one_input():
     def build():
         x, y = parts("x", 8, 3), v1.placeholder(tf.float32, [8, 2], "y")
