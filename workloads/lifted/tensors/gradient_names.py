@@ -31,11 +31,19 @@ def in_gradient_graphs(names: Iterable[str]) -> set[str]:
 def is_gradient_op(name: str) -> bool:
     """Returns whether a node is part of the gradient function of one forward op.
 
+    A program may name the scope of a gradient graph, `tf.gradients(..., name="grads")`, and a scope of its own may end
+    in "_grad", too: a gradient op has a scope before the name of its forward op.
+
     >>> is_gradient_op("Train_grad/gradients/loss_grad/mul"), is_gradient_op("Train_grad/gradients/Fill")
+    (True, False)
+    >>> is_gradient_op("grads/loss_grad/mul"), is_gradient_op("Train_grad/mul")
     (True, False)
     """
     end = name.rfind("_grad/")
-    return end >= 0 and GRADIENTS.search(name, 0, end) is not None
+    if end < 0:
+        return False
+    opened = GRADIENTS.search(name)
+    return opened.end() <= end if opened else "/" in name[:end]
 
 
 def gradient_scope(root: str) -> str | None:

@@ -66,5 +66,9 @@ def test_a_name_scope_of_the_program_may_end_as_gradient_ops_do():
     assert not any(map(gradient_names.is_gradient_op, ["Train_grad/gradients/Shape", "Train_grad/mul"]))
 
 
+def test_the_scope_of_a_gradient_graph_may_have_another_name():
+    assert gradient_names.is_gradient_op("grads_0/tower_0/conv_grad/Reshape")
+
+
 def test_the_examples_in_the_docstrings_hold():
     assert doctest.testmod(gradient_names).failed == 0
