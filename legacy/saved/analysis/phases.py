@@ -10,6 +10,7 @@ from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.correspondence import match_with_first
 from legacy.saved.analysis.division import parts, tensor_matching
 from legacy.saved.analysis.division.crossings import Crossings, tensors_leaving
+from legacy.saved.analysis.division.joined_results import joined_results
 from legacy.saved.analysis.division.labelled_step import LabelledStep
 from legacy.saved.analysis.division.returns import depend_on_sizes_alone
 from legacy.saved.analysis.effects import describe_effects
@@ -25,7 +26,7 @@ from legacy.saved.analysis.reduction.multipliers import with_multiples_of_means
 from legacy.saved.graph.differentiation import differentiated
 from workloads.lifted.graph import Graph, TensorId, tensor_name
 from workloads.lifted.pieces.cutter import Cutter
-from workloads.lifted.plan import Combine, ControlDependency, Phase, ReadVersion, TensorType, Variable
+from workloads.lifted.plan import Combine, ControlDependency, Effect, Phase, ReadVersion, TensorType, Variable
 from workloads.lifted.tensors import gradient_names
 from workloads.support.errors import InputError
 
@@ -94,6 +95,9 @@ def phase_plan(
         context.record_signature(entry.tensor)
     shared = any(context.towers.is_shared(target) for target in differentiated(graph, phase.members))
     scale = _loss_scale(context, phase, cutter, combine)
+    joined = joined_results(
+        graph, divided.crossings, divided.tower_nodes, combine, _training_updates(context, phase, variables)
+    )
     return Phase(
         train_op=phase.target,
         losses=context.names(phase.losses),
@@ -116,8 +120,17 @@ def phase_plan(
         members=len(phase.members),
         other_losses=[[tensor.name for tensor in row] for row in phase.other_losses],
         other_scales=[scale * weight / phase.loss_weights[0] for weight in phase.loss_weights[1:]],
+        joined=context.names(joined),
         sizes_alone=depend_on_sizes_alone(graph, set().union(*divided.returns), divided.early_crossings),
     )
+
+
+def _training_updates(context: Context, phase: PhaseParts, variables: Sequence[Variable]) -> list[Effect]:
+    """Returns the updates of weights, their slots, and other variables that the towers' losses depend on."""
+    before = context.graph.ancestors([loss.node for loss in phase.losses], controls=False)
+    used = {name for node in before for name in context.state.reads.get(node, ())}
+    used |= {variable.name for variable in variables if variable.role in ("weight", "slot")}
+    return [effect for effect in phase.effects if not used.isdisjoint(effect.writes)]
 
 
 def _at_other_numbers(context: Context, phase: PhaseParts, combine: list[Combine], batch: int | None) -> list[Combine]:

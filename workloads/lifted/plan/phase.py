@@ -113,6 +113,7 @@ class Phase:
       other_scales: `loss_scale` of each row of `other_losses`; empty if it is that of `losses`.
       minimized: numbers of the rows of losses, `losses` being 0, that the gradients are of; empty for all.
       sizes_alone: whether `returns` depend on the sizes of the towers' results, and not on their values.
+      joined: tensors computed from several towers' results, other than gradients, that decide what later steps train.
     """
 
     train_op: str
@@ -140,6 +141,7 @@ class Phase:
     other_scales: List[float] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
     minimized: List[int] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
     sizes_alone: bool = dataclasses.field(default=False, metadata={OMIT_EMPTY: True})
+    joined: List[str] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
 
     @property
     def scales_of_others(self) -> List[float]:

@@ -134,6 +134,7 @@ class _Checks:
             yield f"{where}: other_scales has {len(phase.other_scales)} numbers for {len(phase.other_losses)} losses"
         named += [tensor for row in phase.other_losses for tensor in row]
         named += phase.losses + list(phase.twins) + list(phase.twins.values()) + list(phase.state_crossings)
+        named += phase.joined
         yield from self._tensors(where, named)
         for combine in phase.combine:
             yield from _choice(f"{where}, combining", combine.kind, COMBINES)
