@@ -35,12 +35,10 @@ def own_number_only(plan: Plan) -> str:
             if not phase.sizes_alone and len(alone) == 1 < plan.towers:
                 return f"the gradients of tower {alone[0]} depend on another tower's results"
             return f"each tower's gradients depend {of_all}"
-        if phase.joined:
-            which = listed(phase.joined, _MOST_LISTED)
-            return f"the update takes what all towers' results are joined in ({which})"
     if plan.own_parts:
         return f"each tower takes its own part of {listed([own.whole for own in plan.own_parts], _MOST_LISTED)}"
-    return ""
+    joined = [name for phase in plan.phases for name in phase.joined]
+    return f"the update takes what all towers' results are joined in ({listed(joined, _MOST_LISTED)})" if joined else ""
 
 
 def replica_counts(plan: Plan) -> str:

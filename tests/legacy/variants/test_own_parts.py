@@ -86,8 +86,10 @@ def test_other_parts_are_a_difference(kind, tmp_path):
 
 
 def test_one_part_for_all_towers_is_neither(tmp_path):
+    """But the state is joined from all towers' results, which another number of replicas has no rows for."""
     plan = analysed(program(lambda state: [state[:BATCH]] * TOWERS), tmp_path)
-    assert plan.own_parts == [] and plan.differences == [] and own_number_only(plan) == ""
+    assert plan.own_parts == [] and plan.differences == []
+    assert own_number_only(plan) == "the update takes what all towers' results are joined in (concat:0)"
 
 
 def test_the_gradient_of_a_stack_of_losses_is_no_part_of_a_state(tmp_path):

@@ -1,4 +1,4 @@
-"""Results of all towers that an update joins, other than their gradients: only at the towers' own number it is right."""
+"""Results of all towers that an update joins, other than gradients: right at the towers' own number only."""
 
 import pytest
 import tensorflow as tf
