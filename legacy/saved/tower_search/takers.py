@@ -32,9 +32,11 @@ def takers_of_kept_examples(
     Returns:
       The nodes; none if not every tower has some.
     """
-    changed = {*written_variables(graph).values(), *weights}
+    kept = [name for name in graph.nodes if graph.type(name) in op_types.VARIABLES and name not in weights]
+    kept = [name for name in kept if len(imported.shape(name) or ()) > 1]
+    changed = set(written_variables(graph).values()) if kept else set()
     found: set[str] = set()
-    for name in [name for name in graph.nodes if graph.type(name) in op_types.VARIABLES and name not in changed]:
+    for name in [name for name in kept if name not in changed]:
         users: set[str] = set()
         todo = [name]
         while todo:
@@ -43,7 +45,7 @@ def takers_of_kept_examples(
             users |= takers - reads
             todo += reads
         towers = {labels.get(user) for user in users}
-        if len(towers) == 1 and None not in towers and len(imported.shape(name) or ()) > 1:
+        if len(towers) == 1 and None not in towers:
             found |= users
     return found if {labels[name] for name in found} == set(labels.values()) else set()
 

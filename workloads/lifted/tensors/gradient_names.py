@@ -42,6 +42,8 @@ def is_gradient_op(name: str) -> bool:
     end = name.rfind("_grad/")
     if end < 0:
         return False
+    if name.startswith("gradients/") or "/gradients/" in name[:end]:  # most: soonest told
+        return True
     opened = GRADIENTS.search(name)
     return opened.end() <= end if opened else "/" in name[:end]
 
