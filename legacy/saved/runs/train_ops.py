@@ -13,9 +13,6 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.errors import InputError
 from workloads.support.wording import counted
 
-#: Ops that give the value of a variable.
-_READS = ("Identity", "ReadVariableOp")
-
 
 def find_train_ops(graph: Graph, trainable: Collection[str] = ()) -> dict[str, set[str]]:
     """Returns the nodes that a program may have run to train: those that run updates and that no other node uses.
@@ -166,7 +163,7 @@ def _uses_of_trained(graph: Graph, updates: Collection[str], written: Mapping[st
         takers, todo = set(), [variable]
         while todo:
             users = {use.node for use in graph.users(todo.pop())} & before
-            reads = {name for name in users if graph.type(name) in _READS}
+            reads = {name for name in users if graph.type(name) in op_types.READS}
             takers |= {name for name in users - reads if name not in written and not is_gradient_op(name)}
             todo += reads
         found[variable] = len(takers)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.tables import GATHERS
-from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.graph import Graph, TensorId, Use
 
 #: Masks of a StridedSlice with which its dimensions are not those of its input.
 _OTHER_RANKS = ("ellipsis", "new_axis", "shrink_axis")
@@ -172,8 +172,7 @@ def is_indexed(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
     Returns:
       Whether there are such uses, and no others but for its shape.
     """
-    uses = [use for use in graph.users(tensor.node) if use.output == tensor.output]
-    uses = [use for use in uses if graph.type(use.node) not in op_types.SHAPE_OPS]
+    uses = _uses_of_values(graph, tensor)
     return bool(uses) and all(use.position == 0 and is_index(graph, imported, use.node) for use in uses)
 
 
@@ -188,7 +187,12 @@ def is_time_first(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bo
     Returns:
       Whether there are such uses, and no others but for its shape.
     """
-    uses = [use for use in graph.users(tensor.node) if use.output == tensor.output]
-    uses = [use for use in uses if graph.type(use.node) not in op_types.SHAPE_OPS]
+    uses = _uses_of_values(graph, tensor)
     orders = [imported.constant(*graph.inputs(use.node)[1]) for use in uses if graph.type(use.node) == "Transpose"]
     return bool(uses) and len(orders) == len(uses) and all(o is not None and list(o[:2]) == [1, 0] for o in orders)
+
+
+def _uses_of_values(graph: Graph, tensor: TensorId) -> list[Use]:
+    """The uses of a tensor but for those of its shape alone."""
+    uses = [use for use in graph.users(tensor.node) if use.output == tensor.output]
+    return [use for use in uses if graph.type(use.node) not in op_types.SHAPE_OPS]

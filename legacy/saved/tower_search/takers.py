@@ -12,9 +12,6 @@ from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.plan import Input
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
-#: Ops that hand on the value of a variable.
-_READS = ("Identity", "ReadVariableOp")
-
 
 def takers_of_kept_examples(
     graph: Graph, imported: ImportedGraph, labels: Mapping[str, int], weights: Collection[str]
@@ -41,7 +38,7 @@ def takers_of_kept_examples(
         todo = [name]
         while todo:
             takers = {use.node for use in graph.users(todo.pop())}
-            reads = {user for user in takers - labels.keys() if graph.type(user) in _READS}
+            reads = {user for user in takers - labels.keys() if graph.type(user) in op_types.READS}
             users |= takers - reads
             todo += reads
         towers = {labels.get(user) for user in users}
