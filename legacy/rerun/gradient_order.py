@@ -18,7 +18,7 @@ def given_gradients(plan: Plan) -> List[str]:
     names: List[str] = []
     for phase in plan.phases:
         names += [name for row in phase.crossings for name in row if name is not None]
-        for combine in phase.combine:
+        for combine in phase.reductions:
             names += [name for tower in combine.parts for name in tower] if combine.affine else [combine.tensor]
     return list(dict.fromkeys(names))
 

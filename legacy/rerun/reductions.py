@@ -1,4 +1,6 @@
-"""Combining of gradients over any number of replicas of an old graph's towers: the ops, and what its update is fed."""
+"""Combining of gradients and other results over any number of replicas of an old graph's towers.
+
+Here: the ops, and what the graph's update is fed."""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ Values = Dict[str, np.ndarray]
 
 
 class Reduction(NamedTuple):
-    """Ops that combine one gradient over the replicas.
+    """Ops that combine one gradient, or another result, over the replicas.
 
     Attributes:
       combine: the combining.
@@ -70,7 +72,7 @@ def build_reduction(plan: Plan, phase: Phase, combine: Combine, towers: Sequence
         names = dict.fromkeys(combine.parts[tower])
         parts.append({name: v1.placeholder(plan.tensors[name].dtype) for name in names})
     totals = [tf.add_n([held[name] for name in combine.parts[t]]) for t, held in zip(towers, parts)]
-    factor = rescaling(combine, phase.loss_scale, plan.towers, len(towers))
+    factor = rescaling(combine, phase.scale_before(combine), plan.towers, len(towers))
     if combine.kind == "concat":
         result = tf.concat([held[combine.parts[t][0]] for t, held in zip(towers, parts)], 0)
     else:
@@ -86,7 +88,7 @@ def build_reduction(plan: Plan, phase: Phase, combine: Combine, towers: Sequence
 
 def joined_rows(plan: Plan) -> list[str]:
     """Returns the tensors that hold the rows of all towers, so that their length depends on the number of replicas."""
-    combines = [combine for phase in plan.phases for combine in phase.combine if not combine.affine]
+    combines = [combine for phase in plan.phases for combine in phase.reductions if not combine.affine]
     return [combine.tensor for combine in combines if combine.kind == "concat"]
 
 

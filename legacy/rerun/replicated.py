@@ -82,7 +82,7 @@ class ReplicatedOldGraph(OldGraphProgram):
         self._towers = [tower_of_replica(replica, job.replicas, plan.towers, differ) for replica in replicas]
         with self.graph.as_default():
             self._reductions = [
-                [build_reduction(plan, phase, combine, self._towers, options.average) for combine in phase.combine]
+                [build_reduction(plan, phase, combine, self._towers, options.average) for combine in phase.reductions]
                 for phase in plan.phases
             ]
         self._wanted = [
@@ -253,7 +253,7 @@ class ReplicatedOldGraph(OldGraphProgram):
         return feed
 
     def _reduced(self, phase: int, towers: Sequence[Values]) -> Dict[str, np.ndarray]:
-        """Returns {tensor: value} of the combined gradients."""
+        """Returns {tensor: value} of the combined gradients and other results."""
         reductions = self._reductions[phase]
         given = {holder: value for reduction in reductions for holder, value in reduction.given(towers).items()}
         results = self._session.run([reduction.result for reduction in reductions], given)

@@ -196,7 +196,7 @@ def _pruned(graph_def: Any, plan: Plan, copied: Collection[str]) -> Any:
     ends |= {copy_name(tensor) for tensor in copied}
     for phase in plan.phases:
         observed: List[str] = phase.losses + [name for tower in phase.gradients for name in tower.values()]
-        observed += [name for combine in phase.combine for tower in combine.parts for name in tower]
+        observed += [name for combine in phase.reductions for tower in combine.parts for name in tower]
         ends |= {parse_tensor_name(name).node for name in observed}
     graph = Graph(graph_def)
     kept = graph.ancestors(ends & set(graph.nodes))

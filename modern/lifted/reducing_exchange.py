@@ -57,7 +57,7 @@ def make_exchange(job: Job, phase: Phase, all_reduce: str) -> Exchange:
 
 
 class ReducingExchange(Exchange):
-    """All-reduces gradients by the recognised combining; takes other crossings from a replica that runs their tower.
+    """All-reduces gradients and other results as recognised; takes other crossings from replicas that run their tower.
 
     Where towers differ (a regularizer on the first one only), the first replica runs the first tower's graph, the last
     one the last's, and those between take what is left. Each replica keeps the state of its own tower.
@@ -72,8 +72,8 @@ class ReducingExchange(Exchange):
         self._plan, self._phase, self._replicas = plan, phase, replicas
         self._shapes = {v.name: v.shape for v in plan.variables}
         self._tower_of_state = {v.name: v.tower for v in plan.variables if v.role == "state"}
-        affine = [name for c in phase.combine if c.affine for tower in c.parts for name in tower]
-        plain = [c.tensor for c in phase.combine if not c.affine]
+        affine = [name for c in phase.reductions if c.affine for tower in c.parts for name in tower]
+        plain = [c.tensor for c in phase.reductions if not c.affine]
         self.cuts = plain + [n for row in phase.crossings for n in row if n is not None and n not in affine] + affine
 
     def describe(self, all_reduce: str) -> str:
@@ -94,7 +94,7 @@ class ReducingExchange(Exchange):
         self, context: tf.distribute.ReplicaContext, tower: int, crossings: Tensors, needed: Collection[str]
     ) -> Tensors:
         """See `Exchange`; also returns {combined tensor: value}."""
-        found = self._reduce_gradients(context, tower, crossings)
+        found = self._reduced(context, tower, crossings)
         own = set(self._state_names(tower)) if self._replicas != self._plan.towers else set()
         others = [name for name in needed if name not in found and name not in own]
         found.update((name, crossings[name]) for name in own if name in crossings)
@@ -103,29 +103,29 @@ class ReducingExchange(Exchange):
             found[name] = copies[self._replica_that_has(name)]
         return found
 
-    def _reduce_gradients(self, context: tf.distribute.ReplicaContext, tower: int, crossings: Tensors) -> Tensors:
-        """Returns {tensor of the old graph: value} of the reduced gradients."""
+    def _reduced(self, context: tf.distribute.ReplicaContext, tower: int, crossings: Tensors) -> Tensors:
+        """Returns {tensor of the old graph: value} of the reduced gradients and other results."""
         found: Tensors = {}
         for kind, how in (("mean", tf.distribute.ReduceOp.MEAN), ("sum", tf.distribute.ReduceOp.SUM)):
-            combines = [combine for combine in self._phase.combine if combine.kind == kind]
-            values = [self._tower_gradient(combine, tower, crossings) for combine in combines]
+            combines = [combine for combine in self._phase.reductions if combine.kind == kind]
+            values = [self._tower_part(combine, tower, crossings) for combine in combines]
             values = replica_exchange.all_reduce(context, how, values) if values else []
             for combine, value in zip(combines, values):
                 found.update(self._as_old_tensors(combine, value))
-        joined = [combine for combine in self._phase.combine if combine.kind not in ("mean", "sum")]
+        joined = [combine for combine in self._phase.reductions if combine.kind not in ("mean", "sum")]
         values = [crossings[combine.parts[tower][0]] for combine in joined]
         for combine, value in zip(joined, replica_exchange.concat(context, values)):
             found[combine.tensor] = self._scaled(combine, value)
         return found
 
-    def _tower_gradient(self, combine: Combine, tower: int, crossings: Tensors) -> tf.Tensor:
-        """Returns the sum of what a tower contributes to a gradient, with its static shape."""
+    def _tower_part(self, combine: Combine, tower: int, crossings: Tensors) -> tf.Tensor:
+        """Returns the sum of what a tower contributes to a combined tensor, with its static shape."""
         parts = [crossings[name] for name in combine.parts[tower]]
         value = tf.add_n(parts) if len(parts) > 1 else parts[0]
         return tf.ensure_shape(value, self._static_shape(combine.parts[tower][0], combine))
 
     def _as_old_tensors(self, combine: Combine, value: tf.Tensor) -> Tensors:
-        """Returns {tensor of the old graph: value} of a reduced gradient: where the update reads it."""
+        """Returns {tensor of the old graph: value} of a reduced tensor: where the update reads it."""
         if not combine.affine:
             return {
                 combine.tensor: tf.reshape(self._scaled(combine, value), self._static_shape(combine.tensor, combine))
@@ -151,7 +151,7 @@ class ReducingExchange(Exchange):
         return value * tf.cast(factor, value.dtype)
 
     def _rescaling(self, combine: Combine) -> float:
-        return rescaling(combine, self._phase.loss_scale, self._plan.towers, self._replicas)
+        return rescaling(combine, self._phase.scale_before(combine), self._plan.towers, self._replicas)
 
     def _state_names(self, tower: int) -> list[str]:
         """Returns the crossings that only set this tower's own state."""

@@ -9,7 +9,7 @@ import tensorflow as tf
 from workloads.lifted.graph import Graph, parse_tensor_name
 
 if TYPE_CHECKING:
-    from workloads.lifted.plan import Plan
+    from workloads.lifted.plan import Combine, Plan
 
 _ADDITIONS = ("AddN", "Add", "AddV2")
 #: The form of a sum that is multiplied by one over the number of towers.
@@ -28,16 +28,30 @@ def average_form(plan: Plan, graph: Graph) -> str:
     Returns:
       "stack", "add_n" or "add_n_reciprocal"; see `workloads.numerics.combining.combine`.
     """
-    for combine in plan.phases[0].combine:
-        parts = [parse_tensor_name(name).node for tower in combine.parts for name in tower]
-        between = graph.ancestors([parse_tensor_name(combine.tensor).node], parts, controls=False) - set(parts)
-        types = {graph.type(name) for name in between}
-        if types & {"Mean", "Sum"}:
-            return "stack"
-        if types.intersection(_ADDITIONS):
-            multiplied = any(_multiplies_by_reciprocal(graph, name, plan.towers) for name in between)
-            return RECIPROCAL if multiplied and division_rounds(plan.towers) else "add_n"
-    return "stack"
+    found = (form_of(graph, combine, plan.towers) for combine in plan.phases[0].combine)
+    return next(filter(None, found), "stack")
+
+
+def form_of(graph: Graph, combine: Combine, towers: int) -> str:
+    """Returns the form in which a graph averages one result of its towers.
+
+    Args:
+      graph: of the lift.
+      combine: the result.
+      towers: number of towers.
+
+    Returns:
+      The form as `average_form` has it; "" where no ops add anything.
+    """
+    parts = [parse_tensor_name(name).node for tower in combine.parts for name in tower]
+    between = graph.ancestors([parse_tensor_name(combine.tensor).node], parts, controls=False) - set(parts)
+    types = {graph.type(name) for name in between}
+    if types & {"Mean", "Sum"}:
+        return "stack"
+    if types.intersection(_ADDITIONS):
+        multiplied = any(_multiplies_by_reciprocal(graph, name, towers) for name in between)
+        return RECIPROCAL if multiplied and division_rounds(towers) else "add_n"
+    return ""
 
 
 def division_rounds(towers: int) -> bool:

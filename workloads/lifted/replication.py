@@ -143,8 +143,8 @@ def rescaling(combine: Combine, loss_scale: float, towers: int, replicas: int) -
     single tower's loss is a mean of its examples.
 
     Args:
-      combine: the combining of one gradient.
-      loss_scale: factor on the towers' losses before they are differentiated.
+      combine: the combining of one gradient, or of another result.
+      loss_scale: factor on the towers' losses before they are differentiated; 1 for a result that is no gradient.
       towers: number of towers.
       replicas: number of replicas.
 

@@ -10,7 +10,7 @@ from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.correspondence import match_with_first
 from legacy.saved.analysis.division import parts, tensor_matching
 from legacy.saved.analysis.division.crossings import Crossings, tensors_leaving
-from legacy.saved.analysis.division.joined_results import joined_results
+from legacy.saved.analysis.division.joined_results import Join
 from legacy.saved.analysis.division.labelled_step import LabelledStep
 from legacy.saved.analysis.division.returns import depend_on_sizes_alone
 from legacy.saved.analysis.effects import describe_effects
@@ -23,10 +23,11 @@ from legacy.saved.analysis.reduction.all_examples import AllExamples
 from legacy.saved.analysis.reduction.growth import Growth
 from legacy.saved.analysis.reduction.means_of_one import averaged_over_replicas
 from legacy.saved.analysis.reduction.multipliers import with_multiples_of_means
+from legacy.saved.analysis.reduction.results import combine_results
 from legacy.saved.graph.differentiation import differentiated
 from workloads.lifted.graph import Graph, TensorId, tensor_name
 from workloads.lifted.pieces.cutter import Cutter
-from workloads.lifted.plan import Combine, ControlDependency, Effect, Phase, ReadVersion, TensorType, Variable
+from workloads.lifted.plan import Combine, ControlDependency, Phase, ReadVersion, TensorType, Variable
 from workloads.lifted.tensors import gradient_names
 from workloads.support.errors import InputError
 
@@ -95,9 +96,10 @@ def phase_plan(
         context.record_signature(entry.tensor)
     shared = any(context.towers.is_shared(target) for target in differentiated(graph, phase.members))
     scale = _loss_scale(context, phase, cutter, combine)
-    joined = joined_results(
-        graph, divided.crossings, divided.tower_nodes, combine, _training_updates(context, phase, variables)
-    )
+    results = combine_results(context, phase, cutter, combine, batch)
+    for entry in results.combined:
+        context.record_signature(entry.tensor)
+    trained = _used_in_training(context, phase, variables)
     return Phase(
         train_op=phase.target,
         losses=context.names(phase.losses),
@@ -120,17 +122,23 @@ def phase_plan(
         members=len(phase.members),
         other_losses=[[tensor.name for tensor in row] for row in phase.other_losses],
         other_scales=[scale * weight / phase.loss_weights[0] for weight in phase.loss_weights[1:]],
-        joined=context.names(joined),
+        results=results.combined,
+        joined=context.names([TensorId(join.first, 0) for join in results.others if trained & _changed(join)]),
+        joined_beside=sorted(set().union(*map(_changed, results.others)) - trained),
         sizes_alone=depend_on_sizes_alone(graph, set().union(*divided.returns), divided.early_crossings),
     )
 
 
-def _training_updates(context: Context, phase: PhaseParts, variables: Sequence[Variable]) -> list[Effect]:
-    """Returns the updates of weights, their slots, and other variables that the towers' losses depend on."""
+def _changed(join: Join) -> set[str]:
+    """Returns the variables that some updates change."""
+    return {name for effect in join.updates for name in effect.writes}
+
+
+def _used_in_training(context: Context, phase: PhaseParts, variables: Sequence[Variable]) -> set[str]:
+    """Returns the weights, their slots, and other variables that the towers' losses depend on."""
     before = context.graph.ancestors([loss.node for loss in phase.losses], controls=False)
     used = {name for node in before for name in context.state.reads.get(node, ())}
-    used |= {variable.name for variable in variables if variable.role in ("weight", "slot")}
-    return [effect for effect in phase.effects if not used.isdisjoint(effect.writes)]
+    return used | {variable.name for variable in variables if variable.role in ("weight", "slot")}
 
 
 def _at_other_numbers(context: Context, phase: PhaseParts, combine: list[Combine], batch: int | None) -> list[Combine]:

@@ -149,6 +149,11 @@ def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate
     yield from decay_sentences(analysed, phase)
     yield from unequal_mean_sentences(analysed, phase)
     yield from _of_schedules(analysed, phase, rates)
+    if phase.joined_beside:
+        yield (
+            f"{phase.train_op}: how results of all towers set {listed(phase.joined_beside, MOST_LISTED)} is not "
+            f"recognised; replicas of another number than {towers} set it from the first and the last tower's"
+        )
 
 
 def _has_scalar_losses(analysed: AnalysedStep, phase: Phase) -> bool:

@@ -1,10 +1,13 @@
-"""Lines that combine the replicas' gradients with the rounding of the old graph."""
+"""Lines that combine the replicas' gradients, and other results, with the rounding of the old graph."""
 
 from __future__ import annotations
 
-from typing import Dict, List, Mapping, Sequence
+from typing import TYPE_CHECKING, Dict, List, Mapping, Sequence
 
 from legacy.source.basics.rendering import WIDTH, item_lines, literal_text
+
+if TYPE_CHECKING:
+    from legacy.source.update.shared import Reduced
 
 
 def reduced_lines(name: str, combine: str, reciprocal: bool, values: str = "") -> List[str]:
@@ -60,4 +63,25 @@ def multiplied_lines(multipliers: Mapping[str, float], weights: Sequence[str]) -
         long = len(head) + 4 > WIDTH
         lines += ["for name in [", *item_lines(names, 4), "]:"] if long else [head]
         lines.append(f"    gradients[name] *= {text}")
+    return lines
+
+
+def result_lines(results: Sequence[Reduced]) -> List[str]:
+    """Returns the lines that combine other results than gradients over the replicas, as few as fit.
+
+    >>> from legacy.source.update.shared import Reduced
+    >>> result_lines([Reduced("part", "part", "mean"), Reduced("mean_loss", "loss", "mean")])
+    ['part, mean_loss = context.all_reduce(tf.distribute.ReduceOp.MEAN, [part, loss])']
+    >>> result_lines([Reduced("total_loss", "loss", "sum")])
+    ['total_loss = context.all_reduce(tf.distribute.ReduceOp.SUM, loss)']
+    >>> result_lines([Reduced("part", "part", "concat")])
+    ['part = tf.concat(gather(context, part), axis=0)']
+    """
+    lines = [f"{one.name} = tf.concat(gather(context, {one.part}), axis=0)" for one in results if one.kind == "concat"]
+    for kind in dict.fromkeys(one.kind for one in results if one.kind != "concat"):
+        alike = [one for one in results if one.kind == kind]
+        alone = [reduced_lines(one.name, kind, False, one.part)[0] for one in alike]
+        names, parts = ", ".join(one.name for one in alike), ", ".join(one.part for one in alike)
+        together = reduced_lines(names, kind, False, f"[{parts}]")
+        lines += together if len(alike) > 1 and len(together[0]) + 4 <= WIDTH else alone
     return lines

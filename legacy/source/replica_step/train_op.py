@@ -10,7 +10,7 @@ import numpy as np
 from legacy.source.basics.rendering import WIDTH, literal_text
 from legacy.source.ops.random_numbers import draws_noise
 from legacy.source.replica_step.lines import clip_lines, has_rows, listed, statistics_text
-from legacy.source.replica_step.reduced import multiplied_lines, reduced_lines
+from legacy.source.replica_step.reduced import multiplied_lines, reduced_lines, result_lines
 from legacy.source.update.paths import further_name
 from legacy.source.update.recovered import loss_name
 from workloads.lifted.replication import sums_to_mean
@@ -178,7 +178,8 @@ def train_op_text(update: WrittenUpdate, functions: str, style: str = "standalon
         minimized = ["minimized"]
     else:
         body.append(f"{', '.join([*losses, *update.factor.parts])} = {loss.function}(scope, batch)")
-    body += [f"{part}s = gather(context, {part})" for part in update.factor.parts]
+    body += [f"{part}s = gather(context, {part})" for part in update.factor.needed_of_all]
+    body += result_lines(update.factor.reduced)
     body += textwrap.dedent("\n".join(update.factor.lines)).splitlines()
     towers = len(update.phase.losses)
     body += _seed_lines(path.scales, towers if path.combine and sums_to_mean(update.phase, towers) else 0)

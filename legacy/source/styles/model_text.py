@@ -154,7 +154,7 @@ def _doc(model: Model, way: str = "") -> str:
         doc = "Returns the loss of one tower" + way + ", and its terms that depend on data"
     result = model.statements[-1].expression
     gathered = isinstance(result, Listing) and len(result.items) > model.losses
-    return doc + (", and further results of it that all replicas gather." if gathered else ".")
+    return doc + (", and further results of it that the update uses." if gathered else ".")
 
 
 def _tower_blocks(model: Model, function: str) -> List[List[str]]:

@@ -27,7 +27,7 @@ from legacy.source.update.loss_of_all import loss_of_all_lines
 from legacy.source.update.losses_of_others import find_minimized, with_rows
 from legacy.source.update.names import TrainOpName, names_of_folders, names_of_train_ops
 from legacy.source.update.paths import GradientPath, find_path, further_name
-from legacy.source.update.shared import SharedFactor, find_shared_factor, with_results
+from legacy.source.update.shared import SharedFactor, find_shared_factor, with_reduced, with_results
 from workloads.lifted.plan import TensorType
 
 if TYPE_CHECKING:
@@ -87,7 +87,8 @@ class WrittenUpdate(NamedTuple):
     def gathers(self) -> bool:
         """Whether it uses results of each tower, and not only reduced ones."""
         factor = self.factor
-        return bool(self.uses_losses or factor.parts or factor.lines or factor.with_others or not self.path.combine)
+        of_all = self.uses_losses or factor.needed_of_all or factor.lines or factor.with_others
+        return bool(of_all or not self.path.combine)
 
 
 class WrittenStep(NamedTuple):
@@ -130,7 +131,8 @@ class WrittenStep(NamedTuple):
     @property
     def calls_gather(self) -> bool:
         """Whether the text calls `gather`: for results of each tower, or for rows of all towers."""
-        return self.gathers or any(update.path.rows for update in self.updates)
+        joins = any(one.kind == "concat" for update in self.updates for one in update.factor.reduced)
+        return self.gathers or joins or any(update.path.rows for update in self.updates)
 
     @property
     def fixed_changes(self) -> List[str]:
@@ -284,6 +286,8 @@ def _with_factor(
     Returns:
       Both.
     """
+    if not any(phase.returns):
+        return with_reduced(plan, graph, phase, effects, path.tensors)
     with_all = with_results(plan, graph, phase, effects, path.tensors)
     of_examples = phase.shared_loss and plan.tensors[phase.losses[0]].shape  # no number is the weight of a vector
     try:

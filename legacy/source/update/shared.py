@@ -1,23 +1,44 @@
-"""Losses that depend on what all towers compute, such as a mean over all their words: a factor on each tower's loss."""
+"""Results of all towers that a train op uses: for a factor on each tower's loss, as one over all words, or updates."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Dict, Iterable, List, NamedTuple, Optional, Sequence
+from typing import TYPE_CHECKING, Collection, Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
+from legacy.saved.analysis.reduction.multipliers import factors_on_sum
+from legacy.saved.graph.imported import ImportedGraph
 from legacy.source.basics.cut import cut_part
-from legacy.source.basics.expressions import Definition, Name
+from legacy.source.basics.expressions import Definition, Expression, Infix, Literal, Name
 from legacy.source.basics.forward import Forward
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.recovery import Recovery
 from legacy.source.update.place import names_of_variables
 from legacy.source.update.wave_lines import own_lines
+from workloads.lifted.averaging import RECIPROCAL, division_rounds, form_of
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.pieces.piece import Fetch
 
 if TYPE_CHECKING:
     from workloads.lifted.graph import Graph
-    from workloads.lifted.plan import Effect, Phase, Plan
+    from workloads.lifted.plan import Combine, Effect, Phase, Plan
+
+
+#: Names in the text of what is made of all replicas' losses.
+_OF_LOSSES = {"mean": "mean_loss", "sum": "total_loss", "concat": "all_losses"}
+
+
+class Reduced(NamedTuple):
+    """A result of each replica that the update takes the mean, the sum or the concatenation of.
+
+    Attributes:
+      name: of that in the text.
+      part: name of a replica's own.
+      kind: "mean", "sum" or "concat".
+    """
+
+    name: str
+    part: str
+    kind: str
 
 
 class SharedFactor(NamedTuple):
@@ -25,17 +46,26 @@ class SharedFactor(NamedTuple):
 
     Attributes:
       parts: names of what each replica computes for it, or for the update, beside its loss.
-      tensors: {tensor of the old graph: expression} of all replicas' parts.
+      tensors: {tensor of the old graph: expression} of all replicas' parts, and of what is reduced of them.
       lines: of the text, which end with the factor, `factor`; none where losses stand for themselves.
       of_all: lines of the function of all towers' losses that the factor is a derivative of; none where it is computed.
       with_others: lines of the function of what is minimized, where a tower's loss contains other towers' results.
+      reduced: what the update takes the mean, the sum or the concatenation of.
+      gathered: those of `parts` that are not only reduced; None for all.
     """
 
     parts: List[str]
-    tensors: Dict[str, Name]
+    tensors: Dict[str, Expression]
     lines: List[str]
     of_all: Sequence[str] = ()
     with_others: Sequence[str] = ()
+    reduced: Sequence[Reduced] = ()
+    gathered: Optional[Collection[str]] = None
+
+    @property
+    def needed_of_all(self) -> List[str]:
+        """Those of `parts` that each replica needs of every other one, and not only their mean or sum."""
+        return [part for part in self.parts if self.gathered is None or part in self.gathered]
 
 
 def find_shared_factor(plan: Plan, graph: Graph, phase: Phase) -> SharedFactor:
@@ -53,7 +83,7 @@ def find_shared_factor(plan: Plan, graph: Graph, phase: Phase) -> SharedFactor:
       Unwritten: something else than one factor, the same for all towers, returns to them.
     """
     parts = part_names(len(phase.early))
-    tensors = {
+    tensors: Dict[str, Expression] = {
         str(tensor): Name(f"{part}s[{tower}]")
         for part, row in zip(parts, phase.early)
         for tower, tensor in enumerate(row)
@@ -99,12 +129,72 @@ def with_results(plan: Plan, graph: Graph, phase: Phase, effects: Sequence[Effec
 
     found = [*phase.crossings, *_rows_of_twins(plan, phase)]
     rows = [row for row in found if None not in row and not from_known(str(row[0]))]
-    inputs = [tensor for entry in plan.inputs + plan.common for tensor in entry.tensors]
-    cuts = [*given, *inputs, *(str(tensor) for row in rows for tensor in row)]
-    fetches = [Fetch(value, effect.node) for effect in effects for value in effect.values]
-    used = {str(feed.key) for feed in cut_part(plan, graph, fetches, cuts, phase.versions).piece.feeds}
+    used = _used(plan, graph, phase, effects, [*given, *(str(tensor) for row in rows for tensor in row)])
     results = [row for row in rows if used & set(row) and row not in phase.early]
     return dataclasses.replace(phase, early=[*phase.early, *results])
+
+
+def with_reduced(
+    plan: Plan, graph: Graph, phase: Phase, effects: Sequence[Effect], given: Iterable[str]
+) -> Tuple[Phase, SharedFactor]:
+    """Finds what changes of variables need of all towers, some of it as a mean or sum alone, such as of their losses.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift, in which each tower's gradients follow from its own results.
+      phase: the train op.
+      effects: the changes.
+      given: tensors that are known.
+
+    Returns:
+      The train op, whose `early` has corresponding tensors that all towers have, and their names in the text.
+    """
+    imported = ImportedGraph(graph)
+    found = {one.tensor: (one, _multiplier(graph, imported, one)) for one in phase.results}
+    usable = {tensor: (one, factor) for tensor, (one, factor) in found.items() if factor is not None}
+    phase = with_results(plan, graph, phase, effects, [*given, *usable])
+    used = _used(plan, graph, phase, effects, [*given, *usable, *(str(t) for row in phase.early for t in row)])
+    rows = list(phase.early)
+    reduced: List[Reduced] = []
+    tensors: Dict[str, Expression] = {}
+    for tensor in [tensor for tensor in usable if tensor in used]:
+        one, factor = usable[tensor]
+        row: List[Optional[str]] = [tower[0] for tower in one.parts]
+        kind = "mean" if one.divided else one.kind
+        part, name = "loss", _OF_LOSSES[kind]
+        if row != phase.losses:
+            rows += [row] if row not in rows else []
+            part = part_names(len(rows))[rows.index(row)]
+            name = part if all(part != other.part for other in reduced) else f"{kind}_of_{part}"
+        reduced.append(Reduced(name, part, kind))
+        tensors[tensor] = Name(name) if factor == 1.0 else Infix("*", Name(name), Literal(factor))
+    gathered = part_names(len(phase.early))
+    shared = find_shared_factor(plan, graph, dataclasses.replace(phase, early=rows))
+    own = {tensor: one for tensor, one in shared.tensors.items() if any(tensor in row for row in phase.early)}
+    return dataclasses.replace(phase, early=rows), shared._replace(
+        tensors={**own, **tensors}, reduced=reduced, gathered=gathered
+    )
+
+
+def _multiplier(graph: Graph, imported: ImportedGraph, combine: Combine) -> Optional[float]:
+    """Returns the factor on the towers' combined results; None where an all-reduce rounds in another way."""
+    towers = len(combine.parts)
+    if combine.kind not in _OF_LOSSES or form_of(graph, combine, towers) == RECIPROCAL:
+        return None
+    if not combine.divided:
+        return 1.0
+    factors = [factor.value for factor in factors_on_sum(graph, imported, combine, towers)]
+    if len(factors) != 2 or 1.0 / towers not in factors or division_rounds(towers):
+        return None
+    factors.remove(1.0 / towers)
+    return factors[0]
+
+
+def _used(plan: Plan, graph: Graph, phase: Phase, effects: Sequence[Effect], cuts: Iterable[str]) -> Set[str]:
+    """Returns those of some tensors that changes of variables are computed from."""
+    inputs = [tensor for entry in plan.inputs + plan.common for tensor in entry.tensors]
+    fetches = [Fetch(value, effect.node) for effect in effects for value in effect.values]
+    return {str(feed.key) for feed in cut_part(plan, graph, fetches, [*cuts, *inputs], phase.versions).piece.feeds}
 
 
 def _rows_of_twins(plan: Plan, phase: Phase) -> List[List[Optional[str]]]:
@@ -117,7 +207,7 @@ def _rows_of_twins(plan: Plan, phase: Phase) -> List[List[Optional[str]]]:
     return list(rows.values())
 
 
-def _factor_lines(plan: Plan, graph: Graph, phase: Phase, tensor: str, tensors: Dict[str, Name]) -> List[str]:
+def _factor_lines(plan: Plan, graph: Graph, phase: Phase, tensor: str, tensors: Dict[str, Expression]) -> List[str]:
     """Returns the lines that compute what returns to one tower."""
     cut = cut_part(plan, graph, [tensor], list(tensors), phase.versions)
     others = [str(feed.key) for feed in cut.piece.feeds if str(feed.key) not in tensors and feed.kind != "read"]

@@ -61,10 +61,11 @@ class Effect:
 
 @dataclasses.dataclass
 class Combine:
-    """Combining of the towers' gradients of one variable into one tensor.
+    """Combining of the towers' gradients of one variable, or of other results of theirs, into one tensor.
 
     Attributes:
-      weight: the variable, or `indices_label` of it for the rows of a sparse gradient.
+      weight: the variable, or `indices_label` of it for the rows of a sparse gradient; of other results, the variable
+        whose update they are combined for.
       kind: "mean", "sum", "concat" or "kept as written".
       tensor: the combined tensor; the ops after it do not depend on the number of towers.
       scale: factor on the sum, or on the concatenated values, where it is neither 1 nor one over the towers.
@@ -113,7 +114,11 @@ class Phase:
       other_scales: `loss_scale` of each row of `other_losses`; empty if it is that of `losses`.
       minimized: numbers of the rows of losses, `losses` being 0, that the gradients are of; empty for all.
       sizes_alone: whether `returns` depend on the sizes of the towers' results, and not on their values.
-      joined: tensors computed from several towers' results, other than gradients, that decide what later steps train.
+      results: how results other than gradients are combined, such as all towers' losses for an average of them.
+      joined: tensors computed from several towers' results, other than gradients, that decide what later steps train,
+        and that are not combined in a way that is recognised.
+      joined_beside: variables that nothing trains by, and that are set from results that are joined so: at another
+        number of replicas they take the first and the last tower's.
     """
 
     train_op: str
@@ -141,7 +146,18 @@ class Phase:
     other_scales: List[float] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
     minimized: List[int] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
     sizes_alone: bool = dataclasses.field(default=False, metadata={OMIT_EMPTY: True})
+    results: List[Combine] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
     joined: List[str] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
+    joined_beside: List[str] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
+
+    @property
+    def reductions(self) -> List[Combine]:
+        """How gradients and other results of the towers are combined."""
+        return [*self.combine, *self.results]
+
+    def scale_before(self, combine: Combine) -> float:
+        """Returns the factor on the towers' losses that is in what a reduction combines: 1 if it is no gradient."""
+        return 1.0 if combine in self.results else self.loss_scale
 
     @property
     def scales_of_others(self) -> List[float]:
@@ -154,6 +170,7 @@ class Phase:
         arguments = arguments_of(Phase, content)
         arguments["effects"] = [Effect.from_json(effect) for effect in arguments["effects"]]
         arguments["combine"] = [Combine(**combine) for combine in arguments["combine"]]
+        arguments["results"] = [Combine(**combine) for combine in arguments.get("results", [])]
         arguments["versions"] = [ReadVersion(*read) for read in arguments["versions"]]
         arguments["control_dependencies"] = _dependencies(arguments["control_dependencies"])
         arguments["races"] = [Race.from_json(race) for race in arguments["races"]]

@@ -136,7 +136,7 @@ class _Checks:
         named += phase.losses + list(phase.twins) + list(phase.twins.values()) + list(phase.state_crossings)
         named += phase.joined
         yield from self._tensors(where, named)
-        for combine in phase.combine:
+        for combine in phase.reductions:
             yield from _choice(f"{where}, combining", combine.kind, COMBINES)
             yield from self._rows(where, [combine.parts])
             yield from self._tensors(where, [combine.tensor] + [t for part in combine.parts for t in part])
@@ -145,6 +145,7 @@ class _Checks:
         yield from self._nodes(where, [node for edge in edges for node in edge])
         yield from self._nodes(where, [read.node for read in phase.versions])
         yield from self._members(where, [read.variable for read in phase.versions])
+        yield from self._members(where, phase.joined_beside)
 
     def _effect_problems(self, phase: Phase, where: str) -> Iterator[str]:
         for effect in phase.effects:

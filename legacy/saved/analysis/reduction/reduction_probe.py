@@ -23,6 +23,10 @@ from workloads.lifted.plan import Combine
 
 #: Dimension that the probe uses where a gradient's shape is open.
 OPEN_DIMENSION = 3
+#: Gradients of fewer elements are made up so many times more.
+_FEW_ELEMENTS, _MORE = 4, 2
+#: Of the first numbers that are made up.
+_SEED = 7
 
 
 class _Made(NamedTuple):
@@ -98,14 +102,16 @@ class ReductionProbe:
         return self._weights[outline]
 
     def _probe(self, meeting: TensorId, parts: list[list[TensorId]], shape: list[int] | None) -> Reduction | None:
-        """Recognises a tensor as a reduction of the towers' gradients."""
+        """Recognises a tensor as a reduction of the towers' gradients, of their dtype."""
+        if self._imported.dtype(*meeting) != self._imported.dtype(*parts[0][0]):
+            return None
         types = _types(self._imported, parts, shape)
         if types is None:
             return None
         piece = self._cutter.piece([tensor_name(*meeting)], list(types))
         outline = _outline(piece, types)
         if outline not in self._known:
-            self._known[outline] = _reduction(piece, _made_up_gradients(types), parts)
+            self._known[outline] = _reduction(piece, types, parts)
         return self._known[outline]
 
 
@@ -126,7 +132,26 @@ def _outline(piece: Piece, types: dict[str, _Made]) -> str:
     return "\n".join(texts + [str([numbers[fetch.partition(":")[0]] for fetch in piece.fetches])])
 
 
-def _reduction(piece: Piece, values: dict[str, np.ndarray], parts: list[list[TensorId]]) -> Reduction | None:
+def _reduction(piece: Piece, types: dict[str, _Made], parts: list[list[TensorId]]) -> Reduction | None:
+    """Recognises a piece as a reduction by what it makes of made-up gradients.
+
+    Any function of two numbers is some multiple of their sum: of gradients of few elements several are made up.
+    """
+    few = min(int(np.prod(one.sizes)) for one in types.values()) < _FEW_ELEMENTS
+    found = [
+        _reduction_of(piece, _made_up_gradients(types, seed), parts) for seed in range(_SEED, _SEED + 1 + _MORE * few)
+    ]
+    return found[0] if all(_are_alike(one, found[0]) for one in found) else None
+
+
+def _are_alike(one: Reduction | None, other: Reduction | None) -> bool:
+    """Returns whether two results, of other numbers, are the same reduction."""
+    if one is None or other is None:
+        return one is other
+    return one._replace(scale=other.scale) == other and abs(one.scale - other.scale) <= TOLERANCE * abs(other.scale)
+
+
+def _reduction_of(piece: Piece, values: dict[str, np.ndarray], parts: list[list[TensorId]]) -> Reduction | None:
     """Evaluates a piece for made-up gradients of the towers and compares it with their sum and concatenation."""
     try:
         result, affine = evaluate_piece(piece, values)
@@ -159,7 +184,7 @@ def _weights(piece: Piece, types: dict[str, _Made]) -> list[float] | None:
 def _types(imported: ImportedGraph, parts: list[list[TensorId]], shape: list[int] | None) -> dict[str, _Made] | None:
     """{gradient's name: its type, with a size for each dimension}; None if the gradients' shapes are not alike."""
     tensors = [tensor for tower in parts for tensor in tower]
-    shapes = [imported.shape(*tensor) or shape for tensor in tensors]
+    shapes = [shape if own is None else own for own in (imported.shape(*tensor) for tensor in tensors)]
     known = [shape for shape in shapes if shape is not None]
     if len(known) < len(shapes) or len({len(shape) for shape in known}) != 1:
         return None
@@ -170,7 +195,7 @@ def _types(imported: ImportedGraph, parts: list[list[TensorId]], shape: list[int
     return {tensor_name(*tensor): _Made(sizes, imported.dtype(*tensor)) for tensor in tensors}
 
 
-def _made_up_gradients(types: dict[str, _Made], seed: int = 7) -> dict[str, np.ndarray]:
+def _made_up_gradients(types: dict[str, _Made], seed: int) -> dict[str, np.ndarray]:
     """{gradient's name: small integers}, which float32 adds exactly."""
     rng = np.random.default_rng(seed)
     return {name: rng.integers(-64, 64, one.sizes, np.int8).astype(one.dtype) for name, one in types.items()}

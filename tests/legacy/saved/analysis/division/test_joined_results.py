@@ -1,4 +1,4 @@
-"""Results of all towers that an update joins, other than gradients: right at the towers' own number only."""
+"""Results of all towers that an update joins, other than gradients: found where they meet, and what they change."""
 
 import pytest
 import tensorflow as tf
@@ -10,8 +10,8 @@ from workloads.lifted.replication import own_number_only
 v1 = tf.compat.v1
 
 
-def joined_by(update, tower_state=False):
-    """Why a program of two towers runs at two replicas only, whose train op is `update(sums, counts, gradients, w)`."""
+def joining(update, tower_state=False):
+    """The plan of two towers whose train op is `update(sums, counts, gradients, w, state)`."""
 
     def build():
         w = v1.get_variable("w", [3], use_resource=False)
@@ -25,25 +25,27 @@ def joined_by(update, tower_state=False):
                 gradients.append(v1.gradients(sums[-1], [w])[0])
         v1.group(update(sums, counts, gradients, w, state), name="train")
 
-    plan = analyse_graph(saved(traced(build), trainable_variables=["w"]), "made-for-a-test", ["train"]).plan
-    return own_number_only(plan)
+    return analyse_graph(saved(traced(build), trainable_variables=["w"]), "made-for-a-test", ["train"]).plan
 
 
 def descend(gradient, w):
     return v1.train.GradientDescentOptimizer(0.5).apply_gradients([(gradient, w)])
 
 
+def largest(sums):
+    return tf.maximum(sums[0], sums[1], name="largest")
+
+
+def by_largest(sums, counts, gradients, w, state):
+    return descend(tf.add_n(gradients) / largest(counts), w)
+
+
 def by_counts(sums, counts, gradients, w, state):
-    return descend(tf.add_n(gradients, name="total") / tf.add_n(counts, name="words"), w)
-
-
-def if_losses_are_small(sums, counts, gradients, w, state):
-    gradient = tf.add_n(gradients) / 2.0
-    return descend(gradient * tf.cast(tf.add(sums[0], sums[1], name="both") < 9.0, tf.float32), w)
+    return descend(tf.add_n(gradients) / tf.add_n(counts, name="words"), w)
 
 
 def moves_state(sums, counts, gradients, w, state):
-    moved = v1.assign(state, 0.5 * state + 0.5 * tf.add_n(sums, name="both"))
+    moved = v1.assign(state, 0.5 * state + 0.5 * largest(sums))
     return descend(tf.add_n(gradients) / 2.0, w), moved
 
 
@@ -57,16 +59,18 @@ def of_first_tower(sums, counts, gradients, w, state):
 
 
 @pytest.mark.parametrize(
-    "update, tower_state, joined",
+    "update, tower_state, joined, beside",
     [
-        (by_counts, False, "words:0"),
-        (if_losses_are_small, False, "both:0"),
-        (moves_state, True, "both:0"),
-        (moves_state, False, ""),  # what no loss depends on, as a reported average
-        (of_gradients_alone, False, ""),
-        (of_first_tower, False, ""),
+        (by_largest, False, ["largest:0"], []),
+        (moves_state, True, ["largest:0"], []),
+        (moves_state, False, [], ["state"]),  # what no loss depends on, as a reported average
+        (by_counts, False, [], []),
+        (of_gradients_alone, False, [], []),
+        (of_first_tower, False, [], []),
     ],
 )
-def test_an_update_that_joins_results_of_all_towers_has_their_number(update, tower_state, joined):
-    reason = f"the update takes what all towers' results are joined in ({joined})" if joined else ""
-    assert joined_by(update, tower_state) == reason
+def test_what_is_joined_in_another_way_than_by_a_mean_or_sum_has_the_towers_number(update, tower_state, joined, beside):
+    plan = joining(update, tower_state)
+    assert (plan.phases[0].joined, plan.phases[0].joined_beside) == (joined, beside)
+    reason = "the update takes what all towers' results are joined in (largest:0)" if joined else ""
+    assert own_number_only(plan) == reason
