@@ -54,6 +54,7 @@ class OldGraphProgram(GraphProgram):
     """
 
     side = "legacy"
+    holds_results = True
 
     def __init__(
         self,
@@ -68,6 +69,7 @@ class OldGraphProgram(GraphProgram):
         self._plan = self._workload.plan
         self._taps = find_taps(self._workload, options.taps)
         self._step = 0
+        self._held: Any = None
         self._drawn = runnable.drawn_tensors(self._workload) if source.noise == "drawn" else {}
         self._inputs = runnable.input_placeholders(self._plan, [*self._drawn, *self._given_tensors()])
         graph_def = runnable.runnable_graph(self._workload, self._inputs, devices, source.noise, dependencies)
@@ -134,7 +136,7 @@ class OldGraphProgram(GraphProgram):
         phase = self._step % len(self._plan.phases)
         shards = self._source.shards(self._step)
         with op_errors_as_input_errors("the old graph"):
-            feed = self._with_replaced(self._feed(shards))
+            feed = self._with_replaced({**self._feed(shards), **(self._held or {})})
             _, seen = self._session.run([self._train_op(phase), self._fetches[phase]], feed)
         step = self._step
         self._step += 1
@@ -158,6 +160,26 @@ class OldGraphProgram(GraphProgram):
             for gradients in fetches["gradients"]:
                 found += gradients.values()
         return [tensor.name for tensor in found]
+
+    def result_tensors(self) -> list[str]:
+        crossings = [name for phase in self._plan.phases for row in phase.crossings for name in row if name is not None]
+        return list(dict.fromkeys([*self.tower_tensors(), *(self._tensor(name).name for name in crossings)]))
+
+    def tower_results(self) -> Any:
+        phase, shards = self._step % len(self._plan.phases), self._source.shards(self._step)
+        feed = self._with_replaced(self._feed(shards))
+        seen, rows = self._fetches[phase], self._plan.phases[phase].crossings
+        tensors = [*seen["losses"], *(tensor for gradients in seen["gradients"] for tensor in gradients.values())]
+        tensors += [self._tensor(name) for row in rows for name in row if name is not None]
+        names = [name for name in dict.fromkeys(tensor.name for tensor in tensors) if name not in feed]
+        found = [self.graph.get_tensor_by_name(name) for name in names]
+        if not all(self.graph.is_feedable(tensor) and not tensor.dtype._is_ref_dtype for tensor in found):
+            return None
+        with op_errors_as_input_errors("the old graph"):
+            return dict(zip(names, self._session.run(found, feed)))
+
+    def hold_results(self, results: Any) -> None:
+        self._held = results
 
     def rate_tensors(self) -> list[str]:
         return [tensor.name for fetches in self._fetches for tensor in fetches["rates"]]

@@ -105,7 +105,7 @@ class ReplicatedOldGraph(OldGraphProgram):
         step, phase = self._step, self._step % len(self._plan.phases)
         described = self._plan.phases[phase]
         shards = self._source.shards(step)
-        towers, taps = self._run_towers(phase, shards), self._taps[phase]
+        towers, taps = self._held or self._run_towers(phase, shards), self._taps[phase]
         tapped = list(zip(self._towers, towers)) if taps.taps else []
         with op_errors_as_input_errors("the old graph"):
             fetches = {name: self._fetches[phase][name] for name in ("combined", "rates")}
@@ -135,6 +135,9 @@ class ReplicatedOldGraph(OldGraphProgram):
         run = sorted(set(self._towers))
         names = [name for wanted in self._wanted for tower in run for name in wanted[tower]]
         return [self._computed(name).name for name in dict.fromkeys(names)]
+
+    def tower_results(self) -> Any:
+        return self._run_towers(self._step % len(self._plan.phases), self._source.shards(self._step))
 
     def given_tensors(self) -> list[str]:
         # What the update assigns to a tower's own state is replaced by each replica's own afterwards.

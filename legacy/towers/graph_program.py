@@ -20,9 +20,11 @@ class GraphProgram(Program):
 
     Attributes:
       graph: the `tf.Graph`.
+      holds_results: whether it can take steps with given results of the towers.
     """
 
     graph: tf.Graph
+    holds_results: bool = False
     _session: Any
     _replaced: Mapping[str, np.ndarray] = {}
 
@@ -37,6 +39,21 @@ class GraphProgram(Program):
     @abc.abstractmethod
     def tower_tensors(self) -> List[str]:
         """Returns the names of the tensors in which the towers' own part of a step ends: losses and gradients."""
+
+    def result_tensors(self) -> List[str]:
+        """Returns the names of the tensors by which the towers' results reach what else a step does."""
+        return self.tower_tensors()
+
+    def tower_results(self) -> Any:
+        """Returns what the towers compute in the next step, for `hold_results`; None if they cannot run alone."""
+        return None
+
+    def hold_results(self, results: Any) -> None:
+        """Takes steps with these results of the towers, which do not run; with their own again if given None.
+
+        Args:
+          results: as `tower_results` returns them.
+        """
 
     @abc.abstractmethod
     def rate_tensors(self) -> List[str]:

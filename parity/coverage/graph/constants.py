@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -145,6 +145,10 @@ class ConstantIndex:
         is_small = constant.value.size <= MOST_GIVEN
         return {node + ":0": constant.value for node in constant.nodes if is_small and node not in inside}
 
+    def is_outside_towers(self, changed: Iterable[str]) -> bool:
+        """Returns whether no result of a tower depends on some constants, given by the names of their tensors."""
+        return self._before_results.isdisjoint(parse_tensor_name(name).node for name in changed)
+
     def why_hidden(self, changed: Mapping[str, np.ndarray]) -> str:
         """Returns the reason why a change cannot matter, such as constants that hide it; "" if it may matter."""
         if not all(np.isfinite(value).all() for value in changed.values()):
@@ -179,6 +183,11 @@ class ConstantIndex:
         )
         is_number = self._value(nodes[0]).dtype.kind in "iu" and is_boundary(self._graph, places)
         return is_number and only_changes_rates(self._graph, places, rates, self._ends)
+
+    @functools.cached_property
+    def _before_results(self) -> set[str]:
+        """Nodes that the towers' results depend on, or wait for."""
+        return self._graph.ancestors({parse_tensor_name(name).node for name in self._program.result_tensors()})
 
     @functools.cached_property
     def _ends(self) -> set[str]:
