@@ -154,6 +154,8 @@ class Measurement(Tour):
         chosen = step.visit is not None or number < FIRST_STEPS or number % ROUND == 0
         tried = [outcome for outcome in self.outcomes if not outcome.seen and not outcome.unrecorded]
         tried = [outcome for outcome in tried if chosen or outcome.mutant.every_step]
+        if step.visit is not None:  # no state shows what cannot matter
+            tried = [outcome for outcome in tried if not outcome.harmless]
         for number, outcome in enumerate(tried, 1):
             self._note_progress(f"{step.place}, mutant {number} of {len(tried)}")
             self._try(outcome, step)
