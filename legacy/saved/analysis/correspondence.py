@@ -148,10 +148,19 @@ def _input_rows(
 
 
 def _needed(context: Context, phase: PhaseParts) -> set[str]:
-    """Returns the nodes that a train op's results depend on, without what is upstream of the towers' inputs."""
+    """Returns the nodes that a train op's results depend on, without what is upstream of the towers' inputs.
+
+    A `cond` whose branches take no data, such as those of constants or of random numbers, depends on its predicate by
+    control edges only.
+    """
+    graph = context.graph
     stop = {name for tower in phase.divided.cuts for name, _ in tower} | {n for n, _ in phase.divided.common_cuts}
     ends = set(phase.order.effects) | {name for name, _ in phase.losses}
-    return context.graph.ancestors(ends, stop, controls=False) - (stop - set(phase.divided.tower_nodes))
+    needed: set[str] = set()
+    while ends - needed:
+        needed |= graph.ancestors(ends, stop, controls=False)
+        ends = {choice for name in needed - stop for choice in graph.chosen_by(name)}
+    return needed - (stop - set(phase.divided.tower_nodes))
 
 
 def _noise_entries(

@@ -106,6 +106,15 @@ class Graph:
             tensor = self._inputs[tensor.node][0]
         return tensor
 
+    def chosen_by(self, name: str) -> list[str]:
+        """Returns the copies of predicates that a node without data inputs waits for: they choose its `cond` branch."""
+        return [] if self._inputs[name] else [control for control in self._controls[name] if self._is_pivot(control)]
+
+    def _is_pivot(self, name: str) -> bool:
+        """Whether a node is the copy of a predicate, on the side of one branch, that the branch's ops wait for."""
+        copied = self._inputs[name][0].node if self.type(name) == "Identity" else ""
+        return bool(copied) and self.type(copied) in SWITCHES and len(set(self._inputs[copied])) == 1
+
     def ancestors(self, names: Iterable[str], stop: Collection[str] = (), controls: bool = True) -> set[str]:
         """Returns the nodes that `names` depend on, `names` included.
 

@@ -162,7 +162,11 @@ def _match_nodes(
     inputs, others = graph.inputs(node), graph.inputs(other_node)
     if len(inputs) != len(others):
         result.differences.append(f"{node} takes {counted(len(inputs), 'input')}, {other_node} {len(others)}")
-    return list(zip(inputs, _in_order_of(graph, node, inputs, others)))
+    choices = zip(graph.chosen_by(node), graph.chosen_by(other_node))
+    return [
+        *zip(inputs, _in_order_of(graph, node, inputs, others)),
+        *((TensorId(choice, 0), TensorId(beside, 0)) for choice, beside in choices),
+    ]
 
 
 def _in_order_of(graph: Graph, node: str, inputs: Sequence[TensorId], others: Sequence[TensorId]) -> Sequence[TensorId]:

@@ -108,3 +108,29 @@ def test_an_input_behind_different_ops_corresponds_to_one_of_its_dtype_and_shape
 
     result = found(build)
     assert result.rows == [[("halves", 0), ("halves", 1)]] and "Tanh" in result.differences[0]
+
+
+def choosing_towers():
+    """Each tower's loss has a factor from a `cond` without data, which a random number chooses."""
+    w = tf.raw_ops.VariableV2(shape=[2], dtype=tf.float32, name="w")
+    halves = tf.split(v1.placeholder(tf.float32, [4, 2], name="x"), 2, name="halves")
+    found = []
+    for tower in range(2):
+        with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+            chosen = v1.cond(
+                v1.random_uniform([], name="choice") < 0.5,
+                lambda: v1.random_uniform([], name="factor"),
+                lambda: tf.constant(0.25),
+            )
+            product = tf.multiply(halves[tower] * chosen, w, name="product")
+            found.append(tf.gradients(tf.reduce_sum(tf.square(product), name="loss"), [w])[0])
+    tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=tf.add_n(found), name="train")
+
+
+def test_a_random_number_that_chooses_between_branches_without_data_corresponds_too():
+    result = found(choosing_towers)
+    assert result.differences == []
+    assert {tuple(noise.nodes) for noise in result.noise} == {
+        ("tower_0/choice/RandomUniform", "tower_1/choice/RandomUniform"),
+        ("tower_0/cond/factor/RandomUniform", "tower_1/cond/factor/RandomUniform"),
+    }

@@ -162,5 +162,18 @@ def test_a_copys_origin_is_what_it_copies():
     assert graph.origin(TensorId("Identity", 0)) == ("s", 0) == graph.origin(TensorId("s", 0))
 
 
+def test_a_node_without_data_waits_for_the_predicate_that_chooses_its_branch():
+    def build():
+        tf.cond(v1.placeholder(tf.bool, [], "p"), lambda: tf.constant(1.0, name="one"), lambda: tf.constant(2.0) * 2.0)
+        with tf.control_dependencies([tf.no_op("before")]):
+            tf.constant(3.0, name="after")
+
+    graph = graph_of(build)
+    (pivot,) = graph.chosen_by("cond/one")
+    assert graph.before_branches(TensorId(pivot, 0)) == TensorId("p", 0)
+    assert graph.chosen_by("after") == [], "an op that is no branch's beginning"
+    assert graph.chosen_by("cond/mul") == [], "its inputs are in the branch"
+
+
 def test_the_examples_in_the_docstrings_hold():
     assert doctest.testmod(graph_module).failed == 0 < doctest.testmod(graph_module).attempted
