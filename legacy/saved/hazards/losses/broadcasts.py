@@ -37,13 +37,18 @@ def columns_against_vectors(whole: WholeGraph, found: Analysis) -> Iterator[Haza
     """Finds losses that combine [n] with [n, 1], both made of examples; one hazard for all, of the first tower.
 
     All pairs are meant where both are made of one tensor, where both are results of weights and one of them is turned
-    to a column, and where what comes of it is added to products of all pairs, as in |a|^2 + |b|^2 - 2 a b.
+    to a column, and where what comes of it is added to products of all pairs, as in |a|^2 + |b|^2 - 2 a b. The mean of
+    all sums a + b is the mean of a plus that of b, whatever the pairs.
     """
     graph = found.context.graph  # as it was imported, with shapes
     places = whole.minimized_ops(*_ELEMENTWISE)
     places = [name for name in places if name in graph.nodes and whole.labels.get(name, 0) == 0]
     pairs = {name: _vector_and_column(graph, found, name) for name in places}
-    meeting = {name: pair for name, pair in pairs.items() if pair is not None and not _is_of_pairs(whole, name, *pair)}
+    meeting = {
+        name: pair
+        for name, pair in pairs.items()
+        if pair is not None and not _is_averaged(whole, found, name) and not _is_of_pairs(whole, name, *pair)
+    }
     for name, (vector, column) in meeting.items():
         more = f", as in {counted(len(meeting) - 1, 'other op')}" if len(meeting) > 1 else ""
         yield Hazard(
@@ -116,6 +121,15 @@ def _vector_and_column(graph: Graph, found: Analysis, name: str) -> tuple[Tensor
         if alike and sources[0] != sources[1] and _hold_examples(graph, vector, column):
             return vector, column
     return None
+
+
+def _is_averaged(whole: WholeGraph, found: Analysis, name: str) -> bool:
+    """Whether an op adds, and the loss takes nothing else of its result than the mean of all its elements."""
+    graph = found.context.graph
+    users = {use.node for use in graph.users(name)} & whole.minimized
+    users = {user for user in users if not is_gradient_op(user) and graph.type(user) not in _SIZES}
+    means = {user for user in users if graph.type(user) == "Mean" and found.context.imported.shape(user, 0) == ()}
+    return graph.type(name) in (*op_types.ADDITIONS, "Sub") and users == means
 
 
 def _is_of_pairs(whole: WholeGraph, name: str, vector: TensorId, column: TensorId) -> bool:

@@ -36,6 +36,20 @@ def test_labels_that_are_a_vector_and_predictions_that_are_a_column_are_named():
     assert hazard[:2] == ("BROADCAST_TO_MATRIX", "gap") and "takes y, a vector, and MatMul, a column: " in hazard[2]
 
 
+@pytest.mark.parametrize(
+    "make_loss, count",
+    [
+        (lambda p, y, x: tf.reduce_mean(tf.nn.softplus(p) + tf.square(y)), 0),
+        (lambda p, y, x: tf.reduce_mean(p - y), 0),
+        (lambda p, y, x: tf.reduce_sum(tf.nn.softplus(p) + tf.square(y)), 1),  # each as often as there are examples
+        (lambda p, y, x: tf.reduce_mean(tf.reduce_max(tf.nn.softplus(p) + tf.square(y), 0)), 1),
+        (lambda p, y, x: tf.reduce_mean(tf.nn.softplus(p) * tf.square(y)), 1),
+    ],
+)
+def test_the_mean_of_all_sums_is_that_of_sums_of_an_example(make_loss, count):
+    assert len(found(make_loss)) == count
+
+
 def test_several_are_one_hazard():
     (hazard,) = found(lambda p, y, x: tf.reduce_mean(tf.square(y * p - y * tf.reshape(x[:, 0], [-1, 1]))))
     assert "a column, as in 1 other op: " in hazard.description
