@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Dict, Tuple
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.basics.cross_entropies import CrossEntropy, cross_entropies, filled
+from legacy.saved.hazards.basics.cross_entropies import cross_entropies, filled
 from legacy.saved.hazards.basics.directions import minimized_targets, trained_by
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
@@ -31,8 +31,7 @@ def generators_with_critics(whole: WholeGraph) -> Iterator[Hazard]:
     graph, trained, targets = whole.graph, trained_by(whole), minimized_targets(whole)
     if len({frozenset(names) for names in trained.values()}) < 2:
         return
-    entropies = {entropy.op: entropy for entropy in cross_entropies(whole) if entropy.is_sigmoid}
-    goals = {target: _goals(whole, target, entropies) for target in targets if target in trained}
+    goals = {target: goals_of_outputs(whole, target) for target in targets if target in trained}
     for critic, own in goals.items():
         for generator, others in goals.items():
             if trained[critic] & trained[generator]:
@@ -64,9 +63,10 @@ def _words(goal: float) -> str:
     return f"pushes towards {goal:g}" if math.isfinite(goal) else "raises" if goal > 0 else "lowers"
 
 
-def _goals(whole: WholeGraph, target: str, entropies: dict[str, CrossEntropy]) -> Goals:
-    """The goals of the products that a loss is computed from; of a label, the way to it, since logits have no end."""
+def goals_of_outputs(whole: WholeGraph, target: str) -> Goals:
+    """Returns the goals of a loss's products with weights; of a label, the way to it, since logits have no end."""
     graph, found = whole.graph, {}
+    entropies = {entropy.op: entropy for entropy in cross_entropies(whole) if entropy.is_sigmoid}
     pushes = Pushes(whole, [target])
     for name in graph.ancestors([target], controls=False):
         sign = pushes.sign(TensorId(name, 0)) if graph.type(name) in _PRODUCTS and not is_gradient_op(name) else 0

@@ -9,7 +9,8 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
-from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read
+from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read, variables_behind
+from legacy.saved.hazards.signs.shared_goals import goals_of_outputs
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Phase
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -26,32 +27,31 @@ def generators_that_train_critics(whole: WholeGraph, found: Analysis) -> Iterato
     A critic's own loss has its scores of real examples, too; the head of a network that one train op trains alone, and
     another together with the layers before it, sees nothing else than these layers.
     """
-    for critic, own, generator, makers in _trained_besides(found):
-        if _scores_real_and_made(whole, critic, generator, own, makers):
-            yield Hazard(
-                "CRITIC_TRAINED_BY_GENERATOR",
-                generator.train_op,
-                f"{generator.train_op} trains {counted(len(own), 'variable')} of the critic besides "
-                f"{counted(len(makers), 'variable')} of the generator ({listed(sorted(own), MOST_NAMED)}): it "
-                f"teaches the critic the opposite of what {critic.train_op} does",
-                "give each minimize or compute_gradients its own var_list; for parity keep both",
-            )
-            return
+    pairs = (entry for entry in _trained_besides(found) if _scores_real_and_made(whole, *entry))
+    for critic, own, generator, makers in itertools.islice(itertools.chain(pairs, _with_one_list(whole, found)), 1):
+        yield Hazard(
+            "CRITIC_TRAINED_BY_GENERATOR",
+            generator.train_op,
+            f"{generator.train_op} trains {counted(len(own), 'variable')} of the critic besides "
+            f"{counted(len(makers), 'variable')} of the generator ({listed(sorted(own), MOST_NAMED)}): it "
+            f"teaches the critic the opposite of what {critic.train_op} does",
+            "give each minimize or compute_gradients its own var_list; for parity keep both",
+        )
 
 
 def critics_that_train_generators(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     """Finds train ops of a critic that train what makes the examples, which has a train op of its own; one for all."""
-    for generator, makers, critic, scores in _trained_besides(found):
-        if _scores_real_and_made(whole, critic, generator, scores, makers):
-            yield Hazard(
-                "GENERATOR_TRAINED_BY_CRITIC",
-                critic.train_op,
-                f"{critic.train_op} trains {counted(len(makers), 'variable')} of the generator besides "
-                f"{counted(len(scores), 'variable')} of the critic ({listed(sorted(makers), MOST_NAMED)}): it "
-                f"teaches the generator the opposite of what {generator.train_op} does",
-                "give each minimize or compute_gradients its own var_list; for parity keep both",
-            )
-            return
+    turned = ((critic, scores, generator, makers) for generator, makers, critic, scores in _trained_besides(found))
+    pairs = (entry for entry in turned if _scores_real_and_made(whole, *entry))
+    for critic, scores, generator, makers in itertools.islice(itertools.chain(pairs, _with_one_list(whole, found)), 1):
+        yield Hazard(
+            "GENERATOR_TRAINED_BY_CRITIC",
+            critic.train_op,
+            f"{critic.train_op} trains {counted(len(makers), 'variable')} of the generator besides "
+            f"{counted(len(scores), 'variable')} of the critic ({listed(sorted(makers), MOST_NAMED)}): it "
+            f"teaches the generator the opposite of what {generator.train_op} does",
+            "give each minimize or compute_gradients its own var_list; for parity keep both",
+        )
 
 
 def actors_that_train_critics(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
@@ -95,16 +95,38 @@ def _trained(found: Analysis, phase: Phase) -> set[str]:
     return {effect.writes[0] for effect in phase.effects if effect.node in rules}
 
 
+def _with_one_list(whole: WholeGraph, found: Analysis) -> Iterator[tuple[Phase, set[str], Phase, set[str]]]:
+    """Yields (train op of a critic, the critic's weights, that of its generator, its weights) that train all of both.
+
+    The losses push an output opposite ways, and the critic's own loss pushes another output of the same layer, of
+    real examples, where the generator's pushes the first. What only the first is made by is the generator.
+    """
+    for critic, generator in itertools.permutations(found.plan.phases, 2):
+        every = _trained(found, critic)
+        if not every or every != _trained(found, generator) or not (critic.losses and generator.losses):
+            continue
+        own, others = (
+            goals_of_outputs(whole, parse_tensor_name(phase.losses[0]).node) for phase in (critic, generator)
+        )
+        for made, (weight, goal) in others.items():
+            opposed = goal != 0 and own.get(made) == (weight, -goal)
+            real = [name for name in own if name not in others and own[name] == (weight, goal)] if opposed else []
+            makers = every & variables_behind(whole.graph, made)
+            makers -= set().union(*(variables_behind(whole.graph, name) for name in real))
+            if real and makers:
+                yield critic, every - makers, generator, makers
+
+
 def _scores_real_and_made(
-    whole: WholeGraph, critic: Phase, generator: Phase, weights: Collection[str], makers: Collection[str]
+    whole: WholeGraph, critic: Phase, weights: Collection[str], generator: Phase, makers: Collection[str]
 ) -> bool:
     """Whether both losses have a critic's products of made examples, and its own loss those of others as well.
 
     Args:
       whole: the graph.
       critic: trains the weights.
-      generator: trains both.
       weights: of the critic.
+      generator: trains both.
       makers: variables of the generator.
     """
     own, other = _products(whole, critic, weights), _products(whole, generator, weights)

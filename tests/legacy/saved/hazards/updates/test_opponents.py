@@ -56,6 +56,38 @@ def test_a_critic_without_a_list_of_variables_is_named(all_variables, with_real,
     assert found(build, critics_that_train_generators) == ["GENERATOR_TRAINED_BY_CRITIC"] * count
 
 
+@pytest.mark.parametrize(
+    "of_made, of_real, count",
+    [
+        (0.0, 1.0, 1),
+        (1.0, 0.0, 0),  # the generator helps the critic
+        (0.0, 0.0, 0),  # the real examples have the label of the made ones
+    ],
+)
+@pytest.mark.parametrize("check", [generators_that_train_critics, critics_that_train_generators])
+def test_two_train_ops_of_all_variables_train_each_others(check, of_made, of_real, count):
+    def build():
+        g, c = variables()
+        made, real = tf.tanh(v1.random_normal([4, 3]) @ g) @ c, v1.placeholder(tf.float32, [4, 4], "real") @ c
+        bias = v1.get_variable("bias", [1], use_resource=False)
+        entropy = lambda logits, label: tf.reduce_mean(  # noqa: E731
+            tf.nn.sigmoid_cross_entropy_with_logits(logits=logits + bias, labels=tf.fill([4, 1], label))
+        )
+        optimizer = v1.train.GradientDescentOptimizer(0.5)
+        optimizer.minimize(entropy(made, of_made) + entropy(real, of_real), var_list=[g, c, bias], name="c_train")
+        optimizer.minimize(entropy(made, 1.0), var_list=[g, c, bias], name="g_train")
+
+    graph = saved(traced(build), trainable_variables=["g", "c", "bias"])
+    analysis = analyse_graph(graph, "made-for-a-test", ["c_train", "g_train"])
+    hazards = list(check(WholeGraph(graph, analysis), analysis))
+    assert len(hazards) == count
+    for hazard in hazards:
+        assert (
+            "trains 2 variables of the critic besides 1 variable of the generator (bias, c)" in hazard.description
+            or ("trains 1 variable of the generator besides 2 variables of the critic (g)" in hazard.description)
+        )
+
+
 def test_a_head_that_is_trained_alone_and_with_its_layers_is_not():
     def build():
         g, c = variables()
