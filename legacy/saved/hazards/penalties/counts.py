@@ -13,6 +13,7 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.hazards.basics.copies import copies_of_one_model
+from legacy.saved.hazards.basics.directions import trained_by
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import data_weight, is_zero_term, linear_weights
 from legacy.saved.hazards.penalties.added_later import is_added_later
@@ -53,7 +54,9 @@ def regularization(whole: WholeGraph, found: Analysis | None = None) -> Iterator
             "leave them out for parity, or add them and say so",
         )
     groups += _corresponding(whole, unnamed_penalties(whole, penalties, weights))
-    yield from _miscounted(whole, found, groups, list(zip(towers, weights.values())))
+    trained = trained_by(whole)
+    trains = [trained.get(target, set()) for target in weights]
+    yield from _miscounted(whole, found, groups, list(zip(towers, weights.values(), trains)))
 
 
 def _corresponding(whole: WholeGraph, penalties: list[Penalty]) -> list[list[Penalty]]:
@@ -99,13 +102,20 @@ def _miscounted(
     whole: WholeGraph,
     found: Analysis | None,
     groups: list[list[Penalty]],
-    targets: list[tuple[int | None, dict[str, float]]],
+    targets: list[tuple[int | None, dict[str, float], set[str]]],
 ) -> Iterator[Hazard]:
-    """Finds terms whose weight in the whole update is not that of one tower."""
+    """Finds terms whose weight in the whole update is not that of one tower.
+
+    Args:
+      whole: the graph.
+      found: its analysis.
+      groups: the terms of the same variables together.
+      targets: (tower, weights of what it differentiates, variables that the derivatives train).
+    """
     if whole.count < 2 or not targets:
         return
-    own = [(tower, weights) for tower, weights in targets if tower is not None]
-    if len(own) < len(targets):
+    every = [(tower, weights, trains) for tower, weights, trains in targets if tower is not None]
+    if len(every) < len(targets):
         return  # one loss of all towers contains each term as often as it is written
     wrong: dict[tuple[tuple[int, ...], float, float], list[Penalty]] = collections.OrderedDict()
     terms = {entry.op: entry for entries in groups for entry in entries}
@@ -114,6 +124,9 @@ def _miscounted(
             continue  # it does nothing, however often it counts
         if all(_is_sum_of_terms(whole, entry, terms) for entry in entries):
             continue  # each of these terms is counted by itself: towers may sum them over other variables
+        # A loss that trains other weights only, as that of the other net of a GAN, adds nothing by such a term.
+        training = [target for target in every if target[2] & set(entries[0].variables)] or every
+        own = [(tower, weights) for tower, weights, _ in training]
         factor = _combining_factor(found, entries[0].variables[0], whole.count)
         counts = {tower: sum(1 for entry in entries if weights.get(entry.op)) for tower, weights in own}
         if factor is None or not any(counts.values()):

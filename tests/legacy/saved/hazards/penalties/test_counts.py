@@ -205,6 +205,30 @@ def test_a_term_is_counted_where_other_runs_add_the_gradients_up(terms, counts):
     assert [text.partition("each tower's loss: ")[2].partition(";")[0] for text in hazards] == counts
 
 
+@pytest.mark.parametrize("apart, expected", [(True, []), (False, ["0, 1"])])
+def test_a_term_counts_in_the_losses_that_train_its_variable(apart, expected):
+    """Both losses of a GAN contain the penalties of both nets, and each trains one of them."""
+
+    def build():
+        w, v = (v1.get_variable(name, initializer=[1.0, 2.0], use_resource=False) for name in ("w", "v"))
+        halves = tf.split(v1.placeholder(tf.float32, [4, 2], "x"), 2)
+        found = {"w": [], "v": []}
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                penalties = 0.25 * (tf.nn.l2_loss(w) + tf.nn.l2_loss(v)) if apart or tower else 0.0
+                scores = tf.reduce_mean(halves[tower] * w * v)
+                found["w"] += tf.gradients(scores - 3.0 * tf.reduce_mean(halves[tower] * w) + penalties, [w])
+                found["v"] += tf.gradients(-scores + penalties, [v])
+        for variable, name in ((w, "w"), (v, "v")):
+            mean = tf.add_n(found[name]) / 2.0
+            v1.train.GradientDescentOptimizer(0.5).apply_gradients([(mean, variable)], name=f"train_{name}")
+
+    graph = saved(traced(build), trainable_variables=["w", "v"])
+    analysis = analyse_graph(graph, "small", ["train_w", "train_v"])
+    hazards = [hazard.description for hazard in regularization(WholeGraph(graph, analysis), analysis)]
+    assert [text.partition("each tower's loss: ")[2].partition(";")[0] for text in hazards] == expected
+
+
 @pytest.mark.parametrize("later, expected", [(True, []), (False, ["REGULARIZATION_ONCE"])])
 def test_a_penalty_whose_gradient_is_added_to_the_mean_counts_once(later, expected):
     """Wherever it is computed, here on the first tower's device."""
