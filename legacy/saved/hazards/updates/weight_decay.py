@@ -14,6 +14,7 @@ from legacy.saved.hazards.basics.linear_weights import constant_factor, linear_w
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from legacy.saved.hazards.penalties.terms import Penalty, find_penalties
 from legacy.saved.hazards.updates.decays_in_updates import decays_in_updates
+from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted, listed, plural
 
@@ -143,11 +144,16 @@ def _of_normalizations(whole: WholeGraph) -> list[str]:
         elif graph.type(name) == "Mul" and "Rsqrt" in kinds:  # tf.nn.batch_normalization
             if _is_of_weights(whole, inputs[kinds.index("Rsqrt")]):
                 continue
-            found += [before for before, kind in zip(inputs, kinds) if kind != "Rsqrt"]
             of_scale = {user for user, _, _ in graph.users(name)}
+            is_scale = "Mul" in map(graph.type, of_scale)  # rows of words may be what is normalized
+            of_rows = [kind in op_types.LOOKUPS and not is_scale for kind in kinds]
+            found += [one for one, kind, rows in zip(inputs, kinds, of_rows) if kind != "Rsqrt" and not rows]
             products = of_scale | {user for node in of_scale for user, _, _ in graph.users(node)}
             found += [graph.inputs(node)[0].node for node in products if graph.type(node) == "Sub"]
-    variables = [variable_read(graph, name) for name in found]
+    found = [graph.origin(TensorId(name, 0)).node for name in found]
+    # Conditional normalization looks a row up for each example.
+    tables = [graph.inputs(name)[0].node if graph.type(name) in op_types.LOOKUPS else name for name in found]
+    variables = [variable_read(graph, name) for name in tables]
     updated = {whole.variable_of(name) for name in whole.applies}  # others are trainable, and kept out by a var_list
     return [name for name in dict.fromkeys(variables) if name in whole.trainable & updated]
 

@@ -92,6 +92,11 @@ def test_scales_and_offsets_of_a_normalization_in_the_penalty_are_named(names, r
     assert [hazard.id for hazard in decayed_normalizations(whole)] == ["NORMALIZATION_DECAYED"] * count
 
 
+def rows(w, x):
+    """The row of a table for the class of each example."""
+    return tf.nn.embedding_lookup(w, tf.argmax(x, 1))
+
+
 @pytest.mark.parametrize(
     "normalized, count",
     [
@@ -100,6 +105,8 @@ def test_scales_and_offsets_of_a_normalization_in_the_penalty_are_named(names, r
         (lambda w, x: tf.nn.l2_normalize(x @ w, 0) * w[0], 0),
         (lambda w, x: tf.nn.batch_normalization(x, *tf.nn.moments(x, [0]), None, w[0], 1e-3), 0),  # a part of it
         (lambda w, x: tf.nn.batch_normalization(x, *tf.nn.moments(x, [0]), None, w, 1e-3), 1),
+        (lambda w, x: tf.nn.batch_normalization(x, *tf.nn.moments(x, [0]), rows(w, x), rows(w, x), 1e-3), 1),
+        (lambda w, x: tf.nn.batch_normalization(rows(w, x), *tf.nn.moments(x, [0]), None, None, 1e-3), 0),
     ],
 )
 def test_weights_that_are_normalized_themselves_are_no_scale(normalized, count):
