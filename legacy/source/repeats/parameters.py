@@ -156,7 +156,7 @@ class Parameters:
         if None in texts or "{" in "".join(map(str, texts)):
             return self._parameter("name", contents)
         (start, end), middles = _split([str(text) for text in texts])
-        if all(re.fullmatch(r"\d+", middle) for middle in middles):
+        if all(re.fullmatch(r"0|[1-9]\d*", middle) for middle in middles):  # "03" has a zero that no number keeps
             varying = self._parameter("index", [Literal(int(middle)) for middle in middles])
         elif middles in self._layers:
             varying = self._parameter("layer", [Literal(middle) for middle in middles])

@@ -56,6 +56,11 @@ def test_numbers_of_names_are_whole_numbers():
     assert made.parameters == ["index"] and made.arguments(1) == [Literal(2)]
 
 
+def test_numbers_that_begin_with_zeros_stay_texts():
+    made, names = asked(("w003", "b003"), ("w010", "b010"))
+    assert made.parameters == ["layer"] and made.arguments(0) == [Literal("003")] and names[0] == Name('f"w{layer}"')
+
+
 def test_what_names_with_a_number_in_braces_begin_with_is_a_parameter():
     made, names = asked(("h{index}/attn/w", "h{index}/attn/b"), ("h{index}/mlp/w", "h{index}/mlp/b"))
     assert made.parameters == ["name"] and names == [Scoped(Name("name"), "/w"), Scoped(Name("name"), "/b")]
