@@ -106,5 +106,5 @@ def with_range(entry: Input, low: int, limit: int) -> Input:
     if entry.dtype == "bool" and entry.kind != "setting":
         return dataclasses.replace(entry, low=min(low, 1))
     if entry.dtype.startswith("int") and not entry.limit and entry.kind != "setting":
-        return dataclasses.replace(entry, low=max(low, entry.low), limit=limit)
+        return dataclasses.replace(entry, low=max(low, entry.low) if low else entry.low, limit=limit)
     return entry

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.tower_search.integer_bounds import are_lengths, class_limit, upper_bound
+from legacy.saved.tower_search.integer_bounds import are_lengths, class_limit, least_mark, upper_bound
 from legacy.saved.tower_search.open_shapes import known_shape
 from legacy.saved.tower_search.rows_used import rows_needed
 from legacy.saved.tower_search.settings import is_array, is_place_of_parts, is_scalar_setting, is_share
@@ -77,7 +77,7 @@ class InputDescriber:
             tensors=[tensor_name(*tensor) for tensor in row],
             origin=origin,
             sparse=sparse,
-            low=int(is_size),
+            low=1 if is_size else least_mark(graph, imported, row[0]) if dtype.startswith("int") else 0,
             is_share=kind == "setting" and not is_integer and is_share(graph, imported, row[0]),
         )
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+import numpy as np
+
+from legacy.saved.folding.decided import COMPARISONS
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.loops import frames_entered
 from workloads.lifted.graph import ENTERS, MERGES, Graph, TensorId
@@ -93,6 +96,26 @@ def class_limit(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int:
     limit = upper_bound(graph, imported, tensor)
     is_counted = any(graph.type(user) in _COUNTS for user, _ in _uses(graph, imported, tensor))
     return limit or (CLASSES if is_counted else 0)
+
+
+def least_mark(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int:
+    """Returns the least negative constant that integers are compared with, as a label of what is ignored.
+
+    Args:
+      graph: the subgraph that a step runs.
+      imported: the same graph in TensorFlow.
+      tensor: integers.
+
+    Returns:
+      The number; 0 if there is none, or if an op takes the integers as classes or rows, which are not negative.
+    """
+    marks = [0]
+    for user, position in _uses(graph, imported, tensor):
+        if graph.type(user) in COMPARISONS:
+            constant = imported.constant(*graph.inputs(user)[1 - position])
+            if constant is not None and not np.ndim(constant) and -(1 << 31) <= constant < 0:
+                marks.append(int(constant))
+    return 0 if upper_bound(graph, imported, tensor) else min(marks)
 
 
 def are_lengths(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:

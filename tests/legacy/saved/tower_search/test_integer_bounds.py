@@ -2,7 +2,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.tower_search.integer_bounds import CLASSES, are_lengths, class_limit, upper_bound
+from legacy.saved.tower_search.integer_bounds import CLASSES, are_lengths, class_limit, least_mark, upper_bound
 from tests.legacy.saved.graphs import traced
 from workloads.lifted.graph import TensorId
 
@@ -26,6 +26,21 @@ def test_lengths_of_sequences_are_distinguished_from_rows():
     assert lengths(reverse)
     assert lengths(lambda x: loop(x, tf.constant(5)))
     assert not lengths(lambda x: tf.gather(table(5), x))
+
+
+@pytest.mark.parametrize(
+    "use, expected",
+    [
+        (lambda x: (tf.equal(x, 1), tf.equal(tf.reshape(x, [2, 2]), -1)), -1),
+        (lambda x: tf.cast(tf.not_equal(tf.cast(x, tf.float32), -2.0), tf.float32), -2),
+        (lambda x: (tf.equal(x, 1), tf.equal(x, 0)), 0),
+        (lambda x: tf.equal(x, [-1, 0, 1, 2]), 0),  # no mark of all
+        (lambda x: (tf.equal(x, -1), tf.gather(tf.zeros([5, 3]), x)), 0),  # rows, and an error for -1
+    ],
+)
+def test_the_least_negative_mark_is_that_which_labels_are_compared_with(use, expected):
+    graph = traced(lambda: use(v1.placeholder(tf.int32, [4], name="labels")))
+    assert least_mark(graph, ImportedGraph(graph), TensorId("labels", 0)) == expected
 
 
 def table(rows):
