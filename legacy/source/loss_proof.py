@@ -97,12 +97,12 @@ def prove_losses(
         }
         fed.update((source, settings[constant]) for constant, source in model.settings.items())
         names = InputNames(model.inputs, model.settings, model.streams, model.copied)
-        of_all = [space[loss.function_of_all] if lines else None for lines in (loss.of_all, loss.with_others)]
+        of_all, others = (space[loss.function_of_all] if lines else None for lines in (loss.of_all, loss.with_others))
         for number in range(plan.towers):
             proposals = model.statistics.proposals[number]
             tower = Tower(plan, graph, states, fed, proposals, number, loss.phase, names, examples, loss.further)
             where = f"tower {number}" + (f" in {loss.phase.train_op}" if len(losses) > 1 else "")
-            found[where] = compare_tower(tower, space[loss.function], *of_all)
+            found[where] = compare_tower(tower, space[loss.function], of_all, others, loss.results)
     return _verdict(found, graph, "the program's own data" if examples else "made-up numbers")
 
 

@@ -88,6 +88,7 @@ def compare_tower(
     loss: Callable[[Scope, Dict[str, Any]], tf.Tensor],
     loss_of_all: Callable[..., tf.Tensor] | None = None,
     with_others: Callable[[Scope, Sequence[Any]], tf.Tensor] | None = None,
+    results: int = 1,
 ) -> Comparison:
     """Compares a written function with a tower, from each of its states: loss, raw gradients and statistics.
 
@@ -97,6 +98,7 @@ def compare_tower(
       loss_of_all: the function of all towers' losses, and of further results, that is minimized, if that is none of
         their sums.
       with_others: the function of the results on all batches that the tower minimizes, if that is not its loss.
+      results: number of the tower's results by which `loss_of_all` is differentiated.
 
     Returns:
       The comparison.
@@ -108,6 +110,7 @@ def compare_tower(
     needed = range(tower.plan.towers) if loss_of_all or with_others else [tower.number]
     data = {n: tower_data(tower, n) for n in needed}
     numbers = losses_of_weights(tower.plan, tower.graph, phase, tower.number)
+    numbers = dict.fromkeys(numbers, tuple(range(results))) if results > 1 else numbers
     wanted = {name: WantedGradient(name, numbers[name], indices_label(name) in gradients) for name in weights}
     tensors = [gradients[name] for name in weights]
     for place, further in enumerate(tower.further):
@@ -115,7 +118,7 @@ def compare_tower(
             tensors.append(tensor)
             wanted[f"{name} (gradient {place + 2})"] = WantedGradient(name, further.losses, False)
     old, noises = old_results(tower, tensors, data)
-    made = _new_results(tower, wanted, data, noises, loss, loss_of_all, with_others, len(old))
+    made = _new_results(tower, wanted, data, noises, loss, loss_of_all, with_others, results, len(old))
     differing: Dict[str, float] = {}
     for state, before, new, changes in zip(tower.states, old, made.results, made.changes):
         expected = old_named(tower, list(wanted), before, state)
@@ -136,6 +139,7 @@ def _new_results(
     loss: Callable[[Scope, Dict[str, Any]], tf.Tensor],
     loss_of_all: Callable[..., tf.Tensor] | None,
     with_others: Callable[[Scope, Sequence[Any]], tf.Tensor] | None,
+    differentiated: int,
     states: int,
 ) -> _Computed:
     """Returns what the written function computes of the weights in `wanted`, from the first `states` states."""
@@ -167,16 +171,16 @@ def _new_results(
         if loss_of_all is not None:
             rows = list(zip(*(results[number] for number in sorted(results))))
             count = len(inspect.signature(loss_of_all).parameters)
-            (factor,) = v1.gradients(loss_of_all(*map(list, rows[:count])), [result])
+            factors = v1.gradients(loss_of_all(*map(list, rows[:count])), [result, *parts][:differentiated])
         else:  # a loss may be a vector, whose sum is minimized
-            factor = tf.fill(tf.shape(result), FACTOR if any(tower.phase.returns) else 1.0)
+            factors = [tf.fill(tf.shape(result), FACTOR if any(tower.phase.returns) else 1.0)]
         if with_others is not None:
             whole = with_others(scopes[tower.number], [results[number] for number in sorted(results)])
             shown = _gradients([whole], wanted, tensors, [None])
         else:
             scales = loss_scales(tower.phase) if loss_of_all is None else []
             scaled = [tf.fill(tf.shape(one), scale) for one, scale in zip([result, *parts], scales)]
-            seeds = scaled or [factor, *([None] * len(parts))]
+            seeds = scaled or [*factors, *([None] * (1 + len(parts) - len(factors)))]
             shown = _gradients([result, *parts], wanted, tensors, seeds)
         in_any_order, rows_in_loops = _adds_three_parts(session.graph), _adds_rows_in_loops(session.graph)
         computed = [result, *shown, *parts]

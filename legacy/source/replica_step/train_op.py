@@ -178,6 +178,8 @@ def train_op_text(update: WrittenUpdate, functions: str, style: str = "standalon
         minimized = ["minimized"]
     else:
         body.append(f"{', '.join([*losses, *update.factor.parts])} = {loss.function}(scope, batch)")
+        if update.factor.further:
+            minimized = [f"[{', '.join(['loss', *update.factor.parts[: update.factor.further]])}]"]
     body += [f"{part}s = gather(context, {part})" for part in update.factor.needed_of_all]
     body += result_lines(update.factor.reduced)
     body += textwrap.dedent("\n".join(update.factor.lines)).splitlines()
@@ -185,6 +187,7 @@ def train_op_text(update: WrittenUpdate, functions: str, style: str = "standalon
     body += _seed_lines(path.scales, towers if path.combine and sums_to_mean(update.phase, towers) else 0)
     for name, group, numbers in zip(minimized, update.groups, path.weights_of_losses()):
         seed = _seed(path.scales, numbers) if path.scales else ", factor" if update.factor.lines else ""
+        seed += "s" * bool(update.factor.further)
         assign = "gradients += " if group != update.groups[0] else "gradients = "
         body.append(assign + DIFFERENTIATE[style].format(loss=name, group=group, seed=seed))
     if has_rows(functions) and path.rows:

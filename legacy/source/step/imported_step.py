@@ -31,6 +31,7 @@ class WrittenLoss(NamedTuple):
       with_others: lines of the function of the results on all batches that a replica minimizes, where that is not its
         own loss.
       further: gradients that some weights have besides.
+      results: number of a tower's results by which the function of all towers' losses is differentiated.
     """
 
     function: str
@@ -39,6 +40,7 @@ class WrittenLoss(NamedTuple):
     of_all: Sequence[str] = ()
     with_others: Sequence[str] = ()
     further: Sequence[FurtherGradients] = ()
+    results: int = 1
 
     @property
     def function_of_all(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, List, NamedTuple, Optional
+from typing import TYPE_CHECKING, List, NamedTuple, Optional, Sequence
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiated
@@ -31,11 +31,14 @@ class LossOfAll(NamedTuple):
 
     Attributes:
       lines: of the function, of all losses and of each row of data.
-      rows: the data that it needs beside the losses, such as labels: the tensors of all towers.
+      rows: what it needs beside the losses: the tensors of all towers. First further results of weights, such as those
+        of a second head, then data, such as labels.
+      results: number of the former, by which it is differentiated, too.
     """
 
     lines: List[str]
     rows: List[List[Optional[str]]]
+    results: int = 0
 
 
 def loss_of_all_lines(plan: Plan, graph: Graph, phase: Phase, function: str) -> LossOfAll:
@@ -56,12 +59,16 @@ def loss_of_all_lines(plan: Plan, graph: Graph, phase: Phase, function: str) -> 
       Unwritten: what is minimized depends on more of the towers than their losses and data.
     """
     names = {tensor: Name(f"losses[{tower}]") for tower, tensor in enumerate(phase.losses)}
-    data = [entry.tensors for entry in plan.inputs if len(set(entry.tensors)) == plan.towers]
+    data: List[Sequence[Optional[str]]] = [
+        entry.tensors for entry in plan.inputs if len(set(entry.tensors)) == plan.towers
+    ]
     given = [tensor for entry in plan.inputs + plan.common for tensor in entry.tensors]
-    cuts = list(dict.fromkeys([*names, *given]))
-    cut = cut_part(plan, graph, [_minimized(graph, phase)], cuts, phase.versions)
+    further = _further_results(plan, graph, phase)
+    cuts = list(dict.fromkeys([*names, *(str(tensor) for row in further for tensor in row), *given]))
+    cut = cut_part(plan, graph, [_minimized(graph, phase, further)], cuts, phase.versions)
     used = {str(feed.key) for feed in cut.piece.feeds}.difference(names)
-    rows: List[List[Optional[str]]] = [list(row) for row in data if used & set(row)]
+    further = [row for row in further if used & set(row)]
+    rows = [*further, *([*row] for row in data if used & set(row))]
     for part, row in zip(part_names(len(rows)), rows):
         names.update((str(tensor), Name(f"{part}s[{tower}]")) for tower, tensor in enumerate(row))
     others = [str(feed.key) for feed in cut.piece.feeds if str(feed.key) not in names]
@@ -78,11 +85,23 @@ def loss_of_all_lines(plan: Plan, graph: Graph, phase: Phase, function: str) -> 
             raise Unwritten("towers: the loss of all towers depends on their number of examples, which no result tells")
         lines = [f"{_INDENT}{BATCH_SIZE.text} = int(losses[0].shape[0])", *lines]
     parameters = ", ".join(["losses", *(f"{part}s" for part in part_names(len(rows)))])
-    return LossOfAll([f"def {function}({parameters}):", doc, *lines], rows)
+    return LossOfAll([f"def {function}({parameters}):", doc, *lines], rows, len(further))
 
 
-def _minimized(graph: Graph, phase: Phase) -> str:
-    """Returns the tensor that is differentiated and depends on all towers' losses.
+def _further_results(plan: Plan, graph: Graph, phase: Phase) -> List[List[Optional[str]]]:
+    """Returns the results of all towers that weights are in, as those of a second head, beside the losses."""
+    weights = {variable.name for variable in plan.variables if variable.role == "weight"}
+    return [
+        row
+        for row in phase.early
+        if row != phase.losses
+        and not any(tensor is None for tensor in row)
+        and weights & graph.ancestors([parse_tensor_name(str(row[0])).node], controls=False)
+    ]
+
+
+def _minimized(graph: Graph, phase: Phase, further: Sequence[Sequence[Optional[str]]]) -> str:
+    """Returns the tensor that is differentiated and depends on all towers' losses, with `further` results or without.
 
     Where a tower minimizes less or more than another one, as of a collection that each adds to, there is none.
     """
@@ -92,17 +111,18 @@ def _minimized(graph: Graph, phase: Phase) -> str:
     found = [name for name in targets if used[name]]
     if len(found) != 1 or used[found[0]] != losses:
         raise Unwritten("towers: the graph does not tell which loss of all towers is minimized")
-    return _without_other_terms(graph, losses, found[0]) + ":0"
+    results = {parse_tensor_name(str(tensor)).node for row in further for tensor in row}
+    return _without_other_terms(graph, losses | results, found[0]) + ":0"
 
 
-def _without_other_terms(graph: Graph, losses: Collection[str], name: str) -> str:
-    """Returns the one term of a sum that depends on the towers' losses; the sum itself where several do.
+def _without_other_terms(graph: Graph, results: Collection[str], name: str) -> str:
+    """Returns the one term of a sum that depends on the towers' results; the sum itself where several do.
 
-    The derivative by a loss is that of this term. Penalties, which no tower computes, reach the update by themselves.
+    The derivative by a result is that of this term. Penalties, which no tower computes, reach the update by themselves.
     """
     while graph.type(name) in ("Identity", *op_types.ADDITIONS):
-        terms = {one.node for one in graph.inputs(name) if graph.ancestors([one.node], controls=False) & set(losses)}
-        if len(terms) != 1 or name in losses:
+        terms = {one.node for one in graph.inputs(name) if graph.ancestors([one.node], controls=False) & set(results)}
+        if len(terms) != 1 or name in results:
             break
         name = terms.pop()
     return name

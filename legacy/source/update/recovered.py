@@ -255,7 +255,7 @@ def _update(
         divided = divided_by_replicas(last.expression, plan, phase)
         model = model._replace(statements=[*first, last._replace(expression=divided)])
         is_fixed = divided == last.expression
-    loss = WrittenLoss(of_loss, phase, model, factor.of_all, factor.with_others, path.further)
+    loss = WrittenLoss(of_loss, phase, model, factor.of_all, factor.with_others, path.further, 1 + factor.further)
     given: Dict[str, Expression] = {**factor.tensors, **path.tensors}
     for constant, source in model.settings.items():
         entries = [entry for entry in plan.inputs + plan.common if entry.name == source]
@@ -300,7 +300,10 @@ def _with_factor(
     alone = find_shared_factor(plan, graph, dataclasses.replace(phase, returns=[]))
     results = ", ".join(["losses", *(f"{part}s" for part in alone.parts[: len(of_all.rows)])])
     lines = ["losses = gather(context, loss)", f"factor = tf.gradients({function}({results}), losses)[scope.replica]"]
-    return phase, alone._replace(lines=lines, of_all=of_all.lines)
+    if of_all.results:
+        own = ", ".join(f"{name}[scope.replica]" for name in results.split(", ")[: 1 + of_all.results])
+        lines[1:] = [f"results = [{own}]", f"factors = tf.gradients({function}({results}), results)"]
+    return phase, alone._replace(lines=lines, of_all=of_all.lines, further=of_all.results)
 
 
 def _with_others(

@@ -50,6 +50,8 @@ class SharedFactor(NamedTuple):
       lines: of the text, which end with the factor, `factor`; none where losses stand for themselves.
       of_all: lines of the function of all towers' losses that the factor is a derivative of; none where it is computed.
       with_others: lines of the function of what is minimized, where a tower's loss contains other towers' results.
+      further: number of the first parts by which the function of all is differentiated, too; `factors` are then those
+        on the loss and on these parts.
       reduced: what the update takes the mean, the sum or the concatenation of.
       gathered: those of `parts` that are not only reduced; None for all.
     """
@@ -59,6 +61,7 @@ class SharedFactor(NamedTuple):
     lines: List[str]
     of_all: Sequence[str] = ()
     with_others: Sequence[str] = ()
+    further: int = 0
     reduced: Sequence[Reduced] = ()
     gathered: Optional[Collection[str]] = None
 
