@@ -16,6 +16,7 @@ from legacy.source.reasons import reason_text, refusal, with_both
 from legacy.source.standalone import style as standalone_style
 from legacy.source.standalone import update_style
 from legacy.source.standalone.text import in_order
+from legacy.source.step.averages import with_averages_of_statistics
 from legacy.source.step.derivatives import with_derivatives
 from legacy.source.step.imported_step import ImportedStep, WrittenLoss, keep_proven, recover_losses
 from legacy.source.step.losses_of_weights import with_minimized_losses
@@ -192,7 +193,7 @@ def _source_with_update(program: OldProgram, options: SourceOptions, reason: Exc
     plan, graph, whole, initial = program
     initializers, unknown = find_initializers(whole, plan.variables)
     try:
-        plan = with_data_terms(plan, graph)
+        plan = with_averages_of_statistics(with_data_terms(plan, graph), graph)
         step = recover_updates(plan, graph, initializers, reason_text(reason).splitlines())
         step = step.with_losses(with_equal_losses(step.losses))
         losses = step.losses

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Optional, Sequence
+import collections
+import dataclasses
+from typing import TYPE_CHECKING, Dict, NamedTuple, Optional, Sequence
 
 import numpy as np
 
@@ -41,6 +43,28 @@ class Average(NamedTuple):
     decay: float
     warm_up: bool
     counted: bool
+
+
+def with_averages_of_statistics(plan: Plan, graph: Graph) -> Plan:
+    """Returns the plan in which averages of statistics, as of those of a normalization, belong to what they average."""
+    statistics = {
+        v.name: v for v in plan.variables if v.role == "statistic" and v.dtype.startswith("float") and v.shape
+    }
+    effects = [effect for phase in plan.phases for effect in phase.effects]
+    changes = collections.Counter(effect.writes[0] for effect in effects)
+    data = {parse_tensor_name(tensor).node for entry in plan.inputs + plan.common for tensor in entry.tensors}
+    found: Dict[str, str] = {}
+    for effect in [one for one in effects if one.writes[0] in statistics and changes[one.writes[0]] == 1]:
+        own = statistics[effect.writes[0]]
+        before = graph.ancestors([parse_tensor_name(value).node for value in effect.values], controls=False)
+        others = [v for v in plan.variables if v.name in before and v.name != own.name and v.shape == own.shape]
+        if len(others) == 1 and own.name in before and others[0].name in statistics and not before & data:
+            found[own.name] = others[0].name
+    found = {name: of for name, of in found.items() if of not in found}
+    variables = [
+        dataclasses.replace(v, role="average", of=found[v.name]) if v.name in found else v for v in plan.variables
+    ]
+    return dataclasses.replace(plan, variables=variables)
 
 
 def find_average(plan: Plan, graph: Graph, phase: Phase, counters: Sequence[str]) -> Optional[Average]:

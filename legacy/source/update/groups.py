@@ -13,6 +13,8 @@ def text_of_group(weights: Sequence[str], groups: Mapping[str, Sequence[str]]) -
 
     >>> text_of_group(["b", "a"], {"A": ["a"], "B": ["b"]}), text_of_group(["c"], {"A": ["a"]})
     ('A + B', '')
+    >>> text_of_group(["a", "c"], {"A": ["a"], "B": ["b"], "C": ["c"]})
+    'A + C'
     >>> text_of_group(["b", "c", "d"], {"A": ["a", "b", "c", "d"]}), text_of_group(["a", "b"], {"A": ["a", "b", "c"]})
     ('A[1:]', 'A[:-1]')
     """
@@ -25,5 +27,6 @@ def text_of_group(weights: Sequence[str], groups: Mapping[str, Sequence[str]]) -
             return f"{name}[{left_out}:]"
         if 0 < left_out < len(weights) and set(group[:-left_out]) == set(weights):
             return f"{name}[:-{left_out}]"
-    everything = [weight for group in groups.values() for weight in group]
-    return " + ".join(groups) if sorted(everything) == sorted(weights) else ""
+    own = {name: group for name, group in groups.items() if set(group) <= set(weights)}
+    joined = sorted(weight for group in own.values() for weight in group)
+    return " + ".join(own) if joined == sorted(weights) else ""

@@ -172,6 +172,11 @@ def recover_updates(plan: Plan, graph: Graph, initializers: Mapping[str, str], r
     of_weights = [_named_groups(name, path, groups) for name, path in zip(names, paths)]
     for name, path in zip(names, paths):
         _name_further_groups(name, path, groups)
+    averaged = [
+        v.of for v in plan.variables if v.role == "average" and v.of not in {w for p in paths for w in p.weights}
+    ]
+    if len(averaged) > 1:
+        groups[free_name("STATISTICS", groups)] = averaged
     updates: List[WrittenUpdate] = []
     for phase, path, name, own in zip(plan.phases, paths, names, of_weights):
         known = [one for one in updates if one.phase.train_op == phase.train_op and one.phase.effects == phase.effects]
