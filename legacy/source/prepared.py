@@ -6,6 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Dict, NamedTuple
 
 from legacy.source.basics.dense_uses import with_rows_of_dense_uses
+from legacy.source.basics.divided_losses import with_sizes_in_losses
 from legacy.source.basics.inner_targets import with_inner_targets
 from legacy.source.basics.old_derivatives import with_old_derivatives
 from legacy.source.basics.stopped_labels import with_stopped_labels
@@ -49,7 +50,7 @@ def prepared(program: OldProgram) -> OldProgram:
     joined = with_equal_tables_joined(dealt)
     graph = with_inner_targets(joined, program.whole, tensors_of_towers(program.plan))
     plan, graph = with_rows_of_dense_uses(program.plan, with_old_derivatives(with_stopped_labels(graph)))
-    graph = with_overridden_gradients(graph)
+    plan, graph = with_sizes_in_losses(plan, with_overridden_gradients(graph))
     return with_shared_variables(program._replace(plan=plan, graph=graph))
 
 

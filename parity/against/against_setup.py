@@ -14,6 +14,7 @@ from legacy.rerun.replicated import require_replicable
 from parity.against.changes_in_turn import require_one_change_each
 from parity.against.counters import find_counters
 from parity.against.input_names import match_inputs, match_noise, with_port_shapes
+from parity.against.loss_sizes import number_below_losses
 from parity.against.port_order import port_order
 from parity.against.reference_program import ObservedOldGraph, ObservedReplicas, ReferenceProgram
 from parity.against.shared_batches import OldGraphBatches, PortBatches
@@ -134,7 +135,8 @@ def old_graph_of(
     state = names.port_state(counted.first_step, values)
     divides = port.combine == "sum" and tracing.asks_for_replicas(port, job.per_replica_batch, job.dtype)
     divisor = job.replicas if divides else plan.towers
-    gradient_factor, loss_factor = averaging_factors(plan.phases[0], port, plan.towers, divisor)
+    size = number_below_losses(plan, graph, plan.phases[0], job.global_batch)
+    gradient_factor, loss_factor = averaging_factors(plan.phases[0], port, plan.towers, divisor, size)
     return OldGraph(
         workload=adapted,
         make_source=make_source or functools.partial(LiftedSynthetic, settings=settings),
@@ -216,7 +218,9 @@ def _number(graph: Graph, name: str) -> np.float32 | None:
     return np.float32(value.item()) if value.dtype == np.float32 and value.size == 1 else None
 
 
-def averaging_factors(phase: Phase, port: Workload, towers: int, divisor: int) -> tuple[float, float]:
+def averaging_factors(
+    phase: Phase, port: Workload, towers: int, divisor: int, size: float | None = None
+) -> tuple[float, float]:
     """Returns the factors that turn the old graph's gradients and losses into the port's.
 
     An old program may divide each tower's loss by the number of towers, or of all their examples, and add the
@@ -228,10 +232,13 @@ def averaging_factors(phase: Phase, port: Workload, towers: int, divisor: int) -
       port: the workload.
       towers: number of towers.
       divisor: what a port that adds gradients divides its losses by: the number of its replicas, or of the towers.
+      size: see `number_below_losses`.
 
     Returns:
       (factor of the gradients, factor of the losses); 1.0 where nothing is divided, or the port divides alike.
     """
+    if size is not None:
+        return (float(towers), towers / size) if port.combine == "mean" else (1.0, 1.0 / size)
     if not sums_parts_of_mean(phase, towers) or is_averaged_twice(phase, towers):
         return 1.0, 1.0
     if port.combine == "mean":
