@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict, Sequence
 
 import tensorflow as tf
 
-from legacy.source.basics.expressions import Argument, Call, Expression, Method, Name, as_expression
+from legacy.source.basics.expressions import Argument, Call, Expression, Literal, Method, Name, as_expression, call
 from legacy.source.basics.rendering import literal_text
 from legacy.source.basics.unwritten import Unwritten
 
@@ -48,7 +48,10 @@ def change_call(graph: Graph, effect: Effect, values: Sequence[Expression]) -> E
       Unwritten: TensorFlow 2 has no such op.
     """
     if effect.op in METHODS:
-        return Method(local(effect.writes[0]), METHODS[effect.op], (values[0],))
+        variable = local(effect.writes[0])
+        is_empty = _is_empty(graph, effect.writes[0], values[0])
+        value = call("tf.zeros_like", variable) if is_empty else values[0]
+        return Method(variable, METHODS[effect.op], (value,))
     kind = effect.op if effect.op.startswith("Resource") else "Resource" + effect.op
     function = getattr(tf.raw_ops, kind, None)
     if function is None:
@@ -63,6 +66,15 @@ def change_call(graph: Graph, effect: Effect, values: Sequence[Expression]) -> E
             if value != _defaults(kind).get(name):
                 arguments.append(Argument(name, as_expression(value)))
     return Call("tf.raw_ops." + kind, tuple(arguments))
+
+
+def _is_empty(graph: Graph, variable: str, value: Expression) -> bool:
+    """Returns whether a value is zeros in a variable's constant shape, as it is set back."""
+    if not isinstance(value, Call) or value.function != "tf.zeros":
+        return False
+    shape = value.arguments[0].value
+    sizes = [dim.size for dim in graph.nodes[variable].attr["shape"].shape.dim]
+    return isinstance(shape, Literal) and list(shape.value) == sizes
 
 
 def _defaults(kind: str) -> Dict[str, Any]:

@@ -11,7 +11,7 @@ from legacy.source.basics.rendering import WIDTH, item_lines, layout, literal_te
 from legacy.source.lines.functions import statement_lines
 from legacy.source.lines.naming import name_values
 from legacy.source.lines.statements import Statement, build_statements
-from legacy.source.update.groups import text_of_group
+from legacy.source.update.groups import text_of_group, text_of_part
 from legacy.source.update.place import INDENT
 from legacy.source.update.towers import with_lists, with_sums_in_order
 
@@ -43,6 +43,8 @@ _TAKEN = {
 }
 #: Name of the weights of a loop, where another one is over those that it leaves out.
 NAMES = "names"
+#: Beginning of a part of a list of weights.
+_PART = "[name for name in "
 
 
 #: Name of the table of slots whose names do not contain their weights': {weight: slots}.
@@ -256,15 +258,15 @@ def looped(place: Place, bodies: Sequence[Body]) -> List[str]:
 
 def _loop_heads(place: Place, loops: Sequence[Tuple[str, ...]]) -> List[List[str]]:
     """Returns the first lines of loops over weights, of which one may be over those that another one leaves out."""
+    heads = [_loop_head(place, own) for own in loops]
     others = [
         (number, first, group)
         for number, own in enumerate(loops)
-        if not text_of_group(own, place.groups)
+        if not text_of_group(own, place.groups) and _PART not in heads[number][0]
         for first in range(number)
         for group, weights in place.groups.items()
         if sorted(own + loops[first]) == sorted(weights)
     ]
-    heads = [_loop_head(place, own) for own in loops]
     if others:  # one pair is enough to be read
         number, first, group = others[0]
         made = layout(f"{NAMES} = ", Literal(list(loops[first])), "", len(place.indent))
@@ -280,4 +282,7 @@ def _loop_head(place: Place, owners: Sequence[str]) -> List[str]:
     line = f"{place.indent}for name in {literal_text(tuple(owners))}:"
     if len(line) <= WIDTH:
         return [line]
+    part = text_of_part(owners, place.groups)
+    if part:
+        return [f"{place.indent}for name in {part}:"]
     return [f"{place.indent}for name in (", *item_lines(owners, len(place.indent + INDENT)), f"{place.indent}):"]

@@ -40,6 +40,7 @@ def source_and_setup(combine, tmp_path, style="workload"):
 def test_each_run_reduces_its_gradients_on_any_number_of_replicas(combine, how, tmp_path):
     source, setup = source_and_setup(combine, tmp_path)
     assert f"ReduceOp.{how}" in source.text and "replicas only" not in source.text
+    assert 'variables["total"].assign(tf.zeros_like(variables["total"]))' in source.text, "a text of any shape"
     for replicas in (2, 4):
         assert_port_verified(setup, tmp_path, source, replicas, steps=8)
     other = "MEAN" if how == "SUM" else "SUM"
