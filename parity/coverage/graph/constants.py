@@ -53,6 +53,7 @@ class GraphConstant(NamedTuple):
       in_towers: whether the towers' losses or gradients depend on it.
       is_rate_boundary: whether it is only a step at which learning rates change.
       of_step: whether it makes what is computed depend on the number of the step.
+      is_zero_bound: whether it is a whole number 0 that only bounds others, as in `maximum(step - 10, 0)`.
     """
 
     name: str
@@ -61,6 +62,7 @@ class GraphConstant(NamedTuple):
     in_towers: bool
     is_rate_boundary: bool = False
     of_step: bool = False
+    is_zero_bound: bool = False
 
 
 class ConstantIndex:
@@ -104,8 +106,11 @@ class ConstantIndex:
         self, name: str, nodes: list[str], value: np.ndarray, towers: set[str], of_step: set[str]
     ) -> GraphConstant:
         first = nodes[0]
+        users = {self._graph.type(use.node) for node in nodes for use in self._graph.users(place_of(node))}
+        is_zero = value.dtype.kind in "iu" and value.size == 1 and not np.any(value)
+        is_zero_bound = is_zero and users in ({"Maximum"}, {"Minimum"})
         return GraphConstant(
-            name, tuple(nodes), value, first in towers, self._is_rate_boundary(nodes), first in of_step
+            name, tuple(nodes), value, first in towers, self._is_rate_boundary(nodes), first in of_step, is_zero_bound
         )
 
     def changed_values(self, constant: GraphConstant) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
@@ -113,14 +118,15 @@ class ConstantIndex:
 
         A period of steps is halved too, as where it was divided by the towers: its multiples are multiples of the half.
         A boundary of a schedule has one, whose `opposite_change` visits try too: where the pieces meet, as those of a
-        warm-up that ends at the rate, a step earlier or a step later is the same schedule.
+        warm-up that ends at the rate, a step earlier or a step later is the same schedule. So has a whole number 0 that
+        bounds another one, as in `maximum(step - 10, 0)`, of which one side may never be used.
         """
         uses = {self._graph.type(use.node) for node in constant.nodes for use in self._graph.users(place_of(node))}
         is_threshold = bool(uses) and uses <= set(COMPARISONS)
         changed = _changed(constant.value, THRESHOLD_FACTOR if is_threshold else FACTOR)
         if is_period(self._graph, list(map(place_of, constant.nodes))) and constant.value >= SHORTEST_HALVED:
             changed.append(constant.value // 2)
-        for value in changed[:1] if constant.is_rate_boundary else changed:
+        for value in changed[:1] if constant.is_rate_boundary or constant.is_zero_bound else changed:
             words = f"{_words(constant.value)} -> {_words(value)}"
             yield words, {node + ":0": value for node in constant.nodes}
 
@@ -298,8 +304,8 @@ def opposite_change(constant: GraphConstant, values: Mapping[str, np.ndarray]) -
     Returns:
       The change; {} for whole numbers that have a mutant of each direction, for epsilons, arrays of zeros and infinity.
     """
-    has_one = constant.is_rate_boundary or constant.value.dtype.kind not in "iu"
     is_bound = constant.value.size == 1 and not np.any(constant.value)  # the 0 of `maximum(0., step - 100) // 50`
+    has_one = constant.is_rate_boundary or constant.is_zero_bound or constant.value.dtype.kind not in "iu"
     is_epsilon = np.all(np.abs(constant.value) < EPSILON) and not is_bound
     if not has_one or is_epsilon or not np.isfinite(constant.value).all():
         return {}

@@ -32,6 +32,9 @@ from workloads.program import STATES, Arrays, State
 #: Counts that are tried for a schedule or a warm-up whose steps are not constants of the graph.
 LATE = (1_000, 100_000, 10_000_000)
 
+#: Count of a program's first step, which one that starts from a checkpoint has left behind.
+FIRST = 0
+
 #: Multiples of the weights, tried while the mutant of any constant has not been detected.
 SCALES = (4.0, 0.25, 32.0, 1 / 32)
 
@@ -125,7 +128,7 @@ def _visits(
     uses = counter_uses(workload.plan, workload.graph, {v.name for v in counters})
     found = [*numbers, *more, *stairs_of(uses), *behind_shifts(uses, numbers)]
     steps = sorted({number + shift for number in found for shift in (-1, 0, 1)} | set(LATE))
-    for count in steps if counters else ():
+    for count in [*steps, FIRST] if counters else ():
         yield Visit(f"the graph's own count at {count:,}", _counted(last, counters, count))
     yield Visit("slots near zero", dataclasses.replace(last, slots=all_times(last.slots, SMALL_SLOTS)))
     averages, statistics = _halved(last.averages), _halved_statistics(workload, last)

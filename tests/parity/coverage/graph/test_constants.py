@@ -145,6 +145,29 @@ def test_the_opposite_of_a_change(value, changed, expected):
     found = opposite_change(constant, {"c:0": np.float32(changed)})
     assert found == ({} if expected is None else {"c:0": np.float32(expected)})
     assert opposite_change(GraphConstant("n", ("n",), np.int64(6), False), {"n:0": np.int64(7)}) == {}
+    bound = GraphConstant("n", ("n",), np.int64(0), False, is_zero_bound=True)
+    assert opposite_change(bound, {"n:0": np.int64(-1)}) == {"n:0": np.int64(1)}
+
+
+class WarmUp(TwoTowers):
+    """The same program; its rate falls after three steps, `maximum(step - 3, 0)`, and has another 0."""
+
+    def __init__(self):
+        super().__init__()
+        with self.graph.as_default():
+            weight, step = v1.global_variables()
+            after = tf.maximum(step - 3, tf.constant(0, tf.int64, name="bound"))
+            is_first = tf.equal(step, tf.constant(0, tf.int64, name="first"))
+            self.rate = tf.where(is_first, 1.0, 1.0 / tf.cast(after + 1, tf.float32))
+            self.train = v1.assign_sub(weight, self.rate, name="warm").op
+
+
+def test_a_whole_zero_that_only_bounds_others_has_one_change_and_its_opposite():
+    index = ConstantIndex(WarmUp())
+    found = {constant.name: constant for constant in index.constants()}
+    assert found["bound"].is_zero_bound and not found["first"].is_zero_bound
+    assert [words for words, _ in index.changed_values(found["bound"])] == ["0 -> -1"]
+    assert [words for words, _ in index.changed_values(found["first"])] == ["0 -> -1", "0 -> 1"]
 
 
 class Waiting(TwoTowers):
