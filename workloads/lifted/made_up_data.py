@@ -108,7 +108,7 @@ def made_up_sparse_tensor(parts: Mapping[str, Input], size: BatchSize, rng: np.r
     """Returns one replica's values of the parts of a sparse tensor, by input name.
 
     Args:
-      parts: {"indices", "values" or "shape": input}; a program may use only some of them.
+      parts: {"indices", "values" or "shape": input}, see `sparse_groups`; a program may use only some of them.
       size: of the batch.
       rng: source of the random numbers.
 
@@ -183,12 +183,16 @@ def tie_parts(entries: Sequence[Input], shards: Sequence[Arrays]) -> None:
 
 
 def sparse_groups(entries: Sequence[Input]) -> dict[str, dict[str, Input]]:
-    """Returns {sparse tensor: {part: input}} of the inputs that are parts of sparse tensors."""
+    """Returns {sparse tensor: {part: input}} of the inputs that are parts of sparse tensors.
+
+    Several inputs may be values at the same indices, as the weights beside ids are: "values", "values 2" and so on.
+    """
     groups: dict[str, dict[str, Input]] = {}
     for entry in entries:
         if entry.sparse:
             name, _, part = entry.sparse.rpartition("/")
-            groups.setdefault(name, {})[part] = entry
+            group = groups.setdefault(name, {})
+            group[f"{part} {len(group)}" if part in group else part] = entry
     return groups
 
 
@@ -210,8 +214,8 @@ def dealt_rows(parts: Mapping[str, Input], values: Mapping[str, np.ndarray], rep
     shift = np.zeros(indices.shape[1:], indices.dtype)
     shift[0] = replica * rows
     found[parts[INDICES].name] = indices[own] - shift
-    if VALUES in parts:
-        found[parts[VALUES].name] = found[parts[VALUES].name][own]
+    for name in [entry.name for part, entry in parts.items() if part not in (INDICES, SHAPE)]:
+        found[name] = found[name][own]
     if SHAPE in parts:
         shape = found[parts[SHAPE].name].copy()
         shape[0] = rows

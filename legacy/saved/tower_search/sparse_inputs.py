@@ -29,7 +29,32 @@ def sparse_parts(graph: Graph, imported: ImportedGraph, tensors: Sequence[Tensor
         name = group[INDICES].node.rpartition("/")[0] or group[INDICES].node
         for part, tensor in group.items():
             found.setdefault(tensor, f"{name}/{part}")
+    for tensor in [one for one in tensors if one not in found and _is_values_alone(graph, one)]:
+        indices = _met_first(graph, tensor, [one for one, part in found.items() if part.endswith(f"/{INDICES}")])
+        if indices is not None:
+            found[tensor] = f"{found[indices].rpartition('/')[0]}/{VALUES}"
     return found
+
+
+def _is_values_alone(graph: Graph, tensor: TensorId) -> bool:
+    """Whether a tensor is the values of a sparse placeholder, whose indices the step does not use."""
+    match = _PART.match(tensor.node)
+    return bool(match and match.group(1) and match.group(2) == VALUES) and graph.type(tensor.node) == "Placeholder"
+
+
+def _met_first(graph: Graph, values: TensorId, indices: Sequence[TensorId]) -> TensorId | None:
+    """Returns those of some indices that the first op takes which depends on values: these have the same indices.
+
+    Weights of a lookup, as in `embedding_lookup_sparse(table, ids, weights)`, may be a sparse placeholder of their own.
+    """
+    after = graph.descendants([values.node], controls=False)
+    firsts = {
+        one: next((place for place, name in enumerate(graph.nodes) if name in both), None)
+        for one in indices
+        for both in [after & graph.descendants([one.node], controls=False)]
+    }
+    found = [(place, one) for one, place in firsts.items() if place is not None]
+    return min(found)[1] if found else None
 
 
 def _named_groups(graph: Graph, tensors: Sequence[TensorId]) -> Iterator[dict[str, TensorId]]:

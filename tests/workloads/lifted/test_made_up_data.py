@@ -95,6 +95,16 @@ def test_rows_of_a_sparse_tensor_are_dealt_with_their_values():
     assert values["w/shape"].tolist() == [4, 5]
 
 
+def test_several_values_at_the_same_indices_are_dealt_together():
+    weights = entry("weights", shape=(None,), sparse="w/values")
+    (parts,) = sparse_groups([*sparse().values(), weights]).values()
+    assert parts["values 3"] is weights
+    values = made_up_sparse_tensor(parts, SIZE, np.random.RandomState(0))
+    assert len(values["weights"]) == len(values["w/values"]) == 6
+    second = dealt_rows(parts, values, 1, 1)
+    assert second["weights"].tolist() == values["weights"][2:4].tolist() and len(second["w/values"]) == 2
+
+
 def test_the_whole_of_a_batch_is_its_parts_together():
     whole, part = entry("x", shape=(None,), kind="same"), entry("part", shape=(None,), origin="x:0")
     shards = [{"x": np.zeros(4), "part": np.array([1.0, 2.0])}, {"x": np.zeros(4), "part": np.array([3.0, 4.0])}]

@@ -34,6 +34,19 @@ def test_other_tensors_are_known_by_the_op_that_takes_them_together():
     assert found == {("rows", 0): "rows/indices", ("numbers", 0): "rows/values", ("size", 0): "rows/shape"}
 
 
+def test_weights_of_a_lookup_have_the_indices_of_its_ids():
+    def build():
+        ids, others = (v1.sparse_placeholder(tf.int64, name=name) for name in ("ids", "others"))
+        weights = v1.sparse_placeholder(tf.float32, name="weights")
+        rows = tf.gather(tf.zeros([7, 2]), ids.values) * weights.values[:, None]
+        total = tf.reduce_sum(tf.math.segment_sum(rows, ids.indices[:, 0]))
+        total += tf.reduce_sum(tf.math.segment_sum(tf.ones_like(others.values, tf.float32), others.indices[:, 0]))
+
+    names = [f"{name}/{part}" for name in ("others", "ids") for part in ("indices", "values")]
+    found = parts(build, *((name, 0) for name in names), ("weights/values", 0))
+    assert found == {**{(name, 0): name for name in names}, ("weights/values", 0): "ids/values"}
+
+
 def test_indices_or_values_alone_are_dense():
     def build():
         v1.placeholder(tf.int64, [None], name="words/indices")
