@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 import numpy as np
 
@@ -29,18 +29,31 @@ def optimizer_mutants(job: Job) -> Iterator[Mutant]:
     """Yields the mutants of the optimizer's constants."""
     optimizer = job.workload.optimizer
     for field, change, changed in changed_constants(optimizer):
+        compared: set[int] = set()
+        makes_starts = changed.slots() != optimizer.slots()
         yield Mutant(
             Choice.OPTIMIZER,
             f"optimizer.{field}",
             change,
-            _changed_optimizer(optimizer, changed),
+            _changed_optimizer(optimizer, changed, compared),
             lambda: HINT,
+            functools.partial(_why_past, compared) if makes_starts else lambda: "",
             exposure=Exposure.SMALL_SLOTS,
         )
 
 
-def _changed_optimizer(optimizer: optimizers.Optimizer, changed: optimizers.Optimizer) -> Effects:
+def _why_past(compared: Collection[int]) -> str:
+    """Returns the reason why a constant that makes the slots' first values cannot matter to a run from later ones."""
+    is_past = bool(compared) and 0 not in compared
+    return "it makes the first values of slots, and the compared steps start from a checkpoint's" if is_past else ""
+
+
+def _changed_optimizer(optimizer: optimizers.Optimizer, changed: optimizers.Optimizer, compared: set[int]) -> Effects:
+    """Returns the effects of an optimizer's change, which add the numbers of the job's own steps to `compared`."""
+
     def effects(step: ObservedStep) -> Iterator[Effect]:
+        if step.visit is None:
+            compared.add(step.record.step)
         rate = np.ravel(step.record.learning_rate)
         if not step.updates or not step.updates[0] or rate.size != 1:
             return

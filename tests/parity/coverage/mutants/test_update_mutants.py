@@ -43,6 +43,20 @@ def test_an_initial_slot_shows_at_the_first_step_only():
     assert seen(update_mutants.optimizer_mutants(job), later) == set()
 
 
+def test_an_initial_slot_cannot_matter_to_a_run_from_later_ones_and_a_decay_can():
+    job = dyadic_job(optimizer=optimizers.Adagrad())
+    slots = {"slots": {"w/accumulator": [1.0, 1.0]}}
+    later = observed(job, slots, combined={"w": [1.0, 1.0]}, step=7)
+    visited = observed(job, slots, combined={"w": [1.0, 1.0]}, step=7, visit=Visit("a state", made_up_state()))
+    for step, cannot_matter in ((later, True), (visited, False)):
+        (mutant,) = update_mutants.optimizer_mutants(job)
+        assert not seen([mutant], step) and bool(mutant.harmless()) == cannot_matter
+    job, step = adam_step(0.0, step=7)
+    mutants = list(update_mutants.optimizer_mutants(job))
+    seen(mutants, step)
+    assert not any(mutant.harmless() for mutant in mutants), "its powers start from the decays, which it uses as well"
+
+
 def test_the_kernels_compute_the_update():
     momentum = optimizers.Momentum(0.5)
     before = dataclasses.replace(
