@@ -23,6 +23,8 @@ SHAPE_COST = 0.25
 #: The same where two dimensions of one size become a multiple of it: what was made of one of them would grow with it,
 #: so that the next error asks for the multiple of the multiple.
 GROWTH_COST = 1.0
+#: Cost of a correction of both sides of an image, so that its layers have as many positions as another shape.
+AREA_COST = 1.0
 #: Larger numbers in messages are no sizes.
 LARGEST = 1 << 20
 #: No graph needs a batch as large: such a number is of all pixels of some images, and its run would need much memory.
@@ -103,6 +105,7 @@ def corrected_sizes(sizes: Sizes, batch_is_open: bool, message: str) -> Iterator
       the sizes with one correction.
     """
     yield from _sizes_of_equal_shapes(sizes, message)
+    yield from _sizes_of_areas(sizes, message)
     numbers = [int(text) for text in dict.fromkeys(SIZE_PATTERN.findall(message)) if 0 < int(text) < LARGEST]
     known = set(sizes.open.values()) | {sizes.batch}
     for value in dict.fromkeys([*sizes.open.values(), *([sizes.batch] if batch_is_open else [])]):
@@ -119,6 +122,22 @@ def corrected_sizes(sizes: Sizes, batch_is_open: bool, message: str) -> Iterator
                 if batch > max(LARGEST_BATCH, sizes.batch):
                     continue
                 yield Sizes(sizes.cost + cost, changed, batch)
+
+
+def _sizes_of_areas(sizes: Sizes, message: str) -> Iterator[Sizes]:
+    """Yields square sizes of an image with as many positions as a shape of an error has, such as constant anchors.
+
+    The number of positions of any layer grows with the image's area.
+    """
+    shapes = [tuple(map(int, text.split(","))) for text in dict.fromkeys(SHAPE_PATTERN.findall(message))]
+    pairs = {pair for one, two in itertools.permutations(shapes, 2) if len(one) == len(two) for pair in zip(one, two)}
+    for name in [name for name, place in sizes.open if place == 1 and (name, 2) in sizes.open]:
+        height, width = (sizes.open[name, place] for place in (1, 2))
+        for wrong, right in pairs:
+            side = round((height * width * right / wrong) ** 0.5) if wrong else 0
+            if wrong != right and side * side * wrong == height * width * right:
+                changed = {one: side if old in (height, width) else old for one, old in sizes.open.items()}
+                yield Sizes(sizes.cost + AREA_COST, changed, sizes.batch)
 
 
 def _sizes_of_equal_shapes(sizes: Sizes, message: str) -> Iterator[Sizes]:

@@ -92,6 +92,17 @@ def test_label_maps_are_as_large_as_what_the_network_makes_of_an_image():
     assert {name: example[1:3] for name, (example, _, _) in found.items()} == dict.fromkeys(found, [16, 24])
 
 
+def test_images_are_as_large_as_a_table_of_anchors_wants_them():
+    def loss(w):
+        x, boxes = v1.placeholder(tf.float32, [None, None, None, 3], "x"), v1.placeholder(tf.float32, [None, None, 2])
+        positions = tf.reshape(tf.nn.avg_pool2d(x, 4, 4, "SAME"), [tf.shape(x)[0], -1, 3])
+        anchors = np.arange(200.0, dtype="float32").reshape([100, 2])
+        return tf.reduce_sum((tf.tensordot(positions, w, 1) - (boxes - anchors)) ** 2)
+
+    found = inputs_of(fitted(loss))
+    assert found["x"][0] == [None, 40, 40, 3] and found["Placeholder"][0] == [None, 100, 2]
+
+
 def test_a_rank_is_found_for_an_input_without_one():
     def loss(w):
         x = tf.reshape(v1.placeholder(tf.float32, name="x"), [-1, 3])

@@ -40,6 +40,14 @@ def test_sizes_that_are_tied_do_not_grow_by_the_same_factor_again_and_again(tied
     assert min(other.cost for other in found) == cost
 
 
+def test_an_image_gets_the_area_that_constant_anchors_have():
+    open_sizes = {("x", 1): 64, ("x", 2): 96, ("labels", 1): 64, ("boxes", 1): 11}
+    found = [one.open for one in corrected_sizes(Sizes(0.0, open_sizes, 7), False, "[7,768,4] vs. [1,128,4]")]
+    assert {("x", 1): 32, ("x", 2): 32, ("labels", 1): 32, ("boxes", 1): 11} in found
+    no_square = corrected_sizes(Sizes(0.0, open_sizes, 7), False, "[7,768,4] vs. [1,130,4]")
+    assert not [one for one in no_square if one.open["x", 1] == one.open["x", 2] and one.cost == trial_sizes.AREA_COST]
+
+
 def test_products_of_sizes_are_divided():
     sizes = Sizes(0.0, {("x", 1): 11}, 4)
     message = "a tensor with 44 values, but the requested shape has 12"
