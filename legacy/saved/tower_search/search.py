@@ -13,6 +13,7 @@ import functools
 import operator
 from collections.abc import Collection, Sequence
 
+from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.branches import are_branches, may_be_towers
 from legacy.saved.tower_search.different_parts import NO_FORWARD, different_parts
@@ -55,6 +56,7 @@ def find_towers(
     model = graph.ancestors(backward, controls=False) & of_variables
     # What combines each variable's gradients has numbers, too, and lies behind all models.
     in_models = of_variables - (graph.descendants(backward, controls=False) - backward)
+    readers = model & _readers(graph, weights)
     best, best_score, doubt = None, 0.0, ""
     tried: set[frozenset[tuple[str, int]]] = set()
     for labelling in labellings(graph):
@@ -71,6 +73,7 @@ def find_towers(
         score = float(_score(candidate, update_inputs, model))
         score /= SUFFIX_MARGIN if labelling.source is Source.SUFFIXES else 1.0
         is_refuted = score <= best_score or _is_leaky(graph, candidate) or _crosses_more(graph, candidate, best)
+        is_refuted = is_refuted or best is not None and _within(candidate, readers) < _within(best, readers)
         by_devices = labelling.source is Source.DEVICES
         parts = "" if is_refuted and not by_devices else different_parts(graph, candidate, weights)
         if not is_refuted and not parts and not are_branches(graph, candidate, weights):
@@ -79,6 +82,27 @@ def find_towers(
             doubt = doubt or _doubt(graph, candidate, parts)
     one = best or flow.towers(Labelling(Source.NOTHING, "there is one", {name: 0 for name in graph.nodes}))
     return one if best else dataclasses.replace(one, doubt=doubt)
+
+
+def _readers(graph: Graph, weights: Collection[str]) -> set[str]:
+    """Returns the forward nodes that take the values of weights, as layers do.
+
+    What stands behind all layers, such as the losses of two heads, may be as alike as towers; it has the heads alone.
+    """
+    found, seen = set(), set(weights) & graph.nodes.keys()
+    todo = list(seen)
+    while todo:
+        users = {use.node for use in graph.users(todo.pop())} - seen
+        passed = {name for name in users if graph.type(name) in (*op_types.READS, "Cast")}
+        found |= {name for name in users - passed if not gradient_names.is_gradient_op(name)}
+        seen |= passed
+        todo += passed
+    return found
+
+
+def _within(towers: Towers, nodes: Collection[str]) -> set[str]:
+    """Returns those of some nodes that one tower has."""
+    return {name for name in nodes if towers.tower_of(name) is not None}
 
 
 def _crosses_more(graph: Graph, towers: Towers, best: Towers | None) -> bool:

@@ -64,6 +64,39 @@ def summed_on_the_first_device(penalized, of_towers=()):
     return build
 
 
+def two_heads_with_joined_labels():
+    """Two towers with two heads each; the losses of both heads are made of all towers' results, by ops with numbers."""
+    w, v = (tf.raw_ops.VariableV2(shape=[3, 3], dtype=tf.float32, name=name) for name in "wv")
+    x, y = v1.placeholder(tf.float32, [8, 3], name="x"), v1.placeholder(tf.int32, [8], name="y")
+    heads: list[list[tf.Tensor]] = [[], []]
+    labels = []
+    for tower, (part, own) in enumerate(zip(tf.split(x, 2), tf.split(y, 2))):
+        with tf.device(f"/gpu:{tower}"), v1.name_scope(f"tower_{tower}"):
+            hidden = tf.matmul(part, tf.identity(w))
+            for _ in range(22):
+                hidden = tf.tanh(hidden)
+            heads[0].append(hidden)
+            heads[1].append(tf.matmul(hidden, tf.identity(v)))
+            labels.append(tf.one_hot(own, 3))
+    losses = []
+    for number, head in enumerate(heads):
+        with v1.name_scope(f"entropy_{number}"):
+            target = tf.stop_gradient(tf.concat(labels, 0))
+            shifted = tf.concat(head, 0) - tf.reduce_max(tf.concat(head, 0), 1, keepdims=True)
+            likelihood = tf.nn.log_softmax(tf.clip_by_value(tf.abs(shifted * 2.0) + 1.0, 0.5, 8.0))
+            losses.append(-tf.reduce_mean(tf.reduce_sum(tf.exp(target) * likelihood, 1)))
+    one, two = tf.gradients(tf.add_n(losses), [w, v])
+    with tf.control_dependencies([tf.raw_ops.ApplyGradientDescent(var=v, alpha=0.5, delta=two, name="other")]):
+        tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=one, name="train")
+
+
+def test_losses_behind_all_layers_are_no_towers_beside_those_that_have_layers():
+    graph = traced(two_heads_with_joined_labels)
+    updates = [graph.inputs(name)[2] for name in ("train", "other")]
+    assert find_towers(graph, ImportedGraph(graph), ["w", "v"], updates).found_by != "device /gpu:k"
+    assert find_towers(graph, ImportedGraph(graph), ["w", "v"], updates, ["w", "v"]).found_by == "device /gpu:k"
+
+
 @pytest.mark.parametrize("penalized", [False, True])
 def test_a_sum_of_all_losses_on_the_first_device_is_no_towers(penalized):
     graph = traced(summed_on_the_first_device(penalized))
