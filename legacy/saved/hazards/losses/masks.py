@@ -15,7 +15,7 @@ from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.elements import choice_by_code, source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
-from workloads.lifted.graph import TensorId
+from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops that answer a question about data.
@@ -234,12 +234,26 @@ def _mask(whole: WholeGraph, mean: str) -> str:
     if graph.type(product) != "Mul":
         return ""
     for one, other in (graph.inputs(product), graph.inputs(product)[::-1]):
+        if _is_along_new_axes(graph, mean, one):
+            continue
         answer = source_of_elements(graph, one).node
         made = graph.ancestors([answer], controls=False)
         is_drawn = any(op_types.is_random(graph.type(one)) for one in made)
         if _is_answer(whole, answer) and answer in whole.data and not made & whole.trainable and not is_drawn:
             return answer if graph.ancestors([other.node], controls=False) & whole.trainable else ""
     return ""
+
+
+def _is_along_new_axes(graph: Graph, mean: str, factor: TensorId) -> bool:
+    """Whether a mean runs along axes that a factor was given to be multiplied, as the features of masked positions."""
+    axes = constant_array(graph, graph.inputs(mean)[1].node)
+    given: set[int] = set()
+    while graph.type(factor.node) in ("ExpandDims", "Cast", "Identity"):
+        if graph.type(factor.node) == "ExpandDims":
+            axis = constant_array(graph, graph.inputs(factor.node)[1].node)
+            given |= set() if axis is None else {int(axis.ravel()[0])}
+        factor = graph.inputs(factor.node)[0]
+    return axes is not None and axes.size > 0 and set(axes.ravel().tolist()) <= given
 
 
 def _is_answer(whole: WholeGraph, name: str) -> bool:

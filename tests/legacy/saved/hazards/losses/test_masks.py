@@ -25,6 +25,11 @@ def words():
     return tf.cast(v1.placeholder(tf.int32, [2, 3], "words"), tf.float32)
 
 
+def of_words(values, mask):
+    """Features of each word, those of the padding set to 0."""
+    return tf.stack([values, 2.0 * values], -1) * tf.expand_dims(mask, -1)
+
+
 def zero(comparison):
     labels = v1.get_default_graph()
     try:
@@ -51,6 +56,8 @@ def zero(comparison):
         (lambda values, mask: tf.reduce_mean(values * v1.placeholder(tf.float32, [2, 3], "weights")), 0),
         (lambda values, mask: tf.reduce_mean(dropped(values)), 0),  # random, and scaled up
         (lambda values, mask: tf.reduce_mean(dropped(values) * mask), 1),
+        (lambda values, mask: tf.reduce_sum(tf.reduce_mean(of_words(values, mask), -1)), 0),  # of the features of each
+        (lambda values, mask: tf.reduce_sum(tf.reduce_mean(of_words(values, mask), 1)), 1),  # of the words
     ],
 )
 def test_means_of_masked_values_are_named(mean, count):
