@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 
 import tensorflow as tf
 
-from legacy.saved.facts.basics.whole_graph import WholeGraph, is_scalar_placeholder
+from legacy.saved.facts.basics.whole_graph import WholeGraph, has_data_of_its_own, is_scalar_placeholder
 from legacy.saved.folding.settings import TRAINING, chooses_optimizer
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.directions import trained_by
@@ -39,7 +39,7 @@ def unused_targets(whole: WholeGraph) -> Iterator[Hazard]:
         kind = graph.type(name)
         if kind.startswith("Placeholder") and name not in whole.reach and not _is_size(whole, name):
             is_target = TARGETS.search(name) and not NOT_FOR_TRAINING.search(name)
-            is_left = _is_beside_players(whole, name) or _is_of_each_tower(whole, name)
+            is_left = _is_beside_players(whole, name) or _is_of_each_tower(whole, name) or _is_made_again(whole, name)
             if is_target and not is_left and not _is_of_another_model(whole, name):
                 yield _unused(name, f"{name} enters the graph, and no gradient depends on it")
         elif name in whole.reach and _deals_examples(whole, name):
@@ -76,11 +76,8 @@ def _is_size(whole: WholeGraph, name: str) -> bool:
 
 def _is_of_another_model(whole: WholeGraph, name: str) -> bool:
     """Whether a placeholder belongs to a copy of the model for evaluation: no source beside it is used in training."""
-    graph = whole.graph
-    users = graph.descendants([name], controls=False) - {name}
-    sources = {before for before in graph.ancestors(users, controls=False) if op_types.is_source(graph.type(before))}
-    others = {source for source in sources - {name} if not is_scalar_placeholder(graph, source)}
-    return bool(others) and not others & whole.reach
+    users = whole.graph.descendants([name], controls=False) - {name}
+    return has_data_of_its_own(whole, users, beside=[name])
 
 
 def _is_beside_players(whole: WholeGraph, name: str) -> bool:
@@ -97,6 +94,14 @@ def _is_of_each_tower(whole: WholeGraph, name: str) -> bool:
             like += [whole.towers_of(user for user, _, _ in graph.users(other) if user in whole.reach)] if same else []
     own = set().union(*(towers for towers in like if len(towers) == 1))
     return not graph.users(name) and whole.count > 1 and len(own) == whole.count
+
+
+def _is_made_again(whole: WholeGraph, name: str) -> bool:
+    """Whether nothing takes a placeholder, and that of its name is of a copy for evaluation: an unused default."""
+    first, _, number = name.rpartition("_")
+    if whole.graph.users(name) or not number.isdigit() or first not in whole.graph.nodes:
+        return False
+    return whole.graph.type(first) == whole.graph.type(name) and _is_of_another_model(whole, first)
 
 
 def _deals_examples(whole: WholeGraph, name: str) -> bool:

@@ -192,6 +192,23 @@ def is_scalar_placeholder(graph: Graph, name: str) -> bool:
     return attributes["dtype"].type == tf.bool.as_datatype_enum
 
 
+def has_data_of_its_own(whole: WholeGraph, names: Collection[str], beside: Collection[str] = ()) -> bool:
+    """Returns whether nodes are computed from examples that no update depends on, as in a copy of a model to evaluate.
+
+    Args:
+      whole: the graph.
+      names: of the nodes.
+      beside: sources that do not count.
+
+    Returns:
+      Whether they are. Numbers that are fed, such as a keep probability, are no examples.
+    """
+    graph = whole.graph
+    sources = {name for name in graph.ancestors(names, controls=False) if op_types.is_source(graph.type(name))}
+    others = {name for name in sources - set(beside) if not is_scalar_placeholder(graph, name)}
+    return bool(others) and not others & whole.reach
+
+
 def scalar_constant(node: tf.compat.v1.NodeDef) -> float | None:
     """Returns the number that a Const with one element holds; None for any other node."""
     if node.op != "Const":

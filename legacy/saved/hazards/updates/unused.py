@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.clipping import CLIPPING_OPS
-from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph, has_data_of_its_own
 from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.hazard import Hazard
@@ -62,7 +62,10 @@ def _updates_take(whole: WholeGraph, clipped: str, gradients: set[str]) -> bool:
 
 
 def unused_gradient_penalty(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds a mean of squared derivatives that no update depends on, as of a gradient penalty; one hazard for all."""
+    """Finds a mean of squared derivatives that no update depends on, as of a gradient penalty; one hazard for all.
+
+    A model whose results are derivatives, such as forces, has them in its copy for evaluation, too.
+    """
     graph = whole.graph
     if not whole.applies:
         return
@@ -73,6 +76,7 @@ def unused_gradient_penalty(whole: WholeGraph) -> Iterator[Hazard]:
     after = graph.descendants(idle, controls=False) - gradients - used if idle else set()
     squares = graph.descendants([name for name in after if graph.type(name) in _SQUARES], controls=False)
     means = [name for name in graph.nodes if name in after & squares and _is_of_all(whole, name)]
+    means = [name for name in means if not has_data_of_its_own(whole, [name])]
     if means:
         before = graph.ancestors(means[-1:], controls=False)
         scope = next(scopes[name] for name in graph.nodes if name in before & idle)

@@ -164,6 +164,22 @@ def test_labels_that_are_left_beside_each_towers_own_are_no_targets(labels, coun
     assert len(list(unused_targets(WholeGraph(saved(traced(build), trainable_variables=["w"]))))) == count
 
 
+@pytest.mark.parametrize("name, shown_to, count", [("y", "eval_x", 0), ("labels", "eval_x", 1), ("y", "x", 1)])
+def test_a_default_that_a_copy_for_evaluation_made_once_more_is_no_target(name, shown_to, count):
+    """`kwargs.get("y", tf.placeholder(..., name="y"))` makes a placeholder even where it is given another."""
+
+    def build():
+        w = v1.get_variable("w", [3, 1], use_resource=False)
+        given = {key: v1.placeholder(tf.float32, [None, 3], key) for key in ("x", "eval_x")}
+        loss = tf.reduce_mean((given["x"] @ w - v1.placeholder(tf.float32, [None, 1], "y_to_train")) ** 2)
+        tf.reduce_mean((given[shown_to] @ w - v1.placeholder(tf.float32, [None, 1], "y")) ** 2)
+        v1.placeholder(tf.float32, [None, 1], name)
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss)
+
+    found = list(unused_targets(WholeGraph(saved(traced(build), trainable_variables=["w"]))))
+    assert len([hazard for hazard in found if hazard.op not in ("y",)]) == count
+
+
 def switched(name, default=None):
     """A program whose loss depends on x if a boolean placeholder is true."""
 

@@ -64,6 +64,24 @@ def test_a_penalty_on_derivatives_that_no_loss_contains_is_named(used):
     assert found == ([] if used else ["GRADIENT_PENALTY_UNUSED"])
 
 
+@pytest.mark.parametrize("validated", [True, False])
+def test_derivatives_that_a_copy_for_evaluation_gives_are_no_penalty(validated):
+    """Forces are derivatives of the energy; the copy has examples of its own."""
+
+    def forces_error(w, x):
+        energy = tf.reduce_sum(tf.tanh(x @ w))
+        return tf.reduce_mean(tf.square(tf.gradients(energy, x)[0] - 1.0))
+
+    def build():
+        w, x = model()
+        loss = forces_error(w, x)
+        forces_error(w, v1.placeholder(tf.float32, [2, 4], "examples_to_validate") if validated else x)
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    found = [hazard.id for hazard in unused_gradient_penalty(whole_of(build))]
+    assert found == ([] if validated else ["GRADIENT_PENALTY_UNUSED"])
+
+
 def test_a_map_of_derivatives_for_each_example_is_no_penalty():
     def build():
         w, x = model()
