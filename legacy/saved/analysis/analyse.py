@@ -17,7 +17,7 @@ from legacy.saved.analysis.division.own_sizes import with_own_sizes
 from legacy.saved.analysis.division.part_sizes import with_part_sizes
 from legacy.saved.analysis.division.row_slices import with_row_slices
 from legacy.saved.analysis.phase_parts import PhaseParts
-from legacy.saved.folding.settings import fold_initialized, fold_settings
+from legacy.saved.folding.settings import fold_known, fold_settings
 from legacy.saved.graph import cone
 from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.graph.graph_file import SavedGraph
@@ -164,7 +164,7 @@ def _run(saved: SavedGraph, train_op: Sequence[str], feed: Mapping[str, str], be
     whole, settings = fold_settings(saved.graph, feed)
     trainable = trained_variables(whole, saved.collections.get("trainable_variables", []))
     whole, targets = join_runs(whole, train_ops.choose_train_ops(whole, train_op, trainable))
-    whole = fold_initialized(whole, targets)
+    whole = fold_known(whole, targets)
     accumulation.require_accumulation(whole, targets, trainable)
     accumulation.require_own_gradients(whole, targets)
     tried = switches.try_switches(whole, targets)

@@ -20,7 +20,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.saved.folding.branches import Branches
-from legacy.saved.folding.decided import SWITCHES, decided_predicates
+from legacy.saved.folding.decided import SWITCHES, decided_predicates, scalar_number
 from legacy.saved.graph.op_types import ASKS_INITIALIZED, VARIABLES, is_apply
 from workloads.lifted.graph import Graph, TensorId, input_text, parse_tensor_name
 from workloads.support.errors import InputError
@@ -91,15 +91,24 @@ def fold_values(graph: Graph, values: Mapping[str, np.ndarray]) -> Graph:
     return Graph(_folded(graph, values, Branches(graph, decided_predicates(graph, values))))
 
 
-def fold_initialized(graph: Graph, targets: Collection[str]) -> Graph:
-    """Returns a graph in which all variables that a step asks are initialized, as they are behind a checkpoint.
+def fold_known(graph: Graph, targets: Collection[str]) -> Graph:
+    """Returns a graph without the branches that its steps never take.
+
+    All variables that a step asks are initialized, as they are behind a checkpoint, and a predicate may be a constant,
+    as of `tf.cond(tf.constant(True), ...)`.
 
     Args:
       graph: the whole graph.
       targets: train ops.
     """
-    asked = [name for name in sorted(graph.ancestors(targets)) if graph.type(name) in ASKS_INITIALIZED]
-    return fold_values(graph, {name: np.array(True) for name in asked})
+    members = sorted(graph.ancestors(targets))
+    values = {name: np.array(True) for name in members if graph.type(name) in ASKS_INITIALIZED}
+    for switch in [name for name in members if graph.type(name) in SWITCHES]:
+        predicate = graph.origin(graph.inputs(switch)[1]).node
+        truth = scalar_number(graph, predicate)
+        if isinstance(truth, bool):
+            values[predicate] = np.array(truth)
+    return fold_values(graph, values)
 
 
 def is_boolean_setting(node: NodeDef) -> bool:

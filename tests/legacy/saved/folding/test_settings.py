@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from legacy.saved.folding.settings import fold_initialized, fold_settings
+from legacy.saved.folding.settings import fold_known, fold_settings
 from tests.legacy.saved.graphs import graph_of
 from workloads.support.errors import InputError
 
@@ -216,10 +216,29 @@ def test_a_float_has_no_more_digits_than_its_dtype():
 def test_variables_that_a_step_asks_are_initialized(train_op, switches):
     """What other runs ask, as those that initialize them, is not decided."""
     text = COND.format(predicate="asked").replace("asked = Placeholder()", "v = VariableV2()\n    asked = {}(v)")
-    graph = fold_initialized(graph_of(text.format("IsVariableInitialized"), asked=BOOLEAN), [train_op])
+    graph = fold_known(graph_of(text.format("IsVariableInitialized"), asked=BOOLEAN), [train_op])
     assert ("switch" in graph.nodes) == switches and ("sub" in graph.nodes) == switches
 
 
 def test_another_question_about_a_variable_is_not_decided():
     text = COND.format(predicate="asked").replace("asked = Placeholder()", "v = VariableV2()\n    asked = IsFinite(v)")
-    assert "switch" in fold_initialized(graph_of(text, asked=BOOLEAN), ["end"]).nodes
+    assert "switch" in fold_known(graph_of(text, asked=BOOLEAN), ["end"]).nodes
+
+
+@pytest.mark.parametrize("truth, taken", [(True, "add"), (False, "sub")])
+@pytest.mark.parametrize("between", ["", "id = Identity(p)"])
+def test_a_branch_of_a_constant_predicate_is_never_taken(truth, taken, between):
+    predicate = {"dtype": tf.bool, "value": np.array(truth)}
+    text = COND.format(predicate="id" if between else "p").replace(("id" if between else "p") + " = Placeholder()", "")
+    graph = fold_known(graph_of(f"p = Const()\n{between}\n{text}", p=predicate), ["end"])
+    assert list(graph.nodes["end"].input) == [taken, "^" + taken]
+    assert not {"switch", "y", "add", "sub"} - {taken} & set(graph.nodes)
+
+
+def test_branches_that_the_step_does_not_depend_on_are_left():
+    """As those of another train op, or of a summary."""
+    graph = graph_of(
+        "p = Const()\n" + COND.format(predicate="p").replace("p = Placeholder()", ""),
+        p={"dtype": tf.bool, "value": np.array(True)},
+    )
+    assert fold_known(graph, ["x"]) is graph
