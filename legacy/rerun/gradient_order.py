@@ -47,6 +47,8 @@ def with_order_of_gradients(
 def _order(plan: Plan, graph: Graph, phase: Phase, given: Sequence[str]) -> List[ControlDependency]:
     """Returns that changes on the way to the gradients come before those of the weights.
 
+    A train op that returns the loss, as `optimize_loss` makes one, does not wait for them in any other way.
+
     Args:
       plan: of the lift.
       graph: of the lift.
@@ -54,7 +56,8 @@ def _order(plan: Plan, graph: Graph, phase: Phase, given: Sequence[str]) -> List
       given: nodes whose results are given.
     """
     weights = {variable.name for variable in plan.variables if variable.role == "weight"}
-    behind = graph.ancestors([phase.train_op], stop=given)
+    losses = [parse_tensor_name(name).node for name in phase.losses]
+    behind = graph.ancestors([phase.train_op], stop=[*given, *losses])
     before = [effect.node for effect in phase.effects if effect.node not in behind]
     after = [effect.node for effect in phase.effects if effect.node in behind and not weights.isdisjoint(effect.writes)]
     return [ControlDependency(first, second) for first in before for second in after]

@@ -4,6 +4,8 @@ A program that keeps a recurrent state in variables assigns it at the end of the
 behind the assignment, use the variable again. In 1.x such a read copies nothing, so that it sees the new value. So do
 the gradients of spectral normalization, which assigns the vector of its power iteration in each tower's forward pass.
 A variable of zeros that each step assigns, adds rows to, and reads, as forward warping does, holds no state at all.
+An embedding whose row of the padding is set to zeros before it is looked up is trained all the same: the lookups are
+of its value with that row, and the row is set before the update.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis.changed_values import ChangedValues, is_computable
 from legacy.saved.analysis.context import Context
+from legacy.saved.analysis.order.equal_rows import set_equal_rows, set_rows_at_last
 from legacy.saved.graph import op_types
 from legacy.saved.graph.cone import leading_to
 from legacy.saved.graph.differentiation import differentiated
@@ -55,7 +58,8 @@ def find_assigned_reads(context: Context, targets: Iterable[str]) -> list[Assign
       targets: the train ops.
 
     Returns:
-      The reads. Reads of weights, reads in loops or branches, and reads that no path orders are none.
+      The reads. Reads in loops or branches, and those that no path orders, are none; nor are reads of weights, but of
+      those whose rows each tower sets to the same constants.
     """
     graph, state = context.graph, context.state
     members = graph.ancestors(targets)
@@ -77,22 +81,31 @@ def find_assigned_reads(context: Context, targets: Iterable[str]) -> list[Assign
 
 
 def _changes_by_variable(context: Context, members: set[str]) -> dict[str, list[str]]:
-    """{variable that is assigned outside of loops and branches, and that no update rule trains: its changes}."""
+    """{variable that is assigned outside of loops and branches: its changes}.
+
+    One that an update rule trains counts only if all its other changes set the same rows to the same constants.
+    """
     graph, state = context.graph, context.state
-    trained = {variable for rule in state.rules for variable in state.writes[rule]}
     found = collections.defaultdict(list)
     for name, written in state.writes.items():
-        for variable in set(written) - trained if name in members else ():
+        for variable in written if name in members and name not in state.rules else ():
             found[variable].append(name)
+    trained = {variable for rule in state.rules for variable in state.writes[rule]}
     conditional = graph.frames() | graph.branches()
     plain = {name for name in state.writes if graph.type(name) in op_types.SETS} - conditional
-    return {variable: names for variable, names in found.items() if plain & set(names)}
+    return {
+        variable: names
+        for variable, names in found.items()
+        if (set_equal_rows(graph, context.imported, names) if variable in trained else plain & set(names))
+    }
 
 
 def _since_assignment(context: Context, done: list[str], before: dict[str, int], bit: dict[str, int]) -> list[str]:
     """The last assignment and what follows it, of the changes that lead to a read; [] if the value is not known."""
     graph = context.graph
     done = sorted(done, key=lambda change: sum(bool(before[change] & bit[other]) for other in done))
+    if done and set_equal_rows(graph, context.imported, done):
+        return done[-1:]
     if not all(before[later] & bit[earlier] for earlier, later in zip(done, done[1:])):
         return []  # two of them have no order
     last = max((place for place, change in enumerate(done) if graph.type(change) in op_types.SETS), default=len(done))
@@ -129,6 +142,7 @@ def with_assigned_values(context: Context, reads: Iterable[AssignedRead], ends: 
             _give_values(context, node, by_node[node.name])
             node.input.extend(f"^{change}" for change in dict.fromkeys(behind[node.name]))
     result.add_missing(values.made)
+    set_rows_at_last(result, context.state.writes, values.of_rows)
     return leading_to(result.graph(), ends)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
+from legacy.saved.analysis.order.equal_rows import SETS_ROWS
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from workloads.lifted.graph import Graph, TensorId, input_text
@@ -51,21 +52,36 @@ class ChangedValues:
 
     Attributes:
       made: the nodes that compute the values, to be added to the graph.
+      of_rows: {change that sets rows of a value that no change before it gives: node that uses that value}.
     """
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._values: dict[tuple[str, ...], TensorId] = {}
         self.made: list[tf.compat.v1.NodeDef] = []
+        self.of_rows: dict[str, str] = {}
 
     def after(self, changes: Sequence[str]) -> TensorId:
-        """Returns the value after some changes, of which the first sets the variable; see `is_computable`."""
+        """Returns the value after changes, of which the first sets the variable or its rows; see `is_computable`."""
         key = tuple(changes)
         if key not in self._values:
             *before, last = changes
             given = self._graph.inputs(last)
-            self._values[key] = self._changed(last, self.after(before), given[1:]) if before else given[1]
+            if before or self._graph.type(last) in SETS_ROWS:
+                old = self.after(before) if before else self._read(last, given[0])
+                self._values[key] = self._changed(last, old, given[1:])
+                if not before:
+                    self.of_rows[last] = self._values[key].node
+            else:
+                self._values[key] = given[1]
         return self._values[key]
+
+    def _read(self, change: str, variable: TensorId) -> TensorId:
+        """Makes a read of the variable before a change."""
+        node, name = self._graph.nodes[change], f"{change}/before"
+        by_handle = self._graph.type(change).startswith("Resource")
+        dtype = {"dtype" if by_handle else "T": node.attr["dtype" if by_handle else "T"].type}
+        return self._make(name, "ReadVariableOp" if by_handle else "Identity", [variable], node, **dtype)
 
     def _changed(self, change: str, old: TensorId, given: Sequence[TensorId]) -> TensorId:
         """Makes the nodes that compute the value after a change, which is none that sets the variable."""

@@ -11,11 +11,11 @@ from workloads.lifted.plan import ControlDependency
 v1 = tf.compat.v1
 
 
-def power_iteration(is_beside):
+def power_iteration(is_beside, returns_loss=False):
     """Returns a function that makes two towers, the first of which sets a vector from the weight and itself."""
 
     def build():
-        x, moved = parts("x", 8, 3), []
+        x, moved, losses = parts("x", 8, 3), [], []
 
         def loss(tower):
             w, u = variable("w", 3, 2), variable("u", 2, 1, trainable=False, value=1.0)
@@ -23,21 +23,27 @@ def power_iteration(is_beside):
             moves = [v1.assign(u, new, name="move")] if not tower else []
             moved.extend(moves)
             with tf.control_dependencies([] if is_beside else moves):
-                return tf.reduce_mean(tf.square(tf.matmul(x(tower), tf.identity(w) / tf.norm(new))))
+                losses.append(tf.reduce_mean(tf.square(tf.matmul(x(tower), tf.identity(w) / tf.norm(new)))))
+            return losses[-1]
 
         def update(pairs):
             descend(pairs)
             v1.group(v1.get_default_graph().get_operation_by_name("train"), *moved, name="step")
 
         program(loss, update)()
+        if returns_loss:  # as `tf.contrib.layers.optimize_loss` does
+            with tf.control_dependencies([v1.get_default_graph().get_operation_by_name("train")]):
+                return tf.identity(sum(losses)).op
         return v1.get_default_graph().get_operation_by_name("step" if is_beside else "train")
 
     return build
 
 
-@pytest.mark.parametrize("is_beside, ordered", [(False, True), (True, False)])
-def test_a_change_that_the_loss_waits_for_comes_before_the_update(is_beside, ordered, tmp_path):
-    lift = lifted(power_iteration(is_beside), tmp_path).job.workload
+@pytest.mark.parametrize(
+    "is_beside, returns_loss, ordered", [(False, False, True), (False, True, True), (True, False, False)]
+)
+def test_a_change_that_the_loss_waits_for_comes_before_the_update(is_beside, returns_loss, ordered, tmp_path):
+    lift = lifted(power_iteration(is_beside, returns_loss), tmp_path).job.workload
     (phase,) = lift.plan.phases
     (moved,) = [effect.node for effect in phase.effects if effect.writes == ["u"]]
     (update,) = [effect.node for effect in phase.effects if effect.writes == ["w"]]

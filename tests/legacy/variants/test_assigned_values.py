@@ -156,3 +156,45 @@ def test_a_memory_that_each_step_assigns_before_it_is_used_is_no_state(tmp_path)
     assert [variable.name for variable in setup.job.workload.plan.variables] == ["net/w"]
     assert_same(setup)
     assert_as_in_a_session(setup, tmp_path)
+
+
+def padded(rows=(0, 0), values=(0.0, 0.0), returns_loss=False):
+    """A graph whose towers set a row of a trained embedding before they look words up, as of the padding."""
+    words = tf.split(v1.placeholder(tf.int32, [TOWERS * BATCH, 3], name="words"), TOWERS)
+    table = v1.get_variable("table", [4, 2], initializer=v1.initializers.ones(), use_resource=False)
+    losses = []
+
+    def gradient(i):
+        with tf.control_dependencies([v1.scatter_update(table, [rows[i]], [[values[i]] * 2])]):
+            losses.append(tf.reduce_mean(tf.square(tf.nn.embedding_lookup(table, words[i]) + 0.5)))
+        return tf.gradients(losses[-1], table)[0]
+
+    both = towers(gradient)
+    joined = tf.IndexedSlices(
+        tf.concat([one.values / TOWERS for one in both], 0), tf.concat([one.indices for one in both], 0)
+    )
+    train = v1.train.GradientDescentOptimizer(0.5).apply_gradients([(joined, table)])
+    if not returns_loss:
+        return train
+    with tf.control_dependencies([train]):  # as `tf.contrib.layers.optimize_loss` returns it
+        return tf.identity(tf.add_n(losses) / TOWERS).op
+
+
+@pytest.mark.parametrize("returns_loss", [False, True])
+def test_a_row_of_a_weight_that_each_tower_sets_before_it_is_looked_up(tmp_path, returns_loss):
+    setup = lifted(lambda: padded(returns_loss=returns_loss), tmp_path)
+    plan = setup.job.workload.plan
+    assert any(NOTE in note for note in plan.notes) and not plan.phases[0].races
+    assert_same(setup)
+    with setup.legacy_program() as program:
+        program.step()
+        assert np.any(program.state().weights["table"][0])  # trained behind the zeros
+
+
+@pytest.mark.parametrize("rows, values", [((0, 1), (0.0, 0.0)), ((0, 0), (0.0, 1.0))])
+def test_rows_that_the_towers_set_otherwise_are_refused(tmp_path, rows, values):
+    with tf.Graph().as_default():
+        name = padded(rows, values).name
+        v1.train.export_meta_graph(str(tmp_path / "graph.meta"))
+    with pytest.raises(InputError, match="after the step changed it"):
+        analyse_graph(read_graph_file(str(tmp_path / "graph.meta")), "padded", [name])
