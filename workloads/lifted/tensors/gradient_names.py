@@ -8,7 +8,7 @@ was called.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 #: The name scope that `tf.gradients` opens.
 GRADIENTS = re.compile(r"(^|/)gradients(_\d+)?/")
@@ -86,6 +86,9 @@ def _scopes(name: str) -> list[str]:
 def forward_name_in(name: str, scope: str, nodes: Collection[str] = ()) -> str | None:
     """Returns the forward op that a gradient op of one gradient graph differentiates.
 
+    A graph that is imported into a name scope, or copied as the replicas of Grappler's auto parallel, has that scope
+    before all names, and once only in those of gradient ops.
+
     Args:
       name: of the gradient op.
       scope: of the gradient graph, with the slash: "gradients/".
@@ -98,9 +101,18 @@ def forward_name_in(name: str, scope: str, nodes: Collection[str] = ()) -> str |
     'tower_0/loss'
     >>> forward_name_in("gradients/G_grad/mul_grad/Mul", "gradients/", ["G_grad/mul"])
     'G_grad/mul'
+    >>> forward_name_in("copy/a/gradients/a/loss_grad/Mul", "copy/a/gradients/", ["copy/a/loss"])
+    'copy/a/loss'
     """
     if not name.startswith(scope):
         return None
     parts = name[len(scope) :].split("/")
     found = ["/".join(parts[:i] + [part[: -len("_grad")]]) for i, part in enumerate(parts) if part.endswith("_grad")]
-    return next((forward for forward in found if forward in nodes), found[0] if found else None)
+    known = next((forward for forward in found if forward in nodes), None)
+    return known or _imported_name(scope, found, nodes) or (found[0] if found else None)
+
+
+def _imported_name(scope: str, names: Sequence[str], nodes: Collection[str]) -> str | None:
+    """Returns the first of some names that is a node's behind the beginning of a scope; None if none is."""
+    ends = [place + 1 for place, letter in enumerate(scope) if letter == "/"] if nodes else []
+    return next((scope[:end] + name for end in ends for name in names if scope[:end] + name in nodes), None)

@@ -72,3 +72,16 @@ def test_the_scope_of_a_gradient_graph_may_have_another_name():
 
 def test_the_examples_in_the_docstrings_hold():
     assert doctest.testmod(gradient_names).failed == 0
+
+
+@pytest.mark.parametrize(
+    "nodes, forward",
+    [
+        (["copy/train/loss"], "copy/train/loss"),
+        (["train/loss", "copy/train/loss"], "train/loss"),
+        ([], "train/loss"),
+    ],
+)
+def test_a_gradient_op_of_a_graph_that_was_imported_into_a_scope(nodes, forward):
+    name = "copy/train/gradients/train/loss_grad/mul"
+    assert gradient_names.forward_name_in(name, "copy/train/gradients/", nodes) == forward
