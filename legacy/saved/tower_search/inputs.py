@@ -86,6 +86,8 @@ class InputDescriber:
         graph, imported, tensor = self._graph, self._imported, row[0]
         shape = known_shape(graph, imported, tensor)
         is_array_of = shape is not None or is_sparse or self._is_element(tensor) or is_array(graph, imported, tensor)
+        if shape == () and self._is_element(tensor) and not is_sparse and imported.dtype(*tensor).startswith("int"):
+            return "same" if common else "whole"  # where the examples stand in a table, as of one text
         if shape == () or not is_array_of:
             return "setting"  # a placeholder without any shape is more likely a learning rate than a batch
         has_rows_of_batch = shape is None or shape[0] in (None, self._batch)

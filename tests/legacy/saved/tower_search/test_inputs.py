@@ -159,3 +159,25 @@ def test_a_fed_scalar_that_one_minus_is_taken_of_is_a_share():
 
 
 SCALARS = {"one": None, "other": None, "x": [None, 3]}
+
+
+@pytest.mark.parametrize(
+    "dtype, origin, kind",
+    [
+        (tf.int32, "QueueDequeueV2", "whole"),
+        (tf.int64, "IteratorGetNext", "whole"),
+        (tf.int32, "Placeholder", "setting"),
+        (tf.float32, "QueueDequeueV2", "setting"),
+    ],
+)
+def test_a_place_in_a_text_that_a_queue_gives_is_no_setting(dtype, origin, kind):
+    """`tf.train.range_input_producer` gives the place from which a part of a constant text is taken."""
+
+    def build():
+        place = v1.placeholder(dtype, [], "place")
+        tf.gather(tf.range(9), tf.cast(place, tf.int32), name="words")
+
+    graph = traced(build)
+    describer = InputDescriber(graph, ImportedGraph(graph), {"place": ("queue:0", origin)}, None, False)
+    (found,) = describer.describe([[TensorId("place", 0)]])
+    assert found.kind == kind
