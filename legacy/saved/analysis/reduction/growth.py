@@ -120,13 +120,21 @@ class Growth:
         kind, source = self._graph.type(term.node), self._graph.inputs(term.node)[0]
         if self._imported.shape(*source) == ():
             return self.power(source)
-        shape = self._imported.shape(*term)
+        shape = () if self._is_over_all(term.node) else self._imported.shape(*term)
         if shape is None or any(size != 1 for size in shape):
             return None  # of each example, or of each element
         own = self._of_elements(source)
         if own is None:  # it has the examples
             return int(kind not in _STAYING) + self._of_weights(source)
         return own.pop() if len(own) == 1 else None
+
+    def _is_over_all(self, name: str) -> bool:
+        """Whether a reduction is over all axes of what has an open rank: a range of its rank."""
+        graph = self._graph
+        axes = graph.inputs(name)[1:]
+        limits = [graph.inputs(one.node)[1] for one in axes if graph.type(one.node) == "Range"]
+        ranked = [graph.inputs(one.node)[0] for one in limits if graph.type(one.node) == "Rank"]
+        return ranked == graph.inputs(name)[:1] and not graph.nodes[name].attr["keep_dims"].b
 
     def _of_weights(self, tensor: TensorId) -> int:
         """The power of what multiplies each example's own number: -1 of weights that are divided by their sum."""

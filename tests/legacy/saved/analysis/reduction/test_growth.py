@@ -28,6 +28,7 @@ def _power(loss, batch=None):
     "loss",
     [
         lambda x, mask, w: tf.reduce_mean(x),
+        lambda x, mask, w: tf.reduce_mean(tf.abs(tf.squeeze(x[:, :1]))),  # of an open rank
         lambda x, mask, w: tf.reduce_mean(tf.reduce_sum(x, 1)),
         lambda x, mask, w: tf.reduce_sum(tf.reduce_mean(x, 0)),
         lambda x, mask, w: tf.sqrt(tf.reduce_mean(x)),
@@ -53,6 +54,7 @@ def test_a_mean_stays(loss):
     "loss",
     [
         lambda x, mask, w: tf.reduce_sum(x),
+        lambda x, mask, w: tf.reduce_sum(tf.squeeze(x[:, :1])),
         lambda x, mask, w: tf.nn.l2_loss(x) / 3.0,
         lambda x, mask, w: tf.reduce_sum(tf.reduce_mean(x, 1)),
         lambda x, mask, w: tf.reduce_mean(tf.reduce_sum(x, 0)),
