@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import parse_tensor_name
@@ -31,7 +33,22 @@ def one_tower_text(analysed: AnalysedStep, combine: Combine) -> str:
     number = analysed.numbers.of(tower)
     if any(_is_joined(analysed, name) for name in combine.parts[tower]):
         return f"kept as written: tower {number}'s, and terms that depend on no data"
-    return f"not combined: tower {number}'s alone"
+    return f"not combined: tower {number}'s alone{_times(analysed, combine, tower)}"
+
+
+def _times(analysed: AnalysedStep, combine: Combine, tower: int) -> str:
+    """The constant that multiplies a tower's gradient before its update, in words; "" for 1 and if none is known."""
+    graph, parts = analysed.graph, [parse_tensor_name(name) for name in combine.parts[tower]]
+    tensor, factor = parse_tensor_name(combine.tensor), 1.0
+    while tensor not in parts:
+        kind, inputs = graph.type(tensor.node), graph.inputs(tensor.node)
+        numbers = [analysed.imported.constant(*one) for one in inputs]
+        known = [float(number) for number in numbers if number is not None and np.size(number) == 1]
+        if kind not in ("Mul", *op_types.QUOTIENTS) or len(known) != 1 or (kind != "Mul" and not numbers[1]):
+            return ""
+        factor *= known[0] if kind == "Mul" else 1 / known[0]
+        tensor = inputs[0] if numbers[0] is None else inputs[1]
+    return f", times {factor:g}" if factor != 1 else ""
 
 
 def _is_joined(analysed: AnalysedStep, name: str) -> bool:

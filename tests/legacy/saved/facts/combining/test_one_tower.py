@@ -55,6 +55,32 @@ def test_the_gradient_of_the_only_tower_that_uses_a_weight_is_not_combined():
     assert found["w"]["are"] == "not combined: tower 0's alone"
 
 
+@pytest.mark.parametrize(
+    "change, times",
+    [
+        (lambda g: g, ""),
+        (lambda g: g / 2.0, ", times 0.5"),
+        (lambda g: 0.25 * (g / 2.0), ", times 0.125"),
+        (lambda g: tf.tanh(g), ""),
+    ],
+)
+def test_a_constant_that_multiplies_what_each_tower_applies_alone_is_told(change, times):
+    """As the replicas of Grappler's auto parallel divide their gradients by their number."""
+
+    def build():
+        w = v1.get_variable("w", [3, 1], use_resource=False)
+        rule, applied = v1.train.GradientDescentOptimizer(0.5), []
+        for k, x in enumerate(tf.split(v1.placeholder(tf.float32, [4, 3], "x"), 2)):
+            with tf.device(f"/gpu:{k}"), tf.name_scope(f"tower_{k}"):
+                (gradient,) = v1.gradients(tf.reduce_mean(tf.square(x @ w)), [w])
+                applied.append(rule.apply_gradients([(change(gradient), w)]))
+        tf.group(*applied, name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    found = combining_rows(AnalysedStep(analyse_graph(graph, "small", ["train"])))
+    assert [row["are"] for row in found] == [f"not combined: tower {k}'s alone{times}" for k in range(2)]
+
+
 @pytest.mark.parametrize("penalty", [None, 0.01])
 def test_one_towers_gradient_is_not_clipped_while_combining(penalty):
     assert "while" not in rows(penalty, clip=True)["w"]["clipped"]
