@@ -80,3 +80,21 @@ def test_two_replicas_that_share_a_batch_take_the_step_of_one(tmp_path):
     assert set(of_one) == {"table", "net/w"}
     for name, value in of_one.items():
         np.testing.assert_allclose(of_two[name], value, rtol=1e-6, atol=1e-6)  # float32 sums in two orders
+
+
+@pytest.mark.parametrize("make_rule", [lambda: v1.train.AdamOptimizer(0.125), lambda: v1.train.AdagradOptimizer(0.125)])
+def test_rows_of_positions_follow_from_the_sizes_of_each_replica(make_rule, tmp_path):
+    """A table of positions is looked up by a range that is repeated for each example."""
+
+    def build():
+        x = v1.placeholder(tf.float32, [None, 4, 3], "x")
+        table = v1.get_variable("places", [4, 3], initializer=v1.glorot_uniform_initializer(seed=2), use_resource=False)
+        places = tf.tile(tf.expand_dims(tf.range(tf.shape(x)[1]), 0), [tf.shape(x)[0], 1])
+        loss = tf.reduce_mean(tf.square(tf.tensordot(x + tf.gather(table, places), weights(), 1)))
+        return make_rule().minimize(loss)
+
+    setup = lifted(build, tmp_path)
+    combined = [one for one in setup.job.workload.plan.phases[0].combine if one.weight.startswith("places")]
+    assert any(one.weight.endswith("(indices)") and one.kind == "concat" for one in combined)
+    assert_same(setup)
+    assert_same(dataclasses.replace(setup_of(str(tmp_path / "lifted"), replicas=3), replicated=True))

@@ -44,6 +44,8 @@ def _nodes_before_updates(step: LabelledStep) -> dict[str, int]:
     tower_nodes = {}
     for name in [name for name in graph.nodes if name in step.members]:
         tower = step.towers.tower_of(name)
+        if tower is None and step.towers.count == 1 and is_gradient_op(name):
+            tower = 0  # of sizes alone, as the rows of positions that are looked up
         if tower is None or name in state.writes or name in released:
             continue
         if name in late:
