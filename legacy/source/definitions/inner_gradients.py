@@ -161,14 +161,31 @@ def _equal_pairs(graph: tf.Graph, made: Dict[str, tf.Tensor], results: Dict[str,
     with v1.Session(graph=graph) as session:
         for draw in (_positive, np.random.RandomState.randn, _large):
             fed = {tensor: _made_up(tensor, random, draw) for tensor in given}
-            try:
-                old, new = session.run([list(results), made], fed)
-            except tf.errors.OpError:
+            first = {tensor: np.zeros_like(fed[tensor]) for tensor in given if _counts(tensor)}
+            forms = [list(results), made]
+            numbers = _run(forms, fed, session) or _run(forms, {**fed, **first}, session)
+            if numbers is None:
                 return [[] for _ in left]
+            old, new = numbers
             for number, value in enumerate(old):
                 left[number] = [name for name in left[number] if _close(value, new[name])]
                 told[number] = told[number] or bool(np.isfinite(value).all() and np.any(value))
     return [names if seen else [] for names, seen in zip(left, told)]
+
+
+def _run(fetches: Any, fed: Mapping[tf.Tensor, np.ndarray], session: Any) -> Any:
+    """Returns the values of tensors; None where an op refuses the numbers, as one that looks rows up does."""
+    try:
+        return session.run(fetches, fed)
+    except tf.errors.OpError:
+        return None
+
+
+def _counts(tensor: tf.Tensor) -> bool:
+    """Whether an input is of whole numbers, such as classes, of which 0 is one wherever they are looked up."""
+    return not tensor.dtype.is_floating or any(
+        user.type == "Cast" and user.outputs[0].dtype.is_integer for user in tensor.consumers()
+    )
 
 
 def _positive(random: np.random.RandomState, *shape: int) -> np.ndarray:

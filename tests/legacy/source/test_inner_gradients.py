@@ -221,6 +221,19 @@ def test_a_derivative_is_recognised_by_its_numbers():
     assert (found.values, found.by, found.results) == (("add:0",), ("x:0",), ("gradients/AddN:0",))
 
 
+@pytest.mark.parametrize("classes", [tf.float32, tf.int32])
+def test_a_derivative_is_recognised_beside_classes_that_are_looked_up(classes):
+    """Numbers that are made up are no classes of a table of one row."""
+
+    def conditional(x, w):
+        first = tf.cast(v1.placeholder(classes, [BATCH], "classes"), tf.int32) * 3
+        value = tf.tanh(tf.matmul(x, w) + tf.gather(w, first), name="value")
+        return [tf.gradients(value, [x])[0] * 2.0, value]
+
+    (gradient,) = recognised(values=("value:0",), make=conditional)
+    assert (gradient.values, gradient.by) == (("value:0",), ("x:0",))
+
+
 def behind(graph_def, node, op, **inputs):
     """Puts an op behind a node of a gradient graph; its further inputs are constants."""
     old = node.name
