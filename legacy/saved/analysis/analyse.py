@@ -267,4 +267,7 @@ def _variables(context: Context, effects: list[Effect]) -> list[Variable]:
     used = {variable for effect in effects for variable in effect.writes}
     used |= {variable for read in context.state.reads.values() for variable in read}
     sums = accumulation.sums_of_gradients(context.graph, context.accumulators)
-    return roles.classify_variables(context.graph, context.state, effects, context.towers.tower_of, used, sums)
+    towers = context.towers
+    return roles.classify_variables(
+        context.graph, context.state, effects, towers.tower_of, used, sums, is_alone=towers.count == 1
+    )

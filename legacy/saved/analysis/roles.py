@@ -21,6 +21,7 @@ def classify_variables(
     tower_of: Callable[[str], int | None],
     used: set[str],
     sums: Collection[str] = (),
+    is_alone: bool = False,
 ) -> list[Variable]:
     """Gives each variable of a step its role.
 
@@ -31,6 +32,8 @@ def classify_variables(
       tower_of: gives the tower that a node belongs to, or None.
       used: names of the variables that the step reads or changes.
       sums: names of those in which gradients are added up between runs; they are nobody's slots.
+      is_alone: whether there is one tower, so that a moving mean that it also reads, as the shift of its moments in
+        TensorFlow 0.12, is of all replicas.
 
     Returns:
       A `plan.Variable` for each used variable, in the order of the graph.
@@ -51,7 +54,8 @@ def classify_variables(
         elif name in averages:
             role, of = "average", averages[name]
         else:
-            tower = _owner(graph, state, name, tower_of, useful)
+            is_shared = is_alone and _is_moving_mean(graph, state, name)
+            tower = None if is_shared else _owner(graph, state, name, tower_of, useful)
             role = "statistic" if tower is None else "state"
         variable = state.variables[name]
         shape: list[int] = variable.shape  # type: ignore[assignment]  # an open shape is set from the variable's value
@@ -206,6 +210,18 @@ def _variables_behind(graph: Graph, state: VariableUses, tensors: Iterable[Tenso
                 return set()
             todo += graph.inputs(tensor[0])
     return found
+
+
+def _is_moving_mean(graph: Graph, state: VariableUses, name: str) -> bool:
+    """Whether each change subtracts from a variable a share of its difference to another value."""
+    changes = [effect for effect, writes in state.writes.items() if name in writes]
+    for effect in changes:
+        share = graph.origin(graph.inputs(effect)[1]).node if graph.type(effect) in op_types.SUBTRACTS else ""
+        gaps = [graph.origin(one).node for one in graph.inputs(share)] if share and graph.type(share) == "Mul" else []
+        starts = [graph.inputs(gap)[0] for gap in gaps if graph.type(gap) == "Sub"]
+        if name not in [_variable_behind(graph, state, start) for start in starts]:
+            return False
+    return bool(changes)
 
 
 def _owner(

@@ -92,9 +92,10 @@ NOT_EFFECTS = HANDLE_PASSES + RESOURCE_READS + ASKS_INITIALIZED
 
 #: Products of matrices.
 MATRIX_PRODUCTS = ("MatMul", "BatchMatMul", "BatchMatMulV2")
-#: Ops that set a variable to a value, and ops that add to it.
+#: Ops that set a variable to a value, ops that add to it, and those that subtract from it.
 SETS = ("Assign", "AssignVariableOp")
 ADDS = ("AssignAdd", "AssignAddVariableOp")
+SUBTRACTS = ("AssignSub", "AssignSubVariableOp")
 #: Ops that add tensors, and ops that join them.
 ADDITIONS, JOINS = ("Add", "AddV2", "AddN"), ("Concat", "ConcatV2")
 #: Ops whose result shares their first input's memory, like that of Identity, and is another tensor.

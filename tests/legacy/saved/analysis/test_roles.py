@@ -9,12 +9,12 @@ from tests.legacy.saved.analysis.described_effects import described, variable
 v1 = tf.compat.v1
 
 
-def roles_of(build, tower_of=lambda name: None, trainable=("w",)):
+def roles_of(build, tower_of=lambda name: None, trainable=("w",), is_alone=False):
     """{variable: (role, of, tower)}; all variables are used."""
     graph, state, effects = described(build, trainable)
     for name in [name for name in state.writes if name.endswith("/Assign")]:
         del state.writes[name]  # the initializer is not part of a step
-    found = classify_variables(graph, state, list(effects.values()), tower_of, set(state.variables))
+    found = classify_variables(graph, state, list(effects.values()), tower_of, set(state.variables), is_alone=is_alone)
     return {entry.name: (entry.role, entry.of, entry.tower) for entry in found}
 
 
@@ -192,3 +192,22 @@ def test_a_towers_state_is_read_for_its_gradient_and_assigned_by_it(build, expec
 def test_a_state_that_two_towers_use_belongs_to_neither():
     build = carried(True)
     assert roles_of(build, lambda name: {"tower_0/gradient": 0, "tower_0/new": 1}.get(name))["s"][0] == "statistic"
+
+
+@pytest.mark.parametrize("is_alone, share, expected", [(True, 0.5, None), (False, 0.5, 0), (True, 0.0, 0)])
+def test_a_moving_mean_that_the_one_tower_reads_is_a_statistic_and_what_is_moved_otherwise_is_its_state(
+    is_alone, share, expected
+):
+    """As the mean that TensorFlow 0.12 shifts the moments by; `share` 0 stands for a change that is no moving mean."""
+
+    def build():
+        w, s = variable("w"), variable("s", trainable=False)
+        with v1.name_scope("tower_0"):
+            x = v1.placeholder(tf.float32, [2], "x")
+            gradient = tf.multiply(x, s, name="gradient")
+            new = tf.multiply(s - x, share, name="new") if share else tf.tanh(x - s, name="new")
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(gradient, w)])
+        v1.assign_sub(s, new)
+
+    role = "statistic" if expected is None else "state"
+    assert roles_of(build, in_tower_0, is_alone=is_alone)["s"] == (role, "", expected)
