@@ -291,10 +291,10 @@ def _with_factor(
     Returns:
       Both.
     """
-    if not any(phase.returns):
+    of_examples = phase.shared_loss and plan.tensors[phase.losses[0]].shape  # no number is the weight of a vector
+    if not any(phase.returns) and not of_examples:
         return with_reduced(plan, graph, phase, effects, path.tensors)
     with_all = with_results(plan, graph, phase, effects, path.tensors)
-    of_examples = phase.shared_loss and plan.tensors[phase.losses[0]].shape  # no number is the weight of a vector
     try:
         if not of_examples:
             return with_all, find_shared_factor(plan, graph, with_all)
