@@ -1,4 +1,4 @@
-"""What an old program divides the sum of its towers' losses by, where the size of the whole batch gives it."""
+"""Finds what an old program divides the sum of its towers' losses by, where the size of the whole batch gives it."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 import pytest
 import tensorflow as tf
 
+from parity.against.loss_sizes import number_below_losses
 from tests.legacy.source.trained import assert_trains_alike, assert_workload_verified, source_of
 from tests.legacy.variants.programs import TOWERS, lifted, sum_of_squares, towers, weights
 
@@ -47,3 +48,9 @@ def test_the_size_of_the_batch_divides_each_towers_loss(divisor, text, tmp_path)
 def test_numbers_that_the_data_give_divide_no_towers_loss_alone(tmp_path):
     setup = lifted(program(lambda x: tf.reduce_sum(tf.abs(x))), tmp_path)
     assert "scope.replicas" not in source_of(setup, "workload").text
+
+
+@pytest.mark.parametrize("divisor, number", [(lambda x: 3.0 * size(x), 30.0), (lambda x: tf.reduce_sum(x), None)])
+def test_the_number_below_the_losses_follows_from_the_examples(divisor, number, tmp_path):
+    lift = lifted(program(divisor), tmp_path).job.workload
+    assert number_below_losses(lift.plan, lift.graph, lift.plan.phases[0], 10) == number
