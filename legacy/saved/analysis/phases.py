@@ -23,7 +23,7 @@ from legacy.saved.analysis.reduction.all_examples import AllExamples
 from legacy.saved.analysis.reduction.growth import Growth
 from legacy.saved.analysis.reduction.means_of_one import averaged_over_replicas
 from legacy.saved.analysis.reduction.multipliers import with_multiples_of_means
-from legacy.saved.analysis.reduction.results import combine_results
+from legacy.saved.analysis.results import combine_results
 from legacy.saved.graph.differentiation import differentiated
 from workloads.lifted.graph import Graph, TensorId, tensor_name
 from workloads.lifted.pieces.cutter import Cutter

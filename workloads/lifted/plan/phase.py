@@ -152,7 +152,7 @@ class Phase:
 
     @property
     def reductions(self) -> List[Combine]:
-        """How gradients and other results of the towers are combined."""
+        """The combining of gradients, and of the towers' other results."""
         return [*self.combine, *self.results]
 
     def scale_before(self, combine: Combine) -> float:

@@ -4,7 +4,10 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
-from tests.legacy.saved.graphs import saved, traced
+from legacy.saved.analysis.division.joined_results import find_joins
+from tests.legacy.saved.graphs import graph_of, saved, traced
+from workloads.lifted.graph import TensorId
+from workloads.lifted.plan import Combine, Effect
 from workloads.lifted.replication import own_number_only
 
 v1 = tf.compat.v1
@@ -74,3 +77,30 @@ def test_what_is_joined_in_another_way_than_by_a_mean_or_sum_has_the_towers_numb
     assert (plan.phases[0].joined, plan.phases[0].joined_beside) == (joined, beside)
     reason = "the update takes what all towers' results are joined in (largest:0)" if joined else ""
     assert own_number_only(plan) == reason
+
+
+JOINED = """
+    a = Sum()
+    b = Sum()
+    c = Sum()
+    both = AddN(a, b)
+    half = Mul(both)
+    set = Assign(half)
+    other = Neg(c)
+    also = Assign(other)
+"""
+
+
+def test_a_join_is_where_results_of_several_towers_meet_before_an_update():
+    graph = graph_of(JOINED)
+    row = {0: TensorId("a", 0), 1: TensorId("b", 0)}
+    updates = [Effect(name, "Assign", [name], []) for name in ("set", "also")]
+    crossings = {(TensorId("half", 0), 0): row, (TensorId("other", 0), 0): {0: TensorId("c", 0)}}
+
+    def joins(combine=(), results=()):
+        found = find_joins(graph, crossings, {"a", "b", "c"}, combine, updates, results)
+        return [(one.first, [update.node for update in one.updates]) for one in found]
+
+    assert joins() == [("both", ["set"])]
+    mean = Combine("set", "mean", "half:0", 1.0, [["a:0"], ["b:0"]])
+    assert joins(combine=[mean]) == joins(results=[mean]) == []

@@ -1,4 +1,4 @@
-"""How an update combines results of all towers other than gradients: a mean of losses or moments, a sum of words."""
+"""Combining of all towers' results other than gradients, for an update: a mean of losses or moments, a sum of words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How results other than gradients are combined: recognised by numbers, where that holds at any number of towers."""
+"""Combining of results other than gradients: recognised by numbers, where that holds at any number of towers."""
 
 import pytest
 import tensorflow as tf
