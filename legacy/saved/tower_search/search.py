@@ -58,6 +58,7 @@ def find_towers(
     in_models = of_variables - (graph.descendants(backward, controls=False) - backward)
     readers = model & _readers(graph, weights)
     best, best_score, doubt = None, 0.0, ""
+    best_readers: set[str] = set()
     tried: set[frozenset[tuple[str, int]]] = set()
     for labelling in labellings(graph):
         labelled = frozenset(labelling.labels.items())
@@ -74,10 +75,12 @@ def find_towers(
         score /= SUFFIX_MARGIN if labelling.source is Source.SUFFIXES else 1.0
         is_refuted = score <= best_score or _is_leaky(graph, candidate) or _crosses_more(graph, candidate, best)
         is_refuted = is_refuted or best is not None and _within(candidate, readers) < _within(best, readers)
+        labelled_readers = readers & labelling.labels.keys()
+        is_refuted = is_refuted or bool(best_readers) and not labelled_readers
         by_devices = labelling.source is Source.DEVICES
         parts = "" if is_refuted and not by_devices else different_parts(graph, candidate, weights)
         if not is_refuted and not parts and not are_branches(graph, candidate, weights):
-            best, best_score = candidate, score
+            best, best_score, best_readers = candidate, score, labelled_readers
         elif by_devices:
             doubt = doubt or _doubt(graph, candidate, parts)
     one = best or flow.towers(Labelling(Source.NOTHING, "there is one", {name: 0 for name in graph.nodes}))

@@ -50,6 +50,20 @@ _ARRAY_USERS: dict[str, tuple[int, ...]] = {
 }
 
 
+def is_of_arrays(graph: Graph, imported: ImportedGraph, name: str, is_common: bool) -> bool:
+    """Returns whether a scalar is computed from arrays that are fed, such as the mean of all rewards.
+
+    Args:
+      graph: the subgraph that a step runs.
+      imported: the same graph in TensorFlow.
+      name: of the node.
+      is_common: whether it is one number for all towers; of an open shape may also be a fed rate, which towers take.
+    """
+    before = graph.ancestors([name], controls=False) - {name}
+    shapes = [imported.shape(one) for one in before if graph.type(one).startswith("Placeholder")]
+    return any(shape or (shape is None and is_common) for shape in shapes)
+
+
 def is_scalar_setting(graph: Graph, imported: ImportedGraph, name: str) -> bool:
     """Returns whether a node is a placeholder for a scalar setting.
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence, Tuple
 
+from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.tower_search.settings import is_of_arrays
 from legacy.source.basics.expressions import (
     Definition,
     Expression,
     Item,
     Listing,
+    Name,
     Value,
     Variable,
     call,
@@ -28,6 +31,7 @@ from legacy.source.step.losses_of_weights import require_losses
 from legacy.source.step.statistic_updates import update_lines, with_updates
 from legacy.source.step.statistics import Statistics
 from legacy.source.step.towers import Towers, parts_of_tower
+from workloads.lifted.graph import parse_tensor_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -123,7 +127,23 @@ def recover_model(
     written = update_lines(statistics, updates, recovery, plan, towers.changed)
     if scalar and plan.tensors[phase.losses[0]].shape:
         loss = call("tf.squeeze", loss)
-    return _model(recovery, [loss, *parts], written, phase, statistics, names)
+    model = _model(recovery, [loss, *parts], written, phase, statistics, names)
+    _require_no_numbers_of_batches(plan, graph, model)
+    return model
+
+
+def _require_no_numbers_of_batches(plan: Plan, graph: Graph, model: Model) -> None:
+    """Raises `Unwritten` if a model has a constant for what the old program computed from each batch."""
+    found = [leaf for statement in all_statements(model) for leaf in leaves(statement.expression)]
+    used = {model.settings.get(leaf.text) for leaf in found if isinstance(leaf, Name)} - {None}
+    entries = [entry for entry in plan.inputs + plan.common if entry.name in used]
+    imported = ImportedGraph(graph) if entries else None
+    for entry in entries:
+        node, is_common = parse_tensor_name(entry.tensors[0]).node, entry in plan.common
+        if imported is not None and is_of_arrays(graph, imported, node, is_common):
+            raise Unwritten(
+                f"inputs: {entry.name!r} is made of each batch before the towers; a source would have it as a constant"
+            )
 
 
 def _require_single_precision(plan: Plan) -> None:

@@ -8,7 +8,7 @@ from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.rows import Row
 from legacy.saved.graph import op_types
 from legacy.saved.tower_search.batch_slices import SLICES
-from legacy.saved.tower_search.settings import gives_sizes_alone
+from legacy.saved.tower_search.settings import gives_sizes_alone, is_of_arrays
 from legacy.saved.tower_search.takers import taker_alone
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Input
@@ -73,11 +73,8 @@ def is_of_examples(analysed: AnalysedStep, entry: Input) -> bool:
       analysed: the step.
       entry: an input that is a scalar.
     """
-    node, imported = parse_tensor_name(entry.tensors[0]).node, analysed.imported
-    before = analysed.graph.ancestors([node], controls=False) - {node}
-    shapes = [imported.shape(name) for name in before if analysed.graph.type(name).startswith("Placeholder")]
-    # Of an open shape may also be a fed rate, which towers take.
-    return any(shape or (shape is None and entry in analysed.plan.common) for shape in shapes)
+    node = parse_tensor_name(entry.tensors[0]).node
+    return is_of_arrays(analysed.graph, analysed.imported, node, entry in analysed.plan.common)
 
 
 def _source(analysed: AnalysedStep, origins: Mapping[str, tuple[str, str]], name: str, origin: str) -> str:

@@ -97,6 +97,34 @@ def test_losses_behind_all_layers_are_no_towers_beside_those_that_have_layers():
     assert find_towers(graph, ImportedGraph(graph), ["w", "v"], updates, ["w", "v"]).found_by == "device /gpu:k"
 
 
+def shares_of_all_masks():
+    """Two towers on devices, whose gradients, in scopes with numbers, are of losses times their share of all masks."""
+    w = tf.raw_ops.VariableV2(shape=[3, 2], dtype=tf.float32, name="w")
+    losses, counts, gradients = [], [], []
+    for tower in range(2):
+        x, mask = v1.placeholder(tf.float32, [None, 3], f"x_{tower}"), v1.placeholder(tf.float32, [None], f"m_{tower}")
+        with tf.device(f"/gpu:{tower}"), v1.name_scope("net"):
+            counts.append(tf.reduce_sum(mask))
+            losses.append(tf.reduce_sum(tf.reduce_sum(tf.tanh(tf.matmul(x, tf.identity(w))), 1) * mask) / counts[-1])
+    total = tf.add_n(counts)
+    for tower in range(2):
+        with tf.device(f"/gpu:{tower}"), v1.name_scope(f"grad_{tower}"):
+            share = losses[tower] * counts[tower]
+            for _ in range(4):
+                share = share / total
+            gradients += tf.gradients(share, [w])
+    tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=tf.add_n(gradients), name="train")
+
+
+def test_scopes_of_gradients_alone_are_no_towers_beside_devices_that_have_the_layers():
+    """Of the scopes, which explain more nodes, the numbers of masks would be data that nobody gives."""
+    graph = traced(shares_of_all_masks)
+    updates = [graph.inputs("train")[2]]
+    assert find_towers(graph, ImportedGraph(graph), ["w"], updates).found_by == "name scope grad(_k) k"
+    found = find_towers(graph, ImportedGraph(graph), ["w"], updates, ["w"])
+    assert found.found_by == "device /gpu:k" and found.tower_of("net/Sum") == 0
+
+
 @pytest.mark.parametrize("penalized", [False, True])
 def test_a_sum_of_all_losses_on_the_first_device_is_no_towers(penalized):
     graph = traced(summed_on_the_first_device(penalized))
