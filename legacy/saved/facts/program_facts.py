@@ -38,7 +38,8 @@ from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.runs import train_ops
 from legacy.saved.runs.carried_state import carrying_node
 from legacy.saved.runs.recorded_feeds import fed_rows
-from workloads.lifted.plan import Effect, Variable
+from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.plan import Effect, Phase, Variable
 from workloads.support.wording import listed
 
 #: Most differences of towers and the like that are listed.
@@ -260,6 +261,13 @@ class _ProgramFacts:
         towers = sources.towers(effect) or self._read_back(effect.node)
         return (own,) if towers and own is not None else tuple(map(self._analysed.numbers.of, towers))
 
+    def _combine_of_update(self, phase: Phase, effect: Effect) -> str:
+        """How results of all towers are combined for an update; "" where they are not, or in several ways."""
+        before = self._graph.ancestors([effect.node], controls=False) if phase.results else set()
+        found = [one for one in phase.results if parse_tensor_name(one.tensor).node in before]
+        kinds = {"mean" if one.divided else one.kind for one in found}
+        return kinds.pop() if len(kinds) == 1 else ""
+
     def _tower_of_op(self, name: str) -> int | None:
         return tower_of_op(self._graph, self._analysed.context.towers, name)
 
@@ -284,6 +292,7 @@ class _ProgramFacts:
                 effect.node,
                 effect.condition is not None,
                 self._tower_of_op(effect.node) if len(towers_of_ops[name]) > 1 else None,
+                self._combine_of_update(phase, effect),
             )
             for phase, sources in zip(self._analysed.phases, self._update_sources)
             for effect in phase.effects

@@ -6,6 +6,9 @@ from typing import NamedTuple, Optional, Tuple
 
 from legacy.saved.facts.basics.rows import Row
 
+#: {kind of combining: the words before the towers}.
+_COMBINED = {"mean": "mean of ", "sum": "sum of ", "concat": "all rows of "}
+
 
 class VariableUpdate(NamedTuple):
     """One op that changes a variable that no optimizer trains.
@@ -20,6 +23,7 @@ class VariableUpdate(NamedTuple):
       node: its name.
       is_conditional: whether it runs in some steps only.
       among: the tower whose op this is, of several towers' that change the variable without their data; else None.
+      combine: how the towers' results are combined for it, as `Combine.kind` has it; "" where that is not known.
     """
 
     variable: str
@@ -30,10 +34,11 @@ class VariableUpdate(NamedTuple):
     node: str = ""
     is_conditional: bool = False
     among: Optional[int] = None
+    combine: str = ""
 
     def row(self) -> Row:
         """Returns the update as a row of the page."""
-        makers = ", ".join(f"tower {tower}" for tower in self.towers)
+        makers = _COMBINED.get(self.combine, "") + ", ".join(f"tower {tower}" for tower in self.towers)
         if not makers and self.among is not None:
             makers = f"tower {self.among}, of no data"
         if self.is_conditional:

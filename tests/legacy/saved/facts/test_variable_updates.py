@@ -27,3 +27,11 @@ def test_an_average_names_its_weight():
 def test_one_of_several_towers_ops_that_take_no_data_is_named(towers, text):
     """As the vectors of a spectral norm, which each tower computes from the weights."""
     assert VariableUpdate("u", "", towers, "-", "Assign", among=1).row()["changed by"] == text
+
+
+@pytest.mark.parametrize(
+    "combine, text",
+    [("", "tower 0, tower 1"), ("mean", "mean of tower 0, tower 1"), ("concat", "all rows of tower 0, tower 1")],
+)
+def test_what_is_made_of_all_towers_results_is_told(combine, text):
+    assert VariableUpdate("mean", "", (0, 1), "0.9", "Assign", combine=combine).row()["changed by"] == text
