@@ -16,7 +16,7 @@ import tensorflow as tf
 
 from legacy.rerun import runnable
 from legacy.rerun.gradient_order import given_gradients, with_order_of_gradients
-from legacy.rerun.program import OldGraphProgram
+from legacy.rerun.program import MOST_LISTED, OldGraphProgram
 from legacy.rerun.reductions import Values, build_reduction, joined_rows, with_open_rows
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import Graph, parse_tensor_name
@@ -33,6 +33,7 @@ from workloads.lifted.workload import as_lifted, op_errors_as_input_errors
 from workloads.program import State, StepRecord
 from workloads.records.writer import batch_digest
 from workloads.support.errors import require
+from workloads.support.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -95,7 +96,12 @@ class ReplicatedOldGraph(OldGraphProgram):
 
     def describe(self) -> dict[str, str]:
         runs = ", ".join(str(tower) for tower in self._towers)
-        return {**super().describe(), "input": "feed", "reduction": f"as recognised, of replicas that run tower {runs}"}
+        described = {**super().describe(), "input": "feed"}
+        described["reduction"] = f"as recognised, of replicas that run tower {runs}"
+        names = sorted({name for phase in self._plan.phases for name in phase.joined_beside})
+        if names and self._job.replicas != self._plan.towers:
+            described["set from the first and the last replica's results"] = listed(names, MOST_LISTED)
+        return described
 
     def load(self, state: State) -> None:
         super().load(state)

@@ -12,6 +12,7 @@ from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.division.joined_results import Join, find_joins
 from legacy.saved.analysis.reduction.multipliers import multiplier_of_mean
 from legacy.saved.analysis.reduction.reduction_probe import ReductionProbe
+from legacy.saved.graph import op_types
 from workloads.lifted.graph import TensorId, parse_tensor_name
 from workloads.lifted.pieces.cutter import Cutter
 from workloads.lifted.plan import Combine
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Ops whose result has its rows' values, each made of one row.
 _BY_ROW = ("Identity", "Cast", "Square", "Sqrt", "Abs", "Exp", "Log", "Neg")
+#: Ops that make one of all rows, however many there are.
+_REDUCTIONS = ("Mean", "Sum", "Max", "Min", "All", "Any")
 #: Relative difference within which a float32 number is one over a count.
 _TOLERANCE = 1e-6
 
@@ -88,7 +91,7 @@ def _at_any_number(context: Context, combine: Combine, batch: int | None) -> Com
     if combine.affine:
         return None
     if combine.kind == "concat":
-        return combine if combine.scale == 1.0 and _is_averaged(context, tensor) else None
+        return combine if combine.scale == 1.0 and _is_reduced(context, tensor) else None
     if not all(_is_static(context, one) for one in [tensor, *map(parse_tensor_name, combine.parts[0])]):
         return None
     if combine.kind == "mean":
@@ -106,19 +109,30 @@ def _is_static(context: Context, tensor: TensorId) -> bool:
     return shape is not None and None not in shape
 
 
-def _is_averaged(context: Context, rows: TensorId) -> bool:
-    """Returns whether nothing but means over all rows is made of some, by ops of each row alone."""
+def _is_reduced(context: Context, rows: TensorId) -> bool:
+    """Returns whether nothing but means, sums and the like of all rows is made of some, by ops of each row alone.
+
+    A sum that is divided by a constant may be a mean over the rows of the graph's own towers.
+    """
     graph, todo = context.graph, [rows]
     while todo:
         tensor = todo.pop()
         for use in graph.users(tensor.node):
             kind = graph.type(use.node)
-            if kind == "Mean" and use.output == tensor.output:
+            if kind in _REDUCTIONS and use.output == tensor.output:
                 axes = context.imported.constant(*graph.inputs(use.node)[1])
-                if axes is None or 0 not in np.ravel(axes):
+                if axes is None or 0 not in np.ravel(axes) or (kind == "Sum" and _is_scaled(context, use.node)):
                     return False
             elif kind not in _BY_ROW:
                 return False
             else:
                 todo.append(TensorId(use.node, 0))
     return True
+
+
+def _is_scaled(context: Context, name: str) -> bool:
+    """Returns whether a constant multiplies or divides a node's result."""
+    users = {use.node for use in context.graph.users(name)}
+    scaling = [user for user in users if context.graph.type(user) in ("Mul", *op_types.QUOTIENTS)]
+    others = [tensor for user in scaling for tensor in context.graph.inputs(user) if tensor.node != name]
+    return any(context.imported.constant(*tensor) is not None for tensor in others)

@@ -50,6 +50,8 @@ def by_row(x):
         (lambda two: tf.maximum(*two), total, None),
         (lambda two: two[0] * two[1], total, None),
         (lambda two: tf.reduce_mean(tf.square(tf.concat(two, 0))), by_row, ("concat", 1.0, False)),
+        (lambda two: tf.reduce_sum(tf.concat(two, 0)), by_row, ("concat", 1.0, False)),
+        (lambda two: tf.reduce_max(tf.concat(two, 0)), by_row, ("concat", 1.0, False)),
         (lambda two: tf.reduce_sum(tf.concat(two, 0)) / 8.0, by_row, None),
         (lambda two: tf.concat(two, 0), by_row, None),
         (lambda two: tf.add_n(two), lambda x: tf.reduce_sum(tf.cast(x > 1.0, tf.int32)), ("sum", 1.0, False)),

@@ -96,6 +96,22 @@ def test_another_function_of_all_results_is_for_the_towers_number(tmp_path):
     assert "replicas: int = 2" in source.text
 
 
+def keeps_largest(sums, moments, signs, gradients, w):
+    largest = statistic("largest")
+    yield descend(tf.add_n(gradients), w)
+    yield v1.assign(largest, tf.maximum(largest, tf.maximum(*sums)))
+
+
+def test_a_statistic_that_is_not_right_at_another_number_is_told(tmp_path):
+    setup = dataclasses.replace(lifted(updating(keeps_largest), tmp_path), replicated=True)
+    told = []
+    for replicas in (2, 4):
+        job = dataclasses.replace(setup.job, replicas=replicas, global_batch=4 * replicas)
+        with dataclasses.replace(setup, job=job).legacy_program() as program:
+            told.append(program.describe().get("set from the first and the last replica's results"))
+    assert told == [None, "largest"]
+
+
 @pytest.mark.parametrize("side", ["legacy_program", "modern_program"])
 def test_all_replicas_results_count(side, tmp_path):
     """The old graph at four replicas, and the port, add up and average what all four compute, by numpy alone."""
