@@ -345,7 +345,7 @@ def masked_weight():
 PROGRAMS = {
     averages_with_a_frozen_one: '"frozen/ExponentialMovingAverage"',
     masked_weight: "tf.repeat(tf.ones([12, 12], tf.float32) - tf.linalg.band_part(",
-    mean_of_the_inputs: "    parts = gather(context, part)",
+    mean_of_the_inputs: "    part = context.all_reduce(tf.distribute.ReduceOp.MEAN, part)",
     rows_clipped_by_each_towers_norm: "tf.linalg.global_norm([gradients[name][1] for name in WEIGHTS])",
     rows_made_dense_scaled_and_clipped: "gradients[name][0] / 8.0",
     parts_of_a_gradient: "    return add_in_order([ratio, ratio2, ratio3]) + 0.01 * ",
@@ -356,7 +356,7 @@ PROGRAMS = {
     with_statistics(average_of_a_statistic): 'variables["mean"].read_value()',
     with_statistics(unbiased_average_of_the_loss): '0.75 ** variables["loss/count"].read_value()',
     words_of_all_towers: "factor = 1.0 / tf.maximum(1.0, tf.add_n(parts))",
-    divided_by_all_weights: "    parts = gather(context, part)",
+    divided_by_all_weights: "    part = context.all_reduce(tf.distribute.ReduceOp.SUM, part)",
     matrices_clipped_alone: '    combined["net/bias"] = gradients["net/bias"]\n',
     centers_moved_in_rows: "lambda now: tf.tensor_scatter_nd_sub(now, tf.expand_dims(labels, -1), ",
     centers_moved_by_fed_labels: "tf.tensor_scatter_nd_sub(\n            now, tf.expand_dims(labels, -1), ",

@@ -56,6 +56,7 @@ def warnings(
     accumulators=(),
     combines=True,
     shared=False,
+    joined=(),
 ):
     """The sentences of "watch" for a plan made by hand."""
     combine = [Combine("w", kind, "sum:0", 1.0, list(map(list, parts)))] if combines else []
@@ -69,6 +70,7 @@ def warnings(
         combine=combine,
         effects=[types.SimpleNamespace(node="count", writes=list(counters), addend=value) for value in adds],
         crossings=[],
+        joined_beside=list(joined),
     )
     plan = types.SimpleNamespace(
         towers=towers,
@@ -100,6 +102,13 @@ def warnings(
         numbers=types.SimpleNamespace(of=int),
     )
     return list(watch.sentences(step, statistics, rates))
+
+
+def test_variables_that_take_all_towers_results_in_another_way_are_told():
+    assert warnings(joined=["worst"]) == [
+        "train: how results of all towers set worst is not recognised; replicas of another number than 2 set it from "
+        "the first and the last tower's"
+    ]
 
 
 def test_nothing_to_watch_for_in_a_mean():
