@@ -152,31 +152,45 @@ def with_reduced(
     Returns:
       The train op, whose `early` has corresponding tensors that all towers have, and their names in the text.
     """
-    imported = ImportedGraph(graph)
-    found = {one.tensor: (one, _multiplier(graph, imported, one)) for one in phase.results}
-    usable = {tensor: (one, factor) for tensor, (one, factor) in found.items() if factor is not None}
+    usable = _reducible(graph, phase.results)
     phase = with_results(plan, graph, phase, effects, [*given, *usable])
     used = _used(plan, graph, phase, effects, [*given, *usable, *(str(t) for row in phase.early for t in row)])
     rows = list(phase.early)
-    reduced: List[Reduced] = []
-    tensors: Dict[str, Expression] = {}
+    wanted: Dict[str, Tuple[str, str]] = {}
     for tensor in [tensor for tensor in usable if tensor in used]:
-        one, factor = usable[tensor]
+        one = usable[tensor][0]
         row: List[Optional[str]] = [tower[0] for tower in one.parts]
-        kind = "mean" if one.divided else one.kind
-        part, name = "loss", _OF_LOSSES[kind]
-        if row != phase.losses:
-            rows += [row] if row not in rows else []
-            part = part_names(len(rows))[rows.index(row)]
-            name = part if all(part != other.part for other in reduced) else f"{kind}_of_{part}"
-        reduced.append(Reduced(name, part, kind))
-        tensors[tensor] = Name(name) if factor == 1.0 else Infix("*", Name(name), Literal(factor))
+        rows += [row] if row not in [*rows, phase.losses] else []
+        part = "loss" if row == phase.losses else part_names(len(rows))[rows.index(row)]
+        wanted[tensor] = (part, "mean" if one.divided else one.kind)
+    reduced = _with_names(list(dict.fromkeys(wanted.values())))
+    tensors: Dict[str, Expression] = {}
+    for tensor, own in wanted.items():
+        made, factor = Name(reduced[own].name), usable[tensor][1]
+        tensors[tensor] = made if factor == 1.0 else Infix("*", made, Literal(factor))
     gathered = part_names(len(phase.early))
     shared = find_shared_factor(plan, graph, dataclasses.replace(phase, early=rows))
-    own = {tensor: one for tensor, one in shared.tensors.items() if any(tensor in row for row in phase.early)}
+    of_each = {tensor: one for tensor, one in shared.tensors.items() if any(tensor in row for row in phase.early)}
     return dataclasses.replace(phase, early=rows), shared._replace(
-        tensors={**own, **tensors}, reduced=reduced, gathered=gathered
+        tensors={**of_each, **tensors}, reduced=list(reduced.values()), gathered=gathered
     )
+
+
+def _with_names(wanted: Sequence[Tuple[str, str]]) -> Dict[Tuple[str, str], Reduced]:
+    """Returns {(part, kind): how it is reduced}: under the part's own name, if it is reduced in one way alone."""
+    named = {}
+    for part, kind in wanted:
+        alone = [other for other, _ in wanted].count(part) == 1
+        name = _OF_LOSSES[kind] if part == "loss" else part if alone else f"{kind}_of_{part}"
+        named[part, kind] = Reduced(name, part, kind)
+    return named
+
+
+def _reducible(graph: Graph, results: Sequence[Combine]) -> Dict[str, Tuple[Combine, float]]:
+    """Returns {tensor: (its combining, factor on it)} of the combined results that an all-reduce makes."""
+    imported = ImportedGraph(graph) if results else None
+    factors = [(one, _multiplier(graph, imported, one)) for one in results if imported is not None]
+    return {one.tensor: (one, factor) for one, factor in factors if factor is not None}
 
 
 def _multiplier(graph: Graph, imported: ImportedGraph, combine: Combine) -> Optional[float]:

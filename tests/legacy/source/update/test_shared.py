@@ -57,6 +57,14 @@ def counts_a_multiple(sums, moments, signs, gradients, w):
     yield v1.assign_add(seen, 0.25 * tf.add_n(moments) / 2.0)
 
 
+def averages_twice(sums, moments, signs, gradients, w):
+    slow, fast, total = (statistic(name, [3]) for name in ("slow", "fast", "total"))
+    yield descend(tf.add_n(gradients) / 2.0, w)
+    yield v1.assign_sub(slow, 0.25 * (slow - tf.add_n(moments) / 2.0))
+    yield v1.assign_sub(fast, 0.5 * (fast - tf.reduce_mean(tf.stack(moments), 0)))
+    yield v1.assign_add(total, tf.add_n(moments))
+
+
 def averages_rows(sums, moments, signs, gradients, w):
     share = statistic("share")
     yield descend(tf.add_n(gradients), w)
@@ -73,6 +81,7 @@ def takes_largest(sums, moments, signs, gradients, w):
         (moves_averages, "part, mean_loss = context.all_reduce(tf.distribute.ReduceOp.MEAN, [part, loss])"),
         (divides_by_sum, "part = context.all_reduce(tf.distribute.ReduceOp.SUM, part)"),
         (counts_a_multiple, "part = context.all_reduce(tf.distribute.ReduceOp.MEAN, part)"),
+        (averages_twice, "mean_of_part = context.all_reduce(tf.distribute.ReduceOp.MEAN, part)"),
         (averages_rows, "part = tf.concat(gather(context, part), axis=0)"),
     ],
 )
