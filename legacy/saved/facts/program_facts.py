@@ -262,7 +262,7 @@ class _ProgramFacts:
         return (own,) if towers and own is not None else tuple(map(self._analysed.numbers.of, towers))
 
     def _combine_of_update(self, phase: Phase, effect: Effect) -> str:
-        """How results of all towers are combined for an update; "" where they are not, or in several ways."""
+        """The combining of all towers' results for an update; "" where there is none, or are several."""
         before = self._graph.ancestors([effect.node], controls=False) if phase.results else set()
         found = [one for one in phase.results if parse_tensor_name(one.tensor).node in before]
         kinds = {"mean" if one.divided else one.kind for one in found}

@@ -58,6 +58,9 @@ def is_of_arrays(graph: Graph, imported: ImportedGraph, name: str, is_common: bo
       imported: the same graph in TensorFlow.
       name: of the node.
       is_common: whether it is one number for all towers; of an open shape may also be a fed rate, which towers take.
+
+    Returns:
+      Whether it is.
     """
     before = graph.ancestors([name], controls=False) - {name}
     shapes = [imported.shape(one) for one in before if graph.type(one).startswith("Placeholder")]
