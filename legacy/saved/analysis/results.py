@@ -58,14 +58,16 @@ def combine_results(
     nodes = phase.divided.tower_nodes
     probe = ReductionProbe(context.graph, context.imported, cutter, nodes)
     given = (context.graph, phase.divided.crossings, nodes, combine, phase.effects)
+    joins = list(find_joins(*given))
     found: dict[str, Combine] = {}
-    for join in find_joins(*given):
+    for join in joins:
         if len(join.parts) == context.towers.count:
             for one in _recognised(probe, join):
                 at_any_number = _at_any_number(context, one, batch)
                 if at_any_number is not None:
                     found[one.tensor] = at_any_number
-    return Results(list(found.values()), list(find_joins(*given, list(found.values()))))
+    combined = list(found.values())
+    return Results(combined, list(find_joins(*given, combined)) if combined else joins)
 
 
 def _recognised(probe: ReductionProbe, join: Join) -> Iterator[Combine]:

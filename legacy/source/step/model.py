@@ -137,10 +137,12 @@ def _require_no_numbers_of_batches(plan: Plan, graph: Graph, model: Model) -> No
     found = [leaf for statement in all_statements(model) for leaf in leaves(statement.expression)]
     used = {model.settings.get(leaf.text) for leaf in found if isinstance(leaf, Name)} - {None}
     entries = [entry for entry in plan.inputs + plan.common if entry.name in used]
-    imported = ImportedGraph(graph) if entries else None
-    for entry in entries:
-        node, is_common = parse_tensor_name(entry.tensors[0]).node, entry in plan.common
-        if imported is not None and is_of_arrays(graph, imported, node, is_common):
+    computed = {entry.name: parse_tensor_name(entry.tensors[0]).node for entry in entries}
+    computed = {name: node for name, node in computed.items() if graph.inputs(node)}  # what was fed is not
+    imported = ImportedGraph(graph) if computed else None
+    for entry in [entry for entry in entries if entry.name in computed]:
+        is_common = entry in plan.common
+        if imported is not None and is_of_arrays(graph, imported, computed[entry.name], is_common):
             raise Unwritten(
                 f"inputs: {entry.name!r} is made of each batch before the towers; a source would have it as a constant"
             )

@@ -172,9 +172,8 @@ def recover_updates(plan: Plan, graph: Graph, initializers: Mapping[str, str], r
     of_weights = [_named_groups(name, path, groups) for name, path in zip(names, paths)]
     for name, path in zip(names, paths):
         _name_further_groups(name, path, groups)
-    averaged = [
-        v.of for v in plan.variables if v.role == "average" and v.of not in {w for p in paths for w in p.weights}
-    ]
+    trained = {weight for path in paths for weight in path.weights}
+    averaged = [v.of for v in plan.variables if v.role == "average" and v.of not in trained]
     if len(averaged) > 1:
         groups[free_name("STATISTICS", groups)] = averaged
     updates: List[WrittenUpdate] = []

@@ -154,6 +154,8 @@ def with_reduced(
     """
     usable = _reducible(graph, phase.results)
     phase = with_results(plan, graph, phase, effects, [*given, *usable])
+    if not usable:
+        return phase, find_shared_factor(plan, graph, phase)
     used = _used(plan, graph, phase, effects, [*given, *usable, *(str(t) for row in phase.early for t in row)])
     rows = list(phase.early)
     wanted: Dict[str, Tuple[str, str]] = {}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Dict, Tuple
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.basics.cross_entropies import cross_entropies, filled
+from legacy.saved.hazards.basics.cross_entropies import CrossEntropy, cross_entropies, filled
 from legacy.saved.hazards.basics.directions import minimized_targets, trained_by
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
@@ -31,7 +31,8 @@ def generators_with_critics(whole: WholeGraph) -> Iterator[Hazard]:
     graph, trained, targets = whole.graph, trained_by(whole), minimized_targets(whole)
     if len({frozenset(names) for names in trained.values()}) < 2:
         return
-    goals = {target: goals_of_outputs(whole, target) for target in targets if target in trained}
+    entropies = sigmoid_entropies(whole)
+    goals = {target: goals_of_outputs(whole, target, entropies) for target in targets if target in trained}
     for critic, own in goals.items():
         for generator, others in goals.items():
             if trained[critic] & trained[generator]:
@@ -63,10 +64,23 @@ def _words(goal: float) -> str:
     return f"pushes towards {goal:g}" if math.isfinite(goal) else "raises" if goal > 0 else "lowers"
 
 
-def goals_of_outputs(whole: WholeGraph, target: str) -> Goals:
-    """Returns the goals of a loss's products with weights; of a label, the way to it, since logits have no end."""
+def sigmoid_entropies(whole: WholeGraph) -> dict[str, CrossEntropy]:
+    """Returns {op: cross entropy} of the sigmoid cross entropies that are minimized."""
+    return {entropy.op: entropy for entropy in cross_entropies(whole) if entropy.is_sigmoid}
+
+
+def goals_of_outputs(whole: WholeGraph, target: str, entropies: Mapping[str, CrossEntropy]) -> Goals:
+    """Returns the goals of a loss's products with weights; of a label, the way to it, since logits have no end.
+
+    Args:
+      whole: the graph.
+      target: the loss.
+      entropies: see `sigmoid_entropies`.
+
+    Returns:
+      {product: (weight, goal)}.
+    """
     graph, found = whole.graph, {}
-    entropies = {entropy.op: entropy for entropy in cross_entropies(whole) if entropy.is_sigmoid}
     pushes = Pushes(whole, [target])
     for name in graph.ancestors([target], controls=False):
         sign = pushes.sign(TensorId(name, 0)) if graph.type(name) in _PRODUCTS and not is_gradient_op(name) else 0

@@ -7,10 +7,11 @@ from collections.abc import Collection, Iterator
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.cross_entropies import CrossEntropy
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
 from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read, variables_behind
-from legacy.saved.hazards.signs.shared_goals import goals_of_outputs
+from legacy.saved.hazards.signs.shared_goals import goals_of_outputs, sigmoid_entropies
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Phase
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -101,12 +102,14 @@ def _with_one_list(whole: WholeGraph, found: Analysis) -> Iterator[tuple[Phase, 
     The losses push an output opposite ways, and the critic's own loss pushes another output of the same layer, of
     real examples, where the generator's pushes the first. What only the first is made by is the generator.
     """
+    entropies: dict[str, CrossEntropy] | None = None
     for critic, generator in itertools.permutations(found.plan.phases, 2):
         every = _trained(found, critic)
         if not every or every != _trained(found, generator) or not (critic.losses and generator.losses):
             continue
+        entropies = sigmoid_entropies(whole) if entropies is None else entropies
         own, others = (
-            goals_of_outputs(whole, parse_tensor_name(phase.losses[0]).node) for phase in (critic, generator)
+            goals_of_outputs(whole, parse_tensor_name(phase.losses[0]).node, entropies) for phase in (critic, generator)
         )
         for made, (weight, goal) in others.items():
             opposed = goal != 0 and own.get(made) == (weight, -goal)
