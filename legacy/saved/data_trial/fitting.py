@@ -22,6 +22,7 @@ from legacy.saved.data_trial.trial_choices import (
     choices,
     has_open_rows,
     is_open,
+    longer_sequences,
     of_full_length,
     ranges_of_several,
     with_long_sequences,
@@ -134,6 +135,10 @@ class _Search:
             kept = self._runs_with_own()
             if kept is not None:
                 return kept
+        for longer in longer_sequences(self._entries):
+            outcome = self._run(longer, self._plan.per_replica_batch)
+            if outcome.is_good:
+                return _Fit(longer, None, outcome)
         alike = all_alike(self._entries)
         if alike != list(self._entries):
             outcome = self._run(alike, self._plan.per_replica_batch)

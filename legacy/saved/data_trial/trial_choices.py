@@ -17,7 +17,7 @@ def is_open(entry: Input) -> bool:
     """Returns whether made-up values of an input could be wrong."""
     if entry.dtype in ("string", "resource", "variant"):
         return False
-    is_unbounded = entry.dtype.startswith("int") and not entry.limit
+    is_unbounded = entry.dtype.startswith("int") and (not entry.limit or _are_lengths(entry))
     return is_unbounded or entry.shape is None or None in entry.shape or bool(entry.sparse) or entry.dtype == "bool"
 
 
@@ -83,6 +83,22 @@ def with_long_sequences(entries: Sequence[Input], before: Sequence[Input]) -> li
     """
     halves = [max(entry.low, entry.limit // 2) if known.low else entry.low for entry, known in zip(entries, before)]
     return [dataclasses.replace(entry, low=low) for entry, low in zip(entries, halves)]
+
+
+def longer_sequences(entries: Sequence[Input]) -> list[list[Input]]:
+    """Returns the inputs with sequences of half the greatest length or more, and of the two greatest lengths.
+
+    A sequence must be long enough for what is read off it, as in CTC for its labels and a blank between equal ones.
+    """
+    longer = []
+    for least in (lambda entry: entry.limit // 2, lambda entry: entry.limit - 2):
+        longer.append([dataclasses.replace(e, low=least(e)) if _are_lengths(e) else e for e in entries])
+    return [found for found in longer if found != list(entries)]
+
+
+def _are_lengths(entry: Input) -> bool:
+    """Returns whether the integers of an input are lengths of sequences that the graph knows the greatest of."""
+    return 0 < entry.low < entry.limit - 2
 
 
 def _with_rank(entry: Input, rank: int) -> Input:

@@ -183,6 +183,9 @@ def _bound(graph: Graph, imported: ImportedGraph, user: str, position: int) -> i
     if (op_type, position) == ("CTCLoss", 2):
         classes = (imported.shape(*inputs[0]) or (None,))[-1]
         return None if classes is None else classes - 1  # the last one is the blank
+    if (op_type, position) == ("CTCLoss", 3):
+        steps = (imported.shape(*inputs[0]) or (None,))[0]
+        return None if steps is None else steps + 1
     if (op_type, position) == ("OneHot", 0):
         depth = imported.constant(*inputs[1])
         return None if depth is None else int(depth)

@@ -182,6 +182,24 @@ def test_lengths_of_which_one_must_be_the_full_one_are_not_all_equal(is_known):
     assert lengths.has_full and (lengths.low, lengths.limit) == ((1, 7) if is_known else (0, 2))
 
 
+@pytest.mark.parametrize("labels, least", [(1, 1), (3, 6), (5, 10)])
+def test_sequences_are_long_enough_for_the_labels_of_ctc(labels, least):
+    """Equal labels need a blank between them, so that five of them need nine steps."""
+
+    def loss(w):
+        x = v1.placeholder(tf.float32, [4, 11, 3], "x")
+        dense = tf.zeros_like(v1.placeholder(tf.int32, [4, labels], "labels"))
+        places = tf.where(tf.equal(dense, 0))
+        logits = tf.transpose(tf.tensordot(x, w, 1), [1, 0, 2])
+        values = tf.reshape(dense, [-1])
+        lengths = v1.placeholder(tf.int32, [4], "lengths")
+        return tf.reduce_mean(
+            tf.raw_ops.CTCLoss(inputs=logits, labels_indices=places, labels_values=values, sequence_length=lengths).loss
+        )
+
+    assert inputs_of(fitted(loss))["lengths"] == ([], least, 12)
+
+
 def test_lengths_reach_what_labels_point_at():
     """A pointer network: labels are places in a sequence, and a place behind its end has no probability."""
 

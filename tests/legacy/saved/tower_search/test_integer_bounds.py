@@ -148,6 +148,18 @@ def test_labels_of_a_sequence_stay_below_the_blank():
     assert bound(use) == 5
 
 
+def test_sequences_of_labels_are_as_long_as_their_steps():
+    def use(lengths):
+        tf.raw_ops.CTCLoss(
+            inputs=tf.zeros([7, 4, 6]),
+            labels_indices=tf.zeros([4, 2], tf.int64),
+            labels_values=[1] * 4,
+            sequence_length=lengths,
+        )
+
+    assert bound(use) == 8
+
+
 def test_labels_that_are_joined_with_themselves_are_bounded_once():
     assert bound(lambda labels: tf.one_hot(tf.concat([labels, labels], 0), 6)) == 6
 
