@@ -85,6 +85,7 @@ class PieceFunction:
     def __init__(self, piece: Piece, inputs: Mapping[str, str], noise: Mapping[str, str], common: bool) -> None:
         self._piece, self._inputs, self._noise, self._common = piece, inputs, noise, common
         self._wrapped: Any = None
+        self._hides_sizes = False
 
     @property
     def reads(self) -> list[VariableVersion]:
@@ -100,15 +101,34 @@ class PieceFunction:
         """Returns the values of the piece's fetches."""
         arguments = self.arguments(values)
         if self._wrapped is None:
-            # Made once, and not by tf.function: its automatic control dependencies would tie a loop's frames together.
-            with tf.init_scope():
-                signature = [tf.TensorSpec(argument.shape, argument.dtype) for argument in arguments]
-                self._wrapped = tf.compat.v1.wrap_function(self._import, signature)
-        return self._wrapped(*arguments)
+            try:
+                self._wrapped = self._wrap(arguments)
+            except InputError:
+                self._hides_sizes = True
+                self._wrapped = self._wrap(self._with_hidden_sizes(arguments))
+        return self._wrapped(*(self._with_hidden_sizes(arguments) if self._hides_sizes else arguments))
 
     def arguments(self, values: StepValues) -> list[tf.Tensor]:
         """Returns the values of the piece's feeds."""
         return [self._argument(feed, values) for feed in self._piece.feeds]
+
+    def _wrap(self, arguments: list[tf.Tensor]) -> Any:
+        """Returns the piece as a function of arguments of these shapes and dtypes.
+
+        It is made once, and not by tf.function: its automatic control dependencies would tie a loop's frames together.
+        """
+        with tf.init_scope():
+            signature = [tf.TensorSpec(argument.shape, argument.dtype) for argument in arguments]
+            return tf.compat.v1.wrap_function(self._import, signature)
+
+    def _with_hidden_sizes(self, arguments: list[tf.Tensor]) -> list[tf.Tensor]:
+        """Returns the arguments with the static shapes that the old graph knows.
+
+        It leaves dimensions open, and may hold a branch that does not go with their sizes and is not taken with them,
+        such as that of a CRF for sequences of one word.
+        """
+        pairs = zip(self._piece.feeds, arguments)
+        return [tf.compat.v1.placeholder_with_default(argument, feed.shape) for feed, argument in pairs]
 
     def _import(self, *arguments: tf.Tensor) -> list[tf.Tensor]:
         fed = {feed.placeholder + ":0": argument for feed, argument in zip(self._piece.feeds, arguments)}

@@ -6,15 +6,16 @@ the losses above a threshold or else the n largest ones, the text computes the b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict
+from typing import TYPE_CHECKING, AbstractSet, Any, Dict, Set
 
 import tensorflow as tf
 
 from legacy.source.basics.branches import GUARDED, OF_BRANCHES
-from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.graph import Graph, parse_tensor_name
+from workloads.support.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
 
@@ -25,7 +26,10 @@ APART = "_apart"
 
 
 def take_known_branches(graph_def: Any, constants: Callable[[Any], Mapping[str, np.ndarray]]) -> bool:
-    """Replaces the choices whose predicate is known by a copy of the value that is taken.
+    """Replaces the choices whose predicate is known by a copy of the value that is taken, and removes the other branch.
+
+    That one may not go with the sizes, such as a CRF's for sequences of one word: its predicate is then known from the
+    ops before it.
 
     Args:
       graph_def: a graph of `merge_branches`; changed.
@@ -34,18 +38,44 @@ def take_known_branches(graph_def: Any, constants: Callable[[Any], Mapping[str, 
     Returns:
       Whether there was one.
     """
-    choices = [node.name for node in graph_def.node if OF_BRANCHES in node.attr]
-    known = constants(with_merges(graph_def)) if choices else {}
+    choices = [node for node in graph_def.node if OF_BRANCHES in node.attr]
+    if not choices:
+        return False
+    try:
+        known = constants(with_merges(graph_def))
+    except InputError:
+        known = constants(with_merges(_before_branches(graph_def, choices)))
     found = False
+    inside: Set[str] = set()
     for node in graph_def.node:
         value = known.get(parse_tensor_name(node.input[0]).name) if OF_BRANCHES in node.attr else None
         if value is not None and value.shape == ():
-            found, taken = True, node.input[1 if value else 2]
-            node.op = "Identity"
+            taken = node.input[1 if value else 2]
+            inside.update(name.decode() for name in node.attr[OF_BRANCHES].list.s)
+            node.op, found = "Identity", True
             for name in (OF_BRANCHES, GUARDED):
                 node.attr.pop(name, None)
             node.input[:] = [taken]
+    _remove_unused(graph_def, inside)
     return found
+
+
+def _before_branches(graph_def: Any, choices: Sequence[Any]) -> Any:
+    """Returns the part of a graph that computes the predicates of the choices that are in no other choice's branch."""
+    inside = {name.decode() for node in choices for name in node.attr[OF_BRANCHES].list.s}
+    predicates = {parse_tensor_name(node.input[0]).node for node in choices if node.name not in inside}
+    before = Graph(graph_def).ancestors(predicates)
+    return v1.GraphDef(node=[node for node in graph_def.node if node.name in before], versions=graph_def.versions)
+
+
+def _remove_unused(graph_def: Any, names: AbstractSet[str]) -> None:
+    """Removes those of some ops from a graph that no other op needs."""
+    used = Graph(graph_def).ancestors({node.name for node in graph_def.node} - names) if names else set()
+    kept = [node for node in graph_def.node if node.name in used or node.name not in names]
+    if len(kept) < len(graph_def.node):
+        nodes = v1.GraphDef(node=kept).node
+        del graph_def.node[:]
+        graph_def.node.extend(nodes)
 
 
 def with_merges(graph_def: Any) -> Any:

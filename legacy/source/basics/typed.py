@@ -80,8 +80,10 @@ class Typed:
         self.constants = self._computed_constants()
 
     def _constants_of(self, graph_def: Any) -> Dict[str, np.ndarray]:
-        """Returns the constants of another graph with the same shapes."""
+        """Returns the constants of another graph with the same shapes; changes it as `_fix_open_sizes` does."""
         self._import(graph_def)
+        if self._fix_open_sizes(graph_def):
+            self._import(graph_def)
         return self.constants
 
     def _fix_open_sizes(self, graph_def: Any) -> bool:
@@ -119,6 +121,9 @@ class Typed:
                 node.CopyFrom(operation.node_def)
                 forget_placement(node)
                 node.input[:] = [_source(tensor) for tensor in operation.inputs]
+            elif operation.type == "TensorArraySizeV3" and _array_size(operation).name in library:
+                node = folding.node.add(name=operation.name, op="Identity", input=[_source(_array_size(operation))])
+                node.attr["T"].type = tf.int32.as_datatype_enum
             else:
                 continue
             library |= {out.name for out in operation.outputs}
@@ -175,6 +180,13 @@ def _shape_value(operation: tf.Operation, number: int) -> np.ndarray:
     if operation.type == "Size":
         return np.array(np.prod(shape, dtype=np.int64), dtype)
     return np.array(len(shape) if operation.type == "Rank" else shape, dtype)
+
+
+def _array_size(operation: tf.Operation) -> tf.Tensor:
+    """Returns the size that a tensor array was made with, which it keeps; of one that may grow, its present size."""
+    array = operation.inputs[0].op
+    is_kept = array.type == "TensorArrayV3" and not array.get_attr("dynamic_size")
+    return array.inputs[0] if is_kept else operation.outputs[0]
 
 
 def _is_foldable(operation: tf.Operation, known: Set[str]) -> bool:

@@ -13,11 +13,11 @@ def with_old_cond(build):
     """A function that builds its graph with the control flow of 1.x, as Switch and Merge."""
 
     @functools.wraps(build)
-    def built():
+    def built(*arguments):
         was_v2 = v1.control_flow_v2_enabled()
         v1.disable_control_flow_v2()
         try:
-            return build()
+            return build(*arguments)
         finally:
             if was_v2:
                 v1.enable_control_flow_v2()

@@ -6,8 +6,10 @@ import pytest
 import tensorflow as tf
 
 from modern.lifted.function import PieceFunction, StepValues
+from tests.legacy.source.conditional import with_old_cond
 from tests.small_lift import small_graph, small_plan
 from workloads.lifted.graph import Graph
+from workloads.lifted.graph.importing import import_graph
 from workloads.lifted.pieces.cutter import Cutter
 from workloads.lifted.pieces.noise import noise_key
 from workloads.lifted.pieces.piece import VariableVersion
@@ -42,6 +44,32 @@ def test_a_function_is_wrapped_once_and_called_with_other_values():
     mean = PieceFunction(piece, {"g0:0": "a", "g1:0": "b"}, {}, common=True)
     batches = [{"a": tf.constant(1.0), "b": tf.constant(b)} for b in (3.0, 5.0)]
     assert [float(mean(values_of(batch))[0]) for batch in batches] == [2.0, 3.0]
+
+
+@with_old_cond
+def one_number_or_sums():
+    """A graph of sums of rows with a branch that reads single numbers, where `places` has two columns."""
+    with tf.Graph().as_default() as graph:
+        x, places = v1.placeholder(tf.float32, [None, None], "x"), v1.placeholder(tf.int32, [None, None], "places")
+        is_place = tf.equal(tf.shape(places)[1], 2)
+        found = v1.cond(is_place, lambda: tf.gather_nd(x, places), lambda: tf.reduce_sum(x, 1))
+        tf.identity(found, "found")
+    return Graph(graph.as_graph_def())
+
+
+def test_a_branch_that_does_not_go_with_the_sizes_of_the_batch_may_stay():
+    types = {"x": TensorType("float32", [None, None]), "places": TensorType("int32", [None, None])}
+    cutter = Cutter(one_number_or_sums(), {}, {}, lambda tensor: types[tensor[:-2]], {})
+    piece = cutter.piece(["found:0"], ["x:0", "places:0"])
+    batch = {"x": tf.constant([[1.0, 2.0], [3.0, 5.0]]), "places": tf.zeros([2, 3], tf.int32)}
+    with tf.Graph().as_default(), pytest.raises(InputError, match="indices.shape"):
+        fed = {f"{feed.placeholder}:0": tf.constant(batch[str(feed.key)[:-2]].numpy()) for feed in piece.feeds}
+        import_graph(piece.graph_def, fed)
+    for places, expected in ([[0, 0, 0]] * 2, [3.0, 8.0]), ([[1, 1], [0, 1]], [5.0, 2.0]):
+        batch["places"] = tf.constant(places)
+        found = PieceFunction(piece, {"x:0": "x", "places:0": "places"}, {}, common=False)
+        run = tf.function(lambda values, found=found: found(values), autograph=False)
+        assert run(values_of(batch))[0].numpy().tolist() == expected
 
 
 def test_noise_is_fed_with_a_key_or_with_recorded_numbers():

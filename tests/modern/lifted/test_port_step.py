@@ -31,6 +31,10 @@ def drawn(scope, batch):
     return scope.get("w", ()) * tf.reduce_sum(batch["numbers"] * scope.uniform("drop", (2,)))
 
 
+def part_of_mean(scope, batch):
+    return product(scope, batch) / scope.replicas
+
+
 def rows(scope, batch):
     return tf.reduce_sum(tf.gather(scope.get("w", (3,)), tf.cast(batch["numbers"], tf.int32) % 3) * 4.0)
 
@@ -61,7 +65,7 @@ def step_of(folder, loss, weight, change):
     """A step of a port, and each replica's number of steps."""
     port = PortOfLift(Differentiated(of=loss), {"numbers": "x"}, {"drop": "stream"})
     lift = dataclasses.replace(small_lift(str(folder / "lift"), change), port=port)
-    counts = [tf.Variable(STEP, dtype=tf.int64) for _ in range(2)]
+    counts = [tf.Variable(STEP, dtype=tf.int64) for _ in range(4)]
     copies = [LocalState(k, count, {"w": tf.Variable(weight)}, {}, {}, {}) for k, count in enumerate(counts)]
     return PortStep(Job(lift, 2, seed=SEED), 0, types.SimpleNamespace(local=copies.__getitem__)), counts
 
@@ -70,7 +74,7 @@ def ran(folder, loss=product, weight=2.0, change=lambda plan: None):
     """What each replica reports of a step; tower k's batch is X[k], which the lift has as integers."""
     step, counts = step_of(folder, loss, weight, change)
     found = on_replicas(2, lambda context, replica: step({"x": tf.constant(X[replica])}))
-    assert step.traces == 2 and [int(count) for count in counts] == [STEP + 1] * 2
+    assert step.traces == 2 and [int(count) for count in counts] == [STEP + 1] * 2 + [STEP] * 2
     return found
 
 
@@ -79,6 +83,20 @@ def test_each_replica_reports_its_loss_and_gradients_by_the_lifts_labels(tmp_pat
     assert (first.losses, first.gradients) == ([6.0], {"w": 3.0})
     assert (second.losses, second.gradients) == ([14.0], {"w": 7.0})
     assert (first.combined, first.learning_rates, first.taps, first.tap_gradients) == ({}, [], {}, {})
+
+
+@pytest.mark.parametrize("shared, loss", [(False, 3.0), (True, 1.5)])
+def test_parts_of_the_replicas_mean_are_reported_as_parts_of_the_towers(shared, loss, tmp_path):
+    """Four replicas in place of two towers: each has a quarter of its loss, where a tower had half."""
+
+    def change(plan):
+        plan.phases[0].loss_scale, plan.phases[0].shared_loss = 0.5, shared
+
+    step, _ = step_of(tmp_path, part_of_mean, 2.0, change)
+    step._job = Job(step._job.workload, 4, seed=SEED)
+    x = tf.concat([tf.constant(X), tf.zeros([2, 2], tf.int32)], 0)
+    first = on_replicas(4, lambda context, replica: step({"x": x[replica]}))[0]
+    assert (first.losses, first.gradients) == ([loss], {"w": 1.5})
 
 
 def test_a_lift_that_does_not_tell_its_losses_gets_none_of_the_ports(tmp_path):

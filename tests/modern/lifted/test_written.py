@@ -81,6 +81,14 @@ def test_random_numbers_are_those_of_the_batch_or_of_the_stream():
     assert drawn.numpy().tolist() == expected.numpy().tolist()
 
 
+def test_drawn_classes_are_those_of_the_batch_or_of_the_stream():
+    given, logits = values_of({noise_input("class", 0): [[2, 0]]}), [[0.0, 1.0, 2.0]]
+    assert WrittenFrame(given, "float32", True).categorical("class", logits, 2).numpy().tolist() == [[2, 0]]
+    drawn = WrittenFrame(given, "float32", False).categorical("class", logits, 8)
+    expected = tf.random.stateless_categorical(logits, 8, given.key("class", common=False))
+    assert drawn.numpy().tolist() == expected.numpy().tolist()
+
+
 def test_what_cannot_be_run_is_refused():
     phase = small_plan().phases[0]
     with pytest.raises(InputError, match="scope.get: got 'v', must be a variable of the lift"):

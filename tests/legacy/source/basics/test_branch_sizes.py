@@ -1,11 +1,14 @@
 """Choices between values of different sizes: settled where sizes decide, and kept apart where numbers do."""
 
+import pytest
 import tensorflow as tf
 
 from legacy.source.basics.branch_sizes import APART, keep_apart, may_differ, take_known_branches, with_merges
 from legacy.source.basics.branches import merge_branches
 from legacy.source.basics.typed import Typed
 from tests.legacy.source.basics.test_branches import graph_of
+from tests.legacy.source.conditional import with_old_cond
+from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
 
@@ -56,3 +59,26 @@ def test_merges_have_the_sizes_that_both_values_have():
     copies = [node for node in graph_def.node if node.op == "PlaceholderWithDefault"]
     assert len(copies) == 2
     assert all(dim.size == -1 for node in copies for dim in node.attr["shape"].shape.dim)
+
+
+@with_old_cond
+def gathered(columns):
+    """A choice by the number of columns of x [2], of which one branch takes no such x."""
+
+    def build(x):
+        return v1.cond(tf.equal(columns(x), 1), lambda: tf.gather_nd(x, [[0, 0]]), lambda: x * 2.0)
+
+    with tf.Graph().as_default() as graph:
+        build(v1.placeholder(tf.float32, None, "x"))
+    return merge_branches(graph.as_graph_def())
+
+
+def test_a_branch_that_does_not_go_with_the_sizes_is_removed_where_they_say_that_it_is_not_taken():
+    typed = Typed(gathered(tf.size), {"x": [2]})
+    assert not [op for op in typed.operations() if op.type == "GatherNd"]
+    assert typed.graph.get_tensor_by_name("cond/Merge:0").shape == [2]
+
+
+def test_a_branch_that_does_not_go_with_the_sizes_is_refused_where_numbers_decide():
+    with pytest.raises(InputError, match="does not take this graph"):
+        Typed(gathered(lambda x: tf.cast(x[0], tf.int32)), {"x": [2]})

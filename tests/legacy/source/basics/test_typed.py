@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from legacy.source.basics.typed import Typed
+from tests.legacy.source.conditional import with_old_cond
 
 v1 = tf.compat.v1
 
@@ -34,3 +35,29 @@ def test_open_sizes_of_data_stay_open():
         tf.raw_ops.ListDiff(x=x, y=[2], name="free")
 
     assert "free:0" not in typed(build).constants
+
+
+def stacked(make_array):
+    """The static shape of all elements of a tensor array of vectors of two numbers."""
+
+    def build():
+        array = make_array(v1.placeholder(tf.float32, [5, 2], "x"))
+        size = tf.raw_ops.TensorArraySizeV3(handle=array.handle, flow_in=array.flow, name="size")
+        places = tf.range(0, size, name="places")
+        tf.raw_ops.TensorArrayGatherV3(
+            handle=array.handle, indices=places, flow_in=array.flow, dtype=tf.float32, name="all", element_shape=[2]
+        )
+
+    found = typed(with_old_cond(build))
+    return found.graph.get_tensor_by_name("all:0").shape.as_list(), found.constants.get("size:0")
+
+
+def test_a_tensor_array_keeps_the_size_that_it_is_made_with():
+    """As that of an RNN's outputs, whose last step is taken off, and whose number tells a CRF which branch it takes."""
+    shape, size = stacked(lambda x: v1.TensorArray(tf.float32, tf.shape(x)[0], element_shape=[2]).unstack(x))
+    assert (shape, size) == ([5, 2], 5)
+
+
+def test_a_tensor_array_that_may_grow_has_no_known_size():
+    shape, size = stacked(lambda x: v1.TensorArray(tf.float32, 1, dynamic_size=True, element_shape=[2]).unstack(x))
+    assert (shape, size) == ([None, 2], None)
