@@ -90,10 +90,9 @@ def longer_sequences(entries: Sequence[Input]) -> list[list[Input]]:
 
     A sequence must be long enough for what is read off it, as in CTC for its labels and a blank between equal ones.
     """
-    longer = []
-    for least in (lambda entry: entry.limit // 2, lambda entry: entry.limit - 2):
-        longer.append([dataclasses.replace(e, low=least(e)) if _are_lengths(e) else e for e in entries])
-    return [found for found in longer if found != list(entries)]
+    halves = [dataclasses.replace(e, low=e.limit // 2) if _are_lengths(e) else e for e in entries]
+    longest = [dataclasses.replace(e, low=e.limit - 2) if _are_lengths(e) else e for e in entries]
+    return [longer for longer in (halves, longest) if longer != list(entries)]
 
 
 def _are_lengths(entry: Input) -> bool:
