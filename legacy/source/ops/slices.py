@@ -36,12 +36,17 @@ def write_gather_nd(op: OpView) -> Expression | None:
 def write_slice(op: OpView) -> Expression | None:
     """Writes a slice given by begin and size."""
     begin, size, shape = op.constant(1), op.value(2), op.shape(0)
+    as_given = call("tf.slice", op.argument(0), listed_sizes(op, 1), listed_sizes(op, 2))
     if begin is None or size is None or shape is None:
-        return call("tf.slice", op.argument(0), listed_sizes(op, 1), listed_sizes(op, 2))
+        return as_given
     texts = []
-    for start, length, whole in zip(begin, size, shape):
+    varies = op.follows_batch(2) or [op.constant(2) is None] * len(size)
+    for start, length, whole, follows in zip(begin, size, shape, varies):
         end = int(start) + int(length)
-        texts.append(_range_text(int(start) or None, None if length == -1 or end == whole else end, 1))
+        is_to_the_end = length == -1 or end == whole
+        if follows and not is_to_the_end:  # as many rows as examples, of more
+            return as_given
+        texts.append(_range_text(int(start) or None, None if is_to_the_end else end, 1))
     return Item(op.argument(0), ", ".join(_without_trailing(texts)))
 
 

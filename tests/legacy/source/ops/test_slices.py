@@ -21,6 +21,11 @@ X = {"x": [2, 3]}
         (lambda x: x[...] + 1.0, 'return batch["x"] + 1.0'),
         (lambda x: x[:, ::-1], 'return batch["x"][:, ::-1]'),
         (lambda x: tf.slice(x, [0, 1, 0], [-1, 1, 2]), 'return batch["x"][:, 1:, :2]'),
+        (lambda x: tf.slice(x, [0, 1, 0], [tf.shape(x)[0], 1, 2]), 'return batch["x"][:, 1:, :2]'),
+        (
+            lambda x: tf.slice(tf.concat([x, x[:1]], 0), [0, 0, 0], [tf.shape(x)[0], 2, 3]),
+            "return tf.slice(tf.concat([x, x[:1]], axis=0), [0, 0, 0], [batch_size, 2, 3])",
+        ),
     ],
 )
 def test_the_text_reads_as_one_would_write_it_and_computes_the_same(build, line):
