@@ -73,17 +73,20 @@ class Typed:
         keep_apart(graph_def, self.graph)
         self._import(graph_def)
 
-    def _import(self, graph_def: Any) -> None:
+    def _import(self, graph_def: Any, knows_arrays: bool = False) -> None:
         self.graph = tf.Graph()
         with self.graph.as_default():
             import_graph(graph_def, subject="graph file")
-        self.constants = self._computed_constants()
+        self.constants = self._computed_constants(knows_arrays)
 
     def _constants_of(self, graph_def: Any) -> Dict[str, np.ndarray]:
-        """Returns the constants of another graph with the same shapes; changes it as `_fix_open_sizes` does."""
-        self._import(graph_def)
+        """Returns the constants of another graph with the same shapes; changes it as `_fix_open_sizes` does.
+
+        The sizes of tensor arrays are among them, which the text computes.
+        """
+        self._import(graph_def, knows_arrays=True)
         if self._fix_open_sizes(graph_def):
-            self._import(graph_def)
+            self._import(graph_def, knows_arrays=True)
         return self.constants
 
     def _fix_open_sizes(self, graph_def: Any) -> bool:
@@ -107,7 +110,8 @@ class Typed:
                 node.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(value))
         return bool(open_)
 
-    def _computed_constants(self) -> Dict[str, np.ndarray]:
+    def _computed_constants(self, knows_arrays: bool) -> Dict[str, np.ndarray]:
+        """Returns {tensor: its value} of what follows from shapes and constants, and from sizes of tensor arrays."""
         folding = v1.GraphDef()
         library: Set[str] = set()
         small: List[str] = []
@@ -121,7 +125,7 @@ class Typed:
                 node.CopyFrom(operation.node_def)
                 forget_placement(node)
                 node.input[:] = [_source(tensor) for tensor in operation.inputs]
-            elif operation.type == "TensorArraySizeV3" and _array_size(operation).name in library:
+            elif knows_arrays and operation.type == "TensorArraySizeV3" and _array_size(operation).name in library:
                 node = folding.node.add(name=operation.name, op="Identity", input=[_source(_array_size(operation))])
                 node.attr["T"].type = tf.int32.as_datatype_enum
             else:

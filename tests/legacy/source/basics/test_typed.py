@@ -1,9 +1,12 @@
 """Sizes that a graph computes from constants without a static shape."""
 
+import pytest
 import tensorflow as tf
 
+from legacy.source.basics.branches import merge_branches
 from legacy.source.basics.typed import Typed
 from tests.legacy.source.conditional import with_old_cond
+from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
 
@@ -37,27 +40,34 @@ def test_open_sizes_of_data_stay_open():
     assert "free:0" not in typed(build).constants
 
 
-def stacked(make_array):
-    """The static shape of all elements of a tensor array of vectors of two numbers."""
-
-    def build():
-        array = make_array(v1.placeholder(tf.float32, [5, 2], "x"))
+@with_old_cond
+def last_of_all(make_array):
+    """A choice by the number of elements of a tensor array of numbers, of which one branch takes but one."""
+    with tf.Graph().as_default() as graph:
+        array = make_array(v1.placeholder(tf.float32, [5], "x"))
         size = tf.raw_ops.TensorArraySizeV3(handle=array.handle, flow_in=array.flow, name="size")
-        places = tf.range(0, size, name="places")
-        tf.raw_ops.TensorArrayGatherV3(
-            handle=array.handle, indices=places, flow_in=array.flow, dtype=tf.float32, name="all", element_shape=[2]
+        all_ = tf.raw_ops.TensorArrayGatherV3(
+            handle=array.handle, indices=tf.range(0, size), flow_in=array.flow, dtype=tf.float32, element_shape=[]
         )
+        known = v1.placeholder(tf.float32, None, "known")
+        v1.cond(
+            tf.equal(tf.shape(all_)[0], 1), lambda: tf.gather_nd(known, [[0, 0]]), lambda: known * tf.reduce_sum(all_)
+        )
+    return merge_branches(graph.as_graph_def())
 
-    found = typed(with_old_cond(build))
-    return found.graph.get_tensor_by_name("all:0").shape.as_list(), found.constants.get("size:0")
+
+def fixed_array(x):
+    """As that of an RNN's outputs, whose number tells a CRF which branch it takes."""
+    return v1.TensorArray(tf.float32, tf.shape(x)[0], element_shape=[]).unstack(x)
 
 
-def test_a_tensor_array_keeps_the_size_that_it_is_made_with():
-    """As that of an RNN's outputs, whose last step is taken off, and whose number tells a CRF which branch it takes."""
-    shape, size = stacked(lambda x: v1.TensorArray(tf.float32, tf.shape(x)[0], element_shape=[2]).unstack(x))
-    assert (shape, size) == ([5, 2], 5)
+def test_the_size_that_a_tensor_array_keeps_decides_between_branches_and_is_no_other_constant():
+    found = Typed(last_of_all(fixed_array), {"known": [5]})
+    assert "GatherNd" not in {op.type for op in found.operations()}
+    assert "size:0" not in found.constants  # the text asks the array
 
 
 def test_a_tensor_array_that_may_grow_has_no_known_size():
-    shape, size = stacked(lambda x: v1.TensorArray(tf.float32, 1, dynamic_size=True, element_shape=[2]).unstack(x))
-    assert (shape, size) == ([None, 2], None)
+    grows = last_of_all(lambda x: v1.TensorArray(tf.float32, 1, dynamic_size=True, element_shape=[]).unstack(x))
+    with pytest.raises(InputError, match="does not take this graph"):
+        Typed(grows, {"known": [5]})
