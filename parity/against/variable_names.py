@@ -66,7 +66,7 @@ class VariableNames:
                 )
 
         def part(names: Mapping[str, str]) -> Arrays:
-            return {name: values[old] for name, old in names.items()}
+            return {name: _as_variable(values[old]) for name, old in names.items()}
 
         slots = part(self.slots)
         # A workload's accumulators are float32 in a run of any dtype.
@@ -82,6 +82,12 @@ class VariableNames:
             values.update((old, arrays[name]) for name, old in names.items())
         values.update((copy, values[first]) for copy, first in self.copies.items())
         return values
+
+
+def _as_variable(value: np.ndarray) -> np.ndarray:
+    """Returns whole numbers as float32, as a workload's variables are, if that has their values; others as they are."""
+    as_float = np.asarray(value, np.float32)
+    return as_float if value.dtype.kind in "iu" and np.array_equal(as_float, value) else value
 
 
 def match_variables(

@@ -99,8 +99,9 @@ class InputValues:
                 return self._names.changed[name]
             if name in self._names.replaced:
                 return self._names.replaced[name]
-            shape = tuple(op.output_shape() or ())
-            return self.variable(name, shape)
+            value, dtype = self.variable(name, tuple(op.output_shape() or ())), op.operation.outputs[0].dtype
+            # A port's variables are floats, also those of whole numbers, such as the labels of a preloaded data set.
+            return value if dtype.is_floating else call("tf.cast", value, Name("tf." + dtype.name))
         key = str(feed.key)
         if feed.kind == "drawn":
             return self._noise(op, key)

@@ -59,6 +59,13 @@ def update_variables(
     return slots, others
 
 
+def variables_of_whole_numbers(plan: Plan, model: Model) -> Dict[str, str]:
+    """Returns {variable: text of how it starts} of those that a model asks for and that are no floats, as labels."""
+    asked = set(_asked(model))
+    kept = [v for v in plan.variables if v.name in asked and not v.dtype.startswith("float")]
+    return {variable.name: _start_text(variable, 0) for variable in kept}
+
+
 def _start_text(variable: PlanVariable, start: Any) -> str:
     value = int(start) if "int" in variable.dtype else bool(start) if variable.dtype == "bool" else np.float32(start)
     return f"({literal_text(tuple(variable.shape))}, {literal_text(value)}, tf.{variable.dtype})"

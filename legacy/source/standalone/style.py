@@ -9,6 +9,7 @@ from legacy.source.basics.rendering import literal_text
 from legacy.source.lines.functions import function_lines
 from legacy.source.replica_step.lines import clip_lines, dict_text, has_rows, statistics_text
 from legacy.source.replica_step.reduced import reduced_lines
+from legacy.source.replica_step.tables import table_lines, variables_of_whole_numbers
 from legacy.source.replica_step.variable_names import name_of_averages
 from legacy.source.standalone.optimizer_text import (
     accumulators_of,
@@ -21,6 +22,7 @@ from legacy.source.standalone.optimizer_text import (
 from legacy.source.standalone.parts import constants_of, in_tensorflows_words
 from legacy.source.standalone.scope import ScopeText, scope_of
 from legacy.source.standalone.text import MAIN, trainer_text
+from legacy.source.standalone.update_text import MAKE_OTHERS
 from legacy.source.styles.model_text import model_lines
 from workloads.lifted.averaging import RECIPROCAL
 
@@ -46,6 +48,8 @@ def module_text(plan: Plan, step: TrainingStep, docstring: Sequence[str], settin
     optimizer = optimizer_of(step)
     constants += ["SLOTS = " + slots_text(plan, step)] if optimizer.slots() else []
     constants.append(f"STEP = {literal_text(step.counter or 'global_step')}")
+    others = variables_of_whole_numbers(plan, step.model)
+    constants += table_lines("OTHERS", others, "shape, first value and dtype of whole numbers") if others else []
     constants += [f"ACCUMULATORS = {dict_text(accumulators_of(plan, optimizer))}"] if optimizer.accumulators() else []
     text = '"""' + "\n".join([*docstring, '"""', "", "import argparse", "", *_IMPORTS, "", *constants])
     scope = scope_of([step.model], model)
@@ -90,7 +94,8 @@ def _trainer(plan: Plan, step: TrainingStep, model: str, scope: ScopeText) -> st
         update=with_scope_of_slots(update_text(plan, optimizer), plan, step),
         after=after + "".join(_INSIDE + line + "\n" for line in average),
     )
-    make = _MAKE.format(first_pass=scope.first_pass("tower_loss"), others="".join(makers), dtype=dtype)
+    first = MAKE_OTHERS if variables_of_whole_numbers(plan, step.model) else ""
+    make = first + _MAKE.format(first_pass=scope.first_pass("tower_loss"), others="".join(makers), dtype=dtype)
     return trainer_text(make, update, bool(step.counter))
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-#: The variables of the update, then those of the losses, then slots.
-MAKE = """\
+#: The variables of the update, and those of whole numbers.
+MAKE_OTHERS = """\
             for name, (shape, start, dtype) in OTHERS.items():
                 self.variables[name] = tf.Variable(tf.fill(shape, tf.constant(start, dtype)), trainable=False)
-{losses}{slots}"""
+"""
+#: These, then those of the losses, then slots.
+MAKE = MAKE_OTHERS + "{losses}{slots}"
 #: The variables of a loss; of states that each replica has, those of all replicas.
 MAKE_LOSS = "            {first_pass}\n"
 MAKE_LOSS_OF_ALL = """\

@@ -85,6 +85,15 @@ def test_counters_are_no_variables_of_the_port():
     assert names.old_values(state) == {"w": 2.0, "step": 4}
 
 
+@pytest.mark.parametrize("value, dtype", [([3, -(2**24)], "float32"), ([3, 2**24 + 1], "int32")])
+def test_whole_numbers_are_floats_in_a_port_where_these_have_their_values(value, dtype):
+    names = match_variables(
+        plan_with(("n", [2], "int32", "statistic")), (), Dyadic(), [spec("w"), spec("n", (2,), False)]
+    )
+    found = names.port_state(0, {"w": np.float32(2), "n": np.array(value, np.int32)}).statistics["n"]
+    assert found.dtype == dtype and found.tolist() == value
+
+
 def test_a_counter_that_does_not_count_steps_is_refused():
     plan = plan_with(("step", [], "int64", "statistic"))
     names = match_variables(plan, [Counter("step", 1)], Dyadic(), [spec("w")])
