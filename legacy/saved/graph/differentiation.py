@@ -72,13 +72,20 @@ def gradient_starts(graph: Graph, members: Collection[str]) -> dict[str, list[st
 def _roots(graph: Graph) -> list[tuple[str, str]]:
     """(node, name scope) of what the names tell to be starts of gradient graphs, in the order of the graph."""
     scopes = [(name, gradient_names.gradient_scope(name)) for name in graph.nodes]
-    return [(name, scope) for name, scope in scopes if scope is not None and not _is_integer(graph, name)]
+    return [(name, scope) for name, scope in scopes if scope is not None and not _is_no_derivative(graph, name)]
 
 
-def _is_integer(graph: Graph, name: str) -> bool:
-    """Returns whether a node is a constant whole number, such as an axis, and so no derivative."""
+def _is_no_derivative(graph: Graph, name: str) -> bool:
+    """Returns whether a node is a constant that no gradient graph starts in.
+
+    That is a whole number, such as an axis, or zeros: the gradient of an output that nothing uses, as of one part of a
+    state that a loop takes apart.
+    """
     node = graph.nodes[name]
-    return node.op == "Const" and node.attr["dtype"].type in (tf.int32.as_datatype_enum, tf.int64.as_datatype_enum)
+    if node.op != "Const":
+        return False
+    is_integer = node.attr["dtype"].type in (tf.int32.as_datatype_enum, tf.int64.as_datatype_enum)
+    return is_integer or ("value" in node.attr and _is_zero(graph, name))
 
 
 def _sum_of(graph: Graph, terms: list[str], nameless: int) -> list[str]:

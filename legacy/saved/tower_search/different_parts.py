@@ -46,7 +46,8 @@ def different_parts(graph: Graph, towers: Towers, weights: Collection[str]) -> s
     if not weights:
         return ""
     variables = [name for name in graph.nodes if graph.type(name) in op_types.VARIABLES]
-    every = {name: _readers(graph, towers, name) for name in variables}
+    updates = _behind_gradients(graph)
+    every = {name: _readers(graph, towers, name, updates) for name in variables}
     if not {tower for found in every.values() for tower, _ in found} - {None}:
         return NO_FORWARD
     readers = {name: found for name, found in every.items() if name in weights}
@@ -61,9 +62,25 @@ def different_parts(graph: Graph, towers: Towers, weights: Collection[str]) -> s
     return text or _derivatives_alone(graph, towers, readers) or _in_another_place(graph, towers, readers, every)
 
 
-def _readers(graph: Graph, towers: Towers, weight: str) -> Set[Reader]:
-    """Finds (tower or None, node) of the first nodes that compute with a variable and data in a forward pass."""
-    found, seen, todo = set(), {weight}, [weight]
+def _behind_gradients(graph: Graph) -> Set[str]:
+    """The nodes that take gradients, and of which none is computed: those of updates, such as a sparse Adam's."""
+    backward = [name for name in graph.nodes if gradient_names.is_gradient_op(name)]
+    return graph.descendants(backward, controls=False) - graph.ancestors(backward, controls=False)
+
+
+def _readers(graph: Graph, towers: Towers, weight: str, updates: Collection[str]) -> Set[Reader]:
+    """Finds the first nodes that compute with a variable and data in a forward pass.
+
+    Args:
+      graph: the subgraph that a step runs.
+      towers: the candidate.
+      weight: the variable.
+      updates: nodes behind the gradients, which are in no forward pass.
+
+    Returns:
+      (tower or None, node) of each.
+    """
+    found, seen, todo = set(), {weight, *updates}, [weight]
     while todo:
         for user, _, _ in graph.users(todo.pop()):
             if user in seen or gradient_names.is_gradient_op(user) or op_types.is_apply(graph.type(user)):

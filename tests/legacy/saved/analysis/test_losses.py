@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -64,6 +65,21 @@ def test_a_constant_axis_of_a_gradient_op_is_no_derivative():
         **{"gradients/Const": {"dtype": tf.int32}},
     )
     assert differentiated(graph, set(graph.nodes)) == []
+
+
+@pytest.mark.parametrize("value, targets", [([0.0, 0.0], []), ([1.0, 0.0], ["unstack"])])
+def test_zeros_for_an_output_that_nothing_uses_start_no_gradient_graph(value, targets):
+    """As in a loop that takes a state apart, and uses one part of it."""
+    constant = {"dtype": tf.float32, "value": np.array(value, np.float32)}
+    graph = graph_of(
+        """
+        gradients/Const_1 = Const()
+        unstack = Unpack()
+        gradients/unstack_grad/stack = Pack(gradients/Const_1)
+    """,
+        **{"gradients/Const_1": constant},
+    )
+    assert differentiated(graph, set(graph.nodes)) == targets
 
 
 def found(build, combined=()):

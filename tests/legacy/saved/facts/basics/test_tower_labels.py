@@ -153,3 +153,22 @@ def test_towers_that_names_tell_apart_are_those_of_devices_if_one_more_of_these_
     found_by, labels = labels_of_analysis(graph_of(TOWERS + "\n".join(lines)), found)
     assert found_by == "device /gpu:k" and set(labels.values()) == {0, 1, 2}
     assert labels_of_analysis(graph_of(TOWERS), found) == ("name scope net_k", BACKWARD)
+
+
+def two_losses(scope_of_layers):
+    """The labels of two losses of one model, each with a train op that reads the weight; the scope of their layers."""
+    lines = ["x = Placeholder()", "w = VariableV2()", "w/read = Identity(w)"]
+    for k in range(2):
+        layer, loss = f"{scope_of_layers.format(k)}/y", f"clip_{k}/loss"
+        lines += [f"{layer} = Mul(x, w/read)"] * (f"{layer} = Mul(x, w/read)" not in lines)
+        lines += [f"{loss} = Minimum({layer})", f"gradients/{loss}_grad/Mul = Mul({loss})"]
+        lines += [f"delta_{k} = Mul(w/read, gradients/{loss}_grad/Mul)"]
+        lines += [f"train_{k} = ApplyGradientDescent(w, x, delta_{k})"]
+    graph = graph_of("\n".join(lines))
+    return suggested_labels(graph, graph.ancestors(["train_1"]))[1]
+
+
+@pytest.mark.parametrize("scope, are_towers", [("net", False), ("clip_{}", True)])
+def test_what_stands_behind_all_layers_is_no_tower(scope, are_towers):
+    """An update that reads weights, as a sparse Adam's does, is no layer."""
+    assert set(two_losses(scope).values()) == ({0, 1} if are_towers else set())
