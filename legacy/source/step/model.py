@@ -133,9 +133,21 @@ def recover_model(
 
 
 def _require_no_numbers_of_batches(plan: Plan, graph: Graph, model: Model) -> None:
-    """Raises `Unwritten` if a model has a constant for what the old program computed from each batch."""
+    """Raises `Unwritten` as `require_fed` does for a model's constants."""
     found = [leaf for statement in all_statements(model) for leaf in leaves(statement.expression)]
-    used = {model.settings.get(leaf.text) for leaf in found if isinstance(leaf, Name)} - {None}
+    require_fed(plan, graph, model.settings, {leaf.text for leaf in found if isinstance(leaf, Name)})
+
+
+def require_fed(plan: Plan, graph: Graph, settings: Mapping[str, str], names: Collection[str]) -> None:
+    """Raises `Unwritten` if a text has a constant for what the old program computed from each batch.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+      settings: {constant of the text: scalar}.
+      names: all names that the text has.
+    """
+    used = {source for constant, source in settings.items() if constant in names}
     entries = [entry for entry in plan.inputs + plan.common if entry.name in used]
     computed = {entry.name: parse_tensor_name(entry.tensors[0]).node for entry in entries}
     computed = {name: node for name, node in computed.items() if graph.inputs(node)}  # what was fed is not

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import re
-from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.source.basics.divided_losses import divided_by_replicas, has_divisor
@@ -18,7 +18,7 @@ from legacy.source.step.imported_step import WrittenLoss
 from legacy.source.step.input_names import input_names
 from legacy.source.step.known_statistics import TURNS, between_turns, find_known
 from legacy.source.step.learning import find_counter, find_counters
-from legacy.source.step.model import has_own_variables, recover_model
+from legacy.source.step.model import has_own_variables, recover_model, require_fed
 from legacy.source.step.statistics import EACH_TOWER
 from legacy.source.step.towers import Towers
 from legacy.source.update.groups import text_of_group
@@ -236,7 +236,9 @@ def _update(
 ) -> WrittenUpdate:
     function = free_name(name.function, [one.function for one in before])
     if not phase.losses and not any(phase.gradients) and len(plan.phases) > 1:
-        lines = update_lines(plan, graph, phase, phase.effects, {}, groups, {}, {})
+        settings = input_names(plan).settings
+        lines = update_lines(plan, graph, phase, phase.effects, _given_settings(plan, settings), groups, {}, {})
+        require_fed(plan, graph, settings, _words(lines))
         return WrittenUpdate(function, phase, None, path, own_groups, lines, SharedFactor([], {}, []))
     counters = find_counters(phase, ImportedGraph(graph)) if len(plan.phases) == 1 else []
     known = find_known(plan, graph, phase, counters)
@@ -260,18 +262,27 @@ def _update(
         model = model._replace(statements=[*first, last._replace(expression=divided)])
         is_fixed = divided == last.expression
     loss = WrittenLoss(of_loss, phase, model, factor.of_all, factor.with_others, path.further, 1 + factor.further)
-    given: Dict[str, Expression] = {**factor.tensors, **path.tensors}
-    for constant, source in model.settings.items():
-        entries = [entry for entry in plan.inputs + plan.common if entry.name == source]
-        given.update((tensor, Name(constant)) for entry in entries for tensor in entry.tensors)
+    given: Dict[str, Expression] = {**factor.tensors, **path.tensors, **_given_settings(plan, model.settings)}
     made = collections.Counter(proposed.values())
     noise = noise_of_update(typed, graph, effects, given, {w: s for one in before for w, s in one.streams.items()})
     typed = dataclasses.replace(typed, tensors={**typed.tensors, **noise.types})
     given.update(noise.given)
     lines = noise.lines + update_lines(typed, graph, phase, effects, given, groups, made, between_turns(known))
+    require_fed(plan, graph, model.settings, _words(lines))
     if phase.other_losses and factor.lines:
         raise Unwritten("loss: several are minimized, and follow from all towers' results")
     return WrittenUpdate(function, phase, loss, path, own_groups, lines, factor, (), noise.streams, is_fixed)
+
+
+def _given_settings(plan: Plan, settings: Mapping[str, str]) -> Dict[str, Expression]:
+    """Returns {tensor: its constant} of the scalars that were fed, from {constant of the text: scalar}."""
+    entries = {entry.name: entry for entry in plan.inputs + plan.common}
+    return {tensor: Name(name) for name, source in settings.items() for tensor in entries[source].tensors}
+
+
+def _words(lines: Sequence[str]) -> Set[str]:
+    """The words of some lines of text."""
+    return {word for line in lines for word in re.findall(r"\w+", line)}
 
 
 def _with_factor(
