@@ -25,6 +25,7 @@ from parity.verdict.measurement_plan import CoveragePlan, measurement
 from workloads.lifted.constants import with_constants
 from workloads.lifted.workload import LiftedWorkload, as_lifted
 from workloads.program import State, StepRecord
+from workloads.support.errors import OpFailed
 from workloads.variable_spec import VariableSpec
 
 #: The most values of bounds, and multiples of each, that are tried while a mutant of a constant has not been seen. A
@@ -55,7 +56,11 @@ def visit_bounds(setup: Setup, coverage: Measurement, verification: Verification
                     continue
                 towers.set_bounds({name + ":0": value for name in constant.nodes})
                 for visit in _visits(constant, value, last, len(workload.plan.phases)):
-                    if coverage.would_see_more(visit.state, towers.step_from(visit.state), visit):
+                    try:
+                        record = towers.step_from(visit.state)
+                    except OpFailed:
+                        continue  # no program has this bound, such as the number of values that a window keeps
+                    if coverage.would_see_more(visit.state, record, visit):
                         _compare(setup, changed, visit, coverage, verification)
     finally:
         towers.set_bounds({})

@@ -8,6 +8,7 @@ import tensorflow as tf
 import modern.factory
 from parity.against.against_setup import old_graph_of
 from parity.comparison.result import Verdict
+from parity.coverage.graph.mutants import MutatedTowers
 from parity.verdict import compare_programs
 from parity.verdict.compare_programs import ComparisonPlan
 from tests.legacy.variants.programs import TOWERS, apply, gradient_of, lifted, split_batch, towers, weights
@@ -16,6 +17,7 @@ from workloads import initializers, optimizers, schedules
 from workloads.job import Job
 from workloads.lifted.graph import Graph
 from workloads.lifted.workload import as_lifted
+from workloads.support.errors import InputError, OpFailed
 from workloads.workload import Clip, InputSpec, Workload
 
 v1 = tf.compat.v1
@@ -42,6 +44,26 @@ def test_constants_behind_a_clipping_that_never_acts_are_seen_with_another_limit
     monkeypatch.setattr(compare_programs, "visit_bounds", lambda *given: None)
     without = compared(setup).verification
     assert without.verdict is Verdict.NOT_SHOWN and len(without.visits) == len(comparison.verification.visits) - 1
+
+
+@pytest.mark.parametrize("error", [OpFailed, InputError])
+def test_a_bound_with_which_no_step_runs_is_left_out(error, tmp_path, monkeypatch):
+    """As minus the number of values that a window keeps; an error of another kind is told."""
+    own, tried = MutatedTowers.step_from, []
+
+    def step_from(towers, state):
+        tried.append(state)
+        if len(tried) == 1:
+            raise error("Expected size[0] in [0, 20], but got -20")
+        return own(towers, state)
+
+    monkeypatch.setattr(MutatedTowers, "step_from", step_from)
+    if error is InputError:
+        with pytest.raises(InputError):
+            compared(lifted(clipped, tmp_path))
+        return
+    found = compared(lifted(clipped, tmp_path)).verification
+    assert found.verdict is Verdict.PARITY and found.visits[-1].endswith(" on both sides")
 
 
 def test_a_port_that_never_clips_differs_there(tmp_path):
