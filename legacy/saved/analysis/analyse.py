@@ -90,7 +90,8 @@ def analyse_graph(
     if recorded:
         with contextlib.suppress(InputError):
             found = analysed(recorded)
-            found.plan.notes.append(carried_text(recorded))
+            begun = [tensor.name for tensor in fed if tensor.is_set_back or tensor.rows_set_back]
+            found.plan.notes.append(carried_text(recorded, begun))
             return found
     return analysed(carry or {})
 

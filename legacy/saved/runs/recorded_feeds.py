@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Tuple
 
 import numpy as np
@@ -38,6 +38,7 @@ class FedTensor(NamedTuple):
       is_placeholder: whether it is a placeholder, which got what the step before had fetched.
       shape: of the recorded value.
       is_set_back: whether some recorded steps got zeros instead, as where a pass over the data begins.
+      rows_set_back: whether they got zeros in some rows, as of the examples whose sequence begins.
     """
 
     name: str
@@ -46,6 +47,7 @@ class FedTensor(NamedTuple):
     is_placeholder: bool = False
     shape: Tuple[int, ...] = ()
     is_set_back: bool = False
+    rows_set_back: bool = False
 
 
 def fed_tensors(saved: SavedGraph) -> list[FedTensor]:
@@ -84,8 +86,8 @@ def fed_tensors(saved: SavedGraph) -> list[FedTensor]:
             places = [behind[node], *behind.values()]  # its own tower's, or another one's by mistake
             sources = (_source(steps, name, [other for other in nodes if nodes[other] in place]) for place in places)
             source = next(filter(None, sources), "")
-            is_set_back = bool(source) and _is_set_back(steps, name)
-            found.append(FedTensor(name[len(PREFIX) :], source, shape=_shape(steps, name), is_set_back=is_set_back))
+            carried = FedTensor(name[len(PREFIX) :], source, shape=_shape(steps, name))
+            found.append(_with_begins(steps, carried) if source else carried)
         found += _carried_placeholders(graph, steps, nodes)
         return found + [FedTensor(name, "", True) for name in _named(saved) if _is_computed(graph, name, depends)]
     except InputError:
@@ -115,10 +117,17 @@ def _carried_placeholders(graph: Graph, steps: list[ArrayArchive], nodes: dict[s
         others = sorted(computed, key=lambda other: nodes[other] not in behind)
         source = _source(steps, name, others)
         if source:
-            found.append(
-                FedTensor(name[len(PREFIX) :], source, False, True, _shape(steps, name), _is_set_back(steps, name))
-            )
+            found.append(_with_begins(steps, FedTensor(name[len(PREFIX) :], source, False, True, _shape(steps, name))))
     return found
+
+
+def _with_begins(steps: list[ArrayArchive], carried: FedTensor) -> FedTensor:
+    """Returns a carried tensor with what it got where it begins again."""
+    name, source = PREFIX + carried.name, PREFIX + carried.source
+    pairs = _pairs(steps, name, source)
+    rows = any(step.checksum(source) != after.checksum(name) for step, after in pairs)
+    is_set_back = any(name in step and _is_zero(step, name) for step in steps[1:])
+    return carried._replace(is_set_back=is_set_back, rows_set_back=rows)
 
 
 def _named(saved: SavedGraph) -> list[str]:
@@ -166,7 +175,8 @@ def fed_rows(fed: Collection[FedTensor]) -> list[dict[str, Any]]:
             "variable": tensor.name,
             "of": "-",
             "changed by": f"the program, which feeds {tensor.source or 'what it fetched'}"
-            + (", or zeros to begin again" if tensor.is_set_back else ""),
+            + (", or zeros to begin again" if tensor.is_set_back else "")
+            + (", with zeros in rows that begin again" if tensor.rows_set_back else ""),
             "decay": "-",
             "op": "-",
         }
@@ -180,7 +190,7 @@ def recorded_carry(fed: Collection[FedTensor]) -> dict[str, str]:
     return {tensor.name: tensor.source for tensor in fed if tensor.source and not tensor.is_computed}
 
 
-def carried_text(carried: Mapping[str, str]) -> str:
+def carried_text(carried: Mapping[str, str], begun: Sequence[str] = ()) -> str:
     """Returns a sentence on state that is carried as a recording shows it.
 
     >>> carried_text({"state:0": "last:0"})
@@ -188,12 +198,16 @@ def carried_text(carried: Mapping[str, str]) -> str:
 
     Args:
       carried: {fed tensor: tensor that the program fetched in the step before}.
+      begun: those that got zeros in some recorded steps, or in some rows.
 
     Returns:
       The sentence.
     """
+    again = f"; the program set {listed(begun, MOST_LISTED)} back to zeros in some steps or rows, as where a sequence "
+    again += "begins, and a lift does not"
     pairs = [f"{fed} gets what {source} was in the step before" for fed, source in carried.items()]
-    return f"{listed(pairs, MOST_LISTED)}, as in the recording beside the graph; --carry sets other pairs"
+    text = f"{listed(pairs, MOST_LISTED)}, as in the recording beside the graph; --carry sets other pairs"
+    return text + again if begun else text
 
 
 def carry_flag(fed: Collection[FedTensor]) -> list[str]:
@@ -239,23 +253,31 @@ def _shape(steps: list[ArrayArchive], name: str) -> Tuple[int, ...]:
 def _source(steps: list[ArrayArchive], name: str, others: Collection[str]) -> str:
     """The tensor among some recorded ones whose value of each step is fed in the next; "" if there is none.
 
-    Steps that are fed zeros begin again, and tell nothing.
+    Steps that are fed zeros begin again, and tell nothing; neither do rows of zeros, as where a sequence of a batch ends.
     """
     for other in others:
-        if other == name:
-            continue
-        pairs = [(step, after) for step, after in zip(steps, steps[1:]) if other in step and name in after]
-        pairs = [(step, after) for step, after in pairs if not _is_zero(after, name)]
-        if not pairs or any(step.checksum(other) != after.checksum(name) for step, after in pairs):
-            continue
-        if all(_equal(step.array(other), after.array(name)) for step, after in pairs):
+        pairs = _pairs(steps, name, other) if other != name else []
+        if pairs and all(_goes_on(step, other, after, name) for step, after in pairs):
             return other[len(PREFIX) :]
     return ""
 
 
-def _is_set_back(steps: list[ArrayArchive], name: str) -> bool:
-    """Whether a tensor is zero in a step after the first."""
-    return any(name in step and _is_zero(step, name) for step in steps[1:])
+def _pairs(steps: list[ArrayArchive], name: str, other: str) -> list[tuple[ArrayArchive, ArrayArchive]]:
+    """Pairs of a step with a tensor and the next one, in which another tensor is fed and does not begin again."""
+    pairs = [(step, after) for step, after in zip(steps, steps[1:]) if other in step and name in after]
+    return [(step, after) for step, after in pairs if not _is_zero(after, name)]
+
+
+def _goes_on(step: ArrayArchive, other: str, after: ArrayArchive, name: str) -> bool:
+    """Returns whether a fed tensor has the value of another one of the step before, but for rows of zeros."""
+    if step.checksum(other) == after.checksum(name):
+        return _equal(step.array(other), after.array(name))
+    fed = after.array(name)
+    kept = np.any(fed, axis=tuple(range(1, fed.ndim)))
+    if kept.all():
+        return False
+    value = step.array(other)
+    return value.shape == fed.shape and _equal(value[kept], fed[kept])
 
 
 def _is_zero(step: ArrayArchive, name: str) -> bool:

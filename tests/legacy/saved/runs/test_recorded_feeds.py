@@ -9,7 +9,15 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.graph import graph_file
-from legacy.saved.runs.recorded_feeds import FedTensor, carry_flag, fed_rows, fed_tensors, feeds_text, recorded_carry
+from legacy.saved.runs.recorded_feeds import (
+    FedTensor,
+    carried_text,
+    carry_flag,
+    fed_rows,
+    fed_tensors,
+    feeds_text,
+    recorded_carry,
+)
 from tests.legacy.saved.graphs import traced
 
 v1 = tf.compat.v1
@@ -60,6 +68,18 @@ def test_states_of_zeros_that_were_fed_are_named_with_what_was_fetched(tmp_path)
 
 def test_a_tower_that_is_fed_another_towers_state_is_named_so(tmp_path):
     assert [tensor.source for tensor in fed(tmp_path, steps_of(sources=(0, 0)))] == ["tower_0/last:0"] * 2
+
+
+@pytest.mark.parametrize("rows, source", [([0.0, 1.0], "tower_0/last:0"), ([1.0, 2.0], "")])
+def test_a_state_of_which_rows_are_set_back_is_carried(rows, source, tmp_path):
+    """As where one sequence of a batch ends; other changes of rows tell that something else was fed."""
+    steps = steps_of()
+    steps[2]["tower_0/state"] = steps[2]["tower_0/state"] * np.array(rows, np.float32)[:, None]
+    first = fed(tmp_path, steps)[0]
+    assert first.source == source and first.rows_set_back == bool(source) and not first.is_set_back
+    if source:
+        changed = "the program, which feeds tower_0/last:0, with zeros in rows that begin again"
+        assert fed_rows([first])[0]["changed by"] == changed
 
 
 def test_a_state_that_is_set_back_to_zeros_is_carried_in_the_other_steps(tmp_path):
@@ -156,3 +176,10 @@ def test_without_a_recording_or_with_a_damaged_one_nothing_is_known(tmp_path):
     assert fed_tensors(saved) == []
     (tmp_path / "steps.zip").write_bytes(b"no archive")
     assert fed_tensors(saved) == []
+
+
+def test_a_state_that_is_set_back_is_said_to_be():
+    text = carried_text({"state:0": "last:0"}, ["state:0"])
+    assert text.endswith(
+        "set state:0 back to zeros in some steps or rows, as where a sequence begins, and a lift does not"
+    )
