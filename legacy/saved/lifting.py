@@ -17,6 +17,7 @@ from legacy.saved.facts.program_facts import description_fields, program_facts
 from legacy.saved.graph import graph_file
 from legacy.saved.graph.layout import as_requested
 from legacy.saved.graph.sync_replicas import with_own_gradients
+from legacy.saved.runs.fed_inputs import with_fed_inputs
 from legacy.saved.runs.recorded_runs import ran_in_recording
 from legacy.saved.runs.recorded_switches import recorded_switches
 from workloads.lifted.folder import write_lift
@@ -91,7 +92,7 @@ def lift_graph(
     """
     report = progress or (lambda text: None)
     report("reading " + path)
-    saved = as_requested(with_own_gradients(graph_file.read_graph_file(path)), options.layout)
+    saved = as_requested(with_own_gradients(with_fed_inputs(graph_file.read_graph_file(path))), options.layout)
     name = options.name or os.path.basename(path).partition(".")[0]
     options = dataclasses.replace(options, feed={**recorded_switches(saved), **options.feed})
     if not options.train_op and not options.beside:

@@ -21,6 +21,7 @@ from legacy.saved.graph.sync_replicas import with_own_gradients
 from legacy.saved.hazards.search import find_hazards
 from legacy.saved.report.alike_rows import fold_rows
 from legacy.saved.report.next_step import layout_rows, next_rows
+from legacy.saved.runs.fed_inputs import with_fed_inputs
 from legacy.saved.runs.recorded_feeds import carry_flag
 from legacy.saved.runs.recorded_runs import Ran, ran_in_recording
 from legacy.saved.runs.recorded_switches import recorded_switches
@@ -81,7 +82,7 @@ def inspect_graph(
     Raises:
       InputError: the file holds no graph, or one that cannot be analysed, has no hazards and trains nothing.
     """
-    saved = as_requested(with_own_gradients(graph_file.read_graph_file(path)), layout)
+    saved = as_requested(with_own_gradients(with_fed_inputs(graph_file.read_graph_file(path))), layout)
     recorded = recorded_switches(saved)
     feed = {**recorded, **(feed or {})}
 

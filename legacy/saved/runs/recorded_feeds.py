@@ -73,7 +73,7 @@ def fed_tensors(saved: SavedGraph) -> list[FedTensor]:
         steps = [ArrayArchive(io.BytesIO(content), path) for content in contents]
         recorded = [name for name in steps[0].names if name.startswith(PREFIX)] if steps else []
         nodes = {name: parse_tensor_name(name[len(PREFIX) :]).node for name in recorded}
-        depends = _dependent(graph)
+        depends = dependent(graph)
         constant = {
             name: node
             for name, node in nodes.items()
@@ -89,7 +89,7 @@ def fed_tensors(saved: SavedGraph) -> list[FedTensor]:
             carried = FedTensor(name[len(PREFIX) :], source, shape=_shape(steps, name))
             found.append(_with_begins(steps, carried) if source else carried)
         found += _carried_placeholders(graph, steps, nodes)
-        return found + [FedTensor(name, "", True) for name in _named(saved) if _is_computed(graph, name, depends)]
+        return found + [FedTensor(name, "", True) for name in named_feeds(saved) if _is_computed(graph, name, depends)]
     except InputError:
         return []
 
@@ -130,8 +130,8 @@ def _with_begins(steps: list[ArrayArchive], carried: FedTensor) -> FedTensor:
     return carried._replace(is_set_back=is_set_back, rows_set_back=rows)
 
 
-def _named(saved: SavedGraph) -> list[str]:
-    """The tensors that are no placeholders and that the recording names as fed; an old recorder named none."""
+def named_feeds(saved: SavedGraph) -> list[str]:
+    """Returns the tensors that are no placeholders and that the recording names as fed; an old recorder named none."""
     folder = os.path.dirname(saved.path)
     if not os.path.isfile(os.path.join(folder, ABOUT)):
         return []
@@ -218,8 +218,8 @@ def carry_flag(fed: Collection[FedTensor]) -> list[str]:
     return ["--carry=" + ",".join(f"{tensor.name}={tensor.source}" for tensor in carried)]
 
 
-def _dependent(graph: Graph) -> set[str]:
-    """The nodes whose values follow from more than constants and shapes."""
+def dependent(graph: Graph) -> set[str]:
+    """Returns the nodes whose values follow from more than constants and shapes."""
     kinds = {name: graph.type(name) for name in graph.nodes}
     roots = {
         name
@@ -253,7 +253,7 @@ def _shape(steps: list[ArrayArchive], name: str) -> Tuple[int, ...]:
 def _source(steps: list[ArrayArchive], name: str, others: Collection[str]) -> str:
     """The tensor among some recorded ones whose value of each step is fed in the next; "" if there is none.
 
-    Steps that are fed zeros begin again, and tell nothing; neither do rows of zeros, as where a sequence of a batch ends.
+    Steps that are fed zeros begin again, and tell nothing; neither do rows of zeros, as where a sequence ends.
     """
     for other in others:
         pairs = _pairs(steps, name, other) if other != name else []
