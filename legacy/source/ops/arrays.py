@@ -183,11 +183,13 @@ def write_fill(op: OpView) -> Expression | None:
 
 
 def write_range(op: OpView) -> Expression | None:
-    """Writes consecutive numbers."""
+    """Writes consecutive numbers, with a dtype that limits which are plain numbers would not have."""
     start, step = op.constant(0), op.constant(2)
+    dtype = op.operation.outputs[0].dtype.name
+    given = OMIT if dtype in ("int32", "float32") else Name("tf." + dtype)
     if start is None or step is None or int(start) or int(step) != 1:
-        return call("tf.range", *op.arguments())
-    return call("tf.range", op.argument(1))
+        return call("tf.range", *op.arguments(), dtype=given)
+    return call("tf.range", op.argument(1), dtype=given)
 
 
 def write_shape(op: OpView) -> Expression | None:

@@ -35,6 +35,22 @@ def test_the_text_reads_as_one_would_write_it_and_computes_the_same(build, line)
     assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
 
 
+@pytest.mark.parametrize(
+    "dtype, text", [(tf.int64, "tf.range(batch_size, dtype=tf.int64)"), (tf.int32, "tf.range(batch_size)")]
+)
+def test_consecutive_numbers_have_their_dtype(dtype, text):
+    """As the rows of labels in a sparse tensor have it, which are stacked with the labels."""
+
+    def build(x):
+        rows = tf.range(tf.cast(tf.shape(x)[0], dtype))
+        return tf.stack([rows, tf.cast(x[:, 0, 0] * 3.0, dtype)], 1)
+
+    lines = written(build, X)
+    assert text in "\n".join(lines)
+    x = np.random.RandomState(0).rand(5, 2, 3).astype(np.float32)
+    assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
+
+
 def test_one_hot_vectors_may_be_as_long_as_the_data_say():
     def build(x):
         return tf.one_hot(tf.cast(x[:, 0, 0] * 3.0, tf.int32), tf.cast(tf.reduce_max(x) * 4.0, tf.int32), axis=0)
