@@ -45,7 +45,9 @@ def linear_inputs(whole: WholeGraph, name: str) -> Iterator[tuple[str, float]]:
             yield found
     elif kind in ("Mean", "Sum"):
         stacked = _stacked(whole, inputs[0])
-        if stacked:
+        if len(inputs) > 1 and _is_empty(whole, inputs[1]):  # no axis, as of the mean of a scalar
+            yield inputs[0], 1.0
+        elif stacked:
             yield inputs[0], 1.0 / stacked if kind == "Mean" else 1.0
 
 
@@ -53,6 +55,13 @@ def is_zero_term(whole: WholeGraph, name: str) -> bool:
     """Returns whether a term is a product with the constant 0."""
     factor = constant_factor(whole, name) if whole.graph.type(name) == "Mul" else None
     return factor is not None and factor[1] == 0
+
+
+def _is_empty(whole: WholeGraph, name: str) -> bool:
+    """Whether a node is a constant without elements."""
+    node = whole.graph.nodes[name]
+    sizes = [dimension.size for dimension in node.attr["value"].tensor.tensor_shape.dim]
+    return node.op == "Const" and 0 in sizes
 
 
 def _stacked(whole: WholeGraph, name: str) -> int:

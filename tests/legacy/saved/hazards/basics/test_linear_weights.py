@@ -1,6 +1,7 @@
 """Weights of scalars in a linear function of them, counted by hand."""
 
 import numpy as np
+import pytest
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.linear_weights import constant_factor, linear_source, linear_weights
@@ -47,6 +48,23 @@ def test_weights_of_joined_and_negated_terms():
     assert (weights["a"], weights["b"], "axis" in weights) == (0.5, -0.5, False)
     assert (summed["a"], summed["b"]) == (1.0, -1.0)
     assert linear_weights(whole, "other") == {"other": 1.0}  # of an unknown number of elements
+
+
+@pytest.mark.parametrize("axes, weight", [([], 0.5), ([0], None)])
+def test_a_mean_over_no_axis_is_its_input(axes, weight):
+    """As of a penalty, which is a scalar; what a mean over the rows of a vector has of each is not known here."""
+    graph = graph_of(
+        """
+        a = Placeholder()
+        b = Placeholder()
+        axes = Const()
+        mean = Mean(a, axes)
+        both = Pack(mean, b)
+        loss = Mean(both)
+        """,
+        axes={"value": np.array(axes, np.int32)},
+    )
+    assert linear_weights(WholeGraph(saved(graph)), "loss").get("a") == weight
 
 
 def test_a_damaged_product_with_one_input_has_no_constant_factor():
