@@ -61,14 +61,20 @@ def tower_in_graph(found: Analysis, numbers: TowerNumbers, name: str) -> int | N
     Args:
       found: the analysis.
       numbers: the old graph's towers.
-      name: of an update op: where only the ops that compute its value are a tower's, the tower is theirs.
+      name: of an update op: where only the ops that compute its value are a tower's, the tower is theirs. Those may
+        be placed with the variable, so that the ops before them tell.
 
     Returns:
       The number; None where that is not known.
     """
-    values = [node for node, _ in found.whole.inputs(name) if found.whole.type(node) not in op_types.VARIABLES]
-    for nodes in ([name], values):
-        towers = {numbers.labels[node] for node in nodes if node in numbers.labels}
-        if len(towers) == 1:
-            return towers.pop()
-    return None
+    towers: set[int] = set()
+    seen, todo = {name}, [name]
+    while todo:
+        node = todo.pop()
+        if node in numbers.labels:
+            towers.add(numbers.labels[node])
+            continue
+        inputs = {before for before, _ in found.whole.inputs(node)} - seen
+        seen |= inputs
+        todo += [before for before in inputs if found.whole.type(before) not in (*op_types.VARIABLES, "Const")]
+    return towers.pop() if len(towers) == 1 else None

@@ -1,12 +1,14 @@
 """Numbers of the towers in a graph that has more of them than train."""
 
+import types
+
 import pytest
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
-from legacy.saved.facts.basics.tower_numbers import tower_in_graph, tower_numbers
+from legacy.saved.facts.basics.tower_numbers import TowerNumbers, tower_in_graph, tower_numbers
 from tests.legacy.saved.facts.tower_pages import hazards, sections_of, variable, watched
-from tests.legacy.saved.graphs import saved, traced
+from tests.legacy.saved.graphs import graph_of, saved, traced
 
 v1 = tf.compat.v1
 TOWERS = 3
@@ -76,3 +78,20 @@ def test_what_the_last_tower_alone_takes_is_no_batch_of_all():
     assert [row["kind"] for row in page["inputs"]] == ["batch", "tower 2's alone"]
     assert "train: gradients of tower 2 alone are applied to w" in watched(page)
     assert not [text for text in watched(page) if "the same data" in text] and "SAME_BATCH" not in hazards(page)
+
+
+@pytest.mark.parametrize("other, tower", [("mean", 0), ("tower_1/y", None)])
+def test_an_update_that_is_placed_with_its_variable_is_that_of_the_tower_before_it(other, tower):
+    """As that of moving statistics, where variables have a device; of both towers' moments it is neither's."""
+    graph = graph_of(f"""
+        x = Placeholder()
+        mean = VariableV2()
+        rate = Const() @ /gpu:1
+        tower_0/y = Square(x) @ /gpu:0
+        tower_1/y = Square(x) @ /gpu:1
+        less = Sub({other}, tower_0/y)
+        scaled = Mul(less, rate)
+        move = AssignSub(mean, scaled)
+    """)
+    numbers = TowerNumbers(2, "device /gpu:k", {}, {"tower_0/y": 0, "tower_1/y": 1, "rate": 1, "x": 1})
+    assert tower_in_graph(types.SimpleNamespace(whole=graph), numbers, "move") == tower
