@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
+from legacy.saved.analysis.reduction.guarded_quotients import without_guard
+from legacy.saved.analysis.reduction.loops_over_examples import has_row_per_example
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from workloads.lifted.graph import Graph, TensorId
@@ -13,7 +15,7 @@ from workloads.lifted.graph import Graph, TensorId
 #: Ops of one tensor after which a number grows as before.
 _LINEAR = ("Cast", "Neg", "Print", "NextIteration", *op_types.HANDLE_PASSES, *op_types.VIEWS)
 #: Sums of several tensors, and choices between them, of which the first input is the condition.
-_SUMS, _CHOICES = ("Sub", "Pack", "Merge", *op_types.ADDITIONS), ("Select", "SelectV2")
+_SUMS, _CHOICES = ("Sub", "Pack", *op_types.ADDITIONS), ("Merge", "Select", "SelectV2")
 #: Reductions, those whose result stays as it is where every example is repeated, and counts of elements.
 _REDUCTIONS, _STAYING = ("Sum", "Mean", "Max", "Min"), ("Mean", "Max", "Min")
 _COUNTS = ("L2Loss", "Size", "Prod")
@@ -66,7 +68,9 @@ class Growth:
             if kind not in (*_SUMS, *_CHOICES, *_LINEAR):
                 yield term
                 continue
-            before = inputs[:1] if kind in _LINEAR else inputs[kind in _CHOICES :]
+            before = inputs[:1] if kind in _LINEAR else list(inputs)
+            if kind in _CHOICES:
+                before = list(without_guard(self._graph, self._imported, term.node))
             todo += [one for one in before if one not in seen]
             seen.update(before)
 
@@ -120,6 +124,8 @@ class Growth:
         kind, source = self._graph.type(term.node), self._graph.inputs(term.node)[0]
         if self._imported.shape(*source) == ():
             return self.power(source)
+        if self._imported.shape(*source) is None and self._takes_rows_of_loop(term.node):
+            return int(kind not in _STAYING)
         shape = () if self._is_over_all(term.node) else self._imported.shape(*term)
         if shape is None or any(size != 1 for size in shape):
             return None  # of each example, or of each element
@@ -127,6 +133,15 @@ class Growth:
         if own is None:  # it has the examples
             return int(kind not in _STAYING) + self._of_weights(source)
         return own.pop() if len(own) == 1 else None
+
+    def _takes_rows_of_loop(self, name: str) -> bool:
+        """Whether a reduction is along the examples, one after another of which a loop takes."""
+        if self._graph.type(name) not in _REDUCTIONS:
+            return False
+        source, axes = self._graph.inputs(name)[:2]
+        taken = self._imported.constant(*axes)
+        is_first = taken is not None and 0 in np.ravel(taken)
+        return is_first and has_row_per_example(self._graph, self._imported, source.node, self._batch)
 
     def _is_over_all(self, name: str) -> bool:
         """Whether a reduction is over all axes of what has an open rank: a range of its rank."""
@@ -167,6 +182,8 @@ class Growth:
                 powers.add(int(kind not in _STAYING))
             elif kind == "MatMul" and self._is_of_units(name.node):
                 powers.add(None)
+            elif kind in op_types.QUOTIENTS and self._is_mean_of_products(inputs):
+                powers.add(0)
             elif kind in ("Mul", *op_types.QUOTIENTS) and all(one.node in self._data for one in inputs):
                 own = self._of_product_by_element(name)
                 if own is None:
@@ -197,6 +214,16 @@ class Growth:
         first = self._graph.origin(self._graph.inputs(product)[0])
         is_transposed = self._graph.nodes[product].attr["transpose_a"].b or self._graph.type(first.node) == "Transpose"
         return is_transposed and first.node in self._data
+
+    def _is_mean_of_products(self, quotient: Sequence[TensorId]) -> bool:
+        """Whether a covariance of units is divided by the number of examples, or by one less."""
+        product, divisor = self._graph.origin(quotient[0]).node, quotient[1]
+        if self._graph.type(product) != "MatMul" or not self._is_of_units(product):
+            return False
+        value = self._imported.constant(*divisor)
+        if value is None:
+            return self.power(divisor) == 1
+        return self._batch is not None and np.ndim(value) == 0 and float(value) in (self._batch, self._batch - 1.0)
 
     def _takes_examples(self, name: str) -> bool:
         """Whether a reduction is along the first dimension, which the examples have."""

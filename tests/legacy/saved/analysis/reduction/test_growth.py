@@ -24,6 +24,16 @@ def _power(loss, batch=None):
     return Growth(context.graph, context.imported, context.data, batch).power(TensorId("loss", 0))
 
 
+def choose(condition, one, other):
+    return tf.where(condition, one(), other())
+
+
+def of_counted(x, mask, condition, choice=tf.cond):
+    """A sum that is divided by the number of examples that a mask keeps, under a condition of both."""
+    total, count = tf.reduce_sum(x), tf.reduce_sum(mask)
+    return choice(condition(total, count), lambda: total / count, lambda: total)
+
+
 @pytest.mark.parametrize(
     "loss",
     [
@@ -44,6 +54,13 @@ def _power(loss, batch=None):
         lambda x, mask, w: tf.reduce_sum(tf.reduce_sum(x, 1) * tf.stop_gradient(mask / tf.reduce_sum(mask))),
         # of each unit's mean over the examples that a mask keeps
         lambda x, mask, w: tf.reduce_sum(tf.square(tf.reduce_sum(x * mask[:, None], 0) / tf.reduce_sum(mask) - w)),
+        # of pairs of units, divided by the number of examples
+        lambda x, mask, w: tf.reduce_sum(tf.square(tf.matmul(x, x, transpose_a=True) / tf.reduce_sum(mask))),
+        # a sum where nothing counts
+        lambda x, mask, w: of_counted(x, mask, lambda total, count: count > 0.0),
+        lambda x, mask, w: of_counted(x, mask, lambda total, count: tf.not_equal(count, 0.0), choose),
+        # of what a loop computes for each example
+        lambda x, mask, w: tf.reduce_mean(tf.map_fn(tf.reduce_sum, x)),
     ],
 )
 def test_a_mean_stays(loss):
@@ -62,6 +79,7 @@ def test_a_mean_stays(loss):
         lambda x, mask, w: tf.reduce_sum(x * mask[:, None] / tf.reduce_mean(mask)),
         lambda x, mask, w: tf.reduce_sum(x) + tf.nn.l2_loss(w),
         lambda x, mask, w: tf.reduce_sum(tf.transpose(w[:, None]) @ tf.transpose(x)),  # examples as columns
+        lambda x, mask, w: tf.reduce_sum(tf.map_fn(tf.reduce_sum, x)),
     ],
 )
 def test_a_sum_grows(loss):
@@ -76,6 +94,9 @@ def test_a_sum_grows(loss):
         lambda x, mask, w: tf.reduce_mean(x, 1),  # one loss for each example
         lambda x, mask, w: tf.reduce_sum(tf.square(tf.matmul(x, x, transpose_a=True))),  # of pairs of units
         lambda x, mask, w: tf.reduce_sum(tf.transpose(x) @ x),
+        lambda x, mask, w: tf.reduce_sum(tf.square(tf.transpose(x) @ x / 3.0)),  # divided by another number
+        lambda x, mask, w: of_counted(x, mask, lambda total, count: total > 0.0),  # a choice between mean and sum
+        lambda x, mask, w: tf.reduce_sum(tf.map_fn(tf.reduce_mean, tf.transpose(x))),  # of units, one by one
     ],
 )
 def test_what_is_neither_is_not_known(loss):
@@ -86,6 +107,17 @@ def test_what_is_neither_is_not_known(loss):
 def test_a_constant_divisor_is_the_number_of_examples_or_of_their_elements(divisor, power):
     assert _power(lambda x, mask, w: tf.reduce_sum(x) / divisor, batch=4) == power
     assert _power(lambda x, mask, w: tf.reduce_sum(x) * (1.0 / divisor), batch=4) == power
+
+
+@pytest.mark.parametrize("divisor, power", [(4.0, 0), (3.0, 0), (2.0, None)])
+def test_a_covariance_is_divided_by_the_number_of_examples_or_one_less(divisor, power):
+    assert _power(lambda x, mask, w: tf.nn.l2_loss(tf.matmul(x, x, transpose_a=True) / divisor), batch=4) == power
+
+
+@pytest.mark.parametrize("loss, power", [(tf.reduce_mean, 0), (tf.reduce_sum, 1)])
+def test_a_loop_over_a_fixed_number_of_examples(loss, power):
+    assert _power(lambda x, mask, w: loss(tf.map_fn(tf.reduce_sum, x)), batch=4) == power
+    assert _power(lambda x, mask, w: loss(tf.map_fn(tf.reduce_sum, tf.transpose(x))), batch=4) is None
 
 
 def test_a_count_of_a_fixed_number_of_examples_is_a_divisor():
