@@ -16,6 +16,8 @@ from legacy.saved.hazards.basics.squares import squared
 from workloads.lifted.tensors.gradient_names import forward_name, gradient_scope, is_gradient_op
 
 _SUMS = ("Add", "AddV2")
+#: Ops of layers that read features.
+_LAYERS = ("Conv1D", "Conv2D", "Conv3D", "DepthwiseConv2dNative", "Conv2DBackpropInput", *op_types.MATRIX_PRODUCTS)
 
 
 def interpolated_by_pixel(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
@@ -164,4 +166,30 @@ def _is_moment_of_batch(whole: WholeGraph, name: str) -> bool:
         return node.attr["is_training"].b
     axes = constant_array(whole.graph, whole.graph.inputs(name)[1].node) if node.op == "Mean" else None
     is_moment = axes is not None and 0 in axes.ravel().tolist() and node.attr["keep_dims"].b
-    return is_moment and name in whole.data
+    return is_moment and name in whole.data and _is_read_by_layer(whole, name)
+
+
+def _is_read_by_layer(whole: WholeGraph, moment: str) -> bool:
+    """Whether a layer reads what a moment of the batch changes, other than one more feature beside the examples' own.
+
+    A feature of the whole batch, as its deviation that a critic is given against a generator of equal examples, is
+    joined to the others, and is meant to depend on all examples.
+    """
+    graph, todo, seen = whole.graph, [moment], {moment}
+    while todo:
+        for user in [use.node for use in graph.users(todo.pop()) if use.node not in seen]:
+            seen.add(user)
+            if graph.type(user) in _LAYERS:
+                return True
+            if user in whole.minimized and not is_gradient_op(user) and not _leaves_examples(whole, user):
+                todo.append(user)
+    return False
+
+
+def _leaves_examples(whole: WholeGraph, name: str) -> bool:
+    """Whether a node joins features, or reduces along the examples."""
+    kind, inputs = whole.graph.type(name), whole.graph.inputs(name)
+    if kind in ("Mean", "Sum"):
+        axes = constant_array(whole.graph, inputs[1].node)
+        return axes is None or 0 in axes.ravel().tolist()
+    return kind in op_types.JOINS

@@ -93,7 +93,15 @@ def by_moments(axis):
     return normalize
 
 
-@pytest.mark.parametrize("normalize, count", [(by_moments(0), 1), (by_moments(1), 0), (tf.identity, 0)])
+def with_deviation_of_batch(x):
+    """A last feature that is the deviation of the others along the examples."""
+    deviation = tf.sqrt(tf.reduce_mean(tf.square(x - tf.reduce_mean(x, 0, keepdims=True)), 0) + 1e-8)
+    return tf.concat([x[:, 1:], tf.tile(tf.reshape(tf.reduce_mean(deviation), [1, 1]), [8, 1])], 1)
+
+
+@pytest.mark.parametrize(
+    "normalize, count", [(by_moments(0), 1), (by_moments(1), 0), (tf.identity, 0), (with_deviation_of_batch, 0)]
+)
 def test_a_penalty_of_a_critic_with_batch_normalization_is_named(normalize, count):
     assert penalized(normalize) == ["PENALTY_MIXES_EXAMPLES"] * count
 
