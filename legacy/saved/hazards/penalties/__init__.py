@@ -3,12 +3,13 @@
 Here: checks of terms that are made of weights alone. Not here: terms of data (`losses`), decay in an update
 (`updates`). Start with `terms.py`, then `counts.py`."""
 
-from legacy.saved.hazards.penalties import nested, signs, zeros
+from legacy.saved.hazards.penalties import nested, repeated, signs, zeros
 
 #: Checks of the graph alone, in the order of the page; `counts.regularization` uses an analysis where there is one.
 GRAPH_CHECKS = (
     zeros.zero_regularization,
     nested.penalties_of_penalties,
+    repeated.squared_twice,
     signs.subtracted_penalties,
     signs.penalties_of_untrained,
 )
