@@ -99,12 +99,12 @@ def _variable(feed: Feed) -> str:
 
 def _decay_text(effect: Effect, piece: Piece, raised: Sequence[float | None]) -> str:
     try:
-        early = _decay(effect, piece, _counts(EARLY, raised))
-        later = (None if early is None else _decay(effect, piece, _counts(step, raised)) for step in LATE)
-        late = next((decay for decay in later if decay is not None), None)
+        early = _kept(effect, piece, _counts(EARLY, raised))
+        later = (None if early is None else _kept(effect, piece, _counts(step, raised)) for step in LATE)
+        late = next((kept for kept in later if kept), None)
     except (tf.errors.OpError, ValueError, TypeError, InputError):
         return "-"
-    if early is None or late is None:
+    if early is None or not late:
         return "-"
     return f"{late:g}" if abs(early - late) < TOLERANCE else f"{early:g} at step {EARLY}, later {late:g}"
 
@@ -114,8 +114,8 @@ def _counts(step: int, raised: Sequence[float | None]) -> list[float]:
     return [0.0 if by is None else step + by for by in raised]
 
 
-def _decay(effect: Effect, piece: Piece, counts: Sequence[float]) -> float | None:
-    """The change of an update's result when the old value changes from 0 to 1; None if that is no decay.
+def _kept(effect: Effect, piece: Piece, counts: Sequence[float]) -> float | None:
+    """The change of an update's result when the old value changes from 0 to 1; None if that is no decay, nor 0.
 
     `counts` has the value of each feed that is a counter, and 0 for others.
     """
@@ -135,5 +135,7 @@ def _decay(effect: Effect, piece: Piece, counts: Sequence[float]) -> float | Non
             sign = -1 if "Sub" in effect.op else 1 if "Add" in effect.op else 0
             results.append(old + sign * result if sign else result)
     change = np.unique(np.round(results[1] - results[0], 7))
-    kept = float(change[0]) if change.size == 1 else 0.0
+    kept = float(change[0]) if change.size == 1 else 1.0
+    if abs(kept) < TOLERANCE:
+        return 0.0
     return kept if TOLERANCE < kept < 1 - TOLERANCE / 10 else None

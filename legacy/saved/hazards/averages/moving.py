@@ -10,7 +10,7 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.graph.conditions import exclude_each_other
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.kept_shares import Kept, kept_share, most_kept
+from legacy.saved.hazards.basics.kept_shares import Kept, followed_variables, keeps_a_share, kept_share, most_kept
 from legacy.saved.hazards.basics.linear_weights import linear_weights
 from legacy.saved.hazards.basics.variable_reads import variable_read, variables_behind
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -30,9 +30,10 @@ def averages_that_are_trained(whole: WholeGraph) -> Iterator[Hazard]:
     found: dict[str, tuple[str, str]] = {}
     for name, variable in whole.writes.items():
         if name in whole.members and variable in trained and name not in whole.applies:
-            kept = kept_share(whole, name)
-            others = {variable_read(whole.graph, node) for node in kept.weights} & (trained - {variable})
-            if 0 < kept.share < 1 and others and not _is_mean_of_copies(whole, name, others):
+            share = kept_share(whole, name).share
+            others = set(followed_variables(whole, name)) & (trained - {variable})
+            is_average = 0 < share < 1 or (not share and keeps_a_share(whole, name))
+            if is_average and others and not _is_mean_of_copies(whole, name, others):
                 found[variable] = (name, sorted(map(str, others))[0])
     for variable, (name, other) in found.items():
         yield Hazard(

@@ -59,17 +59,34 @@ def keeps_a_share(whole: WholeGraph, name: str) -> bool:
     """
     if kept_share(whole, name).share:
         return True
-    if whole.graph.type(name) not in _ASSIGNS:
-        return False
-    todo, seen = [whole.graph.inputs(name)[1].node], set()
+    is_set = whole.graph.type(name) in _ASSIGNS
+    return is_set and any(_is_value(whole, node, whole.writes[name]) for node in _terms(whole, name))
+
+
+def followed_variables(whole: WholeGraph, name: str) -> list[str]:
+    """Returns the variables that an assignment takes a share of, the one that it changes included.
+
+    Args:
+      whole: the graph.
+      name: an op of `whole.writes`.
+
+    Returns:
+      Those of which what is assigned is a linear function, with factors that follow from no data and no weight.
+    """
+    return list(filter(None, (variable_read(whole.graph, node) for node in _terms(whole, name))))
+
+
+def _terms(whole: WholeGraph, name: str) -> list[str]:
+    """The nodes that what is assigned is a linear function of, with factors that may change from step to step."""
+    inputs = whole.graph.inputs(name)
+    todo = [inputs[1].node] if len(inputs) > 1 else []
+    seen = dict.fromkeys(todo)
     while todo:
         node = todo.pop()
-        if _is_value(whole, node, whole.writes[name]):
-            return True
-        if node not in seen:
-            seen.add(node)
-            todo += [before for before, _ in linear_inputs(whole, node)] or _factors(whole, node)
-    return False
+        before = [one for one, _ in linear_inputs(whole, node)] or _factors(whole, node)
+        todo += [one for one in before if one not in seen]
+        seen.update(dict.fromkeys(before))
+    return list(seen)
 
 
 def _factors(whole: WholeGraph, name: str) -> list[str]:

@@ -40,6 +40,10 @@ def by_schedule(moving, mean, examples):
     return v1.assign(moving, moving * decay + mean * (1 - decay))
 
 
+def growing(m, w, share):
+    return v1.assign(m, share * m + (1.0 - share) * w)
+
+
 @pytest.mark.parametrize(
     "make_update, name, text",
     [
@@ -60,6 +64,12 @@ def by_schedule(moving, mean, examples):
             "w/ExponentialMovingAverage",
             "0.1 at step 0, later 0.75",
         ),
+        (  # the first step sets the average to the weight
+            lambda w, step, m, x: growing(m, w, tf.minimum(1.0 - 1.0 / (tf.cast(step, tf.float32) + 1.0), 0.75)),
+            "moving",
+            "0 at step 0, later 0.75",
+        ),
+        (lambda w, step, m, x: growing(m, w, tf.zeros([])), "moving", "-"),
         (  # the count of examples overflows at late steps
             lambda w, step, m, x: by_schedule(m, x, tf.cast(step, tf.int32) * 8),
             "moving",

@@ -32,6 +32,27 @@ def found(check, share, trained=False, resource=False, branch=False):
 
 
 @pytest.mark.parametrize("resource", [True, False])
+@pytest.mark.parametrize("trained, by, count", [(True, "step", 1), (False, "step", 0), (True, "data", 0)])
+def test_a_teacher_of_a_growing_share(resource, trained, by, count):
+    """As min(1 - 1 / (step + 1), 0.99) of a mean teacher; a share that data give is another update."""
+
+    def build():
+        w, teacher = (v1.get_variable(name, [4, 3], use_resource=resource) for name in ("w", "teacher"))
+        x, step = v1.placeholder(tf.float32, [8, 4], "x"), v1.train.get_or_create_global_step()
+        loss = tf.reduce_mean(tf.square(x @ w - x @ teacher))
+        optimizer = v1.train.GradientDescentOptimizer(0.5)
+        update = optimizer.minimize(loss, step, [w, teacher] if trained else [w])
+        grown = 1.0 - 1.0 / (tf.cast(step, tf.float32) + 1.0)
+        share = tf.minimum(grown if by == "step" else tf.reduce_mean(x), 0.99)
+        with tf.control_dependencies([update]):
+            tf.group(v1.assign(teacher, share * teacher + (1.0 - share) * w), name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w", "teacher"]))
+    whole.members = whole.graph.ancestors(["train"])
+    assert [hazard.id for hazard in moving.averages_that_are_trained(whole)] == ["AVERAGE_TRAINED"] * count
+
+
+@pytest.mark.parametrize("resource", [True, False])
 def test_a_teacher_that_is_trained_and_averaged_is_named(resource):
     (hazard,) = found(moving.averages_that_are_trained, 0.75, trained=True, resource=resource)
     assert hazard.id == "AVERAGE_TRAINED" and "teacher follows w" in hazard.description
