@@ -156,8 +156,13 @@ def _are_both_trained(whole: WholeGraph, difference: str) -> bool:
 
 
 def _is_distance(whole: WholeGraph, name: str) -> bool:
-    """Whether a node is a sum of squared differences of results of trained weights, or the root of one."""
+    """Whether a node is a sum of squared differences of results of trained weights, or the root of one.
+
+    Or it is the largest or smallest of such, as of the hardest pair of each example.
+    """
     graph = whole.graph
+    if graph.type(name) in ("Max", "Min"):
+        return _is_of_pairs(whole, graph.inputs(name)[0].node)
     while graph.type(name) in ("Sqrt", "Identity", *_SUMS[:2]):
         inputs = [tensor.node for tensor in graph.inputs(name)]
         others = [node for node in inputs if whole.value(node) is None]
@@ -169,6 +174,24 @@ def _is_distance(whole: WholeGraph, name: str) -> bool:
     difference = inner if square is None else graph.origin(square).node
     is_difference = bool(inner) and graph.type(difference) in ("Sub", "SquaredDifference")
     return is_difference and bool(graph.ancestors([name], controls=False) & whole.trainable)
+
+
+def _is_of_pairs(whole: WholeGraph, name: str) -> bool:
+    """Whether a node is computed, element by element, from squared norms and products of all pairs of examples."""
+    graph, todo, seen = whole.graph, [name], {name}
+    has_product = has_sum = False
+    while todo:
+        name = todo.pop()
+        if graph.type(name) == "MatMul":
+            first, second = (graph.origin(tensor) for tensor in graph.inputs(name)[:2])
+            is_of_all = first == second and graph.nodes[name].attr["transpose_b"].b
+            has_product |= is_of_all and bool(graph.ancestors([name], controls=False) & whole.trainable)
+        elif graph.type(name) in ("Add", "AddV2", "Sub", "Mul", "Sqrt", "Maximum", "Relu", "ExpandDims", "Neg"):
+            has_sum |= graph.type(name) in ("Add", "AddV2", "Sub")
+            behind = [tensor.node for tensor in graph.inputs(name) if tensor.node not in seen]
+            todo += behind
+            seen.update(behind)
+    return has_product and has_sum
 
 
 def _is_zero_or_one(whole: WholeGraph, tensor: TensorId) -> bool:

@@ -74,6 +74,8 @@ def evaluate(whole: WholeGraph, tensor: TensorId, given: Mapping[TensorId, float
         return None if branch is None else evaluate(whole, branch, given)
     if kind in (*_COPIES, "Switch") and inputs:
         return evaluate(whole, inputs[0], given)
+    if kind == "Fill":
+        return evaluate(whole, inputs[1], given)
     function = _FUNCTIONS.get(kind)
     numbers = [evaluate(whole, before, given) for before in inputs] if function is not None else [None]
     if function is None or any(number is None for number in numbers):

@@ -34,7 +34,8 @@ def minimized_overlaps(whole: WholeGraph) -> Iterator[Hazard]:
             above, below = (graph.inputs(name)[place].node for place in (0, 1))
             products = [factors for factors in map(lambda node: _factors(whole, node), _sums(whole, above)) if factors]
             added = {node for total in _sums(whole, below) for node in _elements(whole, total)}
-            if any(set(factors) <= added for factors in products) and target in minimized_targets(whole):
+            are_added = any(set(factors) <= added for factors in products)
+            if (are_added or _is_of_masked(whole, above, below)) and target in minimized_targets(whole):
                 yield Hazard(
                     "OVERLAP_MINIMIZED",
                     name,
@@ -43,6 +44,33 @@ def minimized_overlaps(whole: WholeGraph) -> Iterator[Hazard]:
                     "minimize 1 - overlap; for parity keep the sign",
                 )
                 return
+
+
+def _is_of_masked(whole: WholeGraph, above: str, below: str) -> bool:
+    """Whether a quotient is sum(p y m) / (sum(p m) + sum(y m)) of probabilities, labels and a mask of data."""
+    graph, sums = whole.graph, [_leaves(whole, total) for total in _sums(whole, below)]
+    for leaves in [_leaves(whole, total) for total in _sums(whole, above)]:
+        trained = {leaf for leaf in leaves if graph.ancestors([leaf], controls=False) & whole.trainable}
+        kinds = {graph.type(source_of_elements(graph, TensorId(leaf, 0)).node) for leaf in trained}
+        is_of_three = len(trained) == 1 and len(leaves) == 3 and leaves <= whole.data
+        if is_of_three and kinds <= {"Sigmoid", "Softmax"}:
+            shares = [one for one in sums if len(one) == 2 and one < leaves and trained <= one]
+            others = [one for one in sums if one == leaves - trained]
+            if shares and others:
+                return True
+    return False
+
+
+def _leaves(whole: WholeGraph, total: str) -> set[str]:
+    """The factors of the products that a Sum adds up, however these are nested."""
+    graph, todo, found = whole.graph, [_past(whole, whole.graph.inputs(total)[0].node)], set()
+    while todo:
+        name = todo.pop()
+        if graph.type(name) == "Mul" and not is_gradient_op(name):
+            todo += [_past(whole, tensor.node) for tensor in graph.inputs(name)]
+        else:
+            found.add(name)
+    return found
 
 
 def _sums(whole: WholeGraph, name: str) -> list[str]:

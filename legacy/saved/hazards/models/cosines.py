@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
 from legacy.saved.hazards.basics.directions import minimized_targets
@@ -133,23 +134,33 @@ def _is_of_given_vectors(whole: WholeGraph, product: str) -> bool:
 
 
 def compared_with_themselves(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds softmax cross entropies of all similarities in a batch, those of examples to themselves included; one."""
+    """Finds softmax cross entropies of all similarities in a batch, those of examples to themselves included; one.
+
+    They may be joined to the similarities to another view of each example.
+    """
     graph = whole.graph
-    for entropy in cross_entropies(whole):
-        name = entropy.logits.node
+    for entropy in [one for one in cross_entropies(whole) if not one.is_sigmoid]:
+        logits = _unscaled(whole, entropy.logits.node)
+        parts = [tensor.node for tensor in graph.inputs(logits)] if graph.type(logits) in op_types.JOINS else [logits]
+        for name in [_unscaled(whole, part) for part in parts]:
+            if graph.type(name) != "MatMul" or not graph.nodes[name].attr["transpose_b"].b:
+                continue
+            first, second = (graph.origin(tensor) for tensor in graph.inputs(name)[:2])
+            if first == second and first.node in whole.data and gradient_flow(whole).passes(name):
+                yield Hazard(
+                    "COMPARED_WITH_THEMSELVES",
+                    entropy.op,
+                    f"the logits of {entropy.op} contain all products of {first.node} with itself: each example's "
+                    "similarity to itself, the largest one, is among the negatives",
+                    "subtract a large number on the diagonal; for parity keep it",
+                )
+                return
+
+
+def _unscaled(whole: WholeGraph, name: str) -> str:
+    """The node of which a node is a copy, or a multiple by a constant."""
+    scaled = constant_factor(whole, name)
+    while whole.graph.type(name) in _COPIES or scaled is not None:
+        name = whole.graph.inputs(name)[0].node if scaled is None else scaled[0]
         scaled = constant_factor(whole, name)
-        while graph.type(name) in _COPIES or scaled is not None:
-            name = graph.inputs(name)[0].node if scaled is None else scaled[0]
-            scaled = constant_factor(whole, name)
-        if entropy.is_sigmoid or graph.type(name) != "MatMul" or not graph.nodes[name].attr["transpose_b"].b:
-            continue
-        first, second = (graph.origin(tensor) for tensor in graph.inputs(name)[:2])
-        if first == second and first.node in whole.data and gradient_flow(whole).passes(name):
-            yield Hazard(
-                "COMPARED_WITH_THEMSELVES",
-                entropy.op,
-                f"the logits of {entropy.op} are all products of {first.node} with itself: each example's similarity "
-                "to itself, the largest one, is among the negatives",
-                "subtract a large number on the diagonal; for parity keep it",
-            )
-            return
+    return name

@@ -34,11 +34,11 @@ def distances_for_logits(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def _is_squared_distance(whole: WholeGraph, name: str) -> bool:
-    """Whether a node adds up squared differences of two results of weights, or its root."""
+    """Whether a node adds up or averages squared differences of two results of weights, or is its root."""
     graph = whole.graph
     if graph.type(name) == "Sqrt":
         name = graph.origin(graph.inputs(name)[0]).node
-    inner = graph.origin(graph.inputs(name)[0]).node if graph.type(name) == "Sum" else ""
+    inner = graph.origin(graph.inputs(name)[0]).node if graph.type(name) in ("Sum", "Mean") else ""
     square = squared(whole, inner) if inner else None
     difference = inner if square is None else graph.origin(square).node
     if not inner or graph.type(difference) not in ("Sub", "SquaredDifference"):

@@ -58,6 +58,37 @@ def test_a_margin_without_a_hinge_is_named(loss, count):
     assert [hazard.id for hazard in found] == ["MARGIN_WITHOUT_EFFECT"] * count
 
 
+def hardest_of_batch(embedded, margin):
+    """The farthest example of the same class and the nearest one of another, of each example."""
+    products = tf.matmul(embedded, embedded, transpose_b=True)
+    squares = tf.linalg.diag_part(products)
+    distances = tf.sqrt(tf.maximum(squares[:, None] - 2.0 * products + squares[None], 1e-12))
+    labels = v1.placeholder(tf.int32, [12], "labels")
+    same = tf.cast(tf.equal(labels[:, None], labels[None]), tf.float32)
+    near = tf.reduce_max(distances * same, 1)
+    far = tf.reduce_min(distances + 10.0 * same, 1)
+    return margin(near, far)
+
+
+@pytest.mark.parametrize(
+    "margin, count",
+    [
+        (lambda near, far: near - far + 0.3, 1),
+        (lambda near, far: tf.maximum(near - far + 0.3, 0.0), 0),
+        (lambda near, far: tf.nn.softplus(near - far), 0),
+        (lambda near, far: near - far, 0),
+    ],
+)
+def test_a_margin_of_the_hardest_pairs_without_a_hinge_is_named(margin, count):
+    def build():
+        w, x = v1.get_variable("w", [4, 3], use_resource=False), v1.placeholder(tf.float32, [12, 4], "x")
+        total = tf.reduce_mean(hardest_of_batch(x @ w, margin))
+        v1.train.GradientDescentOptimizer(0.5).minimize(total, name="train")
+
+    found = margins_without_effect(WholeGraph(saved(traced(build), trainable_variables=["w"])))
+    assert [hazard.id for hazard in found] == ["MARGIN_WITHOUT_EFFECT"] * count
+
+
 @pytest.mark.parametrize(
     "loss, count",
     [

@@ -64,6 +64,22 @@ def test_smooth_l1_with_its_branches_exchanged_is_named(square):
     assert found(exchanged_branches, smooth(square, lambda d: d - 0.5, v1.where)) == []
 
 
+def masked_overlap(sign, mask_below=True):
+    """A Dice of the pixels that a mask keeps, with a sign."""
+
+    def loss(logits, y):
+        p, mask = tf.sigmoid(logits), v1.placeholder(tf.float32, logits.shape, "mask")
+        below = tf.reduce_sum(y * mask) + tf.reduce_sum(p * (mask if mask_below else y)) + 1e-5
+        return 1.0 + sign * 2.0 * tf.reduce_sum(y * p * mask) / below
+
+    return loss
+
+
+def test_an_overlap_of_masked_pixels_that_is_minimized_is_named():
+    assert found(minimized_overlaps, masked_overlap(1.0)) == ["OVERLAP_MINIMIZED"]
+    assert found(minimized_overlaps, masked_overlap(-1.0)) == []
+
+
 def of_sigmoid(factor):
     def loss(logits, y):
         p = tf.sigmoid(logits)
@@ -88,6 +104,8 @@ def of_softmax(factor):
     [
         (lambda share, p, y, entropy: 0.25 * tf.pow(share, 2.0), 1),
         (lambda share, p, y, entropy: tf.exp(-2.0 * entropy), 1),
+        (lambda share, p, y, entropy: tf.fill(tf.shape(share), 0.25) * tf.square(share), 1),
+        (lambda share, p, y, entropy: tf.fill(tf.shape(share), 0.25) * tf.square(1.0 - share), 0),
         (lambda share, p, y, entropy: 0.25 * tf.pow(1.0 - share, 2.0), 0),
         (lambda share, p, y, entropy: tf.stop_gradient(1.0 - tf.exp(-entropy)), 0),
         (lambda share, p, y, entropy: 1.0 + share, 0),  # less for what is wrong, and not nothing

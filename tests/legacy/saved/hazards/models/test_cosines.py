@@ -98,6 +98,10 @@ def products(e, other=None):
         (lambda e, c: tf.linalg.set_diag(products(e), tf.fill([8], -1e9)), 0),
         (lambda e, c: products(e, tf.tanh(e)), 0),  # pairs of two views
         (lambda e, c: e @ c, 0),
+        # beside another view of each example
+        (lambda e, c: tf.concat([products(e, tf.tanh(e)) / 0.5, products(e) / 0.5], 1), 1),
+        (lambda e, c: tf.concat([products(e, tf.tanh(e)) / 0.5, products(e) / 0.5 - 1e9 * tf.eye(8)], 1), 0),
+        (lambda e, c: tf.concat([products(e, tf.tanh(e)), e @ c], 1), 0),
     ],
 )
 def test_examples_that_are_compared_with_themselves_are_named(logits, count):

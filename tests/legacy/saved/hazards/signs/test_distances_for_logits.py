@@ -7,10 +7,10 @@ from legacy.saved.hazards.signs.distances_for_logits import distances_for_logits
 from tests.legacy.saved.hazards.minimized import fed, found, variable
 
 
-def of_distances(logits):
+def of_distances(logits, over=tf.reduce_sum):
     def total():
         examples, centers = fed("x", 8, 4) @ variable("w", 4, 3), variable("centers", 5, 3)
-        distances = tf.reduce_sum(tf.square(examples[:, tf.newaxis] - centers[tf.newaxis]), 2)
+        distances = over(tf.square(examples[:, tf.newaxis] - centers[tf.newaxis]), 2)
         labels = fed("y", 8, dtype=tf.int32)
         loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits(distances, examples))
         return tf.reduce_mean(loss)
@@ -34,3 +34,8 @@ def of_distances(logits):
 )
 def test_distances_without_a_minus_sign_are_named(logits, count):
     assert of_distances(logits) == ["DISTANCES_FOR_LOGITS"] * count
+
+
+@pytest.mark.parametrize("logits, count", [(lambda d, x: d, 1), (lambda d, x: -d, 0)])
+def test_means_of_squares_are_distances_too(logits, count):
+    assert of_distances(logits, tf.reduce_mean) == ["DISTANCES_FOR_LOGITS"] * count
