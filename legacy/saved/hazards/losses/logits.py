@@ -35,6 +35,8 @@ _CTC_LOSSES = ("CTCLoss", "CTCLossV2")
 _SOFTMAXES = ("Softmax", "LogSoftmax")
 #: Ops on the way from a product of rows and weights to its elements.
 _ROW_PASSES = ("Identity", "BiasAdd", "Add", "AddV2", "Cast")
+#: Ops on the way from a convolution to its channels, at another size of the images, too.
+_IMAGE_PASSES = (*_ROW_PASSES, "ResizeBilinear", "ResizeNearestNeighbor", "ResizeBicubic", "ResizeArea", "Relu")
 
 #: Labels of an example that add up to one within this are probabilities.
 _SUM_TOLERANCE = 1e-3
@@ -183,9 +185,11 @@ def shares_over_pixels(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             continue
         source, order = transposed
         axes, shape, layer = order_of_axes(graph, imported, order), imported.shape(*source), source.node
-        while graph.type(layer) in _ROW_PASSES:
+        while graph.type(layer) in _IMAGE_PASSES:
             layer = graph.inputs(layer)[0].node
-        is_image = graph.type(layer) == "Conv2D" and graph.nodes[layer].attr["data_format"].s in (b"NHWC", b"")
+        is_image = graph.type(layer) in ("Conv2D", "Conv2DBackpropInput") and graph.nodes[layer].attr[
+            "data_format"
+        ].s in (b"NHWC", b"")
         taken = imported.shape(*graph.inputs(name)[0])
         if not is_image or axes is None or shape is None or taken is None:
             continue

@@ -155,13 +155,15 @@ def test_a_loss_of_sequences_computes_a_softmax_too(activation, count):
     ] * count
 
 
+@pytest.mark.parametrize("enlarged", [False, True])
 @pytest.mark.parametrize("axis, channels, count", [(1, 3, 1), (2, 3, 1), (3, 3, 0), (1, 1, 0)])
-def test_shares_over_the_height_or_width_of_images_are_named(axis, channels, count):
+def test_shares_over_the_height_or_width_of_images_are_named(axis, channels, count, enlarged):
     """A map of one channel, such as of attention, may be shared out over its pixels."""
 
     def build():
         kernel = v1.get_variable("kernel", [3, 3, 2, channels], use_resource=False)
         images = tf.nn.conv2d(v1.placeholder(tf.float32, [2, 4, 6, 2], "x"), kernel, 1, "SAME")
+        images = v1.image.resize_bilinear(images, [8, 12]) if enlarged else images
         turn = [0, 1, 2, 3]
         turn[axis], turn[3] = turn[3], turn[axis]  # as 1.x does for another axis than the last
         shares = tf.nn.softmax(tf.transpose(images, turn) if axis != 3 else images)
