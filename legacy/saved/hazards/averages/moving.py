@@ -11,7 +11,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.conditions import exclude_each_other
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.kept_shares import Kept, followed_variables, keeps_a_share, kept_share, most_kept
-from legacy.saved.hazards.basics.linear_weights import linear_weights
+from legacy.saved.hazards.basics.linear_weights import constant_factor, linear_weights
 from legacy.saved.hazards.basics.variable_reads import variable_read, variables_behind
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted, listed
@@ -140,10 +140,29 @@ def averages_that_move_away(whole: WholeGraph) -> Iterator[Hazard]:
 def _kept_of_rows(whole: WholeGraph, name: str) -> Kept:
     """The share of rows that they keep where a scatter changes them by a linear function of rows that are gathered."""
     graph, inputs = whole.graph, whole.graph.inputs(name)
-    weights = linear_weights(whole, inputs[2].node) if len(inputs) > 2 else {}
+    weights = linear_weights(whole, _without_counts(whole, inputs[2].node)) if len(inputs) > 2 else {}
     rows = [node for node in weights if graph.type(node) in op_types.LOOKUPS]
     own = sum(weights[row] for row in rows if variable_read(graph, graph.inputs(row)[0].node) == whole.writes[name])
     return Kept(1 + own if graph.type(name) == "ScatterAdd" else 1 - own, {**weights})
+
+
+def _without_counts(whole: WholeGraph, name: str) -> str:
+    """Returns the node that is multiplied by constants above 0, and divided by the classes' counts, to change rows."""
+    graph = whole.graph
+    while True:
+        inputs = graph.inputs(name)
+        scaled = constant_factor(whole, name) if graph.type(name) == "Mul" else None
+        if scaled is not None and scaled[1] > 0:
+            name = scaled[0]
+        elif graph.type(name) in op_types.QUOTIENTS and _is_of_counts(whole, inputs[1].node):
+            name = inputs[0].node
+        else:
+            return name
+
+
+def _is_of_counts(whole: WholeGraph, name: str) -> bool:
+    """Whether a node is made of the numbers of equal labels."""
+    return any(whole.graph.type(node) == "UniqueWithCounts" for node in whole.graph.ancestors([name], controls=False))
 
 
 def averages_before_updates(whole: WholeGraph) -> Iterator[Hazard]:

@@ -191,9 +191,18 @@ def from_results(kept, labels, results):
     return 0.5 * (tf.gather(kept, labels) - results)
 
 
+def by_counts(kept, labels, results):
+    """What moves the centers of a center loss, divided by how often each class is in the batch."""
+    _, places, counts = tf.unique_with_counts(labels)
+    times = tf.cast(1 + tf.gather(counts, places), tf.float32)
+    return 0.5 * ((tf.gather(kept, labels) - results) / times[:, None])
+
+
 @pytest.mark.parametrize(
     "move, count",
     [
+        (lambda kept, y, h: v1.scatter_add(kept, y, by_counts(kept, y, h)), 1),
+        (lambda kept, y, h: v1.scatter_sub(kept, y, by_counts(kept, y, h)), 0),
         (lambda kept, y, h: v1.scatter_add(kept, y, from_results(kept, y, h)), 1),
         (lambda kept, y, h: v1.scatter_sub(kept, y, from_results(kept, y, h)), 0),
         (lambda kept, y, h: v1.scatter_sub(kept, y, -from_results(kept, y, h)), 1),
