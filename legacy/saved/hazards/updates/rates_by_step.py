@@ -98,9 +98,11 @@ def _value(whole: WholeGraph, rate: TensorId, counter: str, step: int) -> float 
 
 
 def _first_negative(whole: WholeGraph, rate: TensorId, counter: str) -> int:
-    """The first step at which a rate is negative, by halving; it is not at step 0."""
-    negative = [step for step in STEPS if (_value(whole, rate, counter, step) or 0.0) < 0]
-    low, high = 0, negative[0]
+    """The first step at which a rate is negative, by halving behind the last finer one where it is not."""
+    fine = dict.fromkeys(int(FINE**power) for power in range(int(math.log(STEPS[-1], FINE))))
+    steps = sorted({*fine, *STEPS})
+    first = next(place for place, step in enumerate(steps) if (_value(whole, rate, counter, step) or 0.0) < 0)
+    low, high = steps[first - 1], steps[first]
     while high - low > 1:
         middle = (low + high) // 2
         below = (_value(whole, rate, counter, middle) or 0.0) < 0

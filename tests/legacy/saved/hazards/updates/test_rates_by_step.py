@@ -28,6 +28,13 @@ def test_a_linear_decay_without_an_end_is_named_with_its_step():
     assert name == "LEARNING_RATE_NEGATIVE" and "from step 129 of global_step on" in text
 
 
+def test_the_first_of_several_intervals_below_zero_is_named():
+    """cos(7 pi / 16 step / 1000), without an end at step 1000, is below 0 from 1143 to 3428, and again later."""
+    ((name, text),) = found(lambda step, number: 0.03 * tf.cos(7.0 / 16.0 * 3.14159265 * number / 1000.0))
+    assert name == "LEARNING_RATE_NEGATIVE" and "from step 1143 of global_step on" in text
+    assert not found(lambda step, number: 0.03 * tf.cos(7.0 / 16.0 * 3.14159265 * tf.minimum(number / 1000.0, 1.0)))
+
+
 def found_by_hand(rate):
     def build():
         w = v1.get_variable("w", [4, 3], use_resource=False)
