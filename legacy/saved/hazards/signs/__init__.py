@@ -8,6 +8,7 @@ from legacy.saved.hazards.signs import (
     equal_targets,
     free_zones,
     heads,
+    idle_hinges,
     opposed_labels,
     shared_goals,
 )
@@ -18,6 +19,7 @@ GRAPH_CHECKS = (
     opposed_labels.distances_pushed_one_way,
     equal_targets.equal_targets,
     free_zones.overlapping_hinges,
+    idle_hinges.hinges_without_effect,
     distances_for_logits.distances_for_logits,
     shared_goals.generators_with_critics,
 )

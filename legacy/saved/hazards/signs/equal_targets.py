@@ -15,6 +15,8 @@ from legacy.saved.hazards.basics.squares import squared
 from legacy.saved.hazards.basics.variable_reads import variable_read
 
 _LAYERS = ("MatMul", "Conv2D")
+#: The label that makes neither answer more likely.
+_UNDECIDED = 0.5
 _SUMS = ("BiasAdd", "Add", "AddV2")
 
 
@@ -39,7 +41,8 @@ def equal_targets(whole: WholeGraph) -> Iterator[Hazard]:
             weight, product = layer(whole, drawn[0]) if drawn is not None else ("", "")
             if drawn is not None and drawn[1] is not None and weight in own:
                 is_made = bool(whole.graph.ancestors([product], controls=False) & makers)
-                scores.setdefault((weight, drawn[1]), {})[is_made] = product
+                number = drawn[1] if entropy is None else _side(drawn[1])
+                scores.setdefault((weight, number), {})[is_made] = product
         numbers = collections.Counter(weight for weight, _ in scores)
         for (weight, number), products in scores.items():
             if len(products) == 2 and numbers[weight] == 1:
@@ -51,6 +54,11 @@ def equal_targets(whole: WholeGraph) -> Iterator[Hazard]:
                     "give generated examples another target, such as 0; for parity keep it",
                 )
                 return
+
+
+def _side(label: float) -> float:
+    """The answer, 1 or 0, that a label of a sigmoid makes more likely; a smoothed label is not quite the answer."""
+    return 1.0 if label > _UNDECIDED else 0.0 if label < _UNDECIDED else label
 
 
 def squared_distance(whole: WholeGraph, name: str) -> tuple[str, float | None] | None:

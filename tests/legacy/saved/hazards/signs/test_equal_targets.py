@@ -48,3 +48,11 @@ def test_one_target_for_real_and_made_examples_is_named(loss, of_real, of_made, 
 @pytest.mark.parametrize("of_real, of_others, count", [(1.0, 0.0, 0), (0.0, 0.0, 1)])
 def test_real_examples_that_do_not_fit_have_the_target_of_made_ones(loss, of_real, of_others, count):
     assert found(loss, of_real, 0.0, of_others=of_others) == ["CRITIC_TARGETS_EQUAL"] * count
+
+
+@pytest.mark.parametrize(
+    "loss, of_real, of_made, count",
+    [(entropies, 0.9, 1.0, 1), (entropies, 0.0, 0.1, 1), (entropies, 0.9, 0.1, 0), (squares, 0.9, 1.0, 0)],
+)
+def test_smoothed_labels_of_one_answer_are_one_target(loss, of_real, of_made, count):
+    assert found(loss, of_real, of_made) == ["CRITIC_TARGETS_EQUAL"] * count
