@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterator
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.graph.conditions import exclude_each_other
+from legacy.saved.hazards.averages.rows import follows_rows, kept_of_rows
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.kept_shares import Kept, followed_variables, keeps_a_share, kept_share, most_kept
-from legacy.saved.hazards.basics.linear_weights import constant_factor, linear_weights
+from legacy.saved.hazards.basics.kept_shares import followed_variables, keeps_a_share, kept_share, most_kept
 from legacy.saved.hazards.basics.variable_reads import variable_read, variables_behind
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted, listed
@@ -33,14 +33,16 @@ def averages_that_are_trained(whole: WholeGraph) -> Iterator[Hazard]:
             share = kept_share(whole, name).share
             others = set(followed_variables(whole, name)) & (trained - {variable})
             is_average = 0 < share < 1 or (not share and keeps_a_share(whole, name))
-            if is_average and others and not _is_mean_of_copies(whole, name, others):
+            if "Scatter" in whole.graph.type(name) and follows_rows(whole, name):
+                found[variable] = (name, "rows of the examples' results")
+            elif is_average and others and not _is_mean_of_copies(whole, name, others):
                 found[variable] = (name, sorted(map(str, others))[0])
     for variable, (name, other) in found.items():
         yield Hazard(
             "AVERAGE_TRAINED",
             name,
-            f"{counted(len(found), 'variable is', 'variables are')} moving averages of others, and an optimizer trains "
-            f"them besides ({listed(list(found), MOST_NAMED)}): {variable} follows {other} by {name}, and gradients",
+            f"{counted(len(found), 'variable is a moving average', 'variables are moving averages')} of others, and an "
+            f"optimizer trains {'it' if len(found) == 1 else 'them'} besides ({listed(list(found), MOST_NAMED)}): {variable} follows {other} by {name}, and gradients",
             "create them with trainable=False, and apply tf.stop_gradient to what they compute; for parity keep both",
         )
         return
@@ -123,7 +125,7 @@ def averages_that_move_away(whole: WholeGraph) -> Iterator[Hazard]:
     for name, variable in whole.writes.items():
         if name not in whole.members or variable in whole.trainable or name in whole.applies:
             continue
-        kept = _kept_of_rows(whole, name) if "Scatter" in whole.graph.type(name) else kept_share(whole, name)
+        kept = kept_of_rows(whole, name) if "Scatter" in whole.graph.type(name) else kept_share(whole, name)
         grows = whole.graph.type(name) not in ("AssignSub", "ScatterSub")
         away = [n for n, weight in kept.weights.items() if n in whole.data and (weight < 0 if grows else weight > 0)]
         if kept.share > 1 + TOLERANCE and away:
@@ -135,34 +137,6 @@ def averages_that_move_away(whole: WholeGraph) -> Iterator[Hazard]:
                 "v += c * (x - v); for parity keep it",
             )
             return
-
-
-def _kept_of_rows(whole: WholeGraph, name: str) -> Kept:
-    """The share of rows that they keep where a scatter changes them by a linear function of rows that are gathered."""
-    graph, inputs = whole.graph, whole.graph.inputs(name)
-    weights = linear_weights(whole, _without_counts(whole, inputs[2].node)) if len(inputs) > 2 else {}
-    rows = [node for node in weights if graph.type(node) in op_types.LOOKUPS]
-    own = sum(weights[row] for row in rows if variable_read(graph, graph.inputs(row)[0].node) == whole.writes[name])
-    return Kept(1 + own if graph.type(name) == "ScatterAdd" else 1 - own, {**weights})
-
-
-def _without_counts(whole: WholeGraph, name: str) -> str:
-    """Returns the node that is multiplied by constants above 0, and divided by the classes' counts, to change rows."""
-    graph = whole.graph
-    while True:
-        inputs = graph.inputs(name)
-        scaled = constant_factor(whole, name) if graph.type(name) == "Mul" else None
-        if scaled is not None and scaled[1] > 0:
-            name = scaled[0]
-        elif graph.type(name) in op_types.QUOTIENTS and _is_of_counts(whole, inputs[1].node):
-            name = inputs[0].node
-        else:
-            return name
-
-
-def _is_of_counts(whole: WholeGraph, name: str) -> bool:
-    """Whether a node is made of the numbers of equal labels."""
-    return any(whole.graph.type(node) == "UniqueWithCounts" for node in whole.graph.ancestors([name], controls=False))
 
 
 def averages_before_updates(whole: WholeGraph) -> Iterator[Hazard]:

@@ -216,6 +216,22 @@ def test_an_average_that_moves_away_is_named(move, count):
     assert moved(moving.averages_that_move_away, move) == ["AVERAGE_MOVES_AWAY"] * count
 
 
+@pytest.mark.parametrize("kind", ["GradientDescent", "Adam"])
+@pytest.mark.parametrize("trained, count", [(True, 1), (False, 0)])
+def test_centers_that_are_trained_besides_are_named(trained, count, kind):
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        centers = v1.get_variable("centers", [9, 3], use_resource=False, trainable=trained)
+        results, labels = v1.placeholder(tf.float32, [8, 4], "x") @ w, v1.placeholder(tf.int32, [8], "y")
+        loss = tf.reduce_mean(tf.square(results - tf.gather(centers, labels)))
+        with tf.control_dependencies([v1.scatter_sub(centers, labels, by_counts(centers, labels, results))]):
+            getattr(v1.train, f"{kind}Optimizer")(0.5).minimize(loss, name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w", *["centers"] * trained]))
+    whole.members = whole.graph.ancestors(["train"])
+    assert [hazard.id for hazard in moving.averages_that_are_trained(whole)] == ["AVERAGE_TRAINED"] * count
+
+
 @pytest.mark.parametrize(
     "move, count",
     [
