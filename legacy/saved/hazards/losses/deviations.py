@@ -8,6 +8,7 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 
 def deviations_for_variances(whole: WholeGraph) -> Iterator[Hazard]:
@@ -21,13 +22,15 @@ def deviations_for_variances(whole: WholeGraph) -> Iterator[Hazard]:
             logarithm = graph.origin(graph.inputs(name)[0]).node
             if signs.get(logarithm, 0) >= 0:
                 continue
-            scaled = scaled_noise(whole, logarithm)
-            if scaled:
+            scaled, of_logarithm = scaled_noise(whole, logarithm), _product_with_noise(whole, logarithm)
+            if scaled or of_logarithm:
+                factor = f"exp({logarithm})" if scaled else logarithm
+                its = "it is a variance" if scaled else f"{logarithm} is the logarithm of a variance"
                 yield Hazard(
                     "VARIANCE_FOR_DEVIATION",
-                    scaled,
-                    f"{scaled} multiplies noise by exp({logarithm}), as a standard deviation, and {target} contains "
-                    f"exp({logarithm}) - {logarithm}, where it is a variance: one of them is wrong",
+                    scaled or of_logarithm,
+                    f"{scaled or of_logarithm} multiplies noise by {factor}, as a standard deviation, and {target} "
+                    f"contains exp({logarithm}) - {logarithm}, where {its}: one of them is wrong",
                     "multiply the noise by exp(h / 2); for parity keep both",
                 )
                 return
@@ -41,9 +44,23 @@ def scaled_noise(whole: WholeGraph, logarithm: str) -> str:
             if graph.type(user) == "Identity":
                 todo.append(user)
             elif graph.type(user) == "Exp":
-                for product in [use.node for use in graph.users(user) if graph.type(use.node) == "Mul"]:
-                    if any(_is_noise(whole, tensor.node) for tensor in graph.inputs(product)):
-                        return product
+                product = _product_with_noise(whole, user)
+                if product:
+                    return product
+    return ""
+
+
+def _product_with_noise(whole: WholeGraph, name: str) -> str:
+    """A product of a node as it is and of normal random numbers; "" if there is none."""
+    graph, todo = whole.graph, [name]
+    while todo:
+        for user in [use.node for use in graph.users(todo.pop()) if use.node in whole.minimized]:
+            if graph.type(user) == "Identity":
+                todo.append(user)
+                continue
+            is_product = graph.type(user) == "Mul" and not is_gradient_op(user)
+            if is_product and any(_is_noise(whole, tensor.node) for tensor in graph.inputs(user)):
+                return user
     return ""
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.structures import structures
+from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops that subtract their second input from their first.
@@ -16,20 +18,35 @@ _DIFFERENCES = ("Sub", "SquaredDifference")
 def differences_of_one(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds losses with the difference of a tensor that a model computes and itself; one hazard for all.
 
-    A straight-through estimate subtracts a tensor from itself, too, but lets no gradient pass one of both.
+    The model may compute it twice, of the same data. A straight-through estimate subtracts a tensor from itself, too,
+    but lets no gradient pass one of both.
     """
     graph = whole.graph
     for name in whole.minimized_ops(*_DIFFERENCES):
         first, second = graph.inputs(name)[:2]
-        if graph.origin(first) == graph.origin(second) and graph.ancestors([first.node]) & whole.trainable:
+        is_one = graph.origin(first) == graph.origin(second)
+        if (is_one or _are_computed_alike(whole, first, second)) and graph.ancestors([first.node]) & whole.trainable:
+            sources = [source_of_elements(graph, tensor).node for tensor in (first, second)]
+            are = sources[0] if is_one else f"{sources[0]} and {sources[1]}, which compute the same of the same data"
             yield Hazard(
                 "DIFFERENCE_OF_ONE",
                 name,
-                f"both inputs of {name} ({graph.type(name)}) are {source_of_elements(graph, first).node}: the "
-                "difference is always 0, and no gradient passes it",
+                f"both inputs of {name} ({graph.type(name)}) are {are}: the difference is always 0, and no gradient "
+                "passes it",
                 "check which two tensors were meant; for parity keep it",
             )
             return
+
+
+def _are_computed_alike(whole: WholeGraph, first: TensorId, second: TensorId) -> bool:
+    """Returns whether the same weights compute two results of the same data, and gradients pass to both."""
+    if not {first.node, second.node} <= whole.data or first.output != second.output:
+        return False
+    numbers = structures(whole)
+    if numbers.get(first.node, first.node) != numbers.get(second.node, second.node):
+        return False
+    before = whole.graph.ancestors([first.node, second.node], controls=False)
+    return not any(whole.graph.type(node) == "StopGradient" for node in before)
 
 
 def differences_undone(whole: WholeGraph) -> Iterator[Hazard]:

@@ -21,6 +21,7 @@ _ACTIVATIONS = {
     "Relu6": "no logit is below zero or above six, and classes at these get no gradient",
     "Softmax": "they are probabilities already, and no class gets nearly all of the probability",
     "Sigmoid": "all are between zero and one, and no class gets nearly all of the probability",
+    "Tanh": "all are between -1 and 1, and no class gets nearly all of the probability",
 }
 #: {activation: what it makes of the logits of a sigmoid}.
 _ACTIVATIONS_OF_SIGMOID = {
@@ -28,6 +29,7 @@ _ACTIVATIONS_OF_SIGMOID = {
     "Relu6": "no probability is below one half, and logits of zero get no gradient",
     "Softmax": "they are probabilities already, and all that follow are between 0.5 and 0.73",
     "Sigmoid": "they are probabilities already, and all that follow are between 0.5 and 0.73",
+    "Tanh": "all are between -1 and 1, and all probabilities between 0.27 and 0.73",
 }
 #: Losses of sequences that take logits, of which they compute a softmax.
 _CTC_LOSSES = ("CTCLoss", "CTCLossV2")

@@ -37,6 +37,8 @@ def of_deviation(mean, h):
         (tf.exp, of_variance, 1),
         (lambda h: tf.exp(0.5 * h), of_variance, 0),
         (tf.exp, of_deviation, 0),
+        (tf.identity, of_variance, 1),
+        (lambda h: 0.5 * h, of_variance, 0),  # of no known meaning
     ],
 )
 def test_a_variance_in_the_place_of_a_deviation_is_named(deviation, divergence, count):

@@ -27,6 +27,27 @@ def test_a_difference_of_a_result_and_itself_is_named(other, count):
 
 
 @pytest.mark.parametrize(
+    "other, count",
+    [
+        (lambda model, x, y: model(x), 1),
+        (lambda model, x, y: tf.identity(model(x)), 1),
+        (lambda model, x, y: model(y), 0),
+        (lambda model, x, y: model(tf.roll(x, 1, 0)), 0),
+        (lambda model, x, y: tf.stop_gradient(model(x)), 0),
+        (lambda model, x, y: model(x + v1.random_normal([2, 4])), 0),
+        (lambda model, x, y: tf.nn.relu(model(x)), 0),
+    ],
+)
+def test_a_result_that_is_computed_twice_of_the_same_data_is_one(other, count):
+    def loss():
+        w, x, y = minimized.variable("w", 4, 3), minimized.fed("x", 2, 4), minimized.fed("y", 2, 4)
+        model = lambda given: tf.tanh(given @ w)  # noqa: E731
+        return tf.reduce_mean(tf.square(model(x) - other(model, x, y))) + tf.reduce_mean(model(x))
+
+    assert minimized.found(differences_of_one, loss) == ["DIFFERENCE_OF_ONE"] * count
+
+
+@pytest.mark.parametrize(
     "estimate, count",
     [
         (lambda z, q: z + (q - z), 1),

@@ -46,11 +46,16 @@ def found(activation, cross_entropy):
 
 @pytest.mark.parametrize("cross_entropy", [sparse, dense])
 @pytest.mark.parametrize(
-    "activation, kind", [(tf.nn.relu, "Relu"), (tf.nn.softmax, "Softmax"), (tf.sigmoid, "Sigmoid")]
+    "activation, kind", [(tf.nn.relu, "Relu"), (tf.nn.softmax, "Softmax"), (tf.sigmoid, "Sigmoid"), (tf.tanh, "Tanh")]
 )
 def test_logits_that_an_activation_made_are_named(activation, kind, cross_entropy):
     (hazard,) = found(activation, cross_entropy)
     assert hazard.id == "LOGITS_ACTIVATED" and f"{kind} ({kind}) gives for logits: " in hazard.description
+
+
+def test_logits_that_are_a_multiple_of_a_bounded_number_are_not():
+    """As where an agent's logits are clipped at -10 and 10 without an edge."""
+    assert not found(lambda logits: 10.0 * tf.tanh(logits), sparse)
 
 
 @pytest.mark.parametrize("activation, kind", [(tf.nn.relu, "Relu"), (tf.sigmoid, "Sigmoid")])
