@@ -42,7 +42,8 @@ def averages_that_are_trained(whole: WholeGraph) -> Iterator[Hazard]:
             "AVERAGE_TRAINED",
             name,
             f"{counted(len(found), 'variable is a moving average', 'variables are moving averages')} of others, and an "
-            f"optimizer trains {'it' if len(found) == 1 else 'them'} besides ({listed(list(found), MOST_NAMED)}): {variable} follows {other} by {name}, and gradients",
+            f"optimizer trains {'it' if len(found) == 1 else 'them'} besides ({listed(list(found), MOST_NAMED)}): "
+            f"{variable} follows {other} by {name}, and gradients",
             "create them with trainable=False, and apply tf.stop_gradient to what they compute; for parity keep both",
         )
         return
