@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from legacy.towers.graph_program import GraphProgram
 from parity.coverage.changed_constants import EPSILON_FACTOR, FACTOR, FROM_ZERO
+from parity.coverage.graph import exponents
 from parity.coverage.graph.boundaries import COMPARISONS, is_boundary, only_changes_rates
 from parity.coverage.graph.outside_constants import place_of
 from parity.coverage.graph.overwritten import find_overwritten
@@ -124,6 +125,8 @@ class ConstantIndex:
         uses = {self._graph.type(use.node) for node in constant.nodes for use in self._graph.users(place_of(node))}
         is_threshold = bool(uses) and uses <= set(COMPARISONS)
         changed = _changed(constant.value, THRESHOLD_FACTOR if is_threshold else FACTOR)
+        if exponents.is_whole_exponent(self._graph, map(place_of, constant.nodes), constant.value):
+            changed = [np.asarray(constant.value + exponents.STEP, constant.value.dtype)]
         if is_period(self._graph, list(map(place_of, constant.nodes))) and constant.value >= SHORTEST_HALVED:
             changed.append(constant.value // 2)
         for value in changed[:1] if constant.is_rate_boundary or constant.is_zero_bound else changed:
