@@ -45,7 +45,7 @@ def _minimized_labels(whole: WholeGraph) -> Iterator[Hazard]:
         for target in targets:
             signs = {n: s for n, s in _labelled_logarithms(whole, target) if gradient_flow(whole).passes(n)}
             name = next(iter(signs), None) if set(signs.values()) == {1} else None
-            if name is not None and target in minimized_targets(whole) and _trains_layer_before(whole, target, name):
+            if name is not None and target in minimized_targets(whole) and trains_layer_before(whole, target, name):
                 yield Hazard(
                     "LIKELIHOOD_MINIMIZED",
                     name,
@@ -55,8 +55,17 @@ def _minimized_labels(whole: WholeGraph) -> Iterator[Hazard]:
                 )
 
 
-def _trains_layer_before(whole: WholeGraph, target: str, name: str) -> bool:
-    """Whether a target trains the layer that gives what a logarithm takes; True where there is no layer."""
+def trains_layer_before(whole: WholeGraph, target: str, name: str) -> bool:
+    """Tells whether a target trains the layer before a node, such as a logarithm.
+
+    Args:
+      whole: the graph.
+      target: what is minimized.
+      name: the node.
+
+    Returns:
+      Whether it trains a weight of the nearest layers; True where there is no layer.
+    """
     graph, level, seen = whole.graph, [name], {name}
     while level:
         layers = [node for node in level if graph.type(node) in _LAYERS and not is_gradient_op(node)]

@@ -1,4 +1,4 @@
-"""Hazard of a loss from which squares are subtracted, so that it falls without end."""
+"""Hazard of a loss from which squares or absolute values are subtracted, so that it falls without end."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def subtracted_squares(whole: WholeGraph) -> Iterator[Hazard]:
                     "use tf.maximum, as a quantile loss does; for parity keep it",
                 )
                 return
-            if sign >= 0 or graph.type(name) not in _SQUARES:
+            if sign >= 0 or graph.type(name) not in (*_SQUARES, "Abs"):
                 continue
             inner = [graph.origin(tensor).node for tensor in graph.inputs(name)]
             is_trained = name in whole.data and any(_is_unbounded(whole, node) for node in inner)

@@ -32,6 +32,9 @@ def mean_square(values):
         (lambda near, far: tf.reduce_mean(tf.maximum(tf.square(near) - tf.square(near - far) + 1.0, 0.0)), 0),
         (lambda near, far: mean_square(near) - mean_square(tf.tanh(near - far)), 0),
         (lambda near, far: mean_square(near) + mean_square(near - far), 0),
+        (lambda near, far: -tf.reduce_mean(tf.abs(near - v1.placeholder(tf.float32, [8, 3], "y"))), 1),
+        (lambda near, far: tf.reduce_mean(tf.abs(near - v1.placeholder(tf.float32, [8, 3], "y"))), 0),
+        (lambda near, far: mean_square(near) - tf.reduce_mean(tf.abs(tf.tanh(near))), 0),
         (lambda near, far: mean_square(near) - mean_square(tf.stop_gradient(near - far)), 0),
     ],
 )
