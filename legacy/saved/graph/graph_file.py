@@ -117,11 +117,13 @@ def _add_default_attributes(graph_def: GraphDef) -> None:
 def _forget_computed_shapes(graph_def: GraphDef) -> None:
     """Removes `_output_shapes` of nodes that compute: they make up most of a large graph, and import finds them anew.
 
-    What a data source, a placeholder or a staging area gives is known from there alone.
+    What a data source, a placeholder or a staging area gives is known from there alone, and so may be a slice of what
+    Python set the shape of.
     """
     staged = {name.partition(":")[0] for node in graph_def.node if node.op == "Stage" for name in node.input}
     for node in graph_def.node:
         is_given = op_types.is_source(node.op) or node.op.startswith("Placeholder") or node.name in staged
+        is_given = is_given or node.op in op_types.SLICES
         if not is_given and "_output_shapes" in node.attr:
             del node.attr["_output_shapes"]
 

@@ -102,6 +102,8 @@ ADDITIONS, JOINS = ("Add", "AddV2", "AddN"), ("Concat", "ConcatV2")
 VIEWS = ("Reshape", "Squeeze", "ExpandDims", "StopGradient", "PreventGradient", "CheckNumerics", "Bitcast")
 #: Ops whose result is a linear function of their inputs whatever these are: sums, means, and ops that hand values on.
 LINEAR = ("Mean", "Sum", "Sub", "Neg", "Pack", "Cast", "Identity", *ADDITIONS, *JOINS, *VIEWS)
+#: Ops that cut a part out of a tensor.
+SLICES = ("StridedSlice", "Slice", "Split", "SplitV")
 #: Arithmetic of two tensors, element by element.
 ARITHMETIC = ("Mul", "Add", "AddV2", "Sub", "RealDiv", "Div", "Maximum", "Minimum")
 #: Quotients of two tensors.

@@ -126,7 +126,7 @@ def batch_size(graph: Graph, imported: ImportedGraph, rows: Sequence[Sequence[Te
     sparse = sparse_parts(graph, imported, [row[0] for row in rows])
     numbers = _numbers_of_lengths(graph, imported, rows)
     for row in own_rows(imported, rows) or [row for row in rows if not is_only_measured(graph, row[0])]:
-        shape = imported.shape(*row[0])
+        shape = known_shape(graph, imported, row[0])
         if shape and row[0] not in sparse and not is_table(graph, imported, row[0]):
             is_time = len(shape) > 1 and shape[0] is not None and shape[1] is None
             size = shape[1] if _is_time_first(shape, numbers) else shape[0]

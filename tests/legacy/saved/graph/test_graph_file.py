@@ -156,12 +156,17 @@ def test_text_that_is_nested_without_end_is_refused(tmp_path):
         read_graph_file(written(tmp_path, "graph.pbtxt", b"node { attr { " * 50000))
 
 
-def test_shapes_are_kept_of_what_is_given_and_of_what_is_staged(tmp_path):
+def test_shapes_are_kept_of_what_is_given_and_staged_and_of_slices(tmp_path):
     graph = tf.Graph()
     with graph.as_default():
         parts = tf.split(tf.compat.v1.placeholder(tf.float32, [8], "x"), 2, name="parts")
-        tf.square(parts[0], name="square")
-        tf.raw_ops.Stage(values=[parts[1]], shared_name="area")
+        staged = tf.square(parts[0], name="staged")
+        tf.square(parts[1], name="square")
+        tf.raw_ops.Stage(values=[staged], shared_name="area")
     content = graph.as_graph_def(add_shapes=True).SerializeToString()
     saved = read_graph_file(written(tmp_path, "graph.pb", content))
-    assert [name for name, node in saved.graph.nodes.items() if "_output_shapes" in node.attr] == ["x", "parts"]
+    assert [name for name, node in saved.graph.nodes.items() if "_output_shapes" in node.attr] == [
+        "x",
+        "parts",
+        "staged",
+    ]

@@ -181,3 +181,16 @@ def test_a_place_in_a_text_that_a_queue_gives_is_no_setting(dtype, origin, kind)
     describer = InputDescriber(graph, ImportedGraph(graph), {"place": ("queue:0", origin)}, None, False)
     (found,) = describer.describe([[TensorId("place", 0)]])
     assert found.kind == kind
+
+
+def test_slices_whose_shape_their_program_set_have_its_batch():
+    def sliced():
+        tf.split(tf.identity(v1.placeholder(tf.float32, name="x")), 2, name="part")
+
+    graph = traced(sliced)
+    rows = [[TensorId("part", 0), TensorId("part", 1)]]
+    assert batch_size(graph, ImportedGraph(graph), rows) is None
+    shapes = v1.AttrValue()
+    shapes.list.shape.extend([tf.TensorShape([3, 8]).as_proto()] * 2)
+    graph.nodes["part"].attr["_output_shapes"].CopyFrom(shapes)
+    assert batch_size(graph, ImportedGraph(graph), rows) == 3

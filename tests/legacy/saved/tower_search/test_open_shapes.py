@@ -33,6 +33,11 @@ def build():
     lengths = v1.placeholder(tf.int32, name="lengths")  # of sentences
     tf.reverse_sequence(words * v1.placeholder(tf.float32, name="rate"), lengths, seq_axis=1, batch_axis=0)
     tf.nn.conv2d(v1.placeholder(tf.float32, name="nchw"), tf.zeros([1, 1, 7, 8]), 1, "SAME", data_format="NCHW")
+    framed = tf.pad(v1.placeholder(tf.float32, name="framed"), [[0, 0], [1, 1], [1, 1], [0, 0]])
+    tf.nn.conv2d(framed, tf.zeros([3, 3, 3, 8]), 1, "VALID")
+    more = tf.pad(v1.placeholder(tf.float32, name="more_channels"), [[0, 0], [0, 0], [0, 0], [0, 2]])
+    tf.nn.conv2d(more, tf.zeros([3, 3, 3, 8]), 1, "VALID")
+    tf.nn.conv2d(v1.placeholder(tf.float32, [2, 8, 8, None], "sides"), tf.zeros([3, 3, 3, 8]), 1, "SAME")
 
 
 GRAPH = traced(build)
@@ -58,6 +63,9 @@ def before(name):
         (TensorId("open", 0), (2, None)),
         (TensorId("views", 0), (None,) * 5),
         (TensorId("padded", 0), (None,) * 3),
+        (TensorId("framed", 0), (None, None, None, 3)),  # a frame adds no channels
+        (TensorId("more_channels", 0), (None,) * 4),
+        (TensorId("sides", 0), (2, 8, 8, 3)),
         (TensorId("turned", 0), None),  # in an order that is not known
         (before("rows"), None),  # any number of dimensions may follow
         (before("other"), None),
@@ -86,3 +94,31 @@ def test_what_towers_slice_is_a_batch_and_no_setting():
     assert (images.kind, images.shape) == ("batch", [None] * 4)
     assert (rows.kind, rows.shape) == ("batch", None)
     assert number.kind == "setting"
+
+
+def recorded_slice(recorded, shape=None):
+    """The graph of a slice of an array of some shape, whose own recorded shape is another one."""
+
+    def sliced():
+        x = tf.identity(v1.placeholder(tf.float32, shape, "x"))
+        tf.identity(tf.split(x, 2, name="part")[1], name="taken")
+
+    value = v1.AttrValue()
+    value.list.shape.extend([tf.TensorShape(None).as_proto(), tf.TensorShape(recorded).as_proto()])
+    graph = traced(sliced)
+    graph.nodes["part"].attr["_output_shapes"].CopyFrom(value)
+    return known_shape(graph, ImportedGraph(graph), TensorId("part", 1))
+
+
+@pytest.mark.parametrize(
+    "recorded, shape, known",
+    [
+        ([2, 32, None, 3], None, (2, 32, None, 3)),  # set by Python, as of images that `tf.cond` augments
+        ([2, 32, 32, 3], [None, None, 16, None], (None, None, 16, None)),  # of another graph
+        ([2, 32, None, 3], [4, None, 16, None], (2, 32, 16, 3)),
+        ([2, 3], [4, None, 3], (2, None, 3)),
+        (None, [4, None], (2, None)),
+    ],
+)
+def test_a_slice_has_the_sizes_that_its_program_knew(recorded, shape, known):
+    assert recorded_slice(recorded, shape) == known
