@@ -11,7 +11,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.conditions import exclude_each_other
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor, linear_weights
-from legacy.saved.hazards.basics.variable_reads import variable_read
+from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read
 from legacy.saved.hazards.penalties.terms import Penalty, find_penalties
 from legacy.saved.hazards.updates.decays_in_updates import decays_in_updates
 from workloads.lifted.graph import TensorId
@@ -153,7 +153,7 @@ def _of_normalizations(whole: WholeGraph) -> list[str]:
     found = [graph.origin(TensorId(name, 0)).node for name in found]
     # Conditional normalization looks a row up for each example.
     tables = [graph.inputs(name)[0].node if graph.type(name) in op_types.LOOKUPS else name for name in found]
-    variables = [variable_read(graph, name) for name in tables]
+    variables = [variable_read(graph, name, READS_IN_BRANCHES) for name in tables]  # of training and evaluation
     updated = {whole.variable_of(name) for name in whole.applies}  # others are trainable, and kept out by a var_list
     return [name for name in dict.fromkeys(variables) if name in whole.trainable & updated]
 

@@ -65,7 +65,7 @@ def test_one_decay_or_another_assignment_is_not(penalty, assign):
     assert found(penalty, assign) == []
 
 
-@pytest.mark.parametrize("fused", [True, False])
+@pytest.mark.parametrize("form", ["fused", "by hand", "in branches"])
 @pytest.mark.parametrize(
     "names, rate, trained, count",
     [
@@ -77,12 +77,19 @@ def test_one_decay_or_another_assignment_is_not(penalty, assign):
         ("wgb", 0.01, "w", 0),  # a var_list keeps them as they are
     ],
 )
-def test_scales_and_offsets_of_a_normalization_in_the_penalty_are_named(names, rate, trained, count, fused):
+def test_scales_and_offsets_of_a_normalization_in_the_penalty_are_named(names, rate, trained, count, form):
     def build():
         made = {name: v1.get_variable(name, shape, use_resource=False) for name, shape in VARIABLES.items()}
         x = tf.nn.conv2d(v1.placeholder(tf.float32, [2, 4, 4, 3], "x"), made["w"], 1, "SAME")
-        if fused:
+        if form == "fused":
             x = v1.nn.fused_batch_norm(x, made["g"], made["b"])[0]
+        elif form == "in branches":  # of training and evaluation
+            given = {"mean": tf.zeros([2]), "variance": tf.ones([2]), "is_training": False}
+            x = v1.cond(
+                v1.placeholder(tf.bool, [], "is_training"),
+                lambda: v1.nn.fused_batch_norm(x, made["g"], made["b"])[0],
+                lambda: v1.nn.fused_batch_norm(x, made["g"], made["b"], **given)[0],
+            )
         else:
             x = tf.nn.batch_normalization(x, *tf.nn.moments(x, [0, 1, 2]), made["b"], made["g"], 1e-3)
         loss = tf.reduce_mean(tf.square(x)) + rate * tf.add_n([tf.nn.l2_loss(made[name]) for name in names])
