@@ -141,7 +141,10 @@ def dependent_on_gradients(graph: Graph) -> set[str]:
 
 
 def require_accumulation(graph: Graph, targets: Sequence[str], trainable: Collection[str] = ()) -> None:
-    """Checks that the train ops run what accumulates the gradients that they apply.
+    """Checks that the train ops run what accumulates the gradients that they apply, or a part of these.
+
+    Runs that add up the gradients of some weights are those of a period, also where none adds up those of others: a
+    program may lack these, which is a hazard.
 
     Args:
       graph: the whole graph.
@@ -155,7 +158,7 @@ def require_accumulation(graph: Graph, targets: Sequence[str], trainable: Collec
     updates = {name for name in members if op_types.is_apply(graph.type(name))}
     writes = accumulating_writes(graph, updates, trainable)
     missing = {variable: names for variable, names in writes.items() if not members & set(names)}
-    if not missing:
+    if len(missing) < len(writes) or not writes:
         return
     adding = _runs(graph, [name for names in missing.values() for name in names], updates)
     weights = {variable_of(graph, name) or "" for name in updates}.union(trainable)

@@ -1,4 +1,4 @@
-"""Hazards of gradients that are kept between runs: never set to zero, too early, or overwritten by each run."""
+"""Hazards of gradients that are kept between runs: never added up, never set to zero, too early, or overwritten."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_NAMED = 3
 
 
 def kept_gradients(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds sums of gradients that nothing sets back, and variables that each run sets to its own gradients."""
+    """Finds sums that no run adds to or sets back, and variables that each run sets to its own gradients."""
     kept = accumulators(whole.graph, whole.applies, whole.trainable)
     changes: dict[str, list[str]] = {variable: [] for variable in kept}
     for name, variable in whole.writes.items():
@@ -32,6 +32,7 @@ def kept_gradients(whole: WholeGraph) -> Iterator[Hazard]:
             "run after each update, every update takes the gradients of all runs before",
             "set the sums to zero after each update",
         )
+    yield from _sums_of_no_run(whole, {name: kept[name] for name in kept if name in sums})
     yield from _resets_of_other_runs(whole, {name: kept[name] for name in kept if name in sums}, changes)
     overwritten = [variable for variable in kept if not _adds(whole, changes[variable], variable)]
     overwritten = [variable for variable in overwritten if _is_divided(whole, variable)]
@@ -43,6 +44,29 @@ def kept_gradients(whole: WholeGraph) -> Iterator[Hazard]:
             f"which divides them ({listed(overwritten, MOST_NAMED)}), and every run assigns its own: only the last "
             "one's count",
             "add them up; for parity, divide the last batch's gradients",
+        )
+
+
+def _sums_of_no_run(whole: WholeGraph, sums: dict[str, list[str]]) -> Iterator[Hazard]:
+    """Finds sums that a period applies and no run of it adds to, where its runs add to other ones.
+
+    Args:
+      whole: the graph.
+      sums: {variable that holds a sum of gradients: the assignments that add to it}.
+    """
+    applied = [name for name in whole.applies if name in whole.members]
+    used = whole.graph.ancestors(applied, controls=False)
+    never = [name for name in sums if name in used and whole.members.isdisjoint(sums[name])]
+    if never and any(not whole.members.isdisjoint(adding) for adding in sums.values()):
+        taking = [name for name in applied if set(never) & whole.graph.ancestors([name], controls=False)]
+        weights = [whole.writes.get(name, name) for name in taking]
+        yield Hazard(
+            "ACCUMULATOR_NEVER_FILLED",
+            taking[0],
+            f"{counted(len(never), 'sum')} of gradients ({listed(never, MOST_NAMED)}): the graph has ops that add to "
+            f"{plural(len(never), 'it', 'them')}, such as {sums[never[0]][0]}, and no run of this period runs them: "
+            f"the update of {listed(weights, MOST_NAMED)} takes zeros",
+            "add these gradients up, too; if the program did, name that run in --train_op",
         )
 
 

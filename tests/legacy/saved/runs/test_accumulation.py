@@ -78,6 +78,25 @@ def test_what_sets_the_sum_back_may_set_a_count_back_and_not_a_weight(other, per
         require_accumulation(graph_of(runs.replace("NoOp(^back)", "NoOp(^back, ^other/back)")), ["train"])
 
 
+#: `train` applies a second sum, to which `more` adds.
+TWO_SUMS = """
+    v = VariableV2()
+    other = VariableV2()
+    gradients/Neg = Neg(v)
+    add_other = AssignAdd(other, gradients/Neg)
+    more = NoOp(^add_other)
+    other_total = Identity(other)
+    apply_other = ApplyGradientDescent(v, rate, other_total)
+    """
+
+
+def test_runs_that_add_up_the_gradients_of_some_weights_are_a_period():
+    """A program may forget the others; where the runs add up none, it is they that are not named."""
+    graph = graph_of(APART.replace("train = NoOp(^apply)", "train = NoOp(^apply, ^apply_other)") + TWO_SUMS)
+    assert refusal(require_accumulation, graph, ["keep", "train"]) == ""
+    assert "runs add up in sum, other" in refusal(require_accumulation, graph, ["train"])
+
+
 def test_all_of_many_ops_that_were_fetched_in_one_run_are_named():
     numbers = range(1, 20)
     one = "    sum_? = VariableV2()\n    add_? = AssignAdd(sum_?, gradients/Mul)\n    back_? = Assign(sum_?, zero)\n"

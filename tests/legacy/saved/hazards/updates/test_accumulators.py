@@ -118,3 +118,33 @@ def test_a_reset_that_no_run_of_the_period_runs_is_named(runs, ids):
     graph = saved(traced(build), trainable_variables=["w"])
     found = kept_gradients(WholeGraph(graph, analyse_graph(graph, "made-for-a-test", runs)))
     assert [hazard.id for hazard in found] == ids
+
+
+@pytest.mark.parametrize(
+    "runs, ids",
+    [
+        (["keep_a", "keep_a", "train", "reset"], ["ACCUMULATOR_NEVER_FILLED"]),
+        (["keep_a+keep_b", "keep_a+keep_b", "train", "reset"], []),
+        (["keep_a", "keep_a", "train_a", "reset"], []),  # the other weights are not trained in this period
+    ],
+)
+def test_a_sum_that_no_run_of_the_period_adds_to_is_named(runs, ids):
+    def build():
+        a, b = (v1.get_variable(name, [4, 1], use_resource=False) for name in "ab")
+        loss = tf.reduce_mean(tf.square(v1.placeholder(tf.float32, [2, 4], "x") @ (a + b)))
+        zero, train = [], {}
+        for w, name in ((a, "a"), (b, "b")):
+            total = v1.get_variable(f"total_{name}", [4, 1], use_resource=False, trainable=False)
+            tf.group(v1.assign_add(total, tf.gradients(loss, [w])[0] / 2.0), name=f"keep_{name}")
+            optimizer = v1.train.GradientDescentOptimizer(0.5)
+            train[name] = optimizer.apply_gradients([(total.value(), w)], name=f"train_{name}")
+            zero.append(v1.assign(total, tf.zeros([4, 1])))
+        tf.group(*train.values(), name="train")
+        tf.group(*zero, name="reset")
+
+    graph = saved(traced(build), trainable_variables=["a", "b"])
+    hazards = list(kept_gradients(WholeGraph(graph, analyse_graph(graph, "made-for-a-test", runs))))
+    assert [hazard.id for hazard in hazards] == ids
+    assert all(
+        "(total_b)" in hazard.description and "update of b takes zeros" in hazard.description for hazard in hazards
+    )
