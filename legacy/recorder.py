@@ -47,6 +47,7 @@ SOURCES = (
     "FIFOQueue",
     "LookupTableFind",
     "StringToHash",
+    "StringSplit",
 )
 RANDOM = ("Random", "TruncatedNormal", "ParameterizedTruncatedNormal", "Multinomial", "CandidateSampler")
 MOST_BYTES = 16 << 20

@@ -295,7 +295,9 @@ def test_texts_that_are_fed_are_not_recorded(tmp_path):
 HASHED_WORDS = HERE.replace(
     'x = tf.placeholder(tf.float32, [4, 3], name="x")',
     'words = tf.placeholder(tf.string, [4, 3], name="words")\n'
-    'x = tf.cast(tf.strings.to_hash_bucket_fast(words, 8, name="hash"), tf.float32)',
+    'letters = tf.string_split(["a b", "c"])\n'
+    "few = tf.cast(tf.shape(letters.indices)[0], tf.float32)\n"
+    'x = tf.cast(tf.strings.to_hash_bucket_fast(words, 8, name="hash"), tf.float32) + few',
 ).replace("{x: [[step, 0, 1]] * 4}", '{words: [["a", "b", "a"]] * 4}')
 
 
@@ -308,6 +310,7 @@ def test_the_numbers_of_texts_that_are_fed_are_recorded(tmp_path):
     step = RecordedSteps(str(tmp_path / "run"), plan).step(2)
     first, second, third = step["tensors/hash:0"][0].tolist()
     assert first == third != second and "tensors/words:0" not in step
+    assert step["tensors/StringSplit/StringSplit:0"].tolist() == [[0, 0], [0, 1], [1, 0]]
 
 
 def test_sparse_tensors_slices_and_tuples_may_be_fed(tmp_path):

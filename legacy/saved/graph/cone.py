@@ -15,6 +15,7 @@ import tensorflow as tf
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import ASSIGNMENTS
+from legacy.saved.graph.equal_sources import first_equal_sources
 from workloads.lifted.graph import Graph, TensorId, input_text
 from workloads.lifted.graph.old_ops import registered_op
 from workloads.lifted.graph.staged_shapes import staged_shape
@@ -85,7 +86,9 @@ def extract_cone(graph: Graph, targets: Collection[str]) -> Cone:
             if ends.is_next_to(name):
                 copy.input[len(graph.inputs(name)) :] = ["^" + before for before in ends.awaited_by(name)]
     cone = Graph(result)
-    origins = {placeholder: (tensor.name, graph.type(tensor.node)) for tensor, placeholder in placeholders.items()}
+    origins: dict[str, tuple[str, str]] = {}
+    for tensor, placeholder in placeholders.items():
+        origins.setdefault(placeholder, (tensor.name, graph.type(tensor.node)))
     return Cone(cone, origins, _unknown_types(cone), _unsafe_nodes(graph, cone, members & ends.sources))
 
 
@@ -152,8 +155,8 @@ class _Ends:
 
 
 def _hashes_numbers(graph: Graph, name: str) -> bool:
-    """Whether a node hashes numbers, by way of texts: a step takes the numbers, as the program was fed with them."""
-    is_hash = graph.type(name) in op_types.HASHES
+    """Whether a node hashes or cuts numbers, as texts: a step takes the numbers, as the program was fed with them."""
+    is_hash = graph.type(name) in (*op_types.HASHES, *op_types.TEXT_CUTS)
     return is_hash and any(graph.type(before) == "AsString" for before in graph.ancestors([name], controls=False))
 
 
@@ -179,14 +182,20 @@ def _idle_nodes(graph: Graph, members: Collection[str], targets: Collection[str]
 
 
 def _add_placeholders(result: GraphDef, graph: Graph, members: set[str], sources: set[str]) -> dict[TensorId, str]:
-    """Adds a Placeholder for each output of a source that a member uses; returns {output: placeholder}."""
+    """Adds a Placeholder for each output of a source that a member uses; returns {output: placeholder}.
+
+    Sources that give the same, as towers' lookups of one text, have the placeholders of the first one.
+    """
     placeholders: dict[TensorId, str] = {}
-    for name in graph.nodes:
-        if name in members and name in sources:
-            for output in sorted({output for user, _, output in graph.users(name) if user in members}):
-                placeholder = name if output == 0 else f"{name}__{output}"
-                placeholders[TensorId(name, output)] = placeholder
-                result.node.add().CopyFrom(_placeholder(placeholder, graph, name, output))
+    used = members - sources
+    firsts = first_equal_sources(graph, [name for name in graph.nodes if name in members and name in sources])
+    for name, first in firsts.items():
+        for output in sorted({output for user, _, output in graph.users(name) if user in used}):
+            placeholder = first if output == 0 else f"{first}__{output}"
+            if TensorId(first, output) not in placeholders:
+                placeholders[TensorId(first, output)] = placeholder
+                result.node.add().CopyFrom(_placeholder(placeholder, graph, first, output))
+            placeholders[TensorId(name, output)] = placeholder
     return placeholders
 
 
@@ -250,9 +259,10 @@ def _placeholder(name: str, graph: Graph, source: str, output: int) -> NodeDef:
 
 
 def _dtype(node: NodeDef, output: int) -> int:
-    """Returns the DataType number of a source's output; string, as readers have, where no attribute says."""
-    if node.op in op_types.HASHES:
-        return tf.int64.as_datatype_enum
+    """Returns the DataType number of a source's output; string, as readers have, where nothing says."""
+    op = registered_op(node.op)
+    if op is not None and output < len(op.output_arg) and op.output_arg[output].type:
+        return op.output_arg[output].type
     for attribute in _DTYPE_LISTS:
         if node.attr[attribute].list.type:
             return node.attr[attribute].list.type[output]

@@ -12,6 +12,8 @@ PYTHON = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 
 #: Ops that make numbers of texts, which lie before the step as a table does that looks them up.
 HASHES = ("StringToHashBucket", "StringToHashBucketFast", "StringToHashBucketStrong")
+#: Ops that cut texts into words or letters: a table, which a lift leaves out, numbers these.
+TEXT_CUTS = ("StringSplit", "StringSplitV2")
 
 #: Data sources: their outputs enter the training step. Their own inputs (queues, readers, files) are not part of it.
 SOURCES = [
@@ -37,6 +39,7 @@ SOURCES = [
     "LookupTableFind",
     "LookupTableFindV2",
     *HASHES,
+    *TEXT_CUTS,
     "ReadFile",
     "OptionalGetValue",
     "DatasetToSingleElement",

@@ -12,6 +12,9 @@ from workloads.lifted.made_up_data import INDICES, SHAPE, VALUES
 #: Arguments of ops, and placeholders, that take a part of a sparse tensor: "a_indices", "input/values", "dense_shape".
 _PART = re.compile(r"^(?:(.*?)[_/])?(?:dense_)?(indices|values|shape)$")
 
+#: Op types that take the parts of one sparse tensor under names that do not begin alike.
+_OF_ONE = ("SparseToDense",)
+
 
 def sparse_parts(graph: Graph, imported: ImportedGraph, tensors: Sequence[TensorId]) -> dict[TensorId, str]:
     """Returns {tensor: "NAME/indices", "NAME/values" or "NAME/shape"} of the tensors that sparse tensors consist of.
@@ -77,7 +80,8 @@ def _taken_together(
         for argument, tensor in zip(imported.definition(user).input_arg, graph.inputs(user)):
             match = _PART.match(argument.name)
             if match and graph.origin(tensor) in wanted:
-                groups.setdefault(match.group(1) or "", {})[match.group(2)] = graph.origin(tensor)
+                owner = "" if graph.type(user) in _OF_ONE else match.group(1) or ""
+                groups.setdefault(owner, {})[match.group(2)] = graph.origin(tensor)
         yield from (group for group in groups.values() if {INDICES, VALUES} <= set(group))
 
 

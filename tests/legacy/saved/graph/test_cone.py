@@ -67,6 +67,51 @@ def test_a_step_takes_the_numbers_of_texts_and_texts_of_numbers_are_made_in_it(m
     assert placeholders == {name: dtype.as_datatype_enum for name, dtype in ends.items()}
 
 
+@pytest.mark.parametrize("maker", ["Identity", "AsString"])
+def test_a_step_takes_the_letters_of_texts_and_cuts_texts_of_numbers_itself(maker):
+    graph = graph_of(
+        f"""
+        words = Placeholder()
+        copy = {maker}(words)
+        between = Const()
+        letters = StringSplit(copy, between)
+        table = HashTableV2()
+        other = Const()
+        rows = LookupTableFindV2(table, letters:1, other)
+        one = Identity(letters)
+        size = Identity(letters:2)
+        train = NoOp(^rows, ^one, ^size)
+        """,
+        words={"dtype": tf.string if maker == "Identity" else tf.int32},
+    )
+    nodes = cone.extract_cone(graph, ["train"]).graph.nodes
+    placeholders = {n: tf.as_dtype(node.attr["dtype"].type) for n, node in nodes.items() if node.op == "Placeholder"}
+    letters = {"letters": tf.int64, "letters__2": tf.int64}
+    assert placeholders == (letters if maker == "Identity" else {"words": tf.int32})
+
+
+TOWERS_OF_ONE_TEXT = """
+    texts = QueueDequeueV2()
+    a_cut = StringSplit(texts, between)
+    between = Const()
+    b_cut = StringSplit(texts, between)
+    a_rows = Identity(a_cut)
+    b_rows = Identity(b_cut)
+    b_sizes = Identity(b_cut:2)
+    train = NoOp(^a_rows, ^b_rows, ^b_sizes)
+    """
+
+
+def test_towers_that_cut_one_text_take_the_same_placeholders():
+    found = cone.extract_cone(graph_of(TOWERS_OF_ONE_TEXT), ["train"])
+    assert {name: found.graph.inputs(name)[0].node for name in ("a_rows", "b_rows", "b_sizes")} == {
+        "a_rows": "a_cut",
+        "b_rows": "a_cut",
+        "b_sizes": "a_cut__2",
+    }
+    assert found.origins == {"a_cut": ("a_cut:0", "StringSplit"), "a_cut__2": ("a_cut:2", "StringSplit")}
+
+
 CLOCK = """
     batch = Placeholder()
     w = VariableV2()

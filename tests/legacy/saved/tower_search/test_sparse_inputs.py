@@ -1,3 +1,4 @@
+import pytest
 import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
@@ -32,6 +33,21 @@ def test_other_tensors_are_known_by_the_op_that_takes_them_together():
 
     found = parts(build, ("rows", 0), ("numbers", 0), ("size", 0))
     assert found == {("rows", 0): "rows/indices", ("numbers", 0): "rows/values", ("size", 0): "rows/shape"}
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_a_dense_tensor_is_made_of_parts_whose_names_begin_apart(dense):
+    def build():
+        rows = v1.placeholder(tf.int64, [None, 2], name="letters/cut")
+        size, numbers = v1.placeholder(tf.int64, [2], name="size"), v1.placeholder(tf.int64, [None], name="numbers")
+        if dense:
+            v1.sparse_to_dense(rows, size, numbers, tf.constant(0, tf.int64))
+        else:
+            tf.scatter_nd(rows, numbers, size)
+
+    found = parts(build, ("letters/cut", 0), ("size", 0), ("numbers", 0))
+    named = {("letters/cut", 0): "letters/indices", ("numbers", 0): "letters/values", ("size", 0): "letters/shape"}
+    assert found == (named if dense else {})
 
 
 def test_weights_of_a_lookup_have_the_indices_of_its_ids():
