@@ -174,7 +174,7 @@ def _times_added(graph: Graph, target: str) -> dict[str, int]:
         inputs = [tensor.node for tensor in graph.inputs(name)]
         if graph.type(name) in op_types.ADDITIONS:
             added = inputs
-        elif graph.type(name) in COPIES:
+        elif graph.type(name) in COPIES or _reduces_nothing(graph, name):
             added = inputs[:1]
         else:
             added = []
@@ -182,3 +182,11 @@ def _times_added(graph: Graph, target: str) -> dict[str, int]:
         for before in added:
             times[before] += times[name]
     return {name: count for name, count in terms.items() if graph.type(name) != "Const"}
+
+
+def _reduces_nothing(graph: Graph, name: str) -> bool:
+    """Whether a node is a mean or sum over no dimension, as `tf.reduce_mean` of a scalar is."""
+    inputs = graph.inputs(name)
+    if graph.type(name) not in ("Mean", "Sum") or len(inputs) < 2 or graph.type(inputs[1].node) != "Const":
+        return False
+    return [size.size for size in graph.nodes[inputs[1].node].attr["value"].tensor.tensor_shape.dim] == [0]

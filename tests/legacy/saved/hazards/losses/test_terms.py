@@ -43,6 +43,22 @@ def test_terms_that_are_added_once_and_a_product_of_a_term_are_none():
     assert hazards(repeated_terms, LOSS.replace("AddN(mean, decay)", "Mul(mean, mean)")) == []
 
 
+@pytest.mark.parametrize("axis, count", [([], 1), ([0], 0)])
+def test_the_mean_of_a_scalar_is_the_term_itself(axis, count):
+    """As of a loss of `tf.losses`, which is in the collection that the sum of all losses is of, and added to another.
+
+    A loss and the mean of its parts are two terms.
+    """
+
+    def total():
+        x, w = minimized.fed("x", 8, 4), minimized.variable("w", 4, 3)
+        error = tf.reduce_mean(tf.square(x @ w), axis=None if axis == [] else 1)
+        again = tf.reduce_mean(error, axis=tf.constant(axis, tf.int32))
+        return tf.add_n([error if axis == [] else error[0], again + tf.reduce_sum(tf.abs(w))])
+
+    assert minimized.found(repeated_terms, total) == ["TERM_REPEATED"] * count
+
+
 def test_the_logarithm_of_a_softmax_is_named():
     text = LOSS.replace("mean = Mul(x, v)", "logits = Mul(x, v)\n    shares = {}\n    mean = Log(shares)")
     (found,) = hazards(logarithms_of_probabilities, text.format("Softmax(logits)"))
