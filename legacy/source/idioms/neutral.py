@@ -71,9 +71,14 @@ def match_single(op: OpView) -> Optional[Match]:
 
 
 def match_empty_reduction(op: OpView) -> Optional[Match]:
-    """Matches a reduction over no axes, or of a scalar."""
+    """Matches a reduction over no axes, or of a scalar.
+
+    It is a copy where the parts of a gradient would be added in another order without it.
+    """
     axes = op.constant(1)
     nothing = axes is not None and axes.size == 0 or op.shape(0) == []
+    if nothing and op.orders_gradients(0):
+        return Match((op.output,), call("tf.identity", op.argument(0)))
     return Match((), None, op.tensor(0)) if nothing else None
 
 

@@ -63,3 +63,17 @@ def test_what_changes_nothing_is_a_copy_where_it_groups_the_parts_of_a_gradient(
     assert text(lambda x: twice(x) + twice(x)).count("= tf.identity(x)") == 2
     assert "identity" not in text(twice)
     assert "identity" not in text(lambda x: tf.square(unchanged(x)) + tf.tanh(unchanged(x)))
+
+
+@pytest.mark.parametrize("is_used_besides", [True, False])
+def test_the_mean_of_a_scalar_is_a_copy_where_it_orders_the_parts_of_a_gradient(is_used_besides):
+    """As of a loss of `tf.losses`, beside another term of the same results."""
+
+    def loss(x, w):
+        results = tf.tanh(x * w)
+        error = tf.reduce_sum(tf.square(results) * results)
+        other = tf.reduce_sum(tf.exp(results)) if is_used_besides else tf.reduce_sum(tf.exp(w))
+        return error + (tf.reduce_mean(error) + other)
+
+    text = "\n".join(written(loss, {"x": [3]}, {"w": [4, 3]}, batch=4))
+    assert text.count("tf.identity(") == is_used_besides and "reduce_mean" not in text
