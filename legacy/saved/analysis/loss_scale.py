@@ -91,6 +91,7 @@ def may_be_its_own(
     sums = [tensor.node for tensor in graph.inputs(loss) if graph.type(tensor.node) in op_types.ADDITIONS]
     terms = [term for name in sums for term in _terms(graph, data, name)]
     is_mean = any(_is_sum_of(graph, data, name, towers) for name in _sums_behind(graph, data, loss))
+    is_mean = is_mean or _is_mean_of_differences(graph, data, loss, towers)
     if is_mean or (towers == 2 and graph.type(loss) == "Mul"):
         return True
     return towers == 2 and all(_is_of_squares(graph, data, term) for term in terms or [loss])
@@ -113,12 +114,33 @@ def _is_sum_of(graph: Graph, data: Collection[str], name: str, count: int) -> bo
     return len(terms) == count and not any(_has_weight(graph, term) for term in terms)
 
 
-def _terms(graph: Graph, data: Collection[str], name: str) -> list[str]:
-    """Returns the terms of a sum, also of sums in it, that depend on data."""
+def _is_mean_of_differences(graph: Graph, data: Collection[str], loss: str, count: int) -> bool:
+    """Returns whether a loss is a multiple of -a - b, of so many terms, as where two likelihoods are averaged.
+
+    A difference in a mean over examples, as in a margin of two distances, is no sum of losses.
+    """
+    before = [tensor.node for tensor in graph.inputs(loss) if tensor.node in data]
+    while len(before) == 1 and graph.type(before[0]) in ("Identity", "Neg"):
+        before = [tensor.node for tensor in graph.inputs(before[0]) if tensor.node in data]
+    terms = _terms(graph, data, before[0], (*op_types.ADDITIONS, "Sub")) if len(before) == 1 else []
+    return len(terms) == count and not any(_has_weight(graph, term) for term in terms)
+
+
+def _terms(
+    graph: Graph, data: Collection[str], name: str, additions: Collection[str] = op_types.ADDITIONS
+) -> list[str]:
+    """Returns the terms of a sum, also of sums in it, that depend on data.
+
+    Args:
+      graph: the subgraph that a step runs.
+      data: its nodes that depend on data.
+      name: of the sum.
+      additions: op types that add up their inputs.
+    """
     found, todo = [], [name]
     while todo:
         term = todo.pop()
-        if graph.type(term) in op_types.ADDITIONS:
+        if graph.type(term) in additions:
             todo += [tensor.node for tensor in reversed(graph.inputs(term)) if tensor.node in data]
         else:
             found.append(term)

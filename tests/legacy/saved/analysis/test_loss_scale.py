@@ -2,7 +2,7 @@
 
 import pytest
 
-from legacy.saved.analysis.loss_scale import has_sum
+from legacy.saved.analysis.loss_scale import has_sum, may_be_its_own
 from tests.legacy.saved.graphs import graph_of
 
 GRAPH = """
@@ -31,3 +31,29 @@ def test_a_sum_of_which_one_quotient_is_made(whole, once):
     data = ["x", "sum", "mean", "whole", "both"]
     assert has_sum(graph, data, "whole", divided_once=True) == once
     assert has_sum(graph, data, "whole") and not has_sum(graph, data, "decay")
+
+
+@pytest.mark.parametrize(
+    "whole, towers, expected",
+    [
+        ("RealDiv(both, two)\n    both = Sub(minus, q)", 2, True),  # two negative likelihoods are averaged
+        ("RealDiv(both, two)\n    both = Sub(minus, q)", 3, False),
+        ("RealDiv(both, two)\n    both = Neg(sum)\n    sum = AddV2(p, q)", 2, True),
+        ("RealDiv(both, two)\n    both = Sub(minus, half)\n    half = Mul(q, two)", 2, False),  # weighted
+        ("RealDiv(both, two)\n    both = Mean(margin)\n    margin = Sub(p, q)", 2, False),  # of each example
+        ("RealDiv(minus, two)", 2, False),
+    ],
+)
+def test_a_mean_of_two_likelihoods_is_no_division_by_two_towers(whole, towers, expected):
+    graph = graph_of(
+        f"""
+        x = Placeholder()
+        two = Const()
+        p = Mean(x)
+        q = Mean(x)
+        minus = Neg(p)
+        whole = {whole}
+        """
+    )
+    data = set(graph.nodes) - {"two"}
+    assert may_be_its_own(graph, data, "whole", towers) is expected
