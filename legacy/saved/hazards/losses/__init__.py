@@ -14,6 +14,7 @@ from legacy.saved.hazards.losses import (
     likelihoods,
     logits,
     masks,
+    masks_of_means,
     maximized_entropies,
     overlaps,
     scales,
@@ -49,7 +50,7 @@ GRAPH_CHECKS = (
     idle_terms.terms_of_constants,
     idle_terms.clipped_errors,
     unbounded.subtracted_squares,
-    masks.masked_after_the_mean,
+    masks_of_means.masked_after_the_mean,
     masks.counts_of_another_tower,
 )
 

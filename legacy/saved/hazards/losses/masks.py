@@ -12,14 +12,14 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.folding.decided import COMPARISONS
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.constants import constant_array
-from legacy.saved.hazards.basics.elements import choice_by_code, source_of_elements
+from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops that answer a question about data.
-_ANSWERS = (*COMPARISONS, "LogicalAnd", "LogicalOr", "LogicalNot")
+ANSWERS = (*COMPARISONS, "LogicalAnd", "LogicalOr", "LogicalNot")
 #: {comparison: the one that it negates}.
 _NEGATIONS = {"NotEqual": "Equal", "LessEqual": "Greater", "GreaterEqual": "Less"}
 #: Ops that compute a number of each element.
@@ -33,8 +33,10 @@ def masked_means(whole: WholeGraph) -> Iterator[Hazard]:
 
     Such a mean that is divided by another, of the mask, is one over the positions that the mask keeps. Beside a mean of
     what another mask keeps, all that this one leaves out, it is a part of a mean over all, as of a cross entropy.
+    The mean by which a layer normalizes is subtracted from its own values, and makes no loss smaller.
     """
-    masks = {name: _mask(whole, name) for name in whole.minimized_ops("Mean") if not is_gradient_op(name)}
+    means = [name for name in whole.minimized_ops("Mean") if not is_gradient_op(name)]
+    masks = {name: _mask(whole, name) for name in means if not _is_subtracted_from_its_values(whole.graph, name)}
     questions = {_question(whole, mask) for mask in masks.values() if mask}
     for name, mask in masks.items():
         if mask and _opposite(_question(whole, mask)) not in questions and not _is_divided_by(whole, name, mask):
@@ -46,6 +48,21 @@ def masked_means(whole: WholeGraph) -> Iterator[Hazard]:
                 ADVICE,
             )
             return
+
+
+def _is_subtracted_from_its_values(graph: Graph, mean: str) -> bool:
+    """Whether a mean is one by which its values are centered, as in the moments of a normalization."""
+    values = graph.origin(graph.inputs(mean)[0])
+    todo, seen = [mean], {mean}
+    while todo:
+        for user in {use.node for use in graph.users(todo.pop())} - seen:
+            seen.add(user)
+            if graph.type(user) in ("Sub", "SquaredDifference"):
+                if any(graph.origin(tensor) == values for tensor in graph.inputs(user)):
+                    return True
+            elif graph.type(user) in ("Identity", "StopGradient"):
+                todo.append(user)
+    return False
 
 
 def sums_over_all_positions(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
@@ -132,98 +149,6 @@ def _parts_behind(whole: WholeGraph, name: str) -> set[TensorId]:
     return found
 
 
-def masked_after_the_mean(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds a mean over all positions that a mask or weights of data multiply, before it is added up; one for all."""
-    graph = whole.graph
-    for name in whole.minimized_ops("Sum", "Mean"):
-        product = source_of_elements(graph, graph.inputs(name)[0]).node
-        inputs = graph.inputs(product) if graph.type(product) == "Mul" and not is_gradient_op(name) else []
-        for one, other in zip(inputs, reversed(inputs)):
-            mean, mask = graph.origin(other).node, source_of_elements(graph, one).node
-            is_mask = (graph.type(mask) in _ANSWERS and mask in whole.data) or _is_given(whole, mask)
-            if is_mask and _is_of_all(whole, _sum_of_mean(whole, mean)):
-                yield Hazard(
-                    "MASK_OF_A_MEAN",
-                    product,
-                    f"{product} multiplies {mean}, which is one number, a mean over all positions, by {mask}: no "
-                    "position is left out, or weighted by its own number",
-                    "multiply what the mean is taken of; for parity keep it",
-                )
-                return
-
-
-def _sum_of_mean(whole: WholeGraph, mean: str) -> str:
-    """A mean itself; of a sum that is divided by a number without weights in it, as `tf.losses` does, the sum."""
-    graph = whole.graph
-    while graph.type(mean) in ("Select", "SelectV2"):  # of the quotient or 0, up to TensorFlow 1.12
-        mean = graph.origin(graph.inputs(mean)[1]).node
-    if graph.type(mean) not in op_types.QUOTIENTS:
-        return mean
-    shapes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS}
-    if graph.ancestors([graph.inputs(mean)[1].node], shapes, controls=False) & whole.trainable:
-        return mean
-    total = graph.origin(graph.inputs(mean)[0]).node
-    if graph.type(total) != "Sum":
-        return mean
-    before = graph.origin(graph.inputs(total)[0]).node
-    return before if graph.type(before) == "Sum" else total  # `tf.losses` adds a sum up once more
-
-
-def _is_of_all(whole: WholeGraph, mean: str) -> bool:
-    """Whether a node is a mean or sum of what weights compute over all dimensions: one of the axes 0, 1, and so on."""
-    graph = whole.graph
-    if graph.type(mean) not in ("Mean", "Sum"):
-        return False
-    axes = constant_array(graph, graph.inputs(mean)[1].node)
-    if axes is None or axes.ndim != 1 or axes.tolist() != list(range(len(axes))):
-        return False
-    if graph.nodes[mean].attr["keep_dims"].b:
-        return False
-    losses = source_of_elements(graph, graph.inputs(mean)[0]).node
-    losses = losses if graph.type(losses) != "Neg" else source_of_elements(graph, graph.inputs(losses)[0]).node
-    is_of_positions = graph.type(losses).endswith("SoftmaxCrossEntropyWithLogits") or len(axes) > 1
-    is_of_positions = is_of_positions or _is_of_rows(whole, losses)
-    return is_of_positions and bool(graph.ancestors([losses], controls=False) & whole.trainable)
-
-
-def _is_of_rows(whole: WholeGraph, errors: str) -> bool:
-    """Whether a node has a number for each row: it is computed, element by element, of one class of each row."""
-    graph, todo, seen = whole.graph, [errors], {errors}
-    while todo:
-        name = todo.pop()
-        if _adds_classes(whole, name):
-            return True
-        if graph.type(name) in ELEMENTWISE:
-            before = {graph.origin(tensor).node for tensor in graph.inputs(name)} - seen
-            seen |= before
-            todo += before
-    return False
-
-
-def _adds_classes(whole: WholeGraph, total: str) -> bool:
-    """Whether a node adds up the classes of rows that one-hot codes multiply."""
-    if choice_by_code(whole.graph, total) is None:
-        return False
-    axes = constant_array(whole.graph, whole.graph.inputs(total)[1].node)
-    return axes is not None and axes.ravel().tolist() in ([1], [-1])
-
-
-def _is_given(whole: WholeGraph, name: str) -> bool:
-    """Whether a node holds numbers that data bring for each example, such as weights; not one number for all."""
-    graph, is_part = whole.graph, False
-    while graph.type(name) in ("Split", "SplitV", "StridedSlice", "Slice"):
-        is_part = True
-        name = graph.inputs(name)[1 if graph.type(name) == "Split" else 0].node
-    attributes = graph.nodes[name].attr
-    recorded = attributes["_output_shapes"].list.shape
-    shape = recorded[0] if recorded else attributes["shape"].shape
-    return (
-        op_types.is_source(graph.type(name))
-        and name in whole.data
-        and (is_part or any(dim.size != 1 for dim in shape.dim))
-    )
-
-
 def _mask(whole: WholeGraph, mean: str) -> str:
     """The answer about data, as 0 and 1, that is a factor of what a mean takes; "" if there is none.
 
@@ -262,7 +187,7 @@ def _is_answer(whole: WholeGraph, name: str) -> bool:
     if graph.type(name) == "Sub" and whole.value(graph.inputs(name)[0].node) == 1:
         name = source_of_elements(graph, graph.inputs(name)[1]).node
     if graph.type(name) != "Sign":
-        return graph.type(name) in _ANSWERS
+        return graph.type(name) in ANSWERS
     before = graph.inputs(name)[0].node
     attributes = graph.nodes[before].attr
     return (attributes["SrcT"].type if graph.type(before) == "Cast" else graph.nodes[name].attr["T"].type) in _INTEGERS
