@@ -20,6 +20,8 @@ _LOSSES = (
     *("Sub", "Sum", "Neg", "Reshape", "Log"),
 )
 _TURNS = ("ReverseV2", "Reverse")
+#: Ops of a layer on the rows of its inputs.
+_ROWS = ("BiasAdd", "Add", "AddV2", "MatMul", "Mul", "Concat", "ConcatV2", "Reshape", "Identity", "Tanh", "Relu")
 #: Ops by which a turned sequence enters a loop, or is dealt to the steps of an unrolled one.
 _ENTRIES = ("TensorArrayScatter", "Unpack", "Split")
 
@@ -71,8 +73,9 @@ def _is_of_another_loop(whole: WholeGraph, turned: str, mask: str) -> bool:
     graph = whole.graph
     taken = graph.descendants([turned], controls=False, stop=_entries(graph))
     entered = {frame for name in taken & _entries(graph) for frame in _frames(graph, graph.inputs(name)[0].node)}
-    masked = {frame for name in _masked_outputs(whole, mask) for frame in _frames(graph, graph.inputs(name)[0].node)}
-    return bool(entered and masked) and entered.isdisjoint(masked)
+    outputs, steps = _masked_outputs(whole, mask)
+    masked = {frame for name in outputs for frame in _frames(graph, graph.inputs(name)[0].node)}
+    return bool(entered) and bool(masked or steps) and entered.isdisjoint(masked)
 
 
 def _entries(graph: Graph) -> set[str]:
@@ -85,9 +88,15 @@ def _frames(graph: Graph, array: str) -> set[bytes]:
     return {graph.nodes[name].attr["frame_name"].s for name in enters}
 
 
-def _masked_outputs(whole: WholeGraph, mask: str) -> set[str]:
-    """The gathered outputs of loops of which losses, position by position, are multiplied by a mask."""
-    graph, found, todo, seen = whole.graph, set(), [mask], {mask}
+def _masked_outputs(whole: WholeGraph, mask: str) -> tuple[set[str], set[str]]:
+    """The gathered outputs of loops of which losses, position by position, are multiplied by a mask.
+
+    Besides the nodes that stack the results of unrolled steps, of which losses are multiplied by it: each step is made
+    of the one before, and not of a loop's outputs at one time.
+    """
+    graph, todo, seen = whole.graph, [mask], {mask}
+    found: set[str] = set()
+    steps: set[str] = set()
     while todo:
         for user in {use.node for use in graph.users(todo.pop())} & whole.minimized:
             trained = [tensor.node for tensor in graph.inputs(user) if tensor.node in made_by_weights(whole)]
@@ -96,10 +105,29 @@ def _masked_outputs(whole: WholeGraph, mask: str) -> set[str]:
                 while graph.type(name) in _LOSSES:
                     name = next((t.node for t in graph.inputs(name) if t.node in made_by_weights(whole)), "")
                 found |= set(outputs_behind_layers(whole, name))
+                steps |= {name} if _stacks_steps(whole, name) else set()
             elif not trained and user not in seen:
                 seen.add(user)
                 todo.append(user)
-    return found
+    return found, steps
+
+
+def _stacks_steps(whole: WholeGraph, name: str) -> bool:
+    """Whether a node stacks results of which none is made of a loop's outputs at one time by layers alone."""
+    graph = whole.graph
+    if graph.type(name) != "Pack":
+        return False
+    todo, seen = [tensor.node for tensor in graph.inputs(name)], set()
+    while todo:
+        node = todo.pop()
+        parted = {"Unpack": 0, "Split": 1}.get(graph.type(node))  # of times, or the gates of a cell
+        if outputs_behind_layers(whole, node if parted is None else graph.inputs(node)[parted].node):
+            return False
+        before = [tensor.node for tensor in graph.inputs(node)] if graph.type(node) in _ROWS else []
+        before = [one for one in before if one in made_by_weights(whole) and one not in seen]
+        seen.update(before)
+        todo += before
+    return True
 
 
 def _is_turned_for_a_loop(whole: WholeGraph, name: str, before: set[str]) -> bool:

@@ -88,3 +88,26 @@ def test_lengths_of_what_a_decoder_predicts_are_not_those_of_its_input(of_decode
 
     graph = saved(traced(build), trainable_variables=["w", "u", "v"])
     assert [hazard.id for hazard in padding_read_first(WholeGraph(graph))] == ["PADDING_READ_FIRST"] * count
+
+
+@pytest.mark.parametrize("unrolled, count", [(True, 0), (False, 1)])
+def test_lengths_of_what_an_unrolled_decoder_predicts_are_not_those_of_its_input(unrolled, count):
+    """A speller that attends to a whole recording, beside a layer on the reader's output at each time."""
+
+    def build():
+        w, u, v = (v1.get_variable(name, [3, 3], use_resource=False) for name in "wuv")
+        x, lengths = v1.placeholder(tf.float32, [2, 5, 3], "x"), v1.placeholder(tf.int32, [2], "lengths")
+        read = v1.scan(lambda state, now: tf.tanh(now @ w + state @ u), whole_batch(x, lengths), tf.zeros([2, 3]))
+        state, steps = tf.zeros([2, 3]), []
+        for time in range(5):
+            context = tf.reduce_sum(tf.nn.softmax(read, 0) * read, 0)
+            gate, new = tf.split(tf.concat([context, state], 1) @ tf.concat([v, v], 0), 3, 1)[:2]
+            told = tf.concat([tf.tanh(gate), new, gate], 1)
+            state = told if unrolled else tf.nn.relu(tf.unstack(read)[time] @ v)
+            steps.append(state @ w)
+        mask = tf.transpose(tf.sequence_mask(lengths, 5, tf.float32))
+        loss = tf.reduce_sum(tf.reduce_sum(tf.square(tf.stack(steps)), 2) * mask) / tf.reduce_sum(mask)
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    graph = saved(traced(build), trainable_variables=["w", "u", "v"])
+    assert [hazard.id for hazard in padding_read_first(WholeGraph(graph))] == ["PADDING_READ_FIRST"] * count
