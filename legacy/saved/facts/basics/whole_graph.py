@@ -19,6 +19,9 @@ from legacy.saved.runs.accumulation import dependent_on_gradients, queued_gradie
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
+#: {op: the power of its input that it computes}.
+_ROOTS = {"Sqrt": 0.5, "Rsqrt": -0.5}
+
 
 class WholeGraph:
     """A saved graph with labels of towers and the nodes that update variables.
@@ -92,7 +95,7 @@ class WholeGraph:
         return {self.labels[name] for name in names if name in self.labels}
 
     def value(self, name: str) -> float | None:
-        """The value of a scalar Const, also seen through Identity and Cast, or of one less another; else None."""
+        """The value of a scalar Const, through Identity and Cast, of its root, or of one less another; else None."""
         if name not in self._values:
             self._values[name] = self._value(name)
         return self._values[name]
@@ -103,6 +106,9 @@ class WholeGraph:
         if self.graph.type(name) == "Sub":  # a moving average takes in 1 - decay
             first, second = (scalar_constant(self.graph.nodes[tensor.node]) for tensor in self.graph.inputs(name))
             return None if first is None or second is None else first - second
+        if self.graph.type(name) in _ROOTS:  # attention is scaled by the root of a size
+            inner = self._value(self.graph.inputs(name)[0].node)
+            return inner ** _ROOTS[self.graph.type(name)] if inner is not None and inner > 0 else None
         return scalar_constant(self.graph.nodes[name])
 
     def variable_of(self, apply: str) -> str | None:

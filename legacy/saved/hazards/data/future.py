@@ -97,8 +97,12 @@ def _drops_last(graph: Graph, name: str) -> bool:
 
 
 def _keeps_times(graph: Graph, attention: str, end: str) -> bool:
-    """Whether nothing between attention and the results that are sliced joins times, as a code of a sentence does."""
-    between = graph.descendants([attention], controls=False) & graph.ancestors([end], controls=False)
+    """Whether nothing between attention and the results that are sliced joins times, as a code of a sentence does.
+
+    Sizes that are taken of shapes, as for a reshape, join nothing.
+    """
+    shapes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS}
+    between = graph.descendants([attention], controls=False, stop=shapes) & graph.ancestors([end], controls=False)
     for name in [name for name in between if not is_gradient_op(name)]:
         kind = graph.type(name)
         axes = constant_array(graph, graph.inputs(name)[1].node) if kind in ("Mean", "Sum", "Max") else None

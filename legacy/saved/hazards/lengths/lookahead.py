@@ -21,6 +21,8 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 MOST_DIAGONALS = 2
 #: Ops whose results have the places of all their inputs, and of their first one.
 _BY_ELEMENT = ("Add", "AddV2", "Sub", "Mul")
+#: {comparison of positions: 1 if the earlier ones are kept where the first input is a column, -1 if the second}.
+_COMPARED = {"GreaterEqual": 1, "LessEqual": -1}
 _BY_PLACE = ("BiasAdd", "Identity", "MatMul", "RealDiv", "Reshape", "Relu", "Tanh")
 
 
@@ -146,6 +148,8 @@ def _positions_ahead(whole: WholeGraph, name: str) -> int | None:
     if graph.type(name) in ("MatrixBandPart", "BatchMatrixBandPart") and name not in whole.data:
         lower, upper = (whole.value(tensor.node) for tensor in graph.inputs(name)[1:3])
         return int(upper) if lower is not None and upper is not None and lower < 0 <= upper else None
+    if graph.type(name) in _COMPARED and name not in whole.data:
+        return 0 if _keeps_earlier_positions(whole, name) else None
     values = constant_array(graph, name) if graph.type(name) == "Const" else None
     if values is None or values.ndim < 2 or values.shape[-1] != values.shape[-2] or values.shape[-1] < 4:
         return None
@@ -156,3 +160,36 @@ def _positions_ahead(whole: WholeGraph, name: str) -> int | None:
         if ((matrix == 1) == kept).all() or ((matrix == 0) == kept).all():
             return ahead
     return None
+
+
+def _keeps_earlier_positions(whole: WholeGraph, name: str) -> bool:
+    """Whether a node is i >= j, or j <= i, of a column of positions i and a row of positions j."""
+    graph = whole.graph
+    column, row = (tensor.node for tensor in graph.inputs(name)[:: _COMPARED[graph.type(name)]])
+    return _is_column(graph, column) and _is_range(whole, row)
+
+
+def _is_column(graph: Graph, name: str) -> bool:
+    """Whether a node is a range with a new last axis."""
+    if graph.type(name) == "ExpandDims":
+        axis = constant_array(graph, graph.inputs(name)[1].node)
+        is_new = axis is not None and axis.ravel().tolist() in ([1], [-1])
+    else:
+        attributes = graph.nodes[name].attr
+        is_new = graph.type(name) == "StridedSlice" and attributes["new_axis_mask"].i == 2
+        is_new = is_new and attributes["begin_mask"].i & attributes["end_mask"].i & 1 == 1
+    return is_new and graph.type(graph.inputs(name)[0].node) == "Range"
+
+
+def _is_range(whole: WholeGraph, name: str) -> bool:
+    """Whether a node is a range, perhaps with a new first axis, or shifted by sizes that are open or cancel out."""
+    graph, shift, is_open = whole.graph, 0.0, False
+    while graph.type(name) in ("ExpandDims", "Add", "AddV2", "Sub"):
+        number = constant_array(graph, graph.inputs(name)[1].node)
+        if graph.type(name) != "ExpandDims":
+            is_open |= number is None or number.size != 1
+            shift += 0.0 if number is None else float(number.sum()) * (-1 if graph.type(name) == "Sub" else 1)
+        elif number is None or number.ravel().tolist() != [0]:
+            return False
+        name = graph.inputs(name)[0].node
+    return graph.type(name) == "Range" and (is_open or shift == 0)

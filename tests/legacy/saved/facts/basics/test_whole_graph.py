@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph, ancestors_of_tensors, scalar_constant
-from tests.legacy.saved.graphs import graph_of, saved
+from tests.legacy.saved.graphs import graph_of, saved, traced
 
 TOWERS = """
     w = VariableV2()
@@ -67,3 +68,14 @@ def test_values_are_seen_through_identity_and_cast():
 def test_ancestors_of_tensors_leave_control_dependencies_out():
     graph = graph_of("a = Const()\nb = Const()\nc = Neg(a, ^b)\n")
     assert ancestors_of_tensors(graph, ["c:0"]) == {"a", "c"}
+
+
+def test_roots_of_scalar_constants_are_numbers():
+    def build():
+        root = tf.sqrt(tf.cast(tf.constant(4), tf.float32), name="root")
+        tf.math.rsqrt(tf.constant(16.0), name="scale")
+        tf.sqrt(tf.constant(-1.0), name="none")
+        tf.sqrt(tf.compat.v1.placeholder(tf.float32, [], "fed") + root, name="open")
+
+    whole = WholeGraph(saved(traced(build)))
+    assert [whole.value(name) for name in ("root", "scale", "none", "open")] == [2.0, 0.25, None, None]

@@ -41,6 +41,17 @@ def attention(mask):
     return model
 
 
+def scaled_by_root(mask):
+    """Attention as GPT-2 scales it, whose heads are put together by sizes that it takes of shapes."""
+
+    def model(x, w):
+        scores = tf.matmul(tf.tensordot(x, w, 1), x, transpose_b=True) * tf.math.rsqrt(tf.cast(4, tf.float32))
+        read = tf.matmul(tf.nn.softmax(mask(scores)), x)
+        return tf.reshape(tf.reshape(read, [2, -1, 2, 2]), tf.stack([2, tf.shape(read)[1], 4]))
+
+    return model
+
+
 def causal(scores):
     keep = tf.linalg.band_part(tf.ones([5, 5]), -1, 0)
     return scores * keep - 1e9 * (1.0 - keep)
@@ -73,6 +84,8 @@ def code(x, w):
         ({"model": attention(lambda scores: scores), "kept": slice(0, -1)}, 1),
         ({"model": lambda x, w: tf.tanh(attention(lambda scores: scores)(x, w) + x), "kept": slice(None, -1)}, 1),
         ({"model": attention(causal_of_six), "kept": slice(0, -1)}, 0),
+        ({"model": scaled_by_root(lambda scores: scores), "kept": slice(0, -1)}, 1),
+        ({"model": scaled_by_root(causal_of_six), "kept": slice(0, -1)}, 0),
         ({"model": code, "kept": slice(0, -1)}, 0),
         ({"model": attention(lambda scores: scores), "kept": slice(1, None)}, 0),  # no next words
         ({"model": attention(lambda scores: scores)}, 1),

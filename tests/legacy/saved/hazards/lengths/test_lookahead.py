@@ -51,6 +51,30 @@ def test_moments_along_the_times_are_named_beside_a_causal_mask(axis, mask, coun
 
 
 @pytest.mark.parametrize(
+    "mask, count",
+    [
+        (lambda i, j: i[:, None] >= j, 1),
+        (lambda i, j: i[:, None] >= j - tf.size(j) + tf.size(i), 1),  # as a decoder with a past counts
+        (lambda i, j: tf.expand_dims(j, 0) <= tf.expand_dims(i, 1), 1),
+        (lambda i, j: i[:, None] <= j, 0),  # the later words
+        (lambda i, j: i[:, None] >= j - 1, 0),  # and one ahead
+        (lambda i, j: i[:, None] >= j[:, None], 0),  # no mask
+    ],
+)
+def test_positions_that_are_compared_are_a_causal_mask(mask, count):
+    def total():
+        ids = fed("ids", 2, 7, dtype=tf.int32)
+        table, places = variable("words", 9, 4), tf.range(7)
+        kept = tf.cast(mask(places, tf.range(7)), tf.float32)
+        x = tf.gather(table, ids)
+        x += tf.matmul(tf.nn.softmax(tf.matmul(x, x, transpose_b=True) * kept - 1e9 * (1.0 - kept)), x)
+        logits = tf.reshape(tf.matmul(tf.reshape(x, [-1, 4]), table, transpose_b=True), [2, 7, 9])
+        return tf.reduce_mean(v1.nn.sparse_softmax_cross_entropy_with_logits(labels=ids, logits=logits))
+
+    assert found(lookahead.targets_read_by_attention, total) == ["TARGETS_ARE_INPUTS"] * count
+
+
+@pytest.mark.parametrize(
     "read, predicted, causal, count",
     [
         (lambda ids: ids, lambda ids: ids, True, 1),
