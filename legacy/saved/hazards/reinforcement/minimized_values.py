@@ -67,9 +67,13 @@ def _is_return(whole: WholeGraph, name: str) -> bool:
     while graph.type(name) in _COPIES:
         name = graph.inputs(name)[0].node
     terms = [tensor.node for tensor in graph.inputs(name)] if graph.type(name) in op_types.ADDITIONS else []
-    computed = [term for term in terms if graph.ancestors([term], controls=False) & whole.trainable]
+    computed = [term for term in terms if _has_variables(whole, term)]  # of a target network, which nothing trains
     given = [term for term in terms if term not in computed and term in whole.data]
     return len(computed) == len(given) == 1 and _is_discounted(whole, computed[0])
+
+
+def _has_variables(whole: WholeGraph, name: str) -> bool:
+    return any(whole.graph.type(node) in op_types.VARIABLES for node in whole.graph.ancestors([name], controls=False))
 
 
 def _is_discounted(whole: WholeGraph, name: str) -> bool:

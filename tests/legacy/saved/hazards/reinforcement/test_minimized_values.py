@@ -10,26 +10,27 @@ from tests.legacy.saved.graphs import saved, traced
 v1 = tf.compat.v1
 
 
-def found(sign, returns=True, discount=0.99, stop=True):
+def found(sign, returns=True, discount=0.99, stop=True, copied=False):
     """The hazards of an actor's loss, sign * mean(Q), and of a critic that learns rewards or other answers."""
 
     def build():
         a, c = (v1.get_variable(name, shape, use_resource=False) for name, shape in (("a", [4, 2]), ("c", [6, 1])))
         b, t = v1.get_variable("b", [1], use_resource=False), v1.get_variable("t", [6, 1], use_resource=False)
         before, after = (v1.placeholder(tf.float32, [8, 4], name) for name in ("s", "s2"))
-        act = lambda state: tf.tanh(state @ a)  # noqa: E731
-        value = lambda state, action, w: tf.nn.bias_add(tf.concat([state, action], 1) @ w, b)  # noqa: E731
+        act = lambda state: tf.tanh(state @ (tf.ones([4, 2]) if copied and state is after else a))  # noqa: E731
+        value = lambda state, action, w, b: tf.nn.bias_add(tf.concat([state, action], 1) @ w, b)  # noqa: E731
         answers = v1.placeholder(tf.float32, [8, 1], "r")
         alive = v1.placeholder(tf.float32, [8, 1], "alive")
-        later = answers + discount * alive * value(after, act(after), t)
+        later = answers + discount * alive * value(after, act(after), t, tf.zeros([1]) if copied else b)
         target = later if returns else answers
         target = tf.stop_gradient(target) if stop else target
-        critic = tf.reduce_mean((value(before, v1.placeholder(tf.float32, [8, 2], "done"), c) - target) ** 2)
+        critic = tf.reduce_mean((value(before, v1.placeholder(tf.float32, [8, 2], "done"), c, b) - target) ** 2)
         optimizer = v1.train.GradientDescentOptimizer(0.5)
         optimizer.minimize(critic, var_list=[c, b], name="critic_train")
-        optimizer.minimize(sign * tf.reduce_mean(value(before, act(before), c)), var_list=[a], name="actor_train")
+        optimizer.minimize(sign * tf.reduce_mean(value(before, act(before), c, b)), var_list=[a], name="actor_train")
 
-    whole = WholeGraph(saved(traced(build), trainable_variables=["a", "b", "c", "t"]))
+    trained = ["a", "b", "c"] if copied else ["a", "b", "c", "t"]
+    whole = WholeGraph(saved(traced(build), trainable_variables=trained))
     return [hazard.id for hazard in minimized_values(whole)]
 
 
@@ -37,6 +38,11 @@ def found(sign, returns=True, discount=0.99, stop=True):
 @pytest.mark.parametrize("sign, count", [(1.0, 1), (-1.0, 0)])
 def test_an_actor_that_lowers_the_value_of_its_actions_is_named(sign, count, stop):
     assert found(sign, stop=stop) == ["VALUE_MINIMIZED"] * count
+
+
+@pytest.mark.parametrize("sign, count", [(1.0, 1), (-1.0, 0)])
+def test_the_later_values_may_be_of_a_network_that_nothing_trains(sign, count):
+    assert found(sign, copied=True) == ["VALUE_MINIMIZED"] * count
 
 
 @pytest.mark.parametrize("case", [{"returns": False}, {"discount": 0.1}, {"discount": 2.0}])
