@@ -52,10 +52,31 @@ def _factors(whole: WholeGraph, name: str) -> list[str]:
     return [graph.origin(graph.inputs(node)[0]).node if graph.type(node) == "Neg" else node for node in found]
 
 
+def bound_at_one(whole: WholeGraph, name: str) -> float | None:
+    """Returns a bound of what is clipped: a constant, 1.2 for 1 + e, or 0.8 for 1 - e, of an e that is fed.
+
+    Args:
+      whole: the graph.
+      name: of a node.
+
+    Returns:
+      The number; None of any other node.
+    """
+    value, kind = whole.value(name), whole.graph.type(name)
+    inputs = [tensor.node for tensor in whole.graph.inputs(name)]
+    if value is not None or kind not in ("Sub", "Add", "AddV2"):
+        return value
+    one, other = inputs if whole.value(inputs[0]) == 1 or kind == "Sub" else inputs[::-1]
+    is_setting = other not in whole.data and not whole.graph.ancestors([other], controls=False) & whole.trainable
+    if whole.value(one) != 1 or not is_setting:
+        return None
+    return 0.8 if kind == "Sub" else 1.2
+
+
 def _unclipped(whole: WholeGraph, name: str) -> str:
     graph, is_clipped = whole.graph, False
     while graph.type(name) in _BOUNDS:
-        others = [tensor for tensor in graph.inputs(name)[:2] if whole.value(tensor.node) is None]
+        others = [tensor for tensor in graph.inputs(name)[:2] if bound_at_one(whole, tensor.node) is None]
         if len(others) != 1:
             return ""
         name, is_clipped = graph.origin(others[0]).node, True

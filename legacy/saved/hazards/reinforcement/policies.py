@@ -10,9 +10,10 @@ from legacy.saved.hazards.basics.directions import minimized_targets
 from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
+from legacy.saved.hazards.reinforcement.clipped_ratios import bound_at_one
+from legacy.saved.hazards.reinforcement.entropies import COPIES, past, sign_of_entropy
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
-_COPIES = ("Identity", "Reshape", "Squeeze", "ExpandDims", "Neg")
 _LIKELIHOODS = ("LogSoftmax", "SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits")
 _SQUARES, _GATHERS = ("Square", "SquaredDifference", "Pow"), ("Gather", "GatherV2", "GatherNd")
 #: Ops that end a value head.
@@ -48,7 +49,7 @@ def minimized_policies(whole: WholeGraph) -> Iterator[Hazard]:
                         "POLICY_MINIMIZED",
                         name,
                         f"{target} contains the sum of {name}, log-probabilities of actions times "
-                        f"{_past(whole, other)}, with a positive weight: it falls where actions with positive factors "
+                        f"{past(whole, other)}, with a positive weight: it falls where actions with positive factors "
                         "get less likely, which is right for costs alone",
                         "subtract the term if these are returns or advantages; for parity keep the sign",
                     )
@@ -58,7 +59,7 @@ def minimized_policies(whole: WholeGraph) -> Iterator[Hazard]:
 def _sign_of_advantage(whole: WholeGraph, name: str) -> int:
     """1 of numbers that data bring, perhaps less a value, -1 of their negatives, 0 of anything else."""
     graph, sign = whole.graph, 1
-    while graph.type(name) in (*_COPIES, "StopGradient"):
+    while graph.type(name) in (*COPIES, "StopGradient"):
         sign = -sign if graph.type(name) == "Neg" else sign
         name = graph.inputs(name)[0].node
     value = _value_of_advantage(whole, name, is_stopped=True)
@@ -71,7 +72,7 @@ def _sign_of_advantage(whole: WholeGraph, name: str) -> int:
 def _is_fed(whole: WholeGraph, name: str) -> bool:
     """Whether a node holds what data bring, or a part of it."""
     graph = whole.graph
-    while graph.type(name) in ("Split", "StridedSlice", "Slice", "Cast", *_COPIES):
+    while graph.type(name) in ("Split", "StridedSlice", "Slice", "Cast", *COPIES):
         name = graph.inputs(name)[1 if graph.type(name) == "Split" else 0].node
     return op_types.is_source(graph.type(name))
 
@@ -87,7 +88,7 @@ def minimized_entropies(whole: WholeGraph) -> Iterator[Hazard]:
     of_policies = whole.graph.ancestors(policies, controls=False)
     for target in minimized_targets(whole):
         for name, sign in linear_signs(whole, target).items():
-            of_entropy, logits = _sign_of_entropy(whole, name)
+            of_entropy, logits = sign_of_entropy(whole, name)
             if sign * of_entropy > 0 and logits in of_policies:
                 less = "less " if of_entropy < 0 else ""
                 yield Hazard(
@@ -104,11 +105,15 @@ def reversed_ratios(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds clipped ratios exp(old - new) of probabilities, new over old being meant; one hazard for all."""
     graph = whole.graph
     for name in whole.minimized_ops("Exp"):
-        difference = _past(whole, graph.inputs(name)[0].node)
+        difference = past(whole, graph.inputs(name)[0].node)
         if is_gradient_op(name) or graph.type(difference) != "Sub" or not _is_clipped_at_one(whole, name):
             continue
         old, new = (tensor.node for tensor in graph.inputs(difference))
-        if not _weights(whole, old) and old in whole.data and sign_of_likelihood(whole, new) > 0:
+        if _is_given(whole, new):  # new less old, of negative logarithms
+            old, new, turned = new, old, -1
+        else:
+            turned = 1
+        if _is_given(whole, old) and turned * sign_of_likelihood(whole, new) > 0:
             yield Hazard(
                 "RATIO_REVERSED",
                 name,
@@ -119,13 +124,17 @@ def reversed_ratios(whole: WholeGraph) -> Iterator[Hazard]:
             return
 
 
+def _is_given(whole: WholeGraph, name: str) -> bool:
+    return name in whole.data and not _weights(whole, name)
+
+
 def _ratios(whole: WholeGraph) -> list[str]:
     """Ratios of the probabilities of actions that are clipped at 1."""
     graph = whole.graph
     names = [
         name for name in whole.minimized_ops("Exp") if not is_gradient_op(name) and _is_clipped_at_one(whole, name)
     ]
-    inner = {name: _past(whole, graph.inputs(name)[0].node) for name in names}
+    inner = {name: past(whole, graph.inputs(name)[0].node) for name in names}
     return [
         name
         for name, difference in inner.items()
@@ -150,13 +159,13 @@ def _is_policy_gradient(whole: WholeGraph, product: str) -> bool:
 
 def _is_log_probability(whole: WholeGraph, name: str) -> bool:
     """Whether a node holds the logarithms of the probabilities of actions that data bring, or their negatives."""
-    graph, name = whole.graph, _past(whole, name)
+    graph, name = whole.graph, past(whole, name)
     if graph.type(name) in _LIKELIHOODS[1:]:
         return True
     if graph.type(name) == "Log":
         return _is_chosen_probability(whole, name)
-    product = _past(whole, graph.inputs(name)[0].node) if graph.type(name) == "Sum" else ""
-    inputs = [_past(whole, tensor.node) for tensor in graph.inputs(product)] if product else []
+    product = past(whole, graph.inputs(name)[0].node) if graph.type(name) == "Sum" else ""
+    inputs = [past(whole, tensor.node) for tensor in graph.inputs(product)] if product else []
     if not product or graph.type(product) != "Mul":
         return False
     for one, other in zip(inputs, reversed(inputs)):
@@ -174,14 +183,14 @@ def _is_chosen_probability(whole: WholeGraph, logarithm: str) -> bool:
     A constant may be added, and bounds be put on it, to keep it from zero.
     """
     graph = whole.graph
-    name = _past(whole, graph.inputs(logarithm)[0].node)
+    name = past(whole, graph.inputs(logarithm)[0].node)
     while graph.type(name) in ("Add", "AddV2", "Maximum", "Minimum"):
         others = [tensor.node for tensor in graph.inputs(name) if whole.value(tensor.node) is None]
         if len(others) != 1:
             return False
-        name = _past(whole, others[0])
-    product = _past(whole, graph.inputs(name)[0].node) if graph.type(name) == "Sum" else ""
-    inputs = [_past(whole, tensor.node) for tensor in graph.inputs(product)] if product else []
+        name = past(whole, others[0])
+    product = past(whole, graph.inputs(name)[0].node) if graph.type(name) == "Sum" else ""
+    inputs = [past(whole, tensor.node) for tensor in graph.inputs(product)] if product else []
     if not product or graph.type(product) != "Mul":
         return False
     pairs = zip(inputs, reversed(inputs))
@@ -208,7 +217,7 @@ def _is_logarithm(whole: WholeGraph, name: str) -> bool:
     """Whether a node holds logarithms, perhaps times the codes of the chosen actions or those gathered at them."""
     kind = whole.graph.type(name)
     if kind in ("Mul", *_GATHERS):
-        inputs = [_past(whole, tensor.node) for tensor in whole.graph.inputs(name)]
+        inputs = [past(whole, tensor.node) for tensor in whole.graph.inputs(name)]
         trained = [before for before in inputs if _weights(whole, before)]
         return len(trained) == 1 and _is_logarithm(whole, trained[0])
     return kind in ("Log", "LogSoftmax")
@@ -222,12 +231,12 @@ def _value_of_advantage(whole: WholeGraph, name: str, is_stopped: bool = False) 
       name: of the node.
       is_stopped: whether the value may be behind `tf.stop_gradient`.
     """
-    graph, name = whole.graph, _past(whole, name)
+    graph, name = whole.graph, past(whole, name)
     inputs = [tensor.node for tensor in graph.inputs(name)] if graph.type(name) == "Sub" else []
     for returns, value in zip(inputs, reversed(inputs)):
-        head = _past(whole, value)
+        head = past(whole, value)
         while graph.type(head) == "StridedSlice" or (is_stopped and graph.type(head) == "StopGradient"):
-            head = _past(whole, graph.inputs(head)[0].node)  # the one column of a value head
+            head = past(whole, graph.inputs(head)[0].node)  # the one column of a value head
         if (
             returns in whole.data
             and not _weights(whole, returns)
@@ -238,56 +247,17 @@ def _value_of_advantage(whole: WholeGraph, name: str, is_stopped: bool = False) 
     return ""
 
 
-def _sign_of_entropy(whole: WholeGraph, name: str) -> tuple[int, str]:
-    """-1 of the product of probabilities and their own logarithms, 1 of that with the negative logarithms, else 0.
-
-    With the node that the probabilities are made of.
-    """
-    graph = whole.graph
-    inputs = [tensor.node for tensor in graph.inputs(name)] if graph.type(name) == "Mul" else []
-    for one, other in zip(inputs, reversed(inputs)):
-        (share, of_share), (logarithm, of_logarithm) = _past_signs(whole, one), _past_signs(whole, other)
-        if _is_logarithm_of(whole, logarithm, share):
-            made_of = logarithm if graph.type(share) == "Exp" else share
-            return -of_share * of_logarithm, _past(whole, graph.inputs(made_of)[0].node)
-    return 0, ""
-
-
-def _is_logarithm_of(whole: WholeGraph, logarithm: str, share: str) -> bool:
-    """Whether a node holds the logarithms of another one's probabilities."""
-    graph = whole.graph
-    if graph.type(share) == "Exp" and graph.type(logarithm) == "LogSoftmax":
-        return _past(whole, graph.inputs(share)[0].node) == logarithm
-    if graph.type(share) != "Softmax":
-        return False
-    if graph.type(logarithm) == "LogSoftmax":
-        return graph.origin(graph.inputs(logarithm)[0]) == graph.origin(graph.inputs(share)[0])
-    return graph.type(logarithm) == "Log" and share in graph.ancestors([logarithm], controls=False)
-
-
 def _is_clipped_at_one(whole: WholeGraph, name: str) -> bool:
     """Whether a node is bounded by numbers below and above 1, as by `tf.clip_by_value`."""
     graph, bounds, todo = whole.graph, set(), [name]
     while todo:
         for user in [use.node for use in graph.users(todo.pop())]:
-            numbers = [whole.value(tensor.node) for tensor in graph.inputs(user)]
-            if graph.type(user) in ("Minimum", "Maximum", "ClipByValue") and any(n is not None for n in numbers):
+            is_bound = graph.type(user) in ("Minimum", "Maximum", "ClipByValue")
+            numbers = [bound_at_one(whole, tensor.node) for tensor in graph.inputs(user)] if is_bound else []
+            if any(n is not None for n in numbers):
                 bounds |= {number for number in numbers if number is not None}
                 todo.append(user)
     return any(0.5 <= bound < 1 for bound in bounds) and any(1 < bound <= 2 for bound in bounds)
-
-
-def _past(whole: WholeGraph, name: str) -> str:
-    return _past_signs(whole, name)[0]
-
-
-def _past_signs(whole: WholeGraph, name: str) -> tuple[str, int]:
-    """The node that a node is a copy of, and -1 if it has the other sign."""
-    sign = 1
-    while whole.graph.type(name) in _COPIES:
-        sign = -sign if whole.graph.type(name) == "Neg" else sign
-        name = whole.graph.inputs(name)[0].node
-    return name, sign
 
 
 def _weights(whole: WholeGraph, name: str) -> set[str]:

@@ -6,6 +6,8 @@ import tensorflow as tf
 from legacy.saved.hazards.reinforcement.clipped_ratios import optimistic_surrogates
 from tests.legacy.saved.hazards.minimized import fed, found, variable
 
+v1 = tf.compat.v1
+
 
 @pytest.mark.parametrize(
     "choose, count",
@@ -23,5 +25,30 @@ def test_a_surrogate_of_the_better_value_is_named(choose, count):
         new = tf.reduce_sum(tf.one_hot(actions, 3) * tf.nn.log_softmax(logits), 1)
         ratio, advantages = tf.exp(new - fed("old", 8)), fed("advantages", 8)
         return tf.reduce_mean(choose(ratio * advantages, tf.clip_by_value(ratio, 0.8, 1.2) * advantages))
+
+    assert found(optimistic_surrogates, total) == ["CLIPPING_OPTIMISTIC"] * count
+
+
+@pytest.mark.parametrize(
+    "lower, upper, count",
+    [
+        (lambda share: 1.0 - share, lambda share: 1.0 + share, 1),
+        (lambda share: 1.0 - share, lambda share: share + 1.0, 1),
+        (lambda share: 1.0 - share, lambda share: share * 6.0, 0),  # another bound
+    ],
+)
+def test_the_bounds_may_be_fed(lower, upper, count):
+    """As PPO's clip range is, where it falls with the step."""
+
+    def total():
+        logits, actions = fed("x", 8, 4) @ variable("w", 4, 3), fed("actions", 8, dtype=tf.int32)
+        new = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=actions, logits=logits)
+        ratio, losses, share = (
+            tf.exp(fed("old", 8) - new),
+            -fed("advantages", 8),
+            v1.placeholder_with_default(0.2, [], "clip_range"),
+        )
+        clipped = tf.maximum(tf.minimum(ratio, upper(share)), lower(share))
+        return tf.reduce_mean(tf.minimum(losses * ratio, losses * clipped))
 
     assert found(optimistic_surrogates, total) == ["CLIPPING_OPTIMISTIC"] * count

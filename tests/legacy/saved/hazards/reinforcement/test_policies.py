@@ -134,6 +134,8 @@ def cross_entropy(logits, actions):
         (lambda old, logits, actions: old - cross_entropy(logits, actions), 0),
         (lambda old, logits, actions: old + cross_entropy(logits, actions), 0),  # no difference at all
         (lambda old, logits, actions: old - (-cross_entropy(logits, actions)), 1),
+        (lambda old, logits, actions: cross_entropy(logits, actions) - old, 1),
+        (lambda old, logits, actions: -cross_entropy(logits, actions) - old, 0),
         (lambda old, logits, actions: old - (-negative_density(logits)), 1),
     ],
 )
@@ -142,6 +144,17 @@ def test_a_ratio_of_negative_likelihoods_is_the_right_way_round_as_old_less_new(
         old = v1.placeholder(tf.float32, [8], "old")
         value = tf.exp(ratio(old, logits, actions))
         return -tf.reduce_mean(tf.minimum(value * returns, tf.clip_by_value(value, 0.75, 1.25) * returns))
+
+    assert found(policies.reversed_ratios, loss) == ["RATIO_REVERSED"] * count
+
+
+@pytest.mark.parametrize("ratio, count", [(lambda new, old: old - new, 1), (lambda new, old: new - old, 0)])
+def test_a_reversed_ratio_is_named_where_its_bounds_are_fed(ratio, count):
+    def loss(logits, values, actions, returns):
+        value = tf.exp(ratio(chosen(logits, actions), v1.placeholder(tf.float32, [8], "old")))
+        share = v1.placeholder_with_default(0.2, [], "clip_range")
+        clipped = tf.clip_by_value(value, 1.0 - share, 1.0 + share)
+        return tf.reduce_mean(tf.maximum(-returns * value, -returns * clipped))
 
     assert found(policies.reversed_ratios, loss) == ["RATIO_REVERSED"] * count
 
