@@ -6,6 +6,10 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.linear_weights import COPIES, SUMS, constant_factor
 from legacy.saved.hazards.basics.sizes import is_number_of_elements
+from workloads.lifted.graph import TensorId
+
+#: Ops whose results are above 0, as those of a schedule.
+_NEVER_NEGATIVE = ("Sigmoid", "Exp", "Softplus")
 
 
 def linear_signs(whole: WholeGraph, target: str) -> dict[str, int]:
@@ -36,6 +40,37 @@ def linear_signs(whole: WholeGraph, target: str) -> dict[str, int]:
         elif kind in ("Mul", *op_types.QUOTIENTS):
             scaled = constant_factor(whole, name)
             todo += [(scaled[0], sign if scaled[1] > 0 else -sign)] if scaled is not None and scaled[1] else []
+            todo += [(node, sign * own) for node, own in _weighted(whole, name) if scaled is None]
             if scaled is None and kind in op_types.QUOTIENTS and is_number_of_elements(whole, inputs[1]):
                 todo.append((inputs[0], sign))  # a mean by hand
     return found
+
+
+def _weighted(whole: WholeGraph, name: str) -> list[tuple[str, int]]:
+    """(a factor of a product, the sign of the other one) where nothing trains that.
+
+    Its sign is that of a placeholder's default, of an op of settings and variables whose results are never negative,
+    or of products of them and constants.
+    """
+    graph = whole.graph
+    if graph.type(name) != "Mul":
+        return []
+    first, second = (tensor.node for tensor in graph.inputs(name))
+    signs = [(value, _sign_of_weight(whole, weight)) for weight, value in ((first, second), (second, first))]
+    return [(value, sign) for value, sign in signs if sign][:1]
+
+
+def _sign_of_weight(whole: WholeGraph, name: str) -> int:
+    graph, source = whole.graph, whole.graph.origin(TensorId(name, 0)).node
+    kind, inputs = graph.type(source), [tensor.node for tensor in graph.inputs(source)]
+    number = whole.value(inputs[0] if kind == "PlaceholderWithDefault" else source)
+    if number is not None:
+        return int(number > 0) - int(number < 0)
+    if source in whole.data:
+        return 0
+    if kind == "Neg":
+        return -_sign_of_weight(whole, inputs[0])
+    if kind == "Mul":
+        return _sign_of_weight(whole, inputs[0]) * _sign_of_weight(whole, inputs[1])
+    is_trained = bool(graph.ancestors([source], controls=False) & whole.trainable)
+    return int(kind in _NEVER_NEGATIVE and not is_trained)

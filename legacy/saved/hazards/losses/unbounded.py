@@ -11,6 +11,7 @@ from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
 from legacy.saved.hazards.basics.linear_weights import SUMS, constant_factor
+from legacy.saved.hazards.basics.squares import squared
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -59,11 +60,11 @@ def subtracted_squares(whole: WholeGraph) -> Iterator[Hazard]:
                     "use tf.maximum, as a quantile loss does; for parity keep it",
                 )
                 return
-            if sign >= 0 or graph.type(name) not in (*_SQUARES, "Abs"):
+            if sign >= 0 or not (_is_square(whole, name) or graph.type(name) == "Abs"):
                 continue
             inner = [graph.origin(tensor).node for tensor in graph.inputs(name)]
             is_trained = name in whole.data and any(_is_unbounded(whole, node) for node in inner)
-            is_trained |= graph.type(name) == "Square" and variable_read(graph, inner[0]) in whole.trainable
+            is_trained |= squared(whole, name) is not None and variable_read(graph, inner[0]) in whole.trainable
             if is_trained and is_followed:
                 yield Hazard(
                     "LOSS_WITHOUT_BOUND",
@@ -116,7 +117,11 @@ def _is_unbounded(whole: WholeGraph, name: str) -> bool:
     passes = kind in ("Relu", "Reshape", "Squeeze", "ExpandDims", "DepthToSpace", "StridedSlice", "Split")
     if kind in SUMS or passes or (kind in ("Sqrt", "Sum") and _is_norm(whole, name)):
         return any(_is_unbounded(whole, before) for before in inputs)
-    return kind in _SQUARES and any(_is_unbounded(whole, before) for before in inputs)
+    return _is_square(whole, name) and any(_is_unbounded(whole, before) for before in inputs)
+
+
+def _is_square(whole: WholeGraph, name: str) -> bool:
+    return whole.graph.type(name) in _SQUARES or squared(whole, name) is not None
 
 
 def _is_norm(whole: WholeGraph, name: str) -> bool:

@@ -17,3 +17,18 @@ def test_signs_follow_sums_means_and_multiples_and_are_0_where_two_ways_differ()
 
     signs = linear_signs(WholeGraph(saved(traced(build))), "loss")
     assert (signs["b"], signs["c"], signs["a"]) == (-1, 1, 0) and "d" not in signs
+
+
+def test_weights_that_are_set_or_scheduled_keep_the_sign():
+    def build():
+        a, b, c, d, e = (v1.placeholder(tf.float32, [4], name) for name in "abcde")
+        step = v1.get_variable("step", [], trainable=False, use_resource=False)
+        trained = v1.get_variable("trained", [], use_resource=False)
+        total = v1.placeholder_with_default(0.2, [], "share") * tf.reduce_mean(a)
+        total -= tf.sigmoid(0.01 * (step - 500.0)) * tf.reduce_mean(b)
+        total += tf.sigmoid(trained) * tf.reduce_mean(c)
+        total -= -v1.placeholder_with_default(-1.0, [], "turned") * 2.0 * tf.reduce_mean(d)
+        tf.identity(total + (step - 500.0) * tf.reduce_mean(e), name="loss")
+
+    signs = linear_signs(WholeGraph(saved(traced(build), trainable_variables=["trained"])), "loss")
+    assert (signs["a"], signs["b"]) == (1, -1) and signs["d"] == -1 and not {"c", "e"} & set(signs)

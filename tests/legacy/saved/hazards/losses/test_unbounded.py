@@ -35,6 +35,10 @@ def mean_square(values):
         (lambda near, far: -tf.reduce_mean(tf.abs(near - v1.placeholder(tf.float32, [8, 3], "y"))), 1),
         (lambda near, far: tf.reduce_mean(tf.abs(near - v1.placeholder(tf.float32, [8, 3], "y"))), 0),
         (lambda near, far: mean_square(near) - tf.reduce_mean(tf.abs(tf.tanh(near))), 0),
+        (lambda near, far: mean_square(near) - tf.reduce_mean((near - far) ** 2), 1),
+        (lambda near, far: mean_square(near) - tf.reduce_mean(near * near), 1),
+        (lambda near, far: mean_square(near) - tf.reduce_mean((near - far) * near), 0),  # of either sign
+        (lambda near, far: mean_square(near) - tf.reduce_mean((near - far) ** 3), 0),
         (lambda near, far: mean_square(near) - mean_square(tf.stop_gradient(near - far)), 0),
     ],
 )
