@@ -166,8 +166,9 @@ def _names_in(node: Expression) -> Set[str]:
     if isinstance(node, Lambda):
         return _names_in(node.body) - set(re.findall(r"\w+", node.parameters))
     parts = list(children(node))
-    parts += [node.scope] if isinstance(node, Scoped) else [node.name] if isinstance(node, Variable) else []
-    return {name for part in parts if not isinstance(part, str) for name in _names_in(part)}
+    parts += [node.scope] if isinstance(node, Scoped) else []
+    parts += [node.name, node.trainable] if isinstance(node, Variable) else []  # of a network with untrained copies
+    return {name for part in parts if not isinstance(part, (str, bool)) for name in _names_in(part)}
 
 
 def _outputs(

@@ -1,5 +1,6 @@
 """Outlining: repeated layers become one function with parameters for what differs; other layers do not."""
 
+import dataclasses
 import string
 
 import tensorflow as tf
@@ -288,3 +289,17 @@ def test_blocks_that_use_another_parameter_of_the_functions_around_them_are_no_f
         return outline_parts(parts, lambda tensor: [14, 3])[0]
 
     assert functions("STRIDES") and not functions("strides")
+
+
+def test_blocks_of_weights_that_only_some_calls_train_are_no_function():
+    """As in a network and its copy, whose function is given whether its weights are trained."""
+
+    def functions(trainable):
+        parts = []
+        for number in range(4):
+            asked, *others = unit(number, "up", 3)
+            asked = asked._replace(expression=dataclasses.replace(asked.expression, trainable=trainable))
+            parts.append(([asked, *others], [f"last{number}:0"]))
+        return outline_parts(parts, lambda tensor: [14, 3])[0]
+
+    assert functions(True) and functions(False) and not functions(Name("trainable"))
