@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Dict, List, NamedTuple
 
 import numpy as np
 
-from legacy.source.basics.expressions import OMIT, Item, Literal, call
+from legacy.source.basics.expressions import OMIT, Infix, Item, Listing, Literal, call
 from legacy.source.ops.arrays import listed_sizes
 
 if TYPE_CHECKING:
@@ -36,18 +36,21 @@ def write_gather_nd(op: OpView) -> Expression | None:
 def write_slice(op: OpView) -> Expression | None:
     """Writes a slice given by begin and size."""
     begin, size, shape = op.constant(1), op.value(2), op.shape(0)
-    as_given = call("tf.slice", op.argument(0), listed_sizes(op, 1), listed_sizes(op, 2))
     if begin is None or size is None or shape is None:
-        return as_given
-    texts = []
-    varies = op.follows_batch(2) or [op.constant(2) is None] * len(size)
-    for start, length, whole, follows in zip(begin, size, shape, varies):
-        end = int(start) + int(length)
-        is_to_the_end = length == -1 or end == whole
-        if follows and not is_to_the_end:  # as many rows as examples, of more
-            return as_given
-        texts.append(_range_text(int(start) or None, None if is_to_the_end else end, 1))
-    return Item(op.argument(0), ", ".join(_without_trailing(texts)))
+        return call("tf.slice", op.argument(0), listed_sizes(op, 1), listed_sizes(op, 2))
+    listed = listed_sizes(op, 2) if _follows_batch(op, 2) else None
+    if listed is not None and not (isinstance(listed, Listing) and len(listed.items) == len(size)):
+        return call("tf.slice", op.argument(0), listed_sizes(op, 1), listed)
+    parts = _Parts([], [])
+    for place, (start, length, whole) in enumerate(zip(begin, size, shape)):
+        end: int | Expression = int(start) + int(length)
+        is_whole = length == -1 or end == whole
+        entry = listed.items[place] if isinstance(listed, Listing) else Literal(int(length))
+        if not isinstance(entry, Literal):
+            end = Infix("+", Literal(int(start)), entry) if start else entry
+        stop = None if is_whole else _bound(end, parts.bounds)
+        parts.texts.append(_range_text(int(start) or None, stop, 1))
+    return Item(op.argument(0), ", ".join(_without_trailing(parts.texts)), tuple(parts.bounds))
 
 
 def own_part(op: OpView, expression: Expression, towers: int) -> Expression:

@@ -101,3 +101,19 @@ def test_rows_of_a_variable_are_looked_up():
 
 def test_every_writer_is_of_an_op_that_exists():
     assert all(hasattr(tf.raw_ops, name) for name in slices.WRITERS)
+
+
+def test_a_slice_of_as_many_rows_as_there_are_examples_follows_their_number():
+    """As a sampled softmax takes the true classes' weights out of those that it looked up for them and the sample."""
+
+    def build(x, table):
+        labels = tf.reshape(x, [-1])
+        rows = tf.concat([labels, table], 0)
+        sizes = tf.stack([tf.shape(labels)[0]])
+        return tf.slice(rows, [0], sizes) + tf.slice(rows, [1], sizes) * 2.0 - tf.slice(rows, [2], sizes)
+
+    lines = written(build, {"x": [3]}, {"table": [2]})
+    assert any("[:3 * batch_size]" in line for line in lines) and any("[2:]" in line for line in lines)
+    x, table = np.random.RandomState(0).rand(5, 3).astype(np.float32), np.float32([0.5, 0.25])
+    made = values_of(lines, {"x": x, "table": table})
+    assert np.array_equal(made, build(tf.constant(x), tf.constant(table)).numpy())
