@@ -156,7 +156,7 @@ def _are_both_trained(whole: WholeGraph, difference: str) -> bool:
 
 
 def _is_distance(whole: WholeGraph, name: str) -> bool:
-    """Whether a node is a sum of squared differences of results of trained weights, or the root of one.
+    """Whether a node is a sum of squared or absolute differences of results of trained weights, or the root of one.
 
     Or it is the largest or smallest of such, as of the hardest pair of each example.
     """
@@ -171,6 +171,7 @@ def _is_distance(whole: WholeGraph, name: str) -> bool:
         name = others[0]
     inner = graph.origin(graph.inputs(name)[0]).node if graph.type(name) == "Sum" else ""
     square = squared(whole, inner) if inner else None
+    square = graph.inputs(inner)[0] if inner and graph.type(inner) == "Abs" else square
     difference = inner if square is None else graph.origin(square).node
     is_difference = bool(inner) and graph.type(difference) in ("Sub", "SquaredDifference")
     return is_difference and bool(graph.ancestors([name], controls=False) & whole.trainable)

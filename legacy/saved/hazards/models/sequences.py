@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.constants import constant_array
+from legacy.saved.hazards.basics.dropout import dropped_from
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_weights
 from legacy.saved.hazards.lengths.loop_outputs import lengths_of_loop, lengths_that_end_loop
@@ -26,6 +27,8 @@ _BY_POSITION = (
     "BatchMatMulV2",
     "Neg",
     "Relu",
+    "ReverseSequence",
+    "ReverseV2",
     "Sigmoid",
     "Softmax",
     "SparseSoftmaxCrossEntropyWithLogits",
@@ -94,11 +97,20 @@ def _sources_by_position(whole: WholeGraph, tensor: TensorId) -> Iterator[Tensor
         inputs = graph.inputs(name)
         if graph.type(name).startswith("TensorArrayGather"):
             yield TensorId(name, 0)
-        elif graph.type(name) in _BY_POSITION:
+        elif dropped_from(whole, name):
+            todo.append(TensorId(dropped_from(whole, name)[0], 0))
+        elif graph.type(name) in _BY_POSITION or _joins_features(whole, name):
             data = [before for before in inputs if before.node in whole.data and before not in seen]
             of_weights = [before for before in data if graph.ancestors([before.node], controls=False) & whole.trainable]
             todo += of_weights
             seen |= set(of_weights)
+
+
+def _joins_features(whole: WholeGraph, name: str) -> bool:
+    """Whether a node joins tensors of three dimensions along the last one, as those of two directions."""
+    if whole.graph.type(name) != "ConcatV2":
+        return False
+    return whole.value(whole.graph.inputs(name)[-1].node) in (-1, 2)
 
 
 def _takes_last(graph: Graph, name: str) -> bool:

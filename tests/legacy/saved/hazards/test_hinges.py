@@ -89,6 +89,23 @@ def test_a_margin_of_the_hardest_pairs_without_a_hinge_is_named(margin, count):
     assert [hazard.id for hazard in found] == ["MARGIN_WITHOUT_EFFECT"] * count
 
 
+@pytest.mark.parametrize("hinge, count", [(False, 1), (True, 0)])
+def test_a_margin_of_absolute_differences_is_one(hinge, count):
+    """As TransE compares true triples with others."""
+
+    def build():
+        table, ids = v1.get_variable("w", [9, 3], use_resource=False), v1.placeholder(tf.int32, [4, 3], "ids")
+        near, far = (
+            tf.reduce_sum(tf.abs(tf.gather(table, ids[:, 0]) - tf.gather(table, ids[:, n])), 1) for n in (1, 2)
+        )
+        margin = near - far + 1.0
+        total = tf.reduce_sum(tf.maximum(margin, 0.0) if hinge else margin)
+        v1.train.GradientDescentOptimizer(0.5).minimize(total, name="train")
+
+    found = margins_without_effect(WholeGraph(saved(traced(build), trainable_variables=["w"])))
+    assert [hazard.id for hazard in found] == ["MARGIN_WITHOUT_EFFECT"] * count
+
+
 @pytest.mark.parametrize(
     "loss, count",
     [

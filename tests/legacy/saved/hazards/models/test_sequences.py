@@ -76,12 +76,27 @@ def of_codes(taken):
     return tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(labels=labels, logits=taken))
 
 
+def of_both_directions():
+    """Results of dropout on the outputs of two directions, as a tagger has them."""
+
+    def taken(outputs, state):
+        both = tf.concat([outputs, tf.reverse_sequence(outputs, tf.constant([6, 6]), 1)], 2)
+        both = both / 0.5 * tf.cast(tf.random.uniform([2, 6, 6]) >= 0.5, tf.float32)
+        w = v1.get_variable("v", [6, 5], use_resource=False)
+        return tf.reshape(tf.matmul(tf.reshape(both, [-1, 6]), w), [2, 6, 5])
+
+    return taken
+
+
 @pytest.mark.parametrize(
     "take, lengths, make_loss, count",
     [
         (logits, True, lambda taken: tf.reduce_mean(entropies(taken)), 1),
         (logits, True, lambda taken: 0.5 * tf.reduce_mean(tf.square(taken - 1.0)), 1),
         (logits, False, lambda taken: tf.reduce_mean(entropies(taken)), 0),
+        (of_both_directions(), True, lambda taken: tf.reduce_mean(entropies(taken)), 1),
+        (of_both_directions(), False, lambda taken: tf.reduce_mean(entropies(taken)), 0),
+        (of_both_directions(), True, masked, 0),
         (logits, True, masked, 0),
         (logits, True, of_codes, 0),
         (logits, True, lambda taken: tf.reduce_sum(entropies(taken)), 0),
