@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -25,6 +26,8 @@ _NEGATIONS = {"NotEqual": "Equal", "LessEqual": "Greater", "GreaterEqual": "Less
 #: Ops that compute a number of each element.
 ELEMENTWISE = (*op_types.ARITHMETIC, "Neg", "Abs", "Square", "SquaredDifference", "Pow", "Select", "SelectV2")
 _INTEGERS = (tf.int32.as_datatype_enum, tf.int64.as_datatype_enum)
+#: Names of placeholders of masks.
+_MASK = re.compile(r"(?i)(^|[/_])masks?(_ph|_placeholder)?(_\d+)?$")
 ADVICE = "divide the sum by the sum of the mask, of all replicas; for parity keep the mean"
 
 
@@ -154,8 +157,16 @@ def _mask(whole: WholeGraph, mean: str) -> str:
 
     Random numbers are no data: what dropout sets to 0 is scaled up elsewhere, and is as much in each batch.
     """
+    return _mask_of(whole, mean, whole.graph.inputs(mean)[0])
+
+
+def _mask_of(whole: WholeGraph, mean: str, values: TensorId) -> str:
+    """The answer that is a factor of values, or of each of the terms that they are the sum of."""
     graph = whole.graph
-    product = source_of_elements(graph, graph.inputs(mean)[0]).node
+    product = source_of_elements(graph, values).node
+    if graph.type(product) in ("Neg", "Sub", *op_types.ADDITIONS):
+        found = {_mask_of(whole, mean, term) for term in graph.inputs(product)}
+        return found.pop() if len(found) == 1 else ""
     if graph.type(product) != "Mul":
         return ""
     for one, other in (graph.inputs(product), graph.inputs(product)[::-1]):
@@ -187,10 +198,23 @@ def _is_answer(whole: WholeGraph, name: str) -> bool:
     if graph.type(name) == "Sub" and whole.value(graph.inputs(name)[0].node) == 1:
         name = source_of_elements(graph, graph.inputs(name)[1]).node
     if graph.type(name) != "Sign":
-        return graph.type(name) in ANSWERS
+        return graph.type(name) in ANSWERS or _is_fed_mask(graph, name)
     before = graph.inputs(name)[0].node
     attributes = graph.nodes[before].attr
     return (attributes["SrcT"].type if graph.type(before) == "Cast" else graph.nodes[name].attr["T"].type) in _INTEGERS
+
+
+def _is_fed_mask(graph: Graph, name: str) -> bool:
+    """Whether a node is a placeholder that is called a mask of rows or of their times, or a tower's part of one.
+
+    One of the pixels of images may cut a hole, as for inpainting, whose size is to count.
+    """
+    while graph.type(name) in ("Split", "StridedSlice"):
+        name = source_of_elements(graph, graph.inputs(name)[1 if graph.type(name) == "Split" else 0]).node
+    attributes = graph.nodes[name].attr
+    recorded = attributes["_output_shapes"].list.shape
+    rank = len((recorded[0] if recorded else attributes["shape"].shape).dim)
+    return graph.type(name).startswith("Placeholder") and bool(_MASK.search(name)) and rank in (1, 2)
 
 
 def _question(whole: WholeGraph, answer: str) -> tuple[object, bool]:

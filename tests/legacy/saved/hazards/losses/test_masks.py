@@ -21,6 +21,14 @@ def dropped(values):
     return values / 0.5 * tf.cast(v1.random_uniform([2, 3]) >= 0.5, tf.float32)
 
 
+def fed_mask(shape=(2, 3)):
+    try:
+        mask = v1.get_default_graph().get_tensor_by_name("labels_mask:0")
+    except KeyError:
+        mask = v1.placeholder(tf.int32, shape, "labels_mask")
+    return tf.cast(mask, tf.float32)
+
+
 def words():
     return tf.cast(v1.placeholder(tf.int32, [2, 3], "words"), tf.float32)
 
@@ -60,6 +68,12 @@ def zero(comparison):
         (lambda values, mask: tf.reduce_mean(values * tf.sign(given([2, 3]))), 0),  # labels of -1 and 1
         (lambda values, mask: tf.reduce_mean(values * tf.cast(values > 0.5, tf.float32)), 0),  # the hard examples
         (lambda values, mask: tf.reduce_mean(values * v1.placeholder(tf.float32, [2, 3], "weights")), 0),
+        (lambda values, mask: tf.reduce_mean(-values * mask - tf.sin(values) * mask), 1),  # of pairs
+        (lambda values, mask: tf.reduce_mean(-values * mask - tf.sin(values)), 0),
+        (lambda values, mask: tf.reduce_sum(-values * mask - tf.sin(values) * mask) / tf.reduce_sum(mask), 0),
+        (lambda values, mask: tf.reduce_mean(values * fed_mask()), 1),
+        (lambda values, mask: tf.reduce_mean(values[:, :, None, None] * fed_mask([2, 3, 1, 1])), 0),  # a hole of pixels
+        (lambda values, mask: tf.reduce_mean(values * (fed_mask() / tf.reduce_mean(fed_mask()))), 0),
         (lambda values, mask: tf.reduce_mean(dropped(values)), 0),  # random, and scaled up
         (lambda values, mask: tf.reduce_mean(dropped(values) * mask), 1),
         (lambda values, mask: tf.reduce_sum(tf.reduce_mean(of_words(values, mask), -1)), 0),  # of the features of each
