@@ -18,6 +18,8 @@ from workloads.lifted.graph import Graph, TensorId
 
 #: Names of placeholders that hold targets; and of placeholders that serve another purpose than training.
 TARGETS = re.compile(r"(?i)(label|target|truth|(^|[/_])(y|ys|gt)_?(\d*|true|in|input|placeholder)$)")
+#: Names of placeholders of masks and of the ends of episodes, which a loss that ignores them has no other use for.
+MASKS = re.compile(r"(?i)(^|[/_])(masks?|dones?|terminals?|not_done)(_ph|_placeholder)?(_\d+)?$")
 NOT_FOR_TRAINING = re.compile(r"(?i)(test|val|eval|valid|dev|infer|predict|sample)")
 SPLITS = ("Split", "SplitV", "Unpack")
 #: The name of the copy that a dropout layer makes of its input, and the scope of the layer.
@@ -38,7 +40,8 @@ def unused_targets(whole: WholeGraph) -> Iterator[Hazard]:
     for name in graph.nodes:
         kind = graph.type(name)
         if kind.startswith("Placeholder") and name not in whole.reach and not _is_size(whole, name):
-            is_target = TARGETS.search(name) and not NOT_FOR_TRAINING.search(name)
+            is_mask = MASKS.search(name) and not _feeds_model(whole, name)
+            is_target = (TARGETS.search(name) or is_mask) and not NOT_FOR_TRAINING.search(name)
             is_left = _is_beside_players(whole, name) or _is_of_each_tower(whole, name) or _is_made_again(whole, name)
             if is_target and not is_left and not _is_of_another_model(whole, name):
                 yield _unused(name, f"{name} enters the graph, and no gradient depends on it")
@@ -53,6 +56,12 @@ def unused_targets(whole: WholeGraph) -> Iterator[Hazard]:
             if idle:
                 text = ", ".join(f"{name}:{output}" for output in idle)
                 yield _unused(name, f"{text} comes with each batch of {kind}, and no gradient depends on it")
+
+
+def _feeds_model(whole: WholeGraph, name: str) -> bool:
+    """Whether weights meet what follows from a placeholder: a copy of the model, such as one that acts, uses it."""
+    after = whole.graph.descendants([name], controls=False) - {name}
+    return bool(after) and bool(whole.graph.ancestors(after, controls=False) & whole.trainable)
 
 
 def _unused(op: str, text: str) -> Hazard:

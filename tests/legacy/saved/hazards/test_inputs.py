@@ -246,3 +246,20 @@ def test_labels_that_a_gan_does_not_take(players, use, count):
 
     whole = WholeGraph(saved(traced(build), trainable_variables=["g", "d"]))
     assert [hazard.id for hazard in unused_targets(whole)] == ["TARGET_UNUSED"] * count
+
+
+@pytest.mark.parametrize(
+    "text, count",
+    [
+        ("done = Placeholder()", 1),
+        ("rewards/terminal_1 = Placeholder()\n    part = Neg(rewards/terminal_1)", 1),
+        ("mask = Placeholder()\n    acted = Mul(mask, w)", 0),  # of a copy of the model that acts
+        ("unmasked = Placeholder()", 0),
+        ("eval_mask = Placeholder()", 0),
+    ],
+)
+def test_masks_and_ends_of_episodes_that_nothing_uses_are_named(text, count):
+    attributes = {"shape": tf.TensorShape([None, 3])}
+    name = text.split(" = ")[0]
+    graph = graph_of(QUEUE + "    " + text + "\n", **{name: attributes})
+    assert len(list(unused_targets(WholeGraph(saved(graph, trainable_variables=["w"]))))) == count
