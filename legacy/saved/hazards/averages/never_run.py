@@ -54,7 +54,7 @@ def _updates_outside(whole: WholeGraph) -> list[str]:
     unchanged -= _of_other_copies(whole, unchanged, changed)
     outside = [name for name in whole.writes if name in unchanged and not whole.is_scalar(whole.writes[name])]
     moving |= {name for name in outside if is_moved_by_data(whole.graph, name, whole.trainable, variables)}
-    moving |= {name for name in outside if _moves_rows(whole, name) or _iterates(whole, name)}
+    moving |= {n for n in outside if _moves_rows(whole, n) or _iterates(whole, n) or _carries_state(whole, n)}
     return [name for name in outside if name in listed | moving]
 
 
@@ -72,6 +72,15 @@ def _moves_rows(whole: WholeGraph, name: str) -> bool:
         return False
     change = whole.graph.ancestors([whole.graph.inputs(name)[2].node], controls=False)
     return variable in change and bool(change & whole.data)
+
+
+def _carries_state(whole: WholeGraph, name: str) -> bool:
+    """Whether a state that the loss begins with is set to what data and weights make of it, as that of an RNN."""
+    graph, variable = whole.graph, whole.writes[name]
+    if graph.type(name) not in op_types.SETS or variable not in whole.minimized - whole.trainable:
+        return False
+    made_of = graph.ancestors([graph.inputs(name)[1].node], stop=set(whole.writes.values()), controls=False)
+    return variable in made_of and bool(made_of & whole.trainable) and bool(made_of & whole.data)
 
 
 def _iterates(whole: WholeGraph, name: str) -> bool:

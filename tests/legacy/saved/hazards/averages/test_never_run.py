@@ -148,3 +148,29 @@ def test_the_vector_of_a_power_iteration_that_no_step_moves_is_named(runs, of_we
 
     whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
     assert [hazard.id for hazard in updates_never_run(whole)] == ["UPDATES_NEVER_RUN"] * count
+
+
+@pytest.mark.parametrize(
+    "runs, kept, expected",
+    [
+        ("none", "state", ["UPDATES_NEVER_RUN"]),
+        ("loss", "state", ["UPDATES_RUN_BY_LOSS"]),
+        ("train", "state", []),
+        ("none", "zeros", []),  # it is set back between the passes over the data
+        ("none", "copy", []),  # another network's weight
+    ],
+)
+def test_a_state_that_each_step_begins_with_and_none_keeps_is_named(runs, kept, expected):
+    def build():
+        w = v1.get_variable("w", [3, 3], use_resource=False)
+        state = v1.get_variable("state", [3, 3], trainable=False, use_resource=False)
+        new = tf.tanh(tf.matmul(state, w) + v1.placeholder(tf.float32, [3, 3], "x"))
+        keep = state.assign({"state": new, "zeros": tf.zeros([3, 3]), "copy": w}[kept])
+        loss = tf.reduce_mean(tf.square(new))
+        with tf.control_dependencies([keep] if runs == "loss" else []):
+            loss = tf.identity(loss)
+        with tf.control_dependencies([keep] if runs == "train" else []):
+            v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
+    assert [hazard.id for hazard in updates_never_run(whole)] == expected
