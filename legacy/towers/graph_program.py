@@ -71,6 +71,10 @@ class GraphProgram(Program):
     def run_traced(self, options: tf.compat.v1.RunOptions, metadata: tf.compat.v1.RunMetadata) -> None:
         """Takes a step under `RunOptions` that fill `RunMetadata`."""
 
+    def evaluate_without_data(self, names: List[str]) -> List[np.ndarray]:
+        """Returns tensors that depend on no batch, from the current state and with the replaced tensors."""
+        return list(self._session.run(names, dict(self._replaced)))
+
     def _with_replaced(self, feed: Mapping[Any, Any]) -> Dict[Any, Any]:
         """Returns a step's feed with the replaced tensors."""
         return {**feed, **self._replaced}

@@ -18,6 +18,7 @@ from parity.coverage.graph.boundaries import COMPARISONS, is_boundary, only_chan
 from parity.coverage.graph.outside_constants import place_of
 from parity.coverage.graph.overwritten import find_overwritten
 from parity.coverage.graph.step_functions import constants_of_step, is_period
+from parity.coverage.graph.step_numbers import StepNumbers
 from parity.coverage.graph.zeros import find_zeros, reaches
 from workloads.lifted.graph import Graph, forget_placement, parse_tensor_name
 from workloads.lifted.graph.tensor_names import data_inputs
@@ -132,6 +133,11 @@ class ConstantIndex:
         for value in changed[:1] if constant.is_rate_boundary or constant.is_zero_bound else changed:
             words = f"{_words(constant.value)} -> {_words(value)}"
             yield words, {node + ":0": value for node in constant.nodes}
+
+    def step_numbers(self) -> StepNumbers:
+        """Returns the numbers by which changed constants of the step reach what depends on data."""
+        run = self._graph.ancestors(self._program.train_nodes())
+        return StepNumbers(self._program, self._graph, _changing(self._graph, run))
 
     def bounds(self) -> Iterator[GraphConstant]:
         """Yields the constants of the update that bound what a step computes, as the limit of a clipping does."""

@@ -15,8 +15,10 @@ from parity.comparison import stages
 from parity.comparison.floats import length
 from parity.coverage.graph.constants import ConstantIndex, GraphConstant, opposite_change
 from parity.coverage.graph.outside_constants import place_of
+from parity.coverage.graph.step_numbers import NumberChange, ShownChanges, number_change
 from parity.coverage.mutant import Choice, Effect, Mutant
 from parity.coverage.observed_step import ObservedStep
+from workloads.lifted.graph import parse_tensor_name
 from workloads.program import State, StepRecord
 from workloads.support.errors import InputError
 
@@ -34,7 +36,8 @@ class MutatedTowers:
     """The towers with changed constants. A port that has such a constant differs from the towers as these do.
 
     Where no result of a tower depends on a constant, its mutant takes the results of the step without a change: forward
-    and backward pass, most of the time of a step, run once for all of these mutants.
+    and backward pass, most of the time of a step, run once for all of these mutants. A changed constant of the step
+    takes no step where it changes no number that data meet, nor where a smaller change of the same numbers was seen.
 
     Args:
       program: towers of their own, which take each step from its own state.
@@ -48,6 +51,9 @@ class MutatedTowers:
         self._right: tuple[ObservedStep, StepRecord] | None = None
         self._results: tuple[ObservedStep, Any] | None = None  # of the towers, in the last step that was asked for
         self._bounds: dict[str, np.ndarray] = {}
+        self._step_numbers = self.index.step_numbers()
+        self._loaded: ObservedStep | None = None  # the step from whose state the program would go on
+        self._numbers: tuple[ObservedStep, dict[str, np.ndarray], ShownChanges] | None = None  # of the last step
 
     def set_bounds(self, values: Mapping[str, np.ndarray]) -> None:
         """Takes all steps from now on, those of mutants too, with other values of some constants.
@@ -55,25 +61,33 @@ class MutatedTowers:
         Args:
           values: {tensor name: value}; {} for the graph's own.
         """
-        self._bounds, self._right, self._results = dict(values), None, None
+        self._bounds, self._right, self._results, self._numbers = dict(values), None, None, None
 
     def step_from(self, state: State) -> StepRecord:
         """Returns a step from a state, with the bounds that are set."""
+        self._loaded = None
         self._program.load(state)
         self._program.replace_tensors({**self._own, **self._bounds})
         return self._program.step()
 
     def mutants(self, with_towers: bool) -> Iterator[Mutant]:
-        """Yields the mutants of the constants.
+        """Yields the mutants of the constants; of those of the step, small changes first, whose steps show large ones.
 
         Args:
           with_towers: also of those inside of the towers, not only of the update and of functions of the step: what
             a tower computes from its data is compared in every step, but not what it will compute later.
         """
-        for constant in self.index.constants():
-            if with_towers or constant.of_step or not constant.in_towers:
-                self._own.update(self.index.own_values(constant))
-                yield from self._mutants_of(constant)
+        chosen = [c for c in self.index.constants() if with_towers or c.of_step or not c.in_towers]
+        for constant in chosen:
+            self._own.update(self.index.own_values(constant))
+            if constant.of_step and constant.in_towers:
+                self._step_numbers.add(constant.nodes)
+        changes = [
+            (constant, words, values) for constant in chosen for words, values in self.index.changed_values(constant)
+        ]
+        changes.sort(key=lambda one: _relative_size(one[0], one[2]) if one[0].of_step else 0.0)
+        for constant, words, values in changes:
+            yield self._mutant(constant, words, values)
 
     def find_small_gradients(self, state: State, steps: int) -> State:
         """Takes steps with the graph's own constants.
@@ -85,6 +99,7 @@ class MutatedTowers:
         Returns:
           the state before the step in which a tower's gradient was smallest.
         """
+        self._loaded = None
         self._program.load(state)
         self._program.replace_tensors({})
         smallest, found = np.inf, state
@@ -100,18 +115,17 @@ class MutatedTowers:
         """Closes the towers."""
         self._program.close()
 
-    def _mutants_of(self, constant: GraphConstant) -> Iterator[Mutant]:
-        for change, values in self.index.changed_values(constant):
-            key, opposite = len(self._refused), opposite_change(constant, values)
-            self._refused[key] = ""
-            yield Mutant(
-                Choice.CONSTANT,
-                f"constant {place_of(constant.name)}",
-                change,
-                functools.partial(self._effects, values, opposite, key),
-                lambda: HINT,
-                functools.partial(self._why_harmless, values, key),
-            )
+    def _mutant(self, constant: GraphConstant, change: str, values: dict[str, np.ndarray]) -> Mutant:
+        key, opposite = len(self._refused), opposite_change(constant, values)
+        self._refused[key] = ""
+        return Mutant(
+            Choice.CONSTANT,
+            f"constant {place_of(constant.name)}",
+            change,
+            functools.partial(self._effects, values, opposite, key),
+            lambda: HINT,
+            functools.partial(self._why_harmless, values, key),
+        )
 
     def _why_harmless(self, values: Mapping[str, np.ndarray], key: int) -> str:
         return self._refused[key] or why_guard(next(iter(values))) or self.index.why_hidden(values)
@@ -124,13 +138,41 @@ class MutatedTowers:
         is_update = self._program.holds_results and self.index.is_outside_towers(values)
         results = self._results_of(step) if is_update else None
         for changed in (values, opposite) if step.visit is not None and opposite else (values,):
+            change = None if is_update else self._change_of_numbers(step, changed)
+            if change is not None and not change.before:
+                continue
+            yield from self._shown(step).effects_of(change) if change is not None else []
             try:
                 wrong = self._step(step, changed, results)
             except (InputError, tf.errors.OpError, ValueError) as error:
                 self._refused[key] = f"no step runs with another one: {' '.join(str(error).split())[:80]}"
                 return
+            last = self._shown(step).add(change) if change is not None else []
             for (stage, name, a), (_, _, b) in zip(stages.tensors(right), stages.tensors(wrong)):
-                yield Effect(stage, name, a, b)
+                last[:] = [Effect(stage, name, a, b)]  # the last one that is asked for is seen, or else all were
+                yield last[0]
+            last.clear()
+
+    def _change_of_numbers(self, step: ObservedStep, changed: Mapping[str, np.ndarray]) -> NumberChange | None:
+        """The numbers of a step that changed constants reach data by; None if these are not known."""
+        nodes = [parse_tensor_name(name).node for name in changed]
+        if not changed or not self._step_numbers.are_known(nodes):
+            return None
+        before, _ = self._numbers_of(step)
+        self._replace(changed)
+        self._load(step)
+        return number_change(before, self._step_numbers.values())
+
+    def _shown(self, step: ObservedStep) -> ShownChanges:
+        return self._numbers_of(step)[1]
+
+    def _numbers_of(self, step: ObservedStep) -> tuple[dict[str, np.ndarray], ShownChanges]:
+        """The numbers of a step, whose state is loaded, and the changes of them that were seen in it."""
+        if self._numbers is None or self._numbers[0] is not step:
+            self._replace({})
+            self._load(step)
+            self._numbers = (step, self._step_numbers.values(), ShownChanges())
+        return self._numbers[1:]
 
     def _unchanged(self, step: ObservedStep) -> StepRecord:
         """The step without a change; of the last step that was asked for it is known."""
@@ -142,8 +184,9 @@ class MutatedTowers:
         """The towers' results in a step; None where a step that is given them is another one than theirs."""
         if self._results is None or self._results[0] is not step:
             right = self._unchanged(step)
-            self._program.load(step.before)
-            self._program.replace_tensors({**self._own, **self._bounds})
+            self._replace({})
+            self._load(step)
+            self._loaded = None
             results = self._program.tower_results()
             given = right if results is None else self._step(step, {}, results)
             pairs = zip(stages.tensors(right), stages.tensors(given))
@@ -152,20 +195,38 @@ class MutatedTowers:
         return self._results[1]
 
     def _step(self, step: ObservedStep, values: Mapping[str, np.ndarray], results: Any = None) -> StepRecord:
-        # A mutant of a bound changes the one that is set by as much.
+        self._replace(values)
+        self._load(step)
+        self._loaded = None
+        self._program.hold_results(results)
+        try:
+            return self._program.step()
+        finally:
+            self._program.hold_results(None)
+
+    def _load(self, step: ObservedStep) -> None:
+        """Has the program start from a step's state, unless it is in it."""
+        if self._loaded is not step:
+            self._program.load(step.before)
+            self._loaded = step
+
+    def _replace(self, values: Mapping[str, np.ndarray]) -> None:
+        """Has the program run with changed constants; a mutant of a bound changes the one that is set by as much."""
         changed = {
             name: np.asarray(value * (self._bounds[name] / self._own[name]), value.dtype)
             if name in self._bounds and name in self._own
             else value
             for name, value in values.items()
         }
-        self._program.load(step.before)
         self._program.replace_tensors({**self._own, **self._bounds, **changed})
-        self._program.hold_results(results)
-        try:
-            return self._program.step()
-        finally:
-            self._program.hold_results(None)
+
+
+def _relative_size(constant: GraphConstant, values: Mapping[str, np.ndarray]) -> float:
+    """The largest part by which the value of a constant is changed; infinite from zero."""
+    own = np.asarray(constant.value, np.float64)
+    size = np.max(np.abs(own))
+    changed = max(float(np.max(np.abs(np.asarray(value, np.float64) - own))) for value in values.values())
+    return changed / float(size) if np.isfinite(size) and size else float("inf")
 
 
 def _are_same(left: np.ndarray, right: np.ndarray) -> bool:

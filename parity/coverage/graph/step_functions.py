@@ -33,6 +33,15 @@ def functions_of_step(graph: Graph, nodes: Collection[str]) -> set[str]:
     Returns:
       The names of the nodes; a counter is a variable of one whole number.
     """
+    return functions_and_constants(graph, nodes)[0]
+
+
+def functions_and_constants(graph: Graph, nodes: Collection[str]) -> tuple[set[str], set[str]]:
+    """Finds what is computed from step counters and constants, and what from constants alone; see `functions_of_step`.
+
+    Returns:
+      The names of the nodes of either kind.
+    """
     constant, found = set[str](), set[str]()
     for name in graph.order(nodes):
         kind, inputs = graph.type(name), {tensor.node for tensor in graph.inputs(name)}
@@ -42,7 +51,7 @@ def functions_of_step(graph: Graph, nodes: Collection[str]) -> set[str]:
             constant.add(name)
         elif inputs and inputs <= constant | found and not any(word in kind for word in _VARYING):
             (found if inputs & found else constant).add(name)
-    return found
+    return found, constant
 
 
 def constants_of_step(graph: Graph, nodes: Collection[str]) -> set[str]:

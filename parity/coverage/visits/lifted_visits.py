@@ -128,7 +128,7 @@ def _visits(
     uses = counter_uses(workload.plan, workload.graph, {v.name for v in counters})
     found = [*numbers, *more, *stairs_of(uses), *behind_shifts(uses, numbers)]
     steps = sorted({number + shift for number in found for shift in (-1, 0, 1)} | set(LATE))
-    for count in [*steps, FIRST] if counters else ():
+    for count in [*steps, FIRST, *_halves(numbers, steps)] if counters else ():
         yield Visit(f"the graph's own count at {count:,}", _counted(last, counters, count))
     yield Visit("slots near zero", dataclasses.replace(last, slots=all_times(last.slots, SMALL_SLOTS)))
     averages, statistics = _halved(last.averages), _halved_statistics(workload, last)
@@ -138,6 +138,11 @@ def _visits(
         yield random_visit(last, number)
     for scale in SCALES:
         yield weights_times(last, scale)
+
+
+def _halves(numbers: Sequence[int], visited: Sequence[int]) -> list[int]:
+    """Returns the halves of numbers: a schedule that is flat at both ends, as by a cosine, is steepest between them."""
+    return sorted({number // 2 for number in numbers if number >= 4} - {*visited, FIRST})
 
 
 def _halved(averages: Arrays) -> Arrays:

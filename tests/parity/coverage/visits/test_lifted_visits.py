@@ -34,8 +34,19 @@ def test_a_variable_that_steps_only_add_to_is_set_near_the_numbers_of_the_schedu
         visit for visit in visits_of_lift(workload, [350], last, COVERAGE) if "the graph's own count" in visit.name
     ]
     found = [visit.state.statistics["count"] for visit in counted]
-    assert [int(value) for value in found] == ([349, 350, 351, 1000, 100000, 10000000, 0] if counts else [])
+    assert [int(value) for value in found] == ([349, 350, 351, 1000, 100000, 10000000, 0, 175] if counts else [])
     assert all(value.dtype == dtype for value in found)
+
+
+def test_a_half_that_is_visited_already_is_not_visited_twice(tmp_path):
+    workload = small_lift(str(tmp_path / "lift"))
+    workload.plan.variables.append(Variable("count", [], "int64", "statistic"))
+    workload.plan.phases[0].effects.append(Effect("counted", "AssignAdd", ["count"], ["rate:0"]))
+    last = State(4, {"w": np.float32(2)}, {}, {"count": np.asarray(4)}, {})
+    visits = [v for v in visits_of_lift(workload, [3, 8, 16, 2000], last, COVERAGE) if "own count" in v.name]
+    found = [int(visit.state.statistics["count"]) for visit in visits]
+    assert found[-1] == 0  # the halves 4, 8 and 1000 are among the numbers and the late counts
+    assert len(found) == len(set(found)) and {8, 1000} <= set(found[:-1])
 
 
 def test_statistics_are_halved_and_counters_are_not(tmp_path):
@@ -77,7 +88,7 @@ def trained_by_a_warm_up(next_count):
 @pytest.mark.parametrize(
     "next_count, counts",
     [
-        (lambda count: count + 1.0, [19, 20, 21, 99, 100, 101, 1e3, 1e5, 1e7, 0]),
+        (lambda count: count + 1.0, [19, 20, 21, 99, 100, 101, 1e3, 1e5, 1e7, 0, 10, 50]),
         (lambda count: count + count, []),
         (lambda count: 1.0 - count, []),
     ],
