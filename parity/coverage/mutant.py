@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-import functools
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -108,9 +107,12 @@ class MutantOutcome:
     within: bool = False
     unrecorded: str = ""
 
-    @functools.cached_property
+    @property
     def harmless(self) -> str:
-        """The reason why no run can show the mutant, or ""; also "" where it was seen."""
+        """The reason why no run can show the mutant, or ""; also "" where it was seen.
+
+        It may depend on what was compared so far: a gradient is taken for zero after enough states of random weights.
+        """
         return "" if self.seen else self.mutant.harmless()
 
     @property

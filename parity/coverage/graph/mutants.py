@@ -48,6 +48,7 @@ class MutatedTowers:
         self.index = ConstantIndex(program)
         self._own: dict[str, np.ndarray] = {}  # values that every step is given, changed or not
         self._refused: dict[int, str] = {}
+        self._hidden: dict[int, str] = {}
         self._right: tuple[ObservedStep, StepRecord] | None = None
         self._results: tuple[ObservedStep, Any] | None = None  # of the towers, in the last step that was asked for
         self._bounds: dict[str, np.ndarray] = {}
@@ -128,7 +129,9 @@ class MutatedTowers:
         )
 
     def _why_harmless(self, values: Mapping[str, np.ndarray], key: int) -> str:
-        return self._refused[key] or why_guard(next(iter(values))) or self.index.why_hidden(values)
+        if key not in self._hidden:  # by the graph alone, so that it is found once
+            self._hidden[key] = why_guard(next(iter(values))) or self.index.why_hidden(values)
+        return self._refused[key] or self._hidden[key]
 
     def _effects(
         self, values: Mapping[str, np.ndarray], opposite: Mapping[str, np.ndarray], key: int, step: ObservedStep

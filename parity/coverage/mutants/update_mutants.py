@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 from collections.abc import Callable, Collection, Iterator, Mapping
 
@@ -121,15 +122,16 @@ def _left_out(name: str, kind: str = "weights", stage: str = stages.WEIGHTS) -> 
 
 
 class GradientLog:
-    """The weights that had a gradient, and the number of states of random weights that were compared."""
+    """The weights that had a gradient, and in how many states of random weights each one was asked for its gradient."""
 
     def __init__(self) -> None:
         self._with_gradient: set[str] = set()
-        self._random = 0
+        self._random: collections.Counter[str] = collections.Counter()
 
     def add(self, step: ObservedStep) -> None:
-        """Adds a compared step."""
-        self._random += step.visit is not None and step.visit.has_random_weights
+        """Adds a compared step; of several train ops, one that trains other weights says nothing of a weight."""
+        if step.visit is not None and step.visit.has_random_weights:
+            self._random.update({name for update in step.updates for name in update})
         for update in step.updates:
             self._with_gradient |= {name for name, gradient in update.items() if np.any(gradient)}
 
@@ -140,6 +142,6 @@ class GradientLog:
 
     def why_still(self, name: str) -> str:
         """Returns the reason why a weight cannot move, or "" if it might."""
-        if name in self._with_gradient or self._random < ENOUGH_RANDOM:
+        if name in self._with_gradient or self._random[name] < ENOUGH_RANDOM:
             return ""
-        return f"its gradient is zero in every compared step, {self._random} of them at random weights"
+        return f"its gradient is zero in every compared step, {self._random[name]} of them at random weights"

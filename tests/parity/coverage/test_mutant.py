@@ -15,6 +15,16 @@ def test_a_mutant_that_was_not_seen_is_missing_unless_it_cannot_matter():
     assert not outcome(seen=True, place="step 3", stage="weights").is_missing
 
 
+def test_what_cannot_matter_may_only_show_after_more_steps():
+    reasons = []
+    found = MutantOutcome(
+        Mutant(Choice.UPDATE, "update of w", "left out", lambda step: [], harmless=lambda: "".join(reasons))
+    )
+    assert found.is_missing
+    reasons.append("its gradient is zero in every compared step")
+    assert not found.is_missing and found.to_json()["matters"] is False
+
+
 def test_json_says_where_or_why():
     assert outcome(seen=True, place="step 3", stage="weights").to_json() == {
         "name": "clip.limit", "choice": "clip", "change": "1 -> 2", "seen": True, "matters": True,

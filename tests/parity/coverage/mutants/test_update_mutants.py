@@ -91,3 +91,14 @@ def test_a_weight_without_gradient_at_random_weights_too_cannot_move():
         visit = random_visit(made_up_state(), number)
         log.add(observed(job, combined={"w": [0.0, 0.0], "v": [0.0, 1.0]}, visit=visit))
     assert "zero in every compared step" in log.why_still("w") and log.why_still("v") == ""
+
+
+def test_a_train_op_of_other_weights_does_not_show_that_a_weight_has_no_gradient():
+    """The generator's step says nothing of the critic's last bias; nor does any of a weight that no step trains."""
+    job, log = dyadic_job(), update_mutants.GradientLog()
+    for number in range(2 * update_mutants.ENOUGH_RANDOM):
+        combined = {"w": [0.0, 0.0]} if number % 4 == 0 else {"v": [0.0, 1.0]}
+        log.add(observed(job, combined=combined, visit=random_visit(made_up_state(), number)))
+    assert log.why_still("w") == "" and log.why_still("never asked for") == ""
+    log.add(observed(job, combined={"w": [0.0, 0.0]}, visit=random_visit(made_up_state(), 1)))
+    assert log.why_still("w") == "its gradient is zero in every compared step, 2 of them at random weights"
