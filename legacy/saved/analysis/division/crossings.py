@@ -6,8 +6,9 @@ import collections
 from collections.abc import Collection, Iterable
 from typing import Dict, Tuple
 
+from legacy.saved.graph.conditions import enclosing_conditions
 from legacy.saved.graph.variables import VariableUses
-from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.graph import SWITCHES, Graph, TensorId
 
 #: {(tensor that the crossings lead to, number): {tower: crossing}}; towers' matching crossings share a key.
 Crossings = Dict[Tuple[TensorId, int], Dict[int, TensorId]]
@@ -53,7 +54,10 @@ def tensors_leaving(
     tower_nodes: Collection[str],
     owners: Collection[TensorId] = (),
 ) -> list[TensorId]:
-    """Returns the towers' tensors nearest to a node that is computed once.
+    """Returns the towers' tensors nearest to a node that is computed once, or to the predicates of its branches.
+
+    An assignment of a constant in a branch has no other data: `tf.cond(loss < best, lambda: bad.assign(0), ...)`. What
+    enters the branch is taken before it enters: there it has a value in every step.
 
     Args:
       graph: the cut graph.
@@ -67,11 +71,13 @@ def tensors_leaving(
     """
     seen: set[str] = set()
     found: dict[TensorId, None] = {}
-    todo = [tensor for tensor in reversed(graph.inputs(effect)) if tensor not in state.aliases]
+    predicates = [branch.predicate for level in enclosing_conditions(graph, effect) for branch in sorted(level)]
+    todo = [tensor for tensor in reversed([*graph.inputs(effect), *predicates]) if tensor not in state.aliases]
     while todo:
         tensor = todo.pop()
         name = tensor[0]
-        if name in tower_nodes or tensor in owners:
+        enters = graph.type(name) in SWITCHES and graph.origin(graph.inputs(name)[1]) in predicates
+        if (name in tower_nodes or tensor in owners) and not enters:
             found[tensor] = None
         elif name not in seen and tensor not in state.aliases:
             seen.add(name)

@@ -34,3 +34,38 @@ def test_an_input_of_one_tower_that_an_update_takes_is_a_crossing():
     owned = TensorId("x1", 0)
     assert owned in tensors_leaving(graph, STATE, "move", STEP_TOWERS, {owned})
     assert owned not in tensors_leaving(graph, STATE, "move", STEP_TOWERS)
+
+
+BRANCH = """
+best = VariableV2()
+bad = VariableV2()
+x = Placeholder()
+loss = Square(x)
+is_best = Less(loss, best)
+chosen = Switch(loss, is_best)
+pivot = Switch(is_best, is_best)
+taken = Identity(pivot:1)
+zero = Const(^taken)
+set_best = Assign(best, {value})
+set_bad = Assign(bad, zero)
+"""
+BRANCH_STATE = types.SimpleNamespace(aliases={TensorId("best", 0): "best", TensorId("bad", 0): "bad"})
+BRANCH_TOWERS = dict.fromkeys(("x", "loss", "is_best", "chosen", "twice", "kept"), 0)
+
+
+def test_a_constant_that_is_assigned_in_a_branch_depends_on_the_towers_predicate():
+    graph = graph_of(BRANCH.format(value="chosen:1"))
+    assert tensors_leaving(graph, BRANCH_STATE, "set_bad", BRANCH_TOWERS) == [("is_best", 0)]
+
+
+def test_what_enters_a_branch_leaves_the_tower_before_it_where_it_has_a_value_in_every_step():
+    graph = graph_of(BRANCH.format(value="chosen:1"))
+    assert tensors_leaving(graph, BRANCH_STATE, "set_best", BRANCH_TOWERS) == [("loss", 0), ("is_best", 0)]
+
+
+def test_a_switch_of_another_predicate_and_what_is_computed_in_a_branch_are_crossings_themselves():
+    computed = graph_of(BRANCH.format(value="twice") + "twice = Neg(chosen:1)\n")
+    assert ("twice", 0) in tensors_leaving(computed, BRANCH_STATE, "set_best", BRANCH_TOWERS)
+    joined = "kept = Merge(other, other2)\nother = Switch(loss, free)\nother2 = Neg(other:1)\nfree = Placeholder()\n"
+    kept = graph_of(BRANCH.format(value="kept") + joined)
+    assert ("kept", 0) in tensors_leaving(kept, BRANCH_STATE, "set_best", BRANCH_TOWERS)
