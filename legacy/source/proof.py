@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequenc
 import numpy as np
 import tensorflow as tf
 
-from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.graph.imported import imported_graph
 from legacy.source.given_scope import GivenFrame, GivenScope
 from legacy.source.made_up_tower import ROWS, Tower, tower_data, value_of
 from legacy.source.named_results import LOSS, differences, new_named, old_named
@@ -153,7 +153,7 @@ def _new_results(
             return holder
 
         tensors = {name: given(np.asarray(value)) for name, value in tower.values.items() if value.dtype.kind != "O"}
-        counts = [int(tower.values[name]) for name in find_counters(tower.phase, ImportedGraph(tower.graph))]
+        counts = [int(tower.values[name]) for name in find_counters(tower.phase, imported_graph(tower.graph))]
         scopes, results = {}, {}
         for number in data:
             drawn = {name: given(value) for name, value in noises[number].items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import TYPE_CHECKING
 
@@ -91,6 +92,15 @@ class ImportedGraph:
 
     def _operation(self, name: str) -> tf.Operation:
         return self.tf_graph.get_operation_by_name(name)
+
+
+@functools.lru_cache(maxsize=2)
+def imported_graph(graph: Graph) -> ImportedGraph:
+    """Returns a graph imported into TensorFlow; of a graph that was asked for lately, the same import, to read only.
+
+    An import of ten thousand nodes takes seconds, and the parts of a source ask for it many times.
+    """
+    return ImportedGraph(graph)
 
 
 def _copying_functions(graph_def: GraphDef) -> dict[str, int]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Collection, Dict, List, NamedTuple, Optional, 
 
 import tensorflow as tf
 
-from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.graph.imported import imported_graph
 from legacy.source.basics.expressions import Expression, Literal, Name, call
 from legacy.source.basics.rendering import literal_text
 from workloads.lifted.graph import parse_tensor_name, tensor_name
@@ -131,7 +131,7 @@ def _drawn(
     candidates = [entry for entry in entries if _may_be_drawn(graph, entry, inside)]
     if not candidates:
         return []  # no graph is built for most updates, which draw nothing
-    imported, found = ImportedGraph(graph), []
+    imported, found = imported_graph(graph), []
     for entry in candidates:
         nodes = [str(node) for node in entry.nodes]
         shapes = {imported.shape(node, 0) for node in nodes}

@@ -6,7 +6,7 @@ import collections
 from typing import TYPE_CHECKING, Dict, List, Optional
 
 from legacy.saved.derivatives.overridden_gradients import GRADIENT_NAME, gradient_name, is_custom_gradient
-from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.graph.imported import imported_graph
 from legacy.source.overrides.backward import Backward, backward_of
 from legacy.source.overrides.usual import is_usual
 from workloads.lifted.graph import Graph, TensorId, tensor_name
@@ -87,7 +87,7 @@ def _with_derivatives(graph: Graph, names: Sequence[str], wanted: Callable[[Grap
     found = [one for one in _backward_ops(graph, names, gradients) if one is not None] if names else []
     if not found:
         return graph
-    imported = ImportedGraph(graph).tf_graph
+    imported = imported_graph(graph).tf_graph
     result = GraphCopy(graph)
     in_loops = graph.frames()  # whose backward ops take what each iteration has left on a stack
     for backward in found:
@@ -107,7 +107,7 @@ def _backward_ops(graph: Graph, names: Sequence[str], gradients: Collection[str]
         forward = forward_name(name, graph.nodes) if name in gradients else None
         if forward is not None:
             made[forward].append(name)
-    imported = ImportedGraph(graph).tf_graph
+    imported = imported_graph(graph).tf_graph
     for name in names:
         operation = imported.get_operation_by_name(name)
         first = int(is_custom_gradient(graph, name))  # whose first input is the value

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Dict, Hashable, Optional
 import tensorflow as tf
 
 from legacy.saved.derivatives.overridden_gradients import GRADIENT_NAME
-from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.graph.imported import imported_graph
 from workloads.lifted.graph import Graph, TensorId, forget_placement
 from workloads.lifted.graph.importing import import_graph
 
@@ -41,7 +41,7 @@ def is_usual(graph: Graph, backward: Backward) -> bool:
 
 def _usual_forms(graph: Graph, op: str) -> Dict[int, Hashable]:
     """Returns {number of an input: form of the gradient that today's TensorFlow makes by it}."""
-    inputs = ImportedGraph(graph).tf_graph.get_operation_by_name(op).inputs
+    inputs = imported_graph(graph).tf_graph.get_operation_by_name(op).inputs
     names = [f"{_INPUT}_{place}" for place in range(len(inputs))]
     alone = v1.GraphDef(versions=graph.graph_def.versions)
     for name, one in zip(names, inputs):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Dict, List, Optional, Sequence
 
 from legacy.saved.analysis.gradients import nearest_derivative, nearest_derivatives
 from legacy.saved.graph.differentiation import differentiations
-from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.graph.imported import imported_graph
 from legacy.source.basics.unwritten import Unwritten
 from workloads.lifted.graph import made_dense, parse_tensor_name
 from workloads.lifted.plan import TensorType, indices_label, is_indices_label, weight_of_label
@@ -172,7 +172,7 @@ def types_of(graph: Graph, names: Collection[str]) -> Dict[str, TensorType]:
     """Returns {tensor: type}."""
     if not names:
         return {}
-    imported = ImportedGraph(graph).tf_graph
+    imported = imported_graph(graph).tf_graph
     tensors = [imported.get_tensor_by_name(name) for name in names]
     return {t.name: TensorType(t.dtype.name, None if t.shape.rank is None else t.shape.as_list()) for t in tensors}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence, Tuple
 
-from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.graph.imported import imported_graph
 from legacy.saved.tower_search.settings import is_of_arrays
 from legacy.source.basics.expressions import (
     Definition,
@@ -151,7 +151,7 @@ def require_fed(plan: Plan, graph: Graph, settings: Mapping[str, str], names: Co
     entries = [entry for entry in plan.inputs + plan.common if entry.name in used]
     computed = {entry.name: parse_tensor_name(entry.tensors[0]).node for entry in entries}
     computed = {name: node for name, node in computed.items() if graph.inputs(node)}  # what was fed is not
-    imported = ImportedGraph(graph) if computed else None
+    imported = imported_graph(graph) if computed else None
     for entry in [entry for entry in entries if entry.name in computed]:
         is_common = entry in plan.common
         if imported is not None and is_of_arrays(graph, imported, computed[entry.name], is_common):

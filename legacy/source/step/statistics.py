@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence, Tuple
 
 from legacy.saved.graph import op_types
-from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.graph.imported import imported_graph
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.step.learning import find_counters, is_rule
 from workloads.lifted.graph import parse_tensor_name, tensor_name
@@ -91,7 +91,7 @@ def find_statistics(
         than that of the towers.
     """
     if counters is None:
-        counters = find_counters(phase, ImportedGraph(graph))
+        counters = find_counters(phase, imported_graph(graph))
     found = _effects(plan, graph, phase, counters)
     everywhere = list(range(plan.towers))
     policies, in_rounds = {}, {}

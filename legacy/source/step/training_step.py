@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, List, NamedTuple, Optional, TypeVar
 
 import numpy as np
 
-from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.graph.imported import imported_graph
 from legacy.source.basics.divided_losses import divided_by_replicas
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.step.averages import Average, find_average
@@ -95,7 +95,7 @@ def recover_step(
         raise Unwritten("loss: it has several values, of which the sum is minimized; a workload has one")
     if phase.other_losses:
         raise Unwritten("loss: several are minimized; a workload has one")
-    imported = ImportedGraph(graph)
+    imported = imported_graph(graph)
     counters = find_counters(phase, imported)
     parts = _Parts()
     parts.take(lambda: _require_unconditional(phase))

@@ -7,7 +7,7 @@ import dataclasses
 import re
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.graph.imported import imported_graph
 from legacy.source.basics.divided_losses import divided_by_replicas, has_divisor
 from legacy.source.basics.expressions import Name
 from legacy.source.basics.rendering import literal_text
@@ -189,7 +189,7 @@ def recover_updates(plan: Plan, graph: Graph, initializers: Mapping[str, str], r
             )
         except Unwritten as reason:
             raise reason if alone else Unwritten(f"{phase.train_op}: {reason}") from reason
-    return WrittenStep(updates, groups, list(reasons), find_counter(plan, ImportedGraph(graph)), plan.changed_in_turn)
+    return WrittenStep(updates, groups, list(reasons), find_counter(plan, imported_graph(graph)), plan.changed_in_turn)
 
 
 def _named_groups(name: TrainOpName, path: GradientPath, groups: Dict[str, List[str]]) -> List[str]:
@@ -240,7 +240,7 @@ def _update(
         lines = update_lines(plan, graph, phase, phase.effects, _given_settings(plan, settings), groups, {}, {})
         require_fed(plan, graph, settings, _words(lines))
         return WrittenUpdate(function, phase, None, path, own_groups, lines, SharedFactor([], {}, []))
-    counters = find_counters(phase, ImportedGraph(graph)) if len(plan.phases) == 1 else []
+    counters = find_counters(phase, imported_graph(graph)) if len(plan.phases) == 1 else []
     known = find_known(plan, graph, phase, counters)
     proposed = {proposal.node: proposal.variable for own in known.proposals for proposal in own}
     effects = [effect for effect in phase.effects if effect.node not in proposed]

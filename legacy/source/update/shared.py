@@ -6,7 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Collection, Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from legacy.saved.analysis.reduction.multipliers import factors_on_sum
-from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.graph.imported import ImportedGraph, imported_graph
 from legacy.source.basics.cut import cut_part
 from legacy.source.basics.expressions import Definition, Expression, Infix, Literal, Name
 from legacy.source.basics.forward import Forward
@@ -190,7 +190,7 @@ def _with_names(wanted: Sequence[Tuple[str, str]]) -> Dict[Tuple[str, str], Redu
 
 def _reducible(graph: Graph, results: Sequence[Combine]) -> Dict[str, Tuple[Combine, float]]:
     """Returns {tensor: (its combining, factor on it)} of the combined results that an all-reduce makes."""
-    imported = ImportedGraph(graph) if results else None
+    imported = imported_graph(graph) if results else None
     factors = [(one, _multiplier(graph, imported, one)) for one in results if imported is not None]
     return {one.tensor: (one, factor) for one, factor in factors if factor is not None}
 

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.saved.graph import op_types
-from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.graph.imported import imported_graph
 from parity.coverage.graph.boundaries import COMPARISONS
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.plan import Plan, Variable
@@ -67,7 +67,7 @@ def numbers_beside(plan: Plan, graph: Graph, counters: Collection[str]) -> list[
       The whole numbers from 2 on, each once, rising. A threshold between 0 and 1, as of a warm-up that is a part of the
       schedule, is this part of each of them.
     """
-    imported = ImportedGraph(graph).tf_graph
+    imported = imported_graph(graph).tf_graph
     todo = [tensor.partition(":")[0] for tensor, variable in plan.aliases.items() if variable in counters]
     seen: set[str] = set()
     found: set[int] = set()

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple
 
-from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.graph.imported import ImportedGraph, imported_graph
 from workloads.lifted.graph import Graph, TensorId, Use
 from workloads.lifted.plan import Plan
 
@@ -74,7 +74,7 @@ def counter_uses(plan: Plan, graph: Graph, counters: Collection[str]) -> list[Co
       The uses, each once.
     """
     readers = [tensor.partition(":")[0] for tensor, variable in plan.aliases.items() if variable in counters]
-    return list(_uses(graph, ImportedGraph(graph), readers)) if readers else []
+    return list(_uses(graph, imported_graph(graph), readers)) if readers else []
 
 
 def _uses(graph: Graph, imported: ImportedGraph, readers: list[str]) -> Iterator[CounterUse]:

@@ -3,7 +3,7 @@ import pytest
 import tensorflow as tf
 from tensorflow.python.framework import function
 
-from legacy.saved.graph.imported import ImportedGraph, without_placement
+from legacy.saved.graph.imported import ImportedGraph, imported_graph, without_placement
 from tests.legacy.saved.graphs import graph_of, traced
 from workloads.support.errors import InputError
 
@@ -86,3 +86,14 @@ def test_the_call_of_a_function_that_gives_its_argument_has_its_shape(body, shap
     graph = traced(build)
     assert any(node.op == "shown" for node in graph.nodes.values())
     assert ImportedGraph(graph).shape("result") == shape
+
+
+def test_a_graph_that_was_asked_for_lately_is_not_imported_again(monkeypatch):
+    """So that what asks for each of many ops, as for the usual derivatives of those overridden, imports it once."""
+    made = []
+    make = ImportedGraph.__init__
+    monkeypatch.setattr(ImportedGraph, "__init__", lambda self, graph: made.append(graph) or make(self, graph))
+    one, other = traced(build), traced(build)
+    assert imported_graph(one) is imported_graph(one) and imported_graph(one) is not imported_graph(other)
+    assert imported_graph(other).shape("x") == (None, 3) and made == [one, other]
+    assert ImportedGraph(one) is not ImportedGraph(one)  # of one's own
