@@ -12,9 +12,10 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.towers.graph_program import GraphProgram
-from parity.coverage.changed_constants import EPSILON_FACTOR, FACTOR, FROM_ZERO
+from parity.coverage.changed_constants import FACTOR
 from parity.coverage.graph import exponents
-from parity.coverage.graph.boundaries import COMPARISONS, is_boundary, only_changes_rates
+from parity.coverage.graph.boundaries import COMPARISONS, is_beside_period, is_boundary, only_changes_rates
+from parity.coverage.graph.changed_numbers import EPSILON, HALF_STAIR, changed_numbers, is_term_of_floor, words_of
 from parity.coverage.graph.outside_constants import place_of
 from parity.coverage.graph.overwritten import find_overwritten
 from parity.coverage.graph.step_functions import constants_of_step, is_period
@@ -22,9 +23,6 @@ from parity.coverage.graph.step_numbers import StepNumbers
 from parity.coverage.graph.zeros import find_zeros, reaches
 from workloads.lifted.graph import Graph, forget_placement, parse_tensor_name
 from workloads.lifted.graph.tensor_names import data_inputs
-
-#: A scalar below this is an epsilon: only its order of magnitude matters.
-EPSILON = 1e-5
 
 #: A threshold is changed by this factor; only values between the old and the new threshold show it.
 THRESHOLD_FACTOR = 1.25
@@ -53,7 +51,7 @@ class GraphConstant(NamedTuple):
       nodes: the nodes.
       value: its value.
       in_towers: whether the towers' losses or gradients depend on it.
-      is_rate_boundary: whether it is only a step at which learning rates change.
+      is_rate_boundary: whether it is only a step at which learning rates change, or from which every n-th step counts.
       of_step: whether it makes what is computed depend on the number of the step.
       is_zero_bound: whether it is a whole number 0 that only bounds others, as in `maximum(step - 10, 0)`.
     """
@@ -121,17 +119,20 @@ class ConstantIndex:
         A period of steps is halved too, as where it was divided by the towers: its multiples are multiples of the half.
         A boundary of a schedule has one, whose `opposite_change` visits try too: where the pieces meet, as those of a
         warm-up that ends at the rate, a step earlier or a step later is the same schedule. So has a whole number 0 that
-        bounds another one, as in `maximum(step - 10, 0)`, of which one side may never be used.
+        bounds another one, as in `maximum(step - 10, 0)`, of which one side may never be used. A term of what is
+        rounded down, as in `floor(1 + step / 16)`, is changed by a half: few steps are as near a stair as a hundredth.
         """
         uses = {self._graph.type(use.node) for node in constant.nodes for use in self._graph.users(place_of(node))}
         is_threshold = bool(uses) and uses <= set(COMPARISONS)
-        changed = _changed(constant.value, THRESHOLD_FACTOR if is_threshold else FACTOR)
+        changed = changed_numbers(constant.value, THRESHOLD_FACTOR if is_threshold else FACTOR)
         if exponents.is_whole_exponent(self._graph, map(place_of, constant.nodes), constant.value):
             changed = [np.asarray(constant.value + exponents.STEP, constant.value.dtype)]
+        elif constant.value.dtype.kind == "f" and is_term_of_floor(self._graph, constant.nodes):
+            changed = [np.asarray(constant.value + HALF_STAIR, constant.value.dtype)]
         if is_period(self._graph, list(map(place_of, constant.nodes))) and constant.value >= SHORTEST_HALVED:
             changed.append(constant.value // 2)
         for value in changed[:1] if constant.is_rate_boundary or constant.is_zero_bound else changed:
-            words = f"{_words(constant.value)} -> {_words(value)}"
+            words = f"{words_of(constant.value)} -> {words_of(value)}"
             yield words, {node + ":0": value for node in constant.nodes}
 
     def step_numbers(self) -> StepNumbers:
@@ -197,7 +198,9 @@ class ConstantIndex:
             {parse_tensor_name(rate).node for rate in self._program.rate_tensors()},
         )
         is_number = self._value(nodes[0]).dtype.kind in "iu" and is_boundary(self._graph, places)
-        return is_number and only_changes_rates(self._graph, places, rates, self._ends)
+        return is_number and (
+            is_beside_period(self._graph, places) or only_changes_rates(self._graph, places, rates, self._ends)
+        )
 
     @functools.cached_property
     def _before_results(self) -> set[str]:
@@ -287,19 +290,6 @@ def _changing(graph: Graph, nodes: set[str]) -> set[str]:
     return {name for name in nodes if _CHANGES.match(graph.type(name))}
 
 
-def _changed(value: np.ndarray, factor: float) -> list[np.ndarray]:
-    """The values that a constant is changed to: see `changed_constants`."""
-    if value.dtype.kind in "iu":
-        return [np.asarray(value - 1, value.dtype), np.asarray(value + 1, value.dtype)]
-    wide = np.asarray(value, np.float64)
-    if not np.any(wide):
-        return [np.asarray(wide + FROM_ZERO, value.dtype)]
-    if wide.size == 1 and abs(float(wide.ravel()[0])) < EPSILON:
-        return [np.asarray(wide * EPSILON_FACTOR, value.dtype)]
-    kept = wide.size == 1 and 0.5 < float(wide.ravel()[0]) < 1
-    return [np.asarray(1 - (1 - wide) * factor if kept else wide * factor, value.dtype)]
-
-
 def opposite_change(constant: GraphConstant, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Returns {tensor name: value} of a change by as much in the other direction.
 
@@ -320,8 +310,3 @@ def opposite_change(constant: GraphConstant, values: Mapping[str, np.ndarray]) -
         return {}
     own = np.asarray(constant.value, np.float64)
     return {name: np.asarray(2 * own - value, constant.value.dtype) for name, value in values.items()}
-
-
-def _words(value: np.ndarray) -> str:
-    first = value.ravel()[0]
-    return f"{first:.6g}" if value.size == 1 else f"{first:.6g}, ... {list(value.shape)}"

@@ -7,11 +7,9 @@ from collections.abc import Collection
 import tensorflow as tf
 
 from legacy.saved.graph.op_types import VARIABLES
-from parity.coverage.graph.boundaries import COMPARISONS
+from parity.coverage.graph.boundaries import COMPARISONS, REMAINDERS
 from workloads.lifted.graph import Graph
 
-#: Ops of the remainder of a division, whose second input is the period.
-REMAINDERS = ("FloorMod", "Mod", "TruncateMod")
 #: Ops that compute or compare whole numbers: other ones take them as shapes, axes or positions.
 _OF_NUMBERS = {
     *("Add", "AddV2", "AssignAdd", "Cast", "Div", "Equal", "FloorDiv", "Identity", "Maximum", "Minimum", "Mul"),

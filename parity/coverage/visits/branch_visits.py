@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.graph.imported import imported_graph
 from parity.comparison.tour import Visit
-from parity.coverage.graph.boundaries import COMPARISONS
-from parity.coverage.graph.step_functions import REMAINDERS, functions_of_step
+from parity.coverage.graph.boundaries import COMPARISONS, REMAINDERS
+from parity.coverage.graph.step_functions import functions_of_step
 from parity.coverage.visits.changed_states import times, weights_times
 from parity.coverage.visits.counted_numbers import scalar_value
 from workloads.lifted.graph import Graph, parse_tensor_name
@@ -138,7 +138,7 @@ def _near_largest(dtype: np.dtype) -> float:
 
 def _whole_numbers_before(graph: Graph, predicates: list[str]) -> set[str]:
     """Returns the nodes that predicates are computed from by way of whole numbers and truth values alone."""
-    imported = ImportedGraph(graph).tf_graph
+    imported = imported_graph(graph).tf_graph
     todo, seen = [parse_tensor_name(predicate) for predicate in predicates], set()
     while todo:
         tensor = todo.pop()

@@ -16,6 +16,7 @@ from parity.coverage.visits.counter_uses import counter_uses
 from parity.coverage.visits.job_visits import (
     MOST_RANDOM,
     SMALL_SLOTS,
+    SMALL_WEIGHTS,
     ChooseVisits,
     CoverageState,
     random_visit,
@@ -138,11 +139,26 @@ def _visits(
         yield random_visit(last, number)
     for scale in SCALES:
         yield weights_times(last, scale)
+    yield from _with_weights_of_zeros(last)
 
 
 def _halves(numbers: Sequence[int], visited: Sequence[int]) -> list[int]:
     """Returns the halves of numbers: a schedule that is flat at both ends, as by a cosine, is steepest between them."""
     return sorted({number // 2 for number in numbers if number >= 4} - {*visited, FIRST})
+
+
+def _with_weights_of_zeros(state: State) -> Iterator[Visit]:
+    """Yields the state with every second weight zero, then near zero, and with the other ones.
+
+    There act the guards of a ratio of norms, as in `where(norm > 0, norm / norm_of_gradient, 1)`. With all weights zero
+    hardly any would have a gradient.
+    """
+    names = list(state.weights)
+    for factor, place in ((0.0, "zero"), (SMALL_WEIGHTS, "near zero")):
+        for chosen, which in ((names[0::2], "every second weight"), (names[1::2], "the other weights")):
+            small = {name: times(state.weights[name], factor) for name in chosen}
+            if small:
+                yield Visit(f"{which} at {place}", dataclasses.replace(state, weights={**state.weights, **small}))
 
 
 def _halved(averages: Arrays) -> Arrays:

@@ -214,3 +214,28 @@ def test_the_predicate_of_a_cond_with_constants_is_a_choice():
     # Without Switches for the constants, nothing that flows into the rate comes from the predicate.
     where_they_are = ConstantIndex(ChosenRate(outside=False))
     assert "boundary" not in {constant.name for constant in where_they_are.constants()}
+
+
+class Cyclic(TwoTowers):
+    """w -= floor(1 + step / 16) + (2 + step), of one tower."""
+
+    def __init__(self):
+        self.graph = tf.Graph()
+        with self.graph.as_default():
+            weight = v1.get_variable("w", [], initializer=v1.zeros_initializer(), use_resource=True)
+            step = v1.get_variable("step", [], tf.int64, v1.zeros_initializer(), use_resource=True)
+            count = tf.cast(step, tf.float32)
+            self.losses = [tf.identity(weight)]
+            self.rate = tf.floor(tf.constant(1.0, name="in_floor") + count / tf.constant(16.0, name="length"))
+            self.rate += tf.constant(2.0, name="outside") + count
+            self.train = v1.assign_sub(weight, self.rate, name="train").op
+
+
+def test_a_term_of_what_is_rounded_down_is_changed_by_a_half():
+    index = ConstantIndex(Cyclic())
+    found = {constant.name: constant for constant in index.constants()}
+    changes = {name: [words for words, _ in index.changed_values(one)] for name, one in found.items()}
+    assert changes["in_floor"] == ["1 -> 1.5"] and changes["outside"] == ["2 -> 2.02"]
+    assert changes["length"] == ["16 -> 16.16"]
+    [(_, values)] = index.changed_values(found["in_floor"])
+    assert {float(value) for value in opposite_change(found["in_floor"], values).values()} == {0.5}

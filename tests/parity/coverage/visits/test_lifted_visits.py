@@ -115,3 +115,21 @@ def test_a_counter_is_set_near_the_stairs_of_what_counts_examples(tmp_path):
         visits = list(visits_of_lift(setup.job.workload, [8, 400], program.state(), COVERAGE))
     counts = {float(v.state.statistics["count"]) for v in visits if "own count" in v.name}
     assert {49, 50, 51, 99, 100, 101} <= counts
+
+
+def test_every_second_weight_is_set_to_zero_and_near_zero(tmp_path):
+    """So that the guards of a ratio of norms act, and the weights have gradients."""
+    workload = small_lift(str(tmp_path / "lift"))
+    last = State(4, {name: np.full(2, 3.0, np.float32) for name in "abc"}, {}, {}, {})
+    visits = [visit for visit in visits_of_lift(workload, [], last, COVERAGE) if visit.name.endswith("zero")]
+    found = [{name: float(value[0]) for name, value in visit.state.weights.items()} for visit in visits[-4:]]
+    near = 3.0 * 2.0**-60
+    assert found == [
+        {"a": 0.0, "b": 3.0, "c": 0.0},
+        {"a": 3.0, "b": 0.0, "c": 3.0},
+        {"a": near, "b": 3.0, "c": near},
+        {"a": 3.0, "b": near, "c": 3.0},
+    ]
+    one = State(4, {"w": np.float32(3)}, {}, {}, {})
+    names = [visit.name for visit in visits_of_lift(workload, [], one, COVERAGE)]
+    assert "every second weight at zero" in names and "the other weights at zero" not in names
