@@ -13,8 +13,6 @@ from legacy.saved.hazards.losses import (
     idle_terms,
     likelihoods,
     logits,
-    masks,
-    masks_of_means,
     maximized_entropies,
     overlaps,
     scales,
@@ -24,6 +22,7 @@ from legacy.saved.hazards.losses import (
     unbounded,
     unused_directions,
 )
+from legacy.saved.hazards.losses.masks import masked_losses, masks_of_means
 
 #: Checks of the graph alone, in the order of the page.
 GRAPH_CHECKS = (
@@ -36,7 +35,7 @@ GRAPH_CHECKS = (
     differences.differences_of_one,
     differences.differences_undone,
     unused_directions.smoothed_one_way,
-    masks.masked_means,
+    masked_losses.masked_means,
     likelihoods.minimized_likelihoods,
     maximized_entropies.maximized_entropies,
     soft_labels.differentiated_labels,
@@ -51,7 +50,7 @@ GRAPH_CHECKS = (
     idle_terms.clipped_errors,
     unbounded.subtracted_squares,
     masks_of_means.masked_after_the_mean,
-    masks.counts_of_another_tower,
+    masked_losses.counts_of_another_tower,
 )
 
 #: Checks that need an analysis.
@@ -65,7 +64,7 @@ ANALYSIS_CHECKS = (
     broadcasts.scalars_added_to_losses,
     logits.shares_over_examples,
     logits.shares_over_pixels,
-    masks.sums_over_all_positions,
+    masked_losses.sums_over_all_positions,
     scales.scaled_losses,
     scales.clipped_while_scaled,
     idle_terms.clipped_losses,

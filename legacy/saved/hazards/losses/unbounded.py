@@ -146,4 +146,3 @@ def _is_subtracted_exponential(whole: WholeGraph, name: str, target: str) -> boo
             return bool(set(variables) & trained) and any(_is_unbounded(whole, before) for before in inputs)
         head = inputs[1] if graph.type(head) == "Split" else inputs[0]
     return False
-    return False

@@ -5,8 +5,11 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.losses import masks
-from legacy.saved.hazards.losses.masks import masked_means
+from legacy.saved.hazards.losses.masks.masked_losses import (
+    counts_of_another_tower,
+    masked_means,
+    sums_over_all_positions,
+)
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -135,7 +138,7 @@ def number(counts):
 )
 def test_masked_sums_over_the_number_of_all_positions_are_named(loss, batch, count):
     graph, found = towers(loss, batch)
-    hazards = list(masks.sums_over_all_positions(WholeGraph(graph, found), found))
+    hazards = list(sums_over_all_positions(WholeGraph(graph, found), found))
     assert [hazard.id for hazard in hazards] == ["MASKED_MEAN"] * count
 
 
@@ -153,5 +156,5 @@ def test_the_count_of_another_towers_words_is_named(divisor, count):
     graph, found = towers(
         lambda errors, words, lengths, parts: masked(errors, lengths) / number(divisor(lengths, parts))
     )
-    hazards = list(masks.counts_of_another_tower(WholeGraph(graph, found)))
+    hazards = list(counts_of_another_tower(WholeGraph(graph, found)))
     assert [hazard.id for hazard in hazards] == ["COUNT_OF_ANOTHER_TOWER"] * count

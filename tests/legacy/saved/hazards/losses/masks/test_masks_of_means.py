@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.losses.masks_of_means import masked_after_the_mean
+from legacy.saved.hazards.losses.masks.masks_of_means import masked_after_the_mean
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1

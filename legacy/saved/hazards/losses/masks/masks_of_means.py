@@ -9,7 +9,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.elements import choice_by_code, source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.losses.masks import ANSWERS, ELEMENTWISE
+from legacy.saved.hazards.losses.masks.masked_losses import ANSWERS, ELEMENTWISE
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 
