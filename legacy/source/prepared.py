@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Dict, NamedTuple
 
-from legacy.source.basics.dense_uses import with_rows_of_dense_uses
 from legacy.source.basics.divided_losses import with_sizes_in_losses
 from legacy.source.basics.inner_targets import with_inner_targets
 from legacy.source.basics.old_derivatives import with_old_derivatives
 from legacy.source.basics.stopped_labels import with_stopped_labels
+from legacy.source.lookups.dense_uses import with_rows_of_dense_uses
+from legacy.source.lookups.joined_lookups import with_joined_lookups
 from legacy.source.overrides.marking import with_overridden_gradients
 from legacy.source.step.dealt_inputs import with_dealt_inputs
 from legacy.source.step.towers import tensors_of_towers
@@ -50,6 +51,7 @@ def prepared(program: OldProgram) -> OldProgram:
     joined = with_equal_tables_joined(dealt)
     graph = with_inner_targets(joined, program.whole, tensors_of_towers(program.plan))
     plan, graph = with_rows_of_dense_uses(program.plan, with_old_derivatives(with_stopped_labels(graph)))
+    plan, graph = with_joined_lookups(plan, graph)
     plan, graph = with_sizes_in_losses(plan, with_overridden_gradients(graph))
     return with_shared_variables(program._replace(plan=plan, graph=graph))
 

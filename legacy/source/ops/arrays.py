@@ -103,10 +103,9 @@ def write_split(op: OpView) -> Expression | None:
     if len(op.operation.outputs) == 1:
         return op.argument(0 if op.type == "SplitV" else 1)
     if op.type == "SplitV":
-        sizes, axis = op.constant(1), op.constant(2)
-        if sizes is None or axis is None:
-            return None
-        return call("tf.split", op.argument(0), [int(size) for size in sizes], axis=int(axis))
+        axis, sizes = op.constant(2), listed_sizes(op, 1)
+        is_listed = isinstance(sizes, Listing) or op.constant(1) is not None
+        return call("tf.split", op.argument(0), sizes, axis=int(axis)) if axis is not None and is_listed else None
     axis = op.constant(0)
     if axis is None:
         return None

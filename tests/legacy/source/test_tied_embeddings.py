@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 from tensorflow.python.eager import backprop_util
 
-from legacy.source.basics.dense_uses import with_rows_of_dense_uses
+from legacy.source.lookups.dense_uses import with_rows_of_dense_uses
 from tests.legacy.source.trained import assert_trains_alike, assert_workload_verified, source_of
 from tests.legacy.variants.programs import BATCH, TOWERS, lifted, towers
 

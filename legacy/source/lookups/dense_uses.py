@@ -7,22 +7,22 @@ they are those of all rows. Today a sum of rows is added to a dense gradient, wh
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Dict, List, Tuple
+from typing import TYPE_CHECKING, Dict, Tuple
 
 import numpy as np
 import tensorflow as tf
 
 from legacy.saved.graph import op_types
+from legacy.source.lookups.variables_taken import forward_of, variable_behind, variables_taken
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.graph.edits import GraphCopy
-from workloads.lifted.tensors.gradient_names import forward_name, in_gradient_graphs
+from workloads.lifted.tensors.gradient_names import in_gradient_graphs
 from workloads.support.wording import listed
 
 if TYPE_CHECKING:
     from workloads.lifted.plan import Plan
 
 _SUM_OF_ROWS, _JOIN = "UnsortedSegmentSum", "ConcatV2"
-_COPIES = ("Identity", "ReadVariableOp")
 #: The most weights that a note names.
 MOST_LISTED = 8
 
@@ -52,7 +52,7 @@ def with_rows_of_dense_uses(plan: Plan, graph: Graph) -> Tuple[Plan, Graph]:
         node.attr["Tparams"].CopyFrom(taker.attr["T"])
         node.attr["Tindices"].type = node.attr["Taxis"].type = tf.int32.as_datatype_enum
         result.give(user, position, TensorId(name, 0))
-    weights = sorted({_variable(graph, graph.inputs(user)[position].node) for user, position in found})
+    weights = sorted({variable_behind(graph, graph.inputs(user)[position].node) for user, position in found})
     note = f"{listed(weights, MOST_LISTED)}: looked up, and used whole as tf.range looks all rows up, whose gradients"
     note += " the old program adds one by one"
     about = {**plan.about, "watch": [note, *plan.about.get("watch", [])]}
@@ -69,39 +69,18 @@ def _dense_uses(graph: Graph) -> Dict[Tuple[str, int], int]:
             continue
         parts = list(zip(graph.inputs(values)[:-1], graph.inputs(indices)[:-1]))
         of_rows = [value.node for value, rows in parts if graph.type(rows.node) != "Range"]
-        looked_up = {name for part in of_rows for name in _variables(graph, _forward(graph, part, gradients))}
+        looked_up = {name for part in of_rows for name in variables_taken(graph, forward_of(graph, part, gradients))}
         for value, rows in parts:
             if graph.type(rows.node) == "Range" and len(looked_up) == 1:
-                found.update(_uses(graph, _forward(graph, value.node, gradients), *looked_up))
+                found.update(_uses(graph, forward_of(graph, value.node, gradients), *looked_up))
     return found
-
-
-def _forward(graph: Graph, gradient: str, gradients: set[str]) -> str:
-    """Returns the op that an op of a gradient graph is of; "" if there is none."""
-    name = forward_name(gradient, graph.nodes) if gradient in gradients else ""
-    return name if name in graph.nodes else ""
-
-
-def _variables(graph: Graph, user: str) -> List[str]:
-    """Returns the variables that an op takes, behind copies."""
-    return (
-        [_variable(graph, tensor.node) for tensor in graph.inputs(user) if _variable(graph, tensor.node)]
-        if user
-        else []
-    )
-
-
-def _variable(graph: Graph, name: str) -> str:
-    while graph.type(name) in _COPIES:
-        name = graph.inputs(name)[0].node
-    return name if graph.type(name) in op_types.VARIABLES else ""
 
 
 def _uses(graph: Graph, user: str, weight: str) -> Dict[Tuple[str, int], int]:
     """Returns {(op, number of an input): rows} of the one place where an op takes a weight; none for several."""
     if not user or graph.type(user) in op_types.LOOKUPS:
         return {}
-    places = [n for n, tensor in enumerate(graph.inputs(user)) if _variable(graph, tensor.node) == weight]
+    places = [n for n, tensor in enumerate(graph.inputs(user)) if variable_behind(graph, tensor.node) == weight]
     shape = graph.nodes[weight].attr["shape"].shape
     if len(places) != 1 or not shape.dim or shape.dim[0].size <= 0:
         return {}
