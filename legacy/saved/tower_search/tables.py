@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.graph.op_types import SHAPE_OPS
+from legacy.saved.graph.op_types import SHAPE_OPS, SLICES
 from workloads.lifted.graph import Graph, TensorId
 
 GATHERS = ("Gather", "GatherV2")
@@ -14,6 +14,8 @@ _AXES = {"Concat": 0, "ConcatV2": -1}
 def is_table(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
     """Tells whether every use of a tensor gathers rows of it, alone or joined with other rows.
 
+    A part of a larger array is none: towers share out its examples, of which they may gather the ones to learn from.
+
     Args:
       graph: the subgraph that a step runs.
       imported: the same graph in TensorFlow.
@@ -22,6 +24,8 @@ def is_table(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
     Returns:
       Whether every use does.
     """
+    if graph.type(tensor.node) in SLICES:
+        return False
     todo, seen, gathered = [tensor], {tensor}, False
     while todo:
         name, output = todo.pop()

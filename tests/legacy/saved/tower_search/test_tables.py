@@ -25,6 +25,8 @@ def build():
     tf.gather(tf.concat([tf.zeros([4, 5]), columns], 1), words)
     tf.gather(summed, words)
     tf.reduce_sum(summed)
+    parts = tf.split(v1.placeholder(tf.float32, [6, 5], name="shared_out"), 2, name="parts")
+    tf.gather(parts[0], words)  # as boxes that a detector keeps
 
 
 GRAPH = traced(build)
@@ -32,7 +34,8 @@ IMPORTED = ImportedGraph(GRAPH)
 
 
 @pytest.mark.parametrize(
-    "name, expected", [("fed", True), ("joined", True), ("columns", False), ("summed", False), ("words", False)]
+    "name, expected",
+    [("fed", True), ("joined", True), ("columns", False), ("summed", False), ("words", False), ("parts", False)],
 )
 def test_a_table_is_an_input_that_nothing_but_gathers_of_its_rows_uses(name, expected):
     assert is_table(GRAPH, IMPORTED, TensorId(name, 0)) == expected
