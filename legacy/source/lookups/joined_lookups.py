@@ -7,14 +7,14 @@ many ops, and one of today is a single op, so that the encoder of a sequence mod
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, List, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Collection, Dict, List, Sequence, Tuple
 
 import tensorflow as tf
 
 from legacy.saved.graph import op_types
 from legacy.source.lookups.variables_taken import forward_of, variables_taken
 from workloads.lifted.graph.edits import GraphCopy
-from workloads.lifted.graph.tensor_names import TensorId, input_text
+from workloads.lifted.graph.tensor_names import TensorId, input_text, parse_tensor_name
 from workloads.lifted.tensors.gradient_names import in_gradient_graphs
 from workloads.support.wording import listed
 
@@ -39,7 +39,8 @@ def with_joined_lookups(plan: Plan, graph: Graph) -> Tuple[Plan, Graph]:
     Returns:
       The plan, which names the weights, and the graph; the same ones if there are no such weights.
     """
-    groups = _groups(graph)
+    losses = sorted({loss for phase in plan.phases for loss in phase.losses})
+    groups = _groups(graph, [graph.ancestors([parse_tensor_name(loss).node], controls=False) for loss in losses])
     if not groups:
         return plan, graph
     result = GraphCopy(graph)
@@ -52,19 +53,36 @@ def with_joined_lookups(plan: Plan, graph: Graph) -> Tuple[Plan, Graph]:
     return dataclasses.replace(plan, about=about), result.graph()
 
 
-def _groups(graph: Graph) -> List[Tuple[str, ...]]:
-    """Returns the lookups to join, in the order in which the old gradient joins their rows."""
+def _groups(graph: Graph, losses: Sequence[Collection[str]]) -> List[Tuple[str, ...]]:
+    """Returns the lookups to join, in the order in which the old gradient joins their rows.
+
+    Args:
+      graph: of the lift.
+      losses: all that each tower's loss depends on; lookups of different towers stay apart.
+
+    Returns:
+      The lookups of each group.
+    """
     gradients, frames = in_gradient_graphs(graph.nodes), graph.frames()
     found: List[Tuple[str, ...]] = []
     for name in sorted(gradients):
         if graph.type(name) != _JOIN:
             continue
-        lookups = tuple(forward_of(graph, tensor.node, gradients) for tensor in graph.inputs(name)[:-1])
-        if len(set(lookups)) < max(len(lookups), 2) or lookups in found:
+        lookups = [forward_of(graph, tensor.node, gradients) for tensor in graph.inputs(name)[:-1]]
+        if len(set(lookups)) < len(lookups) or not _look_up_one_weight(graph, lookups) or frames.intersection(lookups):
             continue
-        if _look_up_one_weight(graph, lookups) and not frames.intersection(lookups) and _are_around(graph, lookups):
-            found.append(lookups)
+        for group in _by_losses(lookups, losses):
+            if len(group) > 1 and group not in found and _are_around(graph, group):
+                found.append(group)
     return found
+
+
+def _by_losses(lookups: Sequence[str], losses: Sequence[Collection[str]]) -> List[Tuple[str, ...]]:
+    """Returns lookups in groups, each of those that the same losses depend on."""
+    groups: Dict[Tuple[bool, ...], List[str]] = {}
+    for name in lookups:
+        groups.setdefault(tuple(name in before for before in losses), []).append(name)
+    return [tuple(group) for takers, group in groups.items() if any(takers)]
 
 
 def _look_up_one_weight(graph: Graph, lookups: Sequence[str]) -> bool:

@@ -8,7 +8,7 @@ from legacy.source.lookups.joined_lookups import with_joined_lookups
 from legacy.source.lookups.variables_taken import variable_behind, variables_taken
 from tests.legacy.saved.graphs import traced
 from tests.legacy.source.conditional import with_old_cond
-from tests.legacy.source.trained import assert_trains_alike, assert_workload_verified, source_of
+from tests.legacy.source.trained import assert_port_verified, assert_trains_alike, assert_workload_verified, source_of
 from tests.legacy.variants.programs import BATCH, TOWERS, lifted, towers
 
 v1 = tf.compat.v1
@@ -69,10 +69,30 @@ def test_both_are_looked_up_at_once_in_the_order_of_the_old_gradient(dtype, tmp_
 
 def test_the_other_order_of_the_rows_is_seen(tmp_path, monkeypatch):
     setup, groups = lifted(sequence_model(), tmp_path), joined_lookups._groups
-    monkeypatch.setattr(joined_lookups, "_groups", lambda graph: [group[::-1] for group in groups(graph)])
+    monkeypatch.setattr(joined_lookups, "_groups", lambda *given: [group[::-1] for group in groups(*given)])
     source = source_of(setup, "workload")
     assert "have the old graph's bits" not in source.text
     assert not assert_workload_verified(setup, tmp_path, source, lambda text: text + "\n").passed
+
+
+def test_lookups_of_different_towers_stay_apart(tmp_path):
+    """One optimizer on the mean of the towers' losses: the old gradient joins the rows of all towers."""
+
+    @with_old_cond
+    def build():
+        words = tf.split(v1.placeholder(tf.int32, [TOWERS * BATCH, WORDS], name="words"), TOWERS)
+
+        def loss(tower):
+            given = tf.nn.embedding_lookup(table(), words[tower])
+            return tf.reduce_mean(recurrent(given, tf.zeros([BATCH, 3]), has_loop=True) ** 2)
+
+        mean = tf.add_n(towers(loss)) / TOWERS
+        return v1.train.GradientDescentOptimizer(0.5).minimize(mean, var_list=[table()])
+
+    setup = lifted(build, tmp_path)
+    lift = setup.job.workload
+    assert with_joined_lookups(lift.plan, lift.graph) == (lift.plan, lift.graph)
+    assert_port_verified(setup, tmp_path, source_of(setup, "workload"))
 
 
 @pytest.mark.parametrize("changes", [{"has_loop": False}, {"follows": True}])
