@@ -14,6 +14,7 @@ from google.protobuf import message
 
 from workloads.lifted import PLAN, VALUES, checkpoint, is_lift_folder
 from workloads.lifted.graph import Graph
+from workloads.lifted.graph.default_attributes import add_default_attributes, strip_default_attributes
 from workloads.lifted.graph.graph_check import require_sound_graph
 from workloads.lifted.graph.tensor_names import forget_empty_attributes
 from workloads.lifted.plan import FORMAT, Plan
@@ -69,6 +70,7 @@ def read_lift(folder: str) -> LiftContent:
         )
         plan = Plan.from_json(content)
         graph_def = v1.GraphDef.FromString(graph_bytes)
+        add_default_attributes(graph_def)
     except InputError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, message.DecodeError) as error:
@@ -153,7 +155,9 @@ def write_lift(
 def _write_members(folder: str, plan: Plan, graph_def: Any, values: Mapping[str, Any]) -> None:
     """Writes the files of a lift into `folder`."""
     forget_empty_attributes(graph_def)
+    strip_default_attributes(graph_def)  # an older TensorFlow, which may read it, does not know them all
     graph_bytes = graph_def.SerializeToString(deterministic=True)  # so that the same graph has the same digest
+    add_default_attributes(graph_def)
     content = dict(plan.to_json(), graph_digest=hashlib.sha256(graph_bytes).hexdigest())
     with open(os.path.join(folder, GRAPH), "wb") as file:
         file.write(graph_bytes)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import tensorflow as tf
 from google.protobuf import message, text_format
@@ -15,8 +14,8 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.additions import add_up_accumulated, add_up_all_reduced, add_up_in_temporary_variables
 from legacy.saved.graph.functions import call_gradient_functions, call_on_any_device
 from workloads.lifted.graph import Graph
+from workloads.lifted.graph.default_attributes import add_default_attributes
 from workloads.lifted.graph.graph_check import require_sound_graph
-from workloads.lifted.graph.old_ops import registered_op
 from workloads.support.errors import InputError
 from workloads.support.files import input_files
 
@@ -86,7 +85,7 @@ def read_graph_file(path: str) -> SavedGraph:
         meta = _from_bytes(path, content)
     if not meta.graph_def.node:
         raise InputError(f"graph file: {path!r} holds no graph; expected a MetaGraph, a GraphDef or an events file")
-    _add_default_attributes(meta.graph_def)
+    add_default_attributes(meta.graph_def)
     call_on_any_device(meta.graph_def)
     call_gradient_functions(meta.graph_def)
     all_reduced = add_up_all_reduced(meta.graph_def)
@@ -97,21 +96,6 @@ def read_graph_file(path: str) -> SavedGraph:
     version = meta.meta_info_def.tensorflow_version
     written_by = version or f"unknown (GraphDef version {meta.graph_def.versions.producer})"
     return SavedGraph(graph, _collections(meta, path), written_by, path, all_reduced)
-
-
-def _add_default_attributes(graph_def: GraphDef) -> None:
-    """Gives each node the attributes that it lacks and that have a default, as TensorFlow does when it imports a graph.
-
-    A graph may be saved without them (`strip_default_attrs`), or by a version in which an op had fewer attributes.
-    """
-    defaults: dict[str, list[Any]] = {}
-    for node in itertools.chain(graph_def.node, *(function.node_def for function in graph_def.library.function)):
-        if node.op not in defaults:
-            op = registered_op(node.op)
-            defaults[node.op] = [attr for attr in op.attr if attr.HasField("default_value")] if op else []
-        for attr in defaults[node.op]:
-            if attr.name not in node.attr:
-                node.attr[attr.name].CopyFrom(attr.default_value)
 
 
 def _forget_computed_shapes(graph_def: GraphDef) -> None:

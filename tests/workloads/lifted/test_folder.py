@@ -7,13 +7,17 @@ import os
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from tests.full_disk import full_disk
 from tests.small_lift import small_graph, small_lift, small_plan
 from workloads.lifted import PLAN, is_lift_folder
 from workloads.lifted.checkpoint import write_by_object
 from workloads.lifted.folder import GRAPH, read_lift, read_values, write_lift
+from workloads.lifted.graph.default_attributes import add_default_attributes
 from workloads.support.errors import InputError
+
+v1 = tf.compat.v1
 
 
 def written(tmp_path) -> str:
@@ -38,6 +42,16 @@ def test_attributes_without_a_value_are_left_out(tmp_path):
     assert node.attr["asked"].i == 0 and "asked" in node.attr
     write_lift(str(tmp_path / "lift"), small_plan(), graph_def, {"w": np.float32(2)})
     assert set(read_lift(str(tmp_path / "lift")).graph.nodes[node.name].attr) == before
+
+
+def test_attributes_with_their_default_are_left_out_of_the_file(tmp_path):
+    """As an older TensorFlow, which may read it, does not know them all."""
+    folder = written(tmp_path)
+    in_file = v1.GraphDef.FromString((tmp_path / "lift" / GRAPH).read_bytes())
+    read, given = read_lift(folder).graph.graph_def, small_graph().graph_def
+    add_default_attributes(given)
+    assert read == given != in_file
+    assert all("use_locking" not in node.attr for node in in_file.node)
 
 
 def test_the_digest_depends_on_plan_and_graph_and_on_nothing_else(tmp_path):
