@@ -35,6 +35,8 @@ def own_number_only(plan: Plan) -> str:
             if not phase.sizes_alone and len(alone) == 1 < plan.towers:
                 return f"the gradients of tower {alone[0]} depend on another tower's results"
             return f"each tower's gradients depend {of_all}"
+    if plan.updated:
+        return f"gradients take weights that the same run has updated before ({listed(plan.updated, _MOST_LISTED)})"
     if plan.own_parts:
         return f"each tower takes its own part of {listed([own.whole for own in plan.own_parts], _MOST_LISTED)}"
     joined = [name for phase in plan.phases for name in phase.joined]

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from legacy.saved.analysis import correspondence, phases, roles
-from legacy.saved.analysis.assigned_values import find_assigned_reads, note_on_reads, with_assigned_values
+from legacy.saved.analysis.assigned_values import find_assigned_reads, notes_on_reads, with_assigned_values
 from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.division.before_inputs import require_untrained_before_inputs
 from legacy.saved.analysis.division.early_lookups import early_lookups, note_on_lookups
@@ -18,7 +18,7 @@ from legacy.saved.analysis.division.part_sizes import with_part_sizes
 from legacy.saved.analysis.division.row_slices import with_row_slices
 from legacy.saved.analysis.phase_parts import PhaseParts
 from legacy.saved.folding.settings import fold_known, fold_settings
-from legacy.saved.graph import cone
+from legacy.saved.graph import cone, op_types
 from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.graph.trained import trained_variables
@@ -126,7 +126,7 @@ def _analyse(
     cut, context, analysed = divided.cut, divided.context, divided.phases
     plan = _plan(context, cut, name, analysed)
     require_untrained_before_inputs(context.graph, plan)
-    plan.settings = run.settings
+    plan.settings, plan.updated = run.settings, divided.updated
     read = set().union(*[phase.members for phase in analysed])
     plan.notes += [*divided.notes, *run.notes, *unused_notes(whole, run.unused, read)]
     plan.notes += [counter_note(name, variable) for name, variable in run.counters.items()]
@@ -183,12 +183,14 @@ class _Divided(NamedTuple):
       context: variables and towers of it.
       phases: the train ops.
       notes: sentences on what was rewritten so that it could be divided.
+      updated: weights whose values after their update gradients take.
     """
 
     cut: cone.Cone
     context: Context
     phases: list[PhaseParts]
     notes: list[str]
+    updated: list[str]
 
 
 def _divided(whole: Graph, targets: Sequence[str], trainable: list[str]) -> _Divided:
@@ -208,6 +210,7 @@ def _divided(whole: Graph, targets: Sequence[str], trainable: list[str]) -> _Div
     cut = cut._replace(graph=with_row_slices(cut.graph, trainable))
     context = Context(cut.graph, trainable)
     assigned = find_assigned_reads(context, targets)
+    used = [read for read in assigned if context.graph.type(read.node) not in op_types.SHAPE_OPS]
     if assigned:
         cut = cut._replace(graph=with_assigned_values(context, assigned, ends))
         context = Context(cut.graph, trainable)
@@ -218,7 +221,8 @@ def _divided(whole: Graph, targets: Sequence[str], trainable: list[str]) -> _Div
             cut = cut._replace(graph=sized)
             context = Context(cut.graph, trainable)
             analysed = phases.analyse_phases(context, targets)
-    return _Divided(cut, context, analysed, [*filter(None, [note_on_lookups(lookups), note_on_reads(assigned)])])
+    notes = [*filter(None, [note_on_lookups(lookups), *notes_on_reads(used)])]
+    return _Divided(cut, context, analysed, notes, sorted({read.variable for read in used if read.by_rule}))
 
 
 def _plan(context: Context, cut: cone.Cone, name: str, analysed: list[PhaseParts]) -> Plan:

@@ -6,6 +6,8 @@ the gradients of spectral normalization, which assigns the vector of its power i
 A variable of zeros that each step assigns, adds rows to, and reads, as forward warping does, holds no state at all.
 An embedding whose row of the padding is set to zeros before it is looked up is trained all the same: the lookups are
 of its value with that row, and the row is set before the update.
+The gradients of a generator that wait for the discriminator's train op use the discriminator's weights behind their
+update. The activations are those of the old weights; the value after the update is computed from its formula.
 """
 
 from __future__ import annotations
@@ -16,9 +18,10 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from legacy.saved.analysis.changed_values import ChangedValues, is_computable
 from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.order.equal_rows import set_equal_rows, set_rows_at_last
+from legacy.saved.analysis.values.changed_values import ChangedValues, is_computable
+from legacy.saved.analysis.values.rule_values import has_formula
 from legacy.saved.graph import op_types
 from legacy.saved.graph.cone import leading_to
 from legacy.saved.graph.differentiation import differentiated
@@ -41,11 +44,13 @@ class AssignedRead(NamedTuple):
       node: the node that reads.
       variable: name of the variable.
       changes: the assignment, and the changes of the variable between it and the read, in their order.
+      by_rule: whether the variable is a weight, and its update the only change.
     """
 
     node: str
     variable: str
     changes: tuple[str, ...]
+    by_rule: bool = False
 
 
 def find_assigned_reads(context: Context, targets: Iterable[str]) -> list[AssignedRead]:
@@ -59,7 +64,7 @@ def find_assigned_reads(context: Context, targets: Iterable[str]) -> list[Assign
 
     Returns:
       The reads. Reads in loops or branches, and those that no path orders, are none; nor are reads of weights, but of
-      those whose rows each tower sets to the same constants.
+      those whose rows each tower sets to the same constants, and of those that one update rule changes.
     """
     graph, state = context.graph, context.state
     members = graph.ancestors(targets)
@@ -76,14 +81,16 @@ def find_assigned_reads(context: Context, targets: Iterable[str]) -> list[Assign
             for variable in (name for name in state.reads.get(node, ()) if name in changes):
                 done = [change for change in changes[variable] if before[node] & bit[change]]
                 since = _since_assignment(context, done, before, bit)
-                found += [AssignedRead(node, variable, tuple(since))] if since else []
+                by_rule = bool(since) and since[0] in state.rules
+                found += [AssignedRead(node, variable, tuple(since), by_rule)] if since else []
     return found
 
 
 def _changes_by_variable(context: Context, members: set[str]) -> dict[str, list[str]]:
     """{variable that is assigned outside of loops and branches: its changes}.
 
-    One that an update rule trains counts only if all its other changes set the same rows to the same constants.
+    One that an update rule trains counts only if all its other changes set the same rows to the same constants, or if
+    that rule is its only change.
     """
     graph, state = context.graph, context.state
     found = collections.defaultdict(list)
@@ -93,10 +100,27 @@ def _changes_by_variable(context: Context, members: set[str]) -> dict[str, list[
     trained = {variable for rule in state.rules for variable in state.writes[rule]}
     conditional = graph.frames() | graph.branches()
     plain = {name for name in state.writes if graph.type(name) in op_types.SETS} - conditional
-    return {
+    assigned = {
         variable: names
         for variable, names in found.items()
         if (set_equal_rows(graph, context.imported, names) if variable in trained else plain & set(names))
+    }
+    return {**assigned, **_changes_by_rules(context, members)}
+
+
+def _changes_by_rules(context: Context, members: set[str]) -> dict[str, list[str]]:
+    """{weight: its update op} of the weights whose only change in the step follows from a known formula."""
+    graph, state = context.graph, context.state
+    changes = collections.defaultdict(list)
+    for name, written in state.writes.items():
+        for variable in written if name in members else ():
+            changes[variable].append(name)
+    outside = state.rules - graph.frames() - graph.branches()
+    return {
+        variable: names
+        for variable, names in changes.items()
+        if len(names) == 1 and names[0] in outside and has_formula(graph, names[0])
+        if state.writes[names[0]][0] == variable
     }
 
 
@@ -108,7 +132,8 @@ def _since_assignment(context: Context, done: list[str], before: dict[str, int],
         return done[-1:]
     if not all(before[later] & bit[earlier] for earlier, later in zip(done, done[1:])):
         return []  # two of them have no order
-    last = max((place for place, change in enumerate(done) if graph.type(change) in op_types.SETS), default=len(done))
+    starts = [i for i, name in enumerate(done) if graph.type(name) in op_types.SETS or name in context.state.rules]
+    last = max(starts, default=len(done))
     since, conditional = done[last:], graph.frames() | graph.branches()
     known = all(is_computable(graph, context.imported, name) and name not in conditional for name in since)
     return since if known else []
@@ -143,6 +168,8 @@ def with_assigned_values(context: Context, reads: Iterable[AssignedRead], ends: 
             node.input.extend(f"^{change}" for change in dict.fromkeys(behind[node.name]))
     result.add_missing(values.made)
     set_rows_at_last(result, context.state.writes, values.of_rows)
+    for change, node_before in values.of_rules.items():
+        result.nodes[change].input.append(f"^{node_before}")
     return leading_to(result.graph(), ends)
 
 
@@ -166,7 +193,8 @@ def _stateless(context: Context, reads: Iterable[AssignedRead]) -> set[str]:
     }
     state = context.state
     uses = [(node, name) for uses in (state.reads, state.writes) for node, names in uses.items() for name in names]
-    return {read.variable for read in reads} - {name for node, name in uses if (node, name) not in given}
+    found = {read.variable for read in reads if not read.by_rule}
+    return found - {name for node, name in uses if (node, name) not in given}
 
 
 def _give_values(context: Context, node: tf.compat.v1.NodeDef, values: dict[str, TensorId]) -> None:
@@ -182,17 +210,20 @@ def _give_values(context: Context, node: tf.compat.v1.NodeDef, values: dict[str,
         node.attr["T"].type = dtype
 
 
-def note_on_reads(reads: Iterable[AssignedRead]) -> str:
-    """Returns a sentence on some reads; "" for none.
+def notes_on_reads(reads: Iterable[AssignedRead]) -> list[str]:
+    """Returns a sentence on the reads of variables that were assigned, and one on those of updated weights, if any.
 
-    >>> note_on_reads([AssignedRead("gradients/mul_grad/Mul", "state", ("assign",))])
-    'gradients/mul_grad/Mul uses state after the step has assigned it: it takes the new value'
+    >>> notes_on_reads([AssignedRead("gradients/mul_grad/Mul", "state", ("assign",))])
+    ['gradients/mul_grad/Mul uses state after the step has assigned it: it takes the new value']
     """
     found = list(reads)
-    if not found:
-        return ""
-    subject = listed([read.node for read in found], MOST_LISTED)
-    variables = listed(list(dict.fromkeys(read.variable for read in found)), MOST_LISTED)
-    if len(found) == 1:
-        return f"{subject} uses {variables} after the step has assigned it: it takes the new value"
-    return f"{subject} use {variables} after the step has assigned them: they take the new values"
+    kinds = {"assigned": [r for r in found if not r.by_rule], "updated": [r for r in found if r.by_rule]}
+    return [_note(some, how) for how, some in kinds.items() if some]
+
+
+def _note(reads: list[AssignedRead], how: str) -> str:
+    subject = listed([read.node for read in reads], MOST_LISTED)
+    variables = listed(list(dict.fromkeys(read.variable for read in reads)), MOST_LISTED)
+    if len(reads) == 1:
+        return f"{subject} uses {variables} after the step has {how} it: it takes the new value"
+    return f"{subject} use {variables} after the step has {how} them: they take the new values"

@@ -59,10 +59,10 @@ def assert_as_in_a_session(setup, tmp_path):
         before = program.state()
         x = np.concatenate([shard["x"] for shard in setup.make_source(setup.job).shards(0)])
         after = program.step().state
-    values = {**before.weights, **before.statistics}
+    values = {**before.weights, **before.slots, **before.statistics}
     train_op = setup.job.workload.plan.phases[0].train_op
     found = in_a_session(str(tmp_path / "graph.meta"), train_op, values, x)
-    for name, value in {**after.weights, **after.statistics}.items():
+    for name, value in {**after.weights, **after.slots, **after.statistics}.items():
         np.testing.assert_array_equal(found[name], value, name)
 
 

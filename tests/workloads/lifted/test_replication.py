@@ -44,6 +44,12 @@ def test_what_forbids_another_number_is_named():
     assert own_number_only(plan) == "each tower adds its gradients to variables of its own (accumulated)"
 
 
+def test_gradients_behind_an_update_forbid_another_number():
+    plan = small_plan()
+    plan.updated = ["d/w"]
+    assert own_number_only(plan) == "gradients take weights that the same run has updated before (d/w)"
+
+
 def test_parts_of_unequal_size_are_told():
     plan = small_plan()
     assert unequal_parts(plan) == "" and replica_counts(plan) == "any number"

@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.saved.analysis.order.equal_rows import SETS_ROWS
+from legacy.saved.analysis.values.rule_values import has_formula, value_by_rule
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from workloads.lifted.graph import Graph, TensorId, input_text
@@ -41,7 +42,7 @@ def is_computable(graph: Graph, imported: ImportedGraph, change: str) -> bool:
     kind = graph.type(change)
     if kind in _BY_ROWS:
         return imported.shape(*graph.inputs(change)[2]) != ()
-    return kind in op_types.SETS or kind in _BY_TENSORS
+    return kind in op_types.SETS or kind in _BY_TENSORS or has_formula(graph, change)
 
 
 class ChangedValues:
@@ -53,6 +54,7 @@ class ChangedValues:
     Attributes:
       made: the nodes that compute the values, to be added to the graph.
       of_rows: {change that sets rows of a value that no change before it gives: node that uses that value}.
+      of_rules: {update op: node that computes the new value, from the old one and the slots as they were}.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -60,14 +62,22 @@ class ChangedValues:
         self._values: dict[tuple[str, ...], TensorId] = {}
         self.made: list[tf.compat.v1.NodeDef] = []
         self.of_rows: dict[str, str] = {}
+        self.of_rules: dict[str, str] = {}
 
     def after(self, changes: Sequence[str]) -> TensorId:
-        """Returns the value after changes, of which the first sets the variable or its rows; see `is_computable`."""
+        """Returns the value after changes; see `is_computable`.
+
+        The first one sets the variable or its rows, or it is an update rule, and the only one.
+        """
         key = tuple(changes)
         if key not in self._values:
             *before, last = changes
             given = self._graph.inputs(last)
-            if before or self._graph.type(last) in SETS_ROWS:
+            if has_formula(self._graph, last):
+                self.made += value_by_rule(self._graph, last)
+                self.of_rules[last] = self.made[-1].name
+                self._values[key] = TensorId(self.of_rules[last], 0)
+            elif before or self._graph.type(last) in SETS_ROWS:
                 old = self.after(before) if before else self._read(last, given[0])
                 self._values[key] = self._changed(last, old, given[1:])
                 if not before:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from legacy.saved.analysis.changed_values import ChangedValues, is_computable
+from legacy.saved.analysis.values.changed_values import ChangedValues, is_computable
 from legacy.saved.graph.imported import ImportedGraph
 from workloads.lifted.graph import Graph
 
