@@ -22,6 +22,7 @@ from parity.reports.stage_states import stage_states
 from parity.verdict.bound_visits import visit_bounds, visit_clip
 from parity.verdict.measurement_plan import CoveragePlan, measurement
 from parity.verdict.near_batches import with_near_batches
+from parity.verdict.period import steps_of_period
 from workloads.program import Program
 from workloads.progress.progress import Progress
 from workloads.records.reader import Recording
@@ -113,7 +114,7 @@ def compare_programs(
     Returns:
       the verification and both programs' settings.
     """
-    setup = with_near_batches(setup, plan.steps)
+    setup, is_built = with_near_batches(setup, plan.steps), left is None
     progress = Progress("verify " + setup.job.workload.name)
     progress.stage("building both sides")
     history = History() if plan.with_history else None
@@ -146,7 +147,7 @@ def compare_programs(
             metrics.enter(verification)
         if companions.references is not None:
             verification.unproven += _unproven(verification, setup)
-        verification.not_shown += _not_shown(verification, coverage, setup)
+        verification.not_shown += _not_shown(verification, coverage, setup, plan.steps if is_built else None)
         progress.done()
         return Comparison(verification, settings_of_programs(left, right), coverage, history)
 
@@ -184,9 +185,21 @@ def _after_each_step(
     return show
 
 
-def _not_shown(verification: Verification, coverage: Measurement, setup: Setup) -> list[str]:
-    """Returns the reasons why parity is not shown though nothing differs."""
+def _not_shown(verification: Verification, coverage: Measurement, setup: Setup, asked_steps: int | None) -> list[str]:
+    """Returns the reasons why parity is not shown though nothing differs.
+
+    Args:
+      verification: the result so far.
+      coverage: which mutants it would have seen.
+      setup: of the programs.
+      asked_steps: the number of steps, where the user may ask for more; None for those of a recording.
+
+    Returns:
+      the reasons. Where steps of a period are missing, the first one says how many it takes.
+    """
     reasons = [] if verification.partial else coverage.reasons()
+    if reasons and asked_steps is not None:
+        reasons = [*filter(None, [steps_of_period(setup.job.workload, asked_steps)]), *reasons]
     if not setup.job.workload.has_examples:
         reasons.append(NO_EXAMPLES)
     if setup.modern.taps and stages.ACTIVATIONS not in verification.stages and not verification.mismatched:
