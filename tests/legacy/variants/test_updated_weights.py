@@ -5,6 +5,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.graph.graph_file import read_graph_file
+from legacy.saved.report.page import inspect_graph
 from tests.legacy.variants.programs import BATCH, TOWERS, assert_same, lifted, setup_of, towers
 from tests.legacy.variants.test_assigned_values import assert_as_in_a_session
 from workloads.lifted.replication import own_number_only, replica_counts
@@ -99,3 +100,12 @@ def test_an_update_whose_formula_is_not_known_is_refused(tmp_path):
         v1.train.export_meta_graph(str(tmp_path / "graph.meta"))
     with pytest.raises(InputError, match="after the step changed it"):
         analyse_graph(read_graph_file(str(tmp_path / "graph.meta")), "players", [name])
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_the_page_says_what_a_port_of_several_replicas_does_where_there_is_one(tmp_path, waits):
+    lifted(lambda: players(1, waits=waits), tmp_path)
+    sections = inspect_graph(str(tmp_path / "graph.meta"))
+    assert all(("in a port of several replicas" in row["are"]) is not waits for row in sections["combining"])
+    assert {row["what"]: row["is"] for row in sections["next"]}["replicas"].startswith("1 only" if waits else "any")
+    assert any(NOTE in row["what"] for row in sections["watch"]) is waits

@@ -40,8 +40,9 @@ def combination_text(analysed: AnalysedStep, phase: Phase, combine: Combine) -> 
     """
     combine, own = _without_rate(analysed, phase, combine)
     if analysed.plan.towers == 1 and combine.kind != "kept as written":
-        words = _of_replicas(combine)
-        return f"one tower alone{_losses_text(analysed, combine)}; in a port of several replicas: {words}"
+        alone = f"one tower alone{_losses_text(analysed, combine)}"
+        several = f"; in a port of several replicas: {_of_replicas(combine)}"
+        return alone if analysed.plan.updated else alone + several  # such a step runs on one replica only
     multiplier, kept = _multiplier(analysed, combine), combine.kind == "kept as written"
     is_unscaled = not phase.shared_loss and abs((multiplier or 0) * phase.loss_scale - 1) < SCALE_TOLERANCE
     if multiplier is not None and not is_unscaled:

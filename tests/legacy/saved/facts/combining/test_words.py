@@ -31,7 +31,7 @@ def test_one_towers_gradients_are_not_said_to_be_combined(towers, kind, scale, l
     phase = types.SimpleNamespace(effects=[], loss_scale=loss_scale, shared_loss=False, losses=[])
     graph = graph_of("g0 = Neg()\ng1 = Neg()\nsum = AddN(g0, g1)")
     analysed = types.SimpleNamespace(
-        plan=types.SimpleNamespace(towers=towers, batch=4),
+        plan=types.SimpleNamespace(updated=[], towers=towers, batch=4),
         graph=graph,
         imported=None,
         may_be_its_own=lambda phase: False,
@@ -46,7 +46,7 @@ def test_one_towers_gradients_are_not_said_to_be_combined(towers, kind, scale, l
 )
 def test_replicas_of_one_tower_with_a_mean_loss_are_averaged(kind, scale, words):
     combine = Combine("w", kind, "sum:0", scale, [["g0:0"]], divided=True)
-    analysed = types.SimpleNamespace(plan=types.SimpleNamespace(towers=1), graph=graph_of("sum = Neg()"))
+    analysed = types.SimpleNamespace(plan=types.SimpleNamespace(updated=[], towers=1), graph=graph_of("sum = Neg()"))
     text = combination_text(analysed, types.SimpleNamespace(effects=[]), combine)
     assert text == f"one tower alone; in a port of several replicas: {words}"
 
