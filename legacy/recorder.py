@@ -48,6 +48,7 @@ SOURCES = (
     "LookupTableFind",
     "StringToHash",
     "StringSplit",
+    "TakeManySparseFromTensorsMap",
 )
 RANDOM = ("Random", "TruncatedNormal", "ParameterizedTruncatedNormal", "Multinomial", "CandidateSampler")
 MOST_BYTES = 16 << 20

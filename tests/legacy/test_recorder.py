@@ -11,13 +11,16 @@ import numpy as np
 import pytest
 
 from legacy import recorder
+from legacy.rerun.recorded_source import RecordedSource
 from legacy.rerun.recording import RecordedSteps
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.graph.graph_file import read_graph_file
 from legacy.saved.lifting import lift_graph
 from legacy.saved.runs.recorded_feeds import FedTensor
 from tests import old_programs
+from workloads.job import Job
 from workloads.lifted import checkpoint
+from workloads.lifted.workload import load_lift
 from workloads.selection import registry
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -327,6 +330,43 @@ def test_sparse_tensors_slices_and_tuples_may_be_fed(tmp_path):
     assert step["tensors/c:0"] == 4 and step["tensors/Placeholder_3:0"] == 8
     assert step["tensors/x:0"].tolist() == [[2, 0, 1]] * 4
     assert json.loads((tmp_path / "run" / "recording.json").read_text())["fed"] == []  # all are placeholders
+
+
+QUEUED_SPARSE = """
+import sys
+import tensorflow as tf
+import recorder
+tf = tf.compat.v1
+tf.disable_v2_behavior()
+one = tf.SparseTensor(indices=[[0], [2]], values=[5.0, 7.0], dense_shape=[3])
+labels = tf.train.batch([one], 2)
+w = tf.get_variable("w", [3], initializer=tf.ones_initializer())
+loss = tf.reduce_sum(tf.sparse_tensor_to_dense(labels) * w)
+train = tf.train.GradientDescentOptimizer(0.5).minimize(loss)
+recorder.start(sys.argv[1], steps=2)
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    threads = tf.train.start_queue_runners(session, tf.train.Coordinator())
+    for step in range(2):
+        session.run(train)
+"""
+
+
+def test_the_sparse_tensors_of_a_queue_are_recorded_and_lifted(tmp_path):
+    """The queue holds places in a table of the old session, which no other session can look up."""
+    script = tmp_path / "program.py"
+    script.write_text(QUEUED_SPARSE)
+    run = run_script(sys.executable, script, tmp_path / "run", tmp_path)
+    assert run.returncode == 0, run.stderr
+    found = analyse_graph(read_graph_file(str(tmp_path / "run" / "graph.meta")), "queued")
+    step = RecordedSteps(str(tmp_path / "run"), found.plan).step(1)
+    assert step["tensors/batch/TakeManySparseFromTensorsMap:0"].tolist() == [[0, 0], [0, 2], [1, 0], [1, 2]]
+    assert step["tensors/batch/TakeManySparseFromTensorsMap:1"].tolist() == [5, 7, 5, 7]
+    assert not [origin for origin in found.plan.sources.values() if "dequeue" in origin]
+    out = str(tmp_path / "lifted")
+    lift_graph(str(tmp_path / "run" / "graph.meta"), out, str(tmp_path / "run" / "model.ckpt"))
+    source = RecordedSource(Job(load_lift(out), 1), RecordedSteps(str(tmp_path / "run"), load_lift(out).plan))
+    assert [5, 7, 5, 7] in [value.tolist() for value in source.shards(1)[0].values()]
 
 
 @pytest.mark.parametrize("name", ["f_sum_clip_after", "e_slim_dropout"])

@@ -15,6 +15,9 @@ HASHES = ("StringToHashBucket", "StringToHashBucketFast", "StringToHashBucketStr
 #: Ops that cut texts into words or letters: a table, which a lift leaves out, numbers these.
 TEXT_CUTS = ("StringSplit", "StringSplitV2")
 
+#: Ops that return the sparse tensors of a batch, of which a queue holds the places in a table of this session alone.
+QUEUED_SPARSE = ("TakeManySparseFromTensorsMap",)
+
 #: Data sources: their outputs enter the training step. Their own inputs (queues, readers, files) are not part of it.
 SOURCES = [
     "Placeholder",
@@ -43,6 +46,7 @@ SOURCES = [
     "ReadFile",
     "OptionalGetValue",
     "DatasetToSingleElement",
+    *QUEUED_SPARSE,
 ]
 
 #: Beginnings of the types of ops that take an element out of a queue, a dataset or a staging area.

@@ -31,6 +31,25 @@ def test_the_cone_ends_at_data_sources_and_leaves_out_what_no_target_needs():
     assert found.unknown == [] and found.unsafe == {}
 
 
+@pytest.mark.parametrize(
+    "op_type, origins",
+    [
+        ("TakeManySparseFromTensorsMap", {"labels": "labels:0", "labels__1": "labels:1"}),
+        ("DeserializeManySparse", {"batch": "batch:0"}),  # of texts that hold all: any session can read them
+    ],
+)
+def test_sparse_tensors_of_which_a_queue_holds_the_places_alone_are_data(op_type, origins):
+    """The table that `tf.train.batch` puts them into is another session's: a recorded place tells nothing."""
+    graph = graph_of(f"""
+        queue = FIFOQueueV2()
+        batch = QueueDequeueManyV2(queue)
+        labels = {op_type}(batch)
+        loss = Mul(labels, labels:1)
+        train = NoOp(^loss)
+    """)
+    assert {name: origin for name, (origin, _) in cone.extract_cone(graph, ["train"]).origins.items()} == origins
+
+
 @pytest.mark.parametrize("fills", ["Stage", "QueueEnqueueV2"])
 def test_what_is_handed_to_the_next_step_is_left_out(fills):
     """A program of 2018 fills its staging area in the run that trains: the next batch is none of this step's."""
