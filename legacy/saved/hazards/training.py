@@ -33,18 +33,22 @@ def nothing_trained(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             )
 
 
-def _sets_copies(whole: WholeGraph, phase: Phase) -> bool:
+def _sets_copies(whole: WholeGraph, found: Analysis, phase: Phase) -> bool:
     """Whether a turn sets variables to other variables' values, and changes no others, as where a worker reads them."""
-    graph = whole.graph
-    run = graph.ancestors([phase.train_op]) if phase.train_op in graph.nodes else set()
+    run = _run_by(whole, found, phase)
     masters, written = masters_of_copies(whole), {whole.writes[name] for name in run if name in whole.writes}
     return bool(written) and written <= set(masters)
 
 
-def _bounds_weights(whole: WholeGraph, phase: Phase) -> bool:
+def _run_by(whole: WholeGraph, found: Analysis, phase: Phase) -> set[str]:
+    """Returns the nodes that a turn runs; a run of several ops is one op of the analysed graph, and of no saved one."""
+    graph = found.whole if phase.train_op in found.whole.nodes else whole.graph
+    return graph.ancestors([phase.train_op]) if phase.train_op in graph.nodes else set()
+
+
+def _bounds_weights(whole: WholeGraph, found: Analysis, phase: Phase) -> bool:
     """Whether a turn changes weights, each by its own value alone, as one that clips them does."""
-    graph = whole.graph
-    run = graph.ancestors([phase.train_op]) if phase.train_op in graph.nodes else set()
+    graph, run = whole.graph, _run_by(whole, found, phase)
     written = {name: variable for name, variable in whole.writes.items() if name in run}
     return bool(written) and all(
         variable in whole.trainable and variable in graph.ancestors([graph.inputs(name)[-1].node], controls=False)
@@ -58,7 +62,7 @@ def _reason_for_nothing(whole: WholeGraph, found: Analysis, phase: Phase) -> str
     constants = [imported.constant(*parse_tensor_name(rate)) for rate in rates]
     if rates and all(value is not None and not np.any(value) for value in constants):
         return "the learning rate is 0"
-    if len(found.plan.phases) > 1 and (_bounds_weights(whole, phase) or _sets_copies(whole, phase)):
+    if len(found.plan.phases) > 1 and (_bounds_weights(whole, found, phase) or _sets_copies(whole, found, phase)):
         return None
     if not phase.combine and not any(phase.gradients):
         rules = {name for name in found.context.state.rules if name in graph.nodes}

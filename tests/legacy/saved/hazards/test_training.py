@@ -111,6 +111,23 @@ def test_a_turn_that_clips_weights_trains_nothing_by_intention():
     assert not list(training.nothing_trained(WholeGraph(graph, found), found))
 
 
+@pytest.mark.parametrize("bounds, expected", [(True, []), (False, ["NOTHING_TRAINED"])])
+def test_a_run_of_several_ops_that_clip_weights_trains_nothing_by_intention(bounds, expected):
+    """The norms of all matrices are bounded by a run of its own; setting them to what is fed is another matter."""
+
+    def build():
+        v, w = (v1.get_variable(name, initializer=[1.0, 2.0], use_resource=False) for name in "vw")
+        x = v1.placeholder(tf.float32, [2], "x")
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_sum(x * v * w), name="train")
+        for weight in (v, w):
+            v1.assign(weight, tf.clip_by_norm(weight, 4.0) if bounds else x, name=f"set_{weight.op.name}")
+
+    graph = saved(traced(build), trainable_variables=["v", "w"])
+    found = analyse_graph(graph, "small", ["set_v+set_w", "train"])
+    assert [phase.train_op for phase in found.plan.phases] == ["set_v_together", "train"]
+    assert [hazard.id for hazard in training.nothing_trained(WholeGraph(graph, found), found)] == expected
+
+
 DROPOUT = """
     x = Placeholder()
     w = VariableV2()
