@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import WRITERS, variable_of
-from legacy.saved.runs.train_ops import find_train_ops
+from legacy.saved.runs.train_ops import find_train_ops, run_by_others
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.graph.edits import GraphCopy
 from workloads.support.errors import InputError
@@ -123,9 +123,10 @@ def never_run(
       trainable: names of the trainable variables.
 
     Returns:
-      Members of the collection of update ops; assignments that average a trainable variable of the step; those that
-      move another variable towards a value computed from data, as batch normalization written by hand does; and those
-      that compute a weight that the step trains from itself alone, as the clipping of a critic's weights does.
+      Members of the collection of update ops; assignments that average a trainable variable of the step, unless another
+      train op runs them; those that move another variable towards a value computed from data, as batch normalization
+      written by hand does; and those that compute a weight that the step trains from itself alone, as the clipping of a
+      critic's weights does.
     """
     members = graph.ancestors(targets)
     updates = [parse_tensor_name(name).node for name in collections.get(UPDATE_OPS, [])]
@@ -139,11 +140,12 @@ def never_run(
     averages = [name for name, move in moves.items() if move is not None and move.averages_one_of(weights)]
     moved = [name for name, move in moves.items() if move is not None and move.is_of_data(trainable)]
     by_updates = graph.ancestors(updates) if updates else set()
+    elsewhere = run_by_others(graph, members, trainable) if averages else set()
     trained = weights & {variable_of(graph, name) for name in members if graph.type(name).startswith(WRITERS)}
     clips = [name for name in graph.nodes if name not in members and assigns_from_itself(graph, name, trained)]
     found = {
         "update ops": updates,
-        "moving averages": [name for name in averages if name not in by_updates],
+        "moving averages": [name for name in averages if name not in by_updates | elsewhere],
         "updates of statistics": [name for name in moved if name not in by_updates],
         FROM_THEMSELVES: [name for name in clips if name not in by_updates],
     }

@@ -27,6 +27,22 @@ def find_train_ops(graph: Graph, trainable: Collection[str] = ()) -> dict[str, s
     return ends_that_run(graph, training_updates(graph, trainable))
 
 
+def run_by_others(graph: Graph, members: Collection[str], trainable: Collection[str] = ()) -> set[str]:
+    """Returns what other train ops run: those that share no update with a step, and train in a run of their own.
+
+    Args:
+      graph: a whole graph.
+      members: nodes that the step runs.
+      trainable: names of the trainable variables, as far as they are known.
+
+    Returns:
+      Names of nodes.
+    """
+    runs = find_train_ops(graph, trainable)
+    others = [name for name, updates in runs.items() if updates.isdisjoint(members)]
+    return graph.ancestors(others) if others else set()
+
+
 def named_train_ops(graph: Graph, trainable: Collection[str] = ()) -> dict[str, set[str]]:
     """Returns those of `find_train_ops` that a page names: groups and updates, and others that run what no group runs.
 

@@ -12,6 +12,7 @@ from legacy.saved.hazards.averages.run_by_loss import listed_variables, updates_
 from legacy.saved.hazards.basics.copies import kept_by_another_copy
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.runs.beside import is_moved_by_data
+from legacy.saved.runs.train_ops import run_by_others
 
 #: Names of updates that batch normalization and moving averages make.
 MOVING = re.compile(r"AssignMovingAvg|moving_(mean|variance|average)|ExponentialMovingAverage")
@@ -55,7 +56,10 @@ def _updates_outside(whole: WholeGraph) -> list[str]:
     outside = [name for name in whole.writes if name in unchanged and not whole.is_scalar(whole.writes[name])]
     moving |= {name for name in outside if is_moved_by_data(whole.graph, name, whole.trainable, variables)}
     moving |= {n for n in outside if _moves_rows(whole, n) or _iterates(whole, n) or _carries_state(whole, n)}
-    return [name for name in outside if name in listed | moving]
+    never = [name for name in outside if name in listed | moving]
+    # Averages of weights that another train op runs belong to its own runs; statistics of data lack this step's.
+    elsewhere = run_by_others(whole.graph, whole.members, whole.trainable) - whole.data if never else set()
+    return [name for name in never if name not in elsewhere]
 
 
 def _of_other_copies(whole: WholeGraph, updates: Collection[str], changed: Collection[str]) -> set[str]:

@@ -54,6 +54,15 @@ def test_updates_that_no_train_op_runs_are_named():
     assert found == {"update ops": ["bn/update"], "moving averages": ["ema/update"]}
 
 
+@pytest.mark.parametrize("also, is_named", [("", False), ("^train, ", True)])
+def test_averages_that_another_train_op_runs_are_its_own(also, is_named):
+    """Two optimizers for two losses, each grouped with averages of its own, of which a run takes one."""
+    text = (
+        TEXT + f"    v = VariableV2()\n other = ApplyGradientDescent(v, x)\n group = NoOp({also}^other, ^ema/update)\n"
+    )
+    assert ("moving averages" in never_run(graph_of(text), ["train"], {}, ["w", "v"])) == is_named
+
+
 def test_an_update_inside_of_an_update_op_is_named_once():
     text = TEXT + "    bn/merged = Identity(bn/update)\n"
     found = never_run(graph_of(text), ["train"], {"update_ops": ["bn/merged:0"]}, ["w"])

@@ -21,6 +21,14 @@ def test_train_ops_are_the_unused_ends_of_updates():
     assert train_ops.find_train_ops(graph) == {"train_v": {"update_v"}, "train_w": {"update_w"}}
 
 
+@pytest.mark.parametrize(
+    "group, others", [("", {"train_v", "update_v", "v"}), ("all = NoOp(^train_w, ^train_v)", set())]
+)
+def test_what_other_train_ops_run_is_what_runs_without_any_of_the_steps_updates(group, others):
+    graph = graph_of(TWO_OPTIMIZERS + group)
+    assert train_ops.run_by_others(graph, graph.ancestors(["train_w"])) == others
+
+
 def test_reads_of_new_values_and_later_gradients_are_no_train_ops_that_a_page_names():
     graph = graph_of(
         TWO_OPTIMIZERS

@@ -27,6 +27,26 @@ def test_an_average_of_one_number_is_to_look_at_and_may_be_left_out(shape, expec
     assert [hazard.id for hazard in updates_never_run(whole)] == expected
 
 
+@pytest.mark.parametrize(
+    "value, also, expected",
+    [
+        ("w", "", []),
+        ("w", "^train, ", ["UPDATES_NEVER_RUN"]),  # a group of all, which the step is a part of
+        ("x", "", ["UPDATES_NEVER_RUN"]),  # statistics of data, which this step lacks
+    ],
+)
+def test_averages_of_weights_that_another_train_op_runs_are_its_own(value, also, expected):
+    text = AVERAGES.replace("AssignSub(seen, x)", "AssignSub(seen, apart)") + f"apart = Sub(seen, {value})\n"
+    text += (
+        "v = VariableV2()\n gradients/z_grad/Mul = Mul(x, v)\n other = ApplyGradientDescent(v, gradients/z_grad/Mul)"
+    )
+    text += f"\n both = NoOp({also}^other, ^seen/AssignMovingAvg)\n"
+    graph = graph_of(text, seen={"shape": tf.TensorShape([3])})
+    whole = WholeGraph(saved(graph, trainable_variables=["w", "v"]))
+    whole.members = graph.ancestors(["train"])
+    assert [hazard.id for hazard in updates_never_run(whole)] == expected
+
+
 @pytest.mark.parametrize("kept, expected", [("Mul(read, d)", ["UPDATES_NEVER_RUN"]), ("Add(read, d)", [])])
 def test_statistics_that_are_assigned_their_own_value_times_a_decay_are_moved(kept, expected):
     text = AVERAGES.replace("seen/AssignMovingAvg = AssignSub(seen, x)", "d = Const()\n read = Identity(seen)")
