@@ -173,13 +173,13 @@ def _new_results(
             count = len(inspect.signature(loss_of_all).parameters)
             factors = v1.gradients(loss_of_all(*map(list, rows[:count])), [result, *parts][:differentiated])
         else:  # a loss may be a vector, whose sum is minimized
-            factors = [tf.fill(tf.shape(result), FACTOR if any(tower.phase.returns) else 1.0)]
+            factors = [_filled(result, FACTOR if any(tower.phase.returns) else 1.0)]
         if with_others is not None:
             whole = with_others(scopes[tower.number], [results[number] for number in sorted(results)])
             shown = _gradients([whole], wanted, tensors, [None])
         else:
             scales = loss_scales(tower.phase) if loss_of_all is None else []
-            scaled = [tf.fill(tf.shape(one), scale) for one, scale in zip([result, *parts], scales)]
+            scaled = [_filled(one, scale) for one, scale in zip([result, *parts], scales)]
             seeds = scaled or [*factors, *([None] * (1 + len(parts) - len(factors)))]
             shown = _gradients([result, *parts], wanted, tensors, seeds)
         in_any_order, rows_in_loops = _adds_three_parts(session.graph), _adds_rows_in_loops(session.graph)
@@ -204,6 +204,11 @@ def _adds_three_parts(graph: tf.Graph) -> bool:
 def _adds_rows_in_loops(graph: tf.Graph) -> bool:
     """Returns whether a loop makes a dense gradient of rows in each iteration; 1.x keeps the rows of all iterations."""
     return any(node.op == SUM_OF_ROWS for loop in graph.as_graph_def().library.function for node in loop.node_def)
+
+
+def _filled(result: tf.Tensor, number: float) -> tf.Tensor:
+    """Returns a number as the derivative of what is minimized by a loss, in the loss's shape and dtype."""
+    return tf.fill(tf.shape(result), tf.constant(number, result.dtype))
 
 
 def _gradients(

@@ -98,6 +98,8 @@ def source_text(program: OldProgram, options: SourceOptions = DEFAULTS) -> Sourc
       InputError: a part of the program cannot be written, and not be imported either; the message names it.
     """
     program = prepared(program)
+    if options.style == "workload":
+        _check_losses(program)
     reason: Exception | None = None
     try:
         plan = with_minimized_losses(with_derivatives(program.plan, program.graph), program.graph)
@@ -114,6 +116,20 @@ def source_text(program: OldProgram, options: SourceOptions = DEFAULTS) -> Sourc
         return _source_in_code(custom, options, reason)
     except Unwritten as third:
         return _source_in_part(custom, options, third)
+
+
+def _check_losses(program: OldProgram) -> None:
+    """Raises `InputError` for a loss that is not float32, as that of a workload is; a standalone file may have any.
+
+    Where the weights are of another type too, no style writes them, and the model's own reason says so.
+    """
+    tensors = program.plan.tensors
+    if any(variable.role == "weight" and variable.dtype != "float32" for variable in program.plan.variables):
+        return
+    for name in [name for phase in program.plan.phases for name in phase.losses if name in tensors]:
+        if tensors[name].dtype != "float32":
+            reason = f"loss: it is {tensors[name].dtype}, and a workload's is float32; --style=standalone may write it"
+            raise refusal(program.plan.name, Unwritten(reason))
 
 
 def _source_in_code(program: OldProgram, options: SourceOptions, reason: Exception | None) -> Source:

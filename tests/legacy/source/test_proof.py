@@ -12,6 +12,7 @@ from tests.legacy.source.conditional import with_old_cond
 from tests.legacy.source.trained import source_of
 from tests.legacy.variants.programs import TOWERS, lifted, split_batch, sum_of_squares, towers, weights
 from workloads.lifted.plan import Input
+from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
 
@@ -37,6 +38,23 @@ def test_a_penalty_that_is_zero_at_first_is_missed(tmp_path):
         (tmp_path / f"{name}.py").write_text(shown)
     assert old_towers.differing(lift, old_towers.load(tmp_path / "whole.py", "whole"), 0) == []
     assert "net/b" in old_towers.differing(lift, old_towers.load(tmp_path / "without.py", "without"), 0)
+
+
+@pytest.mark.parametrize("dtype", [tf.float32, tf.float64])
+def test_a_loss_of_another_float_type_is_written_by_the_style_that_may_have_it(dtype, tmp_path):
+    """As the exponential of an error, which a program of chemistry takes in float64; a workload's loss is float32."""
+
+    def program():
+        xs = split_batch()
+        (w,) = zip(*towers(lambda tower: tf.gradients(tf.exp(tf.cast(sum_of_squares(xs[tower]), dtype)), [weights()])))
+        return v1.train.GradientDescentOptimizer(0.1).apply_gradients([(tf.add_n(w) / TOWERS, weights())])
+
+    assert "tf.exp(" in source_of(lifted(program, tmp_path), "standalone").text
+    if dtype == tf.float32:
+        assert "tf.exp(" in source_of(lifted(program, tmp_path), "workload").text
+    else:
+        with pytest.raises(InputError, match="it is float64, and a workload's is float32; --style=standalone"):
+            source_of(lifted(program, tmp_path), "workload")
 
 
 def test_weights_are_moved_and_nothing_else_is():
