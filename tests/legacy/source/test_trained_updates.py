@@ -280,6 +280,16 @@ def mean_of_the_inputs():
     return v1.group(train, v1.assign(mean, 0.5 * mean + 0.5 * tf.add_n(means) / TOWERS))
 
 
+def rows_of_one_tower():
+    """A wide and deep model on one device: rows of one optimizer, which adds them up itself, beside another's."""
+    ids, wide = v1.placeholder(tf.int32, [BATCH], name="words"), weight("wide", [5, 2])
+    loss = embedded(ids) + tf.reduce_sum(tf.nn.embedding_lookup(wide, ids) ** 3)
+    one = v1.train.FtrlOptimizer(0.125, l1_regularization_strength=0.0625).minimize(loss, var_list=[wide])
+    return v1.group(
+        one, v1.train.AdagradOptimizer(0.125).minimize(loss, var_list=[weight("emb", [5, 3]), weight("w", [3, 2])])
+    )
+
+
 def rows_made_dense_scaled_and_clipped():
     """The gradients of a scaled loss, divided again and clipped by their norm in each tower, for an update by hand."""
     ids, variables = words(), [weight("emb", [5, 3]), weight("w", [3, 2])]
@@ -348,6 +358,7 @@ PROGRAMS = {
     mean_of_the_inputs: "    part = context.all_reduce(tf.distribute.ReduceOp.MEAN, part)",
     rows_clipped_by_each_towers_norm: "tf.linalg.global_norm([gradients[name][1] for name in WEIGHTS])",
     rows_made_dense_scaled_and_clipped: "gradients[name][0] / 8.0",
+    rows_of_one_tower: '    rows = ["net/wide", "net/emb"]',
     parts_of_a_gradient: "    return add_in_order([ratio, ratio2, ratio3]) + 0.01 * ",
     rows_of_adam: '    rows = ["net/emb"]',
     rows_of_adam_in_a_scope: 'SLOTS = [(WEIGHTS, {"train/{}/Adam": 0.0, "train/{}/Adam_1": 0.0})]',

@@ -13,6 +13,8 @@ from workloads.lifted.graph.topological_order import Barrier, TopologicalOrder, 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
+_UNIQUE = ("Unique", "UniqueV2")
+
 
 class Use(NamedTuple):
     """One use of a node's output as a data input.
@@ -227,9 +229,14 @@ class Graph:
 
 
 def made_dense(graph: Graph, tensor: str) -> str:
-    """Returns the tensor that rows are added up to, as `tf.convert_to_tensor` does it; of others, the tensor itself."""
+    """Returns the tensor that rows are added up to, as `tf.convert_to_tensor` does it; of others, the tensor itself.
+
+    An optimizer adds up rows of one index, too, before it changes the rows of a weight: a sum for each index that there
+    is, which is no dense tensor.
+    """
     rows = parse_tensor_name(tensor)
     for use in graph.users(rows.node):
-        if graph.type(use.node) == "UnsortedSegmentSum" and graph.inputs(use.node)[0] == rows:
+        is_sum = graph.type(use.node) == "UnsortedSegmentSum" and graph.inputs(use.node)[0] == rows
+        if is_sum and graph.type(graph.inputs(use.node)[1].node) not in _UNIQUE:
             return use.node + ":0"
     return tensor
