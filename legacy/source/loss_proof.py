@@ -40,6 +40,8 @@ MOST_DIFFERENCE = 1e-3
 _ROWS_IN_LOOPS = (
     "; TensorFlow 2 adds up the rows that a loop looks up in each iteration, and 1.x those of all at the end"
 )
+#: Why a gradient of rows of several lookups differs.
+_ROWS_IN_OTHER_ORDER = "; the rows of several lookups of one table come in another order, and are added up in it"
 #: What such gradients contain where TensorFlow up to 1.4 derived elu twice.
 _WRONG_ELU = "; TensorFlow up to 1.4 derived tf.nn.elu twice by a wrong formula, which no source has"
 
@@ -151,6 +153,7 @@ def _verdict(found: Mapping[str, Comparison], graph: Graph, data: str) -> Proof:
             len(differing), "loss, gradient or statistic differs", "losses, gradients or statistics differ"
         )
         why = _ROWS_IN_LOOPS if any(one.rows_in_loops for one in all_found) else ""
+        why += _ROWS_IN_OTHER_ORDER if any(one.reordered_rows for one in all_found) else ""
         sentence = f"on {data}, {tensors} by rounding: {which}{why}"
     asked = next((one.asked for one in all_found if one.asked), [])
     return Proof(sentence, any(one.in_any_order for one in all_found), asked)

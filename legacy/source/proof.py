@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from legacy.saved.graph.imported import imported_graph
 from legacy.source.given_scope import GivenFrame, GivenScope
+from legacy.source.gradient_rows import sums_of_reordered_rows
 from legacy.source.made_up_tower import ROWS, Tower, tower_data, value_of
 from legacy.source.named_results import LOSS, differences, new_named, old_named
 from legacy.source.old_tower import FACTOR, old_results
@@ -42,6 +43,7 @@ class Comparison(NamedTuple):
       in_any_order: whether a gradient has three or more parts, which TensorFlow adds in an order of its own by default.
       asked: the weights, in the order in which the written function has asked for them.
       rows_in_loops: whether a `while` loop has gradients of rows, which it adds up in each iteration.
+      reordered_rows: whether rows of a gradient come in another order.
     """
 
     differing: List[str]
@@ -49,6 +51,7 @@ class Comparison(NamedTuple):
     in_any_order: bool
     asked: List[str]
     rows_in_loops: bool
+    reordered_rows: bool = False
 
 
 class WantedGradient(NamedTuple):
@@ -58,11 +61,13 @@ class WantedGradient(NamedTuple):
       weight: its weight.
       losses: numbers of the losses that it is of.
       rows: whether the values of its rows are compared, if it has rows.
+      indices: whether the indices of its rows are.
     """
 
     weight: str
     losses: Tuple[int, ...]
     rows: bool
+    indices: bool = False
 
 
 class _Computed(NamedTuple):
@@ -117,18 +122,24 @@ def compare_tower(
         for name, tensor in further.towers[tower.number].items():
             tensors.append(tensor)
             wanted[f"{name} (gradient {place + 2})"] = WantedGradient(name, further.losses, False)
+    of_rows = [name for name in weights if wanted[name].rows]
+    for name in of_rows:
+        tensors.append(gradients[indices_label(name)])
+        wanted[indices_label(name)] = wanted[name]._replace(indices=True)
     old, noises = old_results(tower, tensors, data)
     made = _new_results(tower, wanted, data, noises, loss, loss_of_all, with_others, results, len(old))
     differing: Dict[str, float] = {}
+    reordered = False
     for state, before, new, changes in zip(tower.states, old, made.results, made.changes):
         expected = old_named(tower, list(wanted), before, state)
         found = new_named(tower, list(wanted), new, changes)
+        reordered |= sums_of_reordered_rows(expected, found, of_rows)
         if np.shape(found[LOSS]) == () and np.size(expected[LOSS]) == 1:  # the one value of a workload's loss
             expected[LOSS] = np.reshape(expected[LOSS], ())
         for name, difference in differences(expected, found, wanted).items():
             differing[name] = max(differing.get(name, 0.0), difference)
     largest = max(differing.values(), default=0.0)
-    return Comparison(list(differing), largest, made.in_any_order, made.asked, made.rows_in_loops)
+    return Comparison(list(differing), largest, made.in_any_order, made.asked, made.rows_in_loops, reordered)
 
 
 def _new_results(
@@ -236,6 +247,12 @@ def _gradients(
         with gradient_sums.added_in_order():
             made = v1.gradients(ends, given, begun, unconnected_gradients="zero")
         for name, gradient in zip(names, made):
-            by_rows = wanted[name].rows and isinstance(gradient, tf.IndexedSlices)
-            found[name] = gradient.values if by_rows else tf.convert_to_tensor(gradient)
+            found[name] = _compared(gradient, wanted[name])
     return [found[name] for name in wanted]
+
+
+def _compared(gradient: Any, wanted: WantedGradient) -> tf.Tensor:
+    """Returns what is compared of a gradient: all of it, or the values or indices of its rows."""
+    if not wanted.rows or not isinstance(gradient, tf.IndexedSlices):
+        return tf.zeros([0], tf.int32) if wanted.indices else tf.convert_to_tensor(gradient)
+    return gradient.indices if wanted.indices else gradient.values

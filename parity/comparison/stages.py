@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from parity.comparison.fits import flatten_arrays
+from parity.comparison.sparse_gradients import with_dense_gradients, with_rows_alike
 from parity.layers.differing_tensors import DifferingTensors, by_replica, on_replica
 from workloads.program import Arrays, State, StepRecord
 
@@ -81,10 +82,13 @@ def both_tensors(left: StepRecord, right: StepRecord) -> tuple[Iterator[StageTen
 
 
 def aligned_tensors(*records: StepRecord) -> list[Iterator[StageTensor]]:
-    """Returns the tensors of records of one step, in the same order; of taps, those that all records have."""
+    """Returns the tensors of records of one step, in the same order; of taps, those that all records have.
+
+    Rows of sparse gradients that come in other orders are added up; see `with_rows_alike`.
+    """
     shared = common_taps(*records)
     gradients = common_tap_gradients(shared, *records)
-    return [tensors(record, shared, gradients) for record in records]
+    return [tensors(record, shared, gradients) for record in with_rows_alike(records)]
 
 
 def common_taps(*records: StepRecord) -> list[str]:
@@ -146,14 +150,13 @@ def _tensors_of_state(state: State) -> Iterator[StageTensor]:
 
 
 def _all_gradients(record: StepRecord) -> np.ndarray:
-    return flatten_arrays(
-        {(str(i), name): g for i, gradients in enumerate(record.gradients) for name, g in gradients.items()}
-    )
+    replicas = enumerate(with_dense_gradients(record).gradients)
+    return flatten_arrays({(str(i), name): g for i, gradients in replicas for name, g in gradients.items()})
 
 
 #: {stage: function from a record to all tensors of the stage as one float64 vector}: the stages in which a factor
 #: common to all tensors is measured.
 FACTORED: dict[str, Callable[[StepRecord], np.ndarray]] = {
     GRADIENTS: _all_gradients,
-    COMBINED: lambda record: flatten_arrays(record.combined),
+    COMBINED: lambda record: flatten_arrays(with_dense_gradients(record).combined),
 }
