@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Dict, List
 import numpy as np
 import tensorflow as tf
 
-from legacy.source.basics.expressions import OMIT, Item, Listing, Literal, Name, call
+from legacy.source.basics.expressions import OMIT, Item, Listing, Literal, Name, call, values_used
 from legacy.source.ops.constants import band_expression, constant_expression, range_expression
 from legacy.source.ops.tables import block_expression
 
@@ -93,9 +93,11 @@ def write_concat(op: OpView) -> Expression | None:
 
 
 def write_stack(op: OpView) -> Expression | None:
-    """Writes a stack."""
-    axis = op.attribute("axis")
-    return call("tf.stack", Listing(tuple(op.arguments())), axis=axis if axis else OMIT)
+    """Writes a stack. Python's whole numbers are int32 to TensorFlow: a stack of them alone says its dtype."""
+    axis, parts = op.attribute("axis"), op.arguments()
+    stack = call("tf.stack", Listing(tuple(parts)), axis=axis if axis else OMIT)
+    is_typed = op.dtype() != "int64" or any(map(values_used, parts))
+    return stack if is_typed else call("tf.cast", stack, Name("tf.int64"))
 
 
 def write_split(op: OpView) -> Expression | None:

@@ -51,6 +51,39 @@ def test_consecutive_numbers_have_their_dtype(dtype, text):
     assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
 
 
+def all_cells(x):
+    return tf.constant(6, tf.int64)
+
+
+def cells_of_data(x):
+    return tf.cast(tf.reduce_sum(x) * 0.0, tf.int64) + 6
+
+
+@pytest.mark.parametrize(
+    "cells, text",
+    [(all_cells, "tf.cast(tf.stack([batch_size, 6]), tf.int64)"), (cells_of_data, "tf.stack([batch_size, tf.cast(")],
+)
+def test_a_stack_of_whole_numbers_alone_says_its_dtype(cells, text):
+    """As the shape of a sparse tensor of classes, [examples, classes]; beside a tensor they have the tensor's dtype."""
+
+    def build(x):
+        shape = tf.stack([tf.shape(x, tf.int64)[0], cells(x)])
+        given = tf.raw_ops.SparseReshape(
+            input_indices=tf.where(x > 0.5), input_shape=tf.shape(x, tf.int64), new_shape=shape
+        )
+        return given[0]
+
+    lines = written(build, X)
+    assert text in "\n".join(lines)
+    x = np.random.RandomState(0).rand(5, 2, 3).astype(np.float32)
+    assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
+
+
+def test_a_stack_of_int32_needs_no_dtype():
+    lines = written(lambda x: tf.cast(tf.stack([tf.shape(x)[0], 6]), tf.float32) * tf.reduce_sum(x), X)
+    assert "tf.stack([batch_size, 6]), tf.int64" not in "\n".join(lines) and "tf.stack([" in "\n".join(lines)
+
+
 def test_one_hot_vectors_may_be_as_long_as_the_data_say():
     def build(x):
         return tf.one_hot(tf.cast(x[:, 0, 0] * 3.0, tf.int32), tf.cast(tf.reduce_max(x) * 4.0, tf.int32), axis=0)
