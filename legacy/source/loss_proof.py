@@ -40,6 +40,9 @@ MOST_DIFFERENCE = 1e-3
 _ROWS_IN_LOOPS = (
     "; TensorFlow 2 adds up the rows that a loop looks up in each iteration, and 1.x those of all at the end"
 )
+#: Which gradients are no rows: a weight that the step changes before it is looked up, as a row that is set to zeros, is
+#: differentiated by its new value in the old graph, and the written loss by the value from before.
+_DENSE_FOR_ROWS = "gradients: dense in the written loss, and rows of what is looked up in the old graph:"
 #: Why a gradient of rows of several lookups differs.
 _ROWS_IN_OTHER_ORDER = "; the rows of several lookups of one table come in another order, and are added up in it"
 #: What such gradients contain where TensorFlow up to 1.4 derived elu twice.
@@ -141,6 +144,9 @@ def _verdict(found: Mapping[str, Comparison], graph: Graph, data: str) -> Proof:
     differing = {f"{name} of {where}": one.largest for where, one in found.items() for name in one.differing}
     which, all_found = listed(list(differing), MOST_LISTED), list(found.values())
     if max(differing.values(), default=0.0) > MOST_DIFFERENCE:
+        dense = sorted({name for one in all_found for name in one.dense})
+        if dense:
+            raise Unwritten(f"{_DENSE_FOR_ROWS} {listed(dense, MOST_LISTED)}")
         if not any(LOSS in one.differing for one in all_found):
             reason = f"loss: gradients of the old graph contain what the towers' losses do not: {which}"
             decorated = listed(custom_gradients(graph), MOST_LISTED)

@@ -44,6 +44,7 @@ class Comparison(NamedTuple):
       asked: the weights, in the order in which the written function has asked for them.
       rows_in_loops: whether a `while` loop has gradients of rows, which it adds up in each iteration.
       reordered_rows: whether rows of a gradient come in another order.
+      dense: weights whose gradients are rows in the old graph, and dense of the written function.
     """
 
     differing: List[str]
@@ -52,6 +53,7 @@ class Comparison(NamedTuple):
     asked: List[str]
     rows_in_loops: bool
     reordered_rows: bool = False
+    dense: Sequence[str] = ()
 
 
 class WantedGradient(NamedTuple):
@@ -129,17 +131,20 @@ def compare_tower(
     old, noises = old_results(tower, tensors, data)
     made = _new_results(tower, wanted, data, noises, loss, loss_of_all, with_others, results, len(old))
     differing: Dict[str, float] = {}
-    reordered = False
+    reordered, dense = False, set()
     for state, before, new, changes in zip(tower.states, old, made.results, made.changes):
         expected = old_named(tower, list(wanted), before, state)
         found = new_named(tower, list(wanted), new, changes)
+        dense |= {n for n in of_rows if expected[indices_label(n)].size and not found[indices_label(n)].size}
         reordered |= sums_of_reordered_rows(expected, found, of_rows)
         if np.shape(found[LOSS]) == () and np.size(expected[LOSS]) == 1:  # the one value of a workload's loss
             expected[LOSS] = np.reshape(expected[LOSS], ())
         for name, difference in differences(expected, found, wanted).items():
             differing[name] = max(differing.get(name, 0.0), difference)
     largest = max(differing.values(), default=0.0)
-    return Comparison(list(differing), largest, made.in_any_order, made.asked, made.rows_in_loops, reordered)
+    return Comparison(
+        list(differing), largest, made.in_any_order, made.asked, made.rows_in_loops, reordered, sorted(dense)
+    )
 
 
 def _new_results(

@@ -76,6 +76,23 @@ def test_rows_in_another_order_are_the_gradient(tmp_path, monkeypatch):
     assert "differ by rounding" in text and "come in another order" in text
 
 
+def test_a_table_that_is_changed_before_it_is_looked_up_is_refused_for_its_dense_gradient(tmp_path):
+    """The row of the padding is set to zeros; the old gradient is of the rows that are looked up afterwards."""
+
+    def build():
+        ids, table = words(), weight("emb", [5, 3])
+
+        def loss(tower):
+            with tf.control_dependencies([v1.scatter_update(table, [0], tf.zeros([1, 3]))]):
+                rows = tf.nn.embedding_lookup(table, ids[tower])
+            return tf.reduce_sum(tf.tanh(tf.matmul(rows, weight("w", [3, 2]))) ** 2)
+
+        return v1.train.AdagradOptimizer(0.125).apply_gradients(mean_gradients(towers(loss)))
+
+    with pytest.raises(InputError, match="gradients: dense in the written loss, and rows .*: net/emb"):
+        source_of(lifted(build, tmp_path))
+
+
 @pytest.mark.parametrize("change", [turned_indices, other_indices])
 def test_the_rows_of_other_indices_are_another_gradient(change, tmp_path, monkeypatch):
     setup = lifted(looked_up_twice, tmp_path)
