@@ -5,6 +5,7 @@ Start with `policies.py`."""
 
 from legacy.saved.hazards.reinforcement import (
     clipped_ratios,
+    maxima_of_batches,
     minimized_values,
     noise_of_policies,
     policies,
@@ -22,3 +23,5 @@ GRAPH_CHECKS = (
     noise_of_policies.minimized_noise,
     minimized_values.minimized_values,
 )
+#: Checks that need an analysis.
+ANALYSIS_CHECKS = (maxima_of_batches.maxima_of_batches,)

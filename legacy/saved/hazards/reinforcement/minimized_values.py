@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.directions import minimized_targets, trained_by
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
-from legacy.saved.hazards.basics.linear_weights import constant_factor
 from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read
-from legacy.saved.hazards.reinforcement.targets import LEAST_DISCOUNT
+from legacy.saved.hazards.reinforcement.returns import COPIES, DIFFERENCES, terms_of_return
 from workloads.lifted.tensors.gradient_names import is_gradient_op
-
-_DIFFERENCES = ("Sub", "SquaredDifference")
-_COPIES = ("Identity", "Reshape", "Squeeze", "ExpandDims", "StopGradient")
 
 
 def minimized_values(whole: WholeGraph) -> Iterator[Hazard]:
@@ -52,47 +47,19 @@ def _heads_of_values(whole: WholeGraph, target: str) -> set[str]:
     """The weights of the last layers whose results a loss compares with a reward plus a discounted value."""
     graph, found = whole.graph, set()
     for name in graph.ancestors([target], controls=False):
-        if graph.type(name) not in _DIFFERENCES or is_gradient_op(name):
+        if graph.type(name) not in DIFFERENCES or is_gradient_op(name):
             continue
         compared = [tensor.node for tensor in graph.inputs(name)[:2]]
         for value, other in zip(compared, reversed(compared)):
-            if _is_return(whole, other):
+            if terms_of_return(whole, other) is not None:
                 found.add(_weight(whole, _product(whole, value)))
     return found - {""}
-
-
-def _is_return(whole: WholeGraph, name: str) -> bool:
-    """Whether a node adds a reward of data and a discounted result of weights."""
-    graph = whole.graph
-    while graph.type(name) in _COPIES:
-        name = graph.inputs(name)[0].node
-    terms = [tensor.node for tensor in graph.inputs(name)] if graph.type(name) in op_types.ADDITIONS else []
-    computed = [term for term in terms if _has_variables(whole, term)]  # of a target network, which nothing trains
-    given = [term for term in terms if term not in computed and term in whole.data]
-    return len(computed) == len(given) == 1 and _is_discounted(whole, computed[0])
-
-
-def _has_variables(whole: WholeGraph, name: str) -> bool:
-    return any(whole.graph.type(node) in op_types.VARIABLES for node in whole.graph.ancestors([name], controls=False))
-
-
-def _is_discounted(whole: WholeGraph, name: str) -> bool:
-    """Whether one of the factors of a product is a constant a little below 1."""
-    todo = [name]
-    while todo:
-        name = todo.pop()
-        scaled = constant_factor(whole, name) if whole.graph.type(name) == "Mul" else None
-        if scaled is not None and LEAST_DISCOUNT <= scaled[1] < 1:
-            return True
-        if whole.graph.type(name) in ("Mul", *_COPIES):
-            todo += [tensor.node for tensor in whole.graph.inputs(name)[: 2 if whole.graph.type(name) == "Mul" else 1]]
-    return False
 
 
 def _product(whole: WholeGraph, name: str) -> str:
     """The product of a layer whose results a node is, perhaps in another shape or in part."""
     graph = whole.graph
-    while graph.type(name) in (*_COPIES, "BiasAdd", "Add", "AddV2", "StridedSlice"):
+    while graph.type(name) in (*COPIES, "BiasAdd", "Add", "AddV2", "StridedSlice"):
         name = graph.inputs(name)[0].node
     return name
 
