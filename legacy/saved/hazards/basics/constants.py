@@ -20,6 +20,14 @@ _COMPUTED: dict[str, Callable[[list[np.ndarray]], np.ndarray]] = {
     "Sub": lambda values: values[0] - values[1],
 }
 _DEEPEST = 8
+#: {op of numbers: its result}, as of quantiles less 1.
+_ARITHMETIC: dict[str, Callable[..., np.ndarray]] = {
+    "Add": np.add,
+    "AddV2": np.add,
+    "Mul": np.multiply,
+    "Neg": np.negative,
+    "Sub": np.subtract,
+}
 _PASSES = ("Identity", "Cast", "Reshape", "ExpandDims")
 
 
@@ -40,6 +48,29 @@ def constant_array(graph: Graph, name: str) -> np.ndarray | None:
         return None
     value = tf.make_ndarray(node.attr["value"].tensor)
     return value if value.dtype.kind in "iuf" else None
+
+
+def sign_of_constants(graph: Graph, name: str) -> int:
+    """Returns 1 where all numbers of constants, or of sums and products of them, are above 0, -1 below 0; 0 elsewhere.
+
+    Args:
+      graph: a graph.
+      name: of a node.
+    """
+    numbers = _constants(graph, name, _DEEPEST)
+    return 0 if numbers is None or not numbers.size else int((numbers > 0).all()) - int((numbers < 0).all())
+
+
+def _constants(graph: Graph, name: str, depth: int) -> np.ndarray | None:
+    function = _ARITHMETIC.get(graph.type(name))
+    if function is None or not depth:
+        return constant_array(graph, name)
+    numbers = [_constants(graph, tensor.node, depth - 1) for tensor in graph.inputs(name)]
+    known = [number for number in numbers if number is not None]
+    try:
+        return np.asarray(function(*known)) if len(known) == len(numbers) else None
+    except ValueError:  # reshaped since, so that their shapes do not fit
+        return None
 
 
 def order_of_axes(graph: Graph, imported: ImportedGraph, order: TensorId) -> list[int] | None:

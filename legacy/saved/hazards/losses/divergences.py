@@ -24,7 +24,7 @@ _TOLERANCE = 1e-5
 
 
 class _Way(NamedTuple):
-    """How a loss takes the elements of a node.
+    """The sums and means by which a loss takes the elements of a node.
 
     Attributes:
       nodes: those behind it, up to the loss.
@@ -69,7 +69,7 @@ def divergences_divided_by_the_code(whole: WholeGraph, found: Analysis) -> Itera
 
 
 def _way(whole: WholeGraph, found: Analysis, signs: Mapping[str, int], name: str, target: str) -> Optional[_Way]:
-    """How a loss takes the elements of a node; None if that is no chain of sums, means and constant factors.
+    """The sums and means by which a loss takes the elements of a node; None if other ops are on the way.
 
     Args:
       whole: the graph.

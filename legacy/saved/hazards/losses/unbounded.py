@@ -6,17 +6,21 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.constants import sign_of_constants
 from legacy.saved.hazards.basics.directions import minimized_targets, trained_by
+from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
-from legacy.saved.hazards.basics.linear_weights import SUMS, constant_factor
+from legacy.saved.hazards.basics.linear_weights import SUMS
 from legacy.saved.hazards.basics.squares import squared
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _SQUARES = ("Square", "SquaredDifference", "L2Loss")
+#: Ops that choose one of two values.
+_CHOICES = ("Minimum", "Maximum", "Select", "SelectV2")
 
 
 def subtracted_squares(whole: WholeGraph) -> Iterator[Hazard]:
@@ -51,11 +55,11 @@ def subtracted_squares(whole: WholeGraph) -> Iterator[Hazard]:
                     "check the sign: a divergence has exp(h) - h for a log-variance h; for parity keep it",
                 )
                 return
-            if is_followed and _is_lesser_of_both_sides(whole, name, sign):
+            if is_followed and graph.type(name) in _CHOICES and _is_lesser_of_both_sides(whole, name, sign):
                 yield Hazard(
                     "LOSS_WITHOUT_BOUND",
                     name,
-                    f"{target} contains {name}, the minimum of a positive and a negative multiple of one error: it is "
+                    f"{target} contains {name}, the lesser of a positive and a negative multiple of one error: it is "
                     "unbounded below",
                     "use tf.maximum, as a quantile loss does; for parity keep it",
                 )
@@ -76,15 +80,37 @@ def subtracted_squares(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def _is_lesser_of_both_sides(whole: WholeGraph, name: str, sign: int) -> bool:
-    """Whether a node is min(a x, -b x) of an error x of results and data, or the maximum, which is subtracted."""
+    """Whether a node is min(a x, -b x) of an error x of results and data, or the maximum, which is subtracted.
+
+    The factors may be vectors, as of several quantiles, and a where may choose by the sign of x.
+    """
     graph = whole.graph
-    if (graph.type(name), sign) not in (("Minimum", 1), ("Maximum", -1)):
-        return False
-    scaled = [constant_factor(whole, graph.origin(tensor).node) for tensor in graph.inputs(name)]
-    (first, second) = (None if one is None else (graph.origin(TensorId(one[0], 0)), one[1]) for one in scaled)
-    if first is None or second is None or first[0] != second[0] or first[1] * second[1] >= 0:
+    if graph.type(name) in ("Select", "SelectV2"):
+        condition, *branches = (graph.origin(tensor).node for tensor in graph.inputs(name)[:3])
+        lesser = 1 if graph.type(condition) in ("Greater", "GreaterEqual") else -1
+        is_answer = lesser > 0 or graph.type(condition) in ("Less", "LessEqual")
+        if not is_answer or whole.value(graph.inputs(condition)[1].node) != 0:
+            return False
+        first, second = (_signed_factor(whole, branch) for branch in branches)
+        asked = source_of_elements(graph, graph.inputs(condition)[0])
+        is_lesser = first is not None and first[0] == asked and first[1] == -lesser * sign
+    else:
+        first, second = (_signed_factor(whole, graph.origin(tensor).node) for tensor in graph.inputs(name)[:2])
+        is_lesser = (graph.type(name), sign) in (("Minimum", 1), ("Maximum", -1))
+    if not is_lesser or first is None or second is None or first[0] != second[0] or first[1] * second[1] >= 0:
         return False
     return first[0].node in whole.data and _is_unbounded(whole, first[0].node)
+
+
+def _signed_factor(whole: WholeGraph, name: str) -> tuple[TensorId, int] | None:
+    """(x, sign of c) of a product of x and constants c of one sign; None for any other node."""
+    graph = whole.graph
+    inputs = graph.inputs(name) if graph.type(name) == "Mul" else []
+    for one, other in zip(inputs, reversed(inputs)):
+        sign = sign_of_constants(graph, one.node)
+        if sign:
+            return source_of_elements(graph, other), sign
+    return None
 
 
 def _is_subtracted_error(whole: WholeGraph, name: str, sign: int) -> bool:

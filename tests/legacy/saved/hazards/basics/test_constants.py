@@ -1,10 +1,11 @@
 """Constants as arrays, also behind what reshapes them."""
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.hazards.basics.constants import constant_array, order_of_axes
+from legacy.saved.hazards.basics.constants import constant_array, order_of_axes, sign_of_constants
 from tests.legacy.saved.graphs import graph_of, traced
 
 v1 = tf.compat.v1
@@ -42,3 +43,19 @@ def test_an_order_of_axes_is_computed_as_1_x_makes_it():
     imported = ImportedGraph(graph)
     assert order_of_axes(graph, imported, graph.inputs("turned")[1]) == [0, 3, 2, 1]
     assert order_of_axes(graph, imported, graph.inputs("open")[1]) is None
+
+
+@pytest.mark.parametrize(
+    "numbers, sign",
+    [
+        (lambda: tf.constant([0.1, 0.9]), 1),
+        (lambda: tf.constant([0.1, 0.9]) - 1.0, -1),
+        (lambda: -tf.constant([0.1, 0.9]), -1),
+        (lambda: tf.constant([0.1, 0.9]) - 0.5, 0),
+        (lambda: tf.constant([0.0, 0.9]), 0),
+        (lambda: tf.constant([0.1]) + v1.placeholder(tf.float32, [1]), 0),
+    ],
+)
+def test_the_sign_of_constants_is_that_of_all_of_them(numbers, sign):
+    graph = traced(lambda: tf.identity(numbers(), name="numbers"))
+    assert sign_of_constants(graph, graph.inputs("numbers")[0].node) == sign

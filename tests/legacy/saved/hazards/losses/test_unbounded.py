@@ -69,6 +69,31 @@ def test_the_lesser_of_both_sides_of_an_error_is_named(loss, count):
     assert found(loss) == ["LOSS_WITHOUT_BOUND"] * count
 
 
+SHARES = (0.1, 0.5, 0.9)
+
+
+def chosen(x, where=tf.greater, shares=SHARES):
+    shares = tf.constant(shares)
+    return tf.reduce_mean(tf.where(where(x, 0.0), shares * x, (shares - 1.0) * x))
+
+
+@pytest.mark.parametrize(
+    "loss, count",
+    [
+        (lambda near, far: lesser(far - near, tf.constant(SHARES)), 1),
+        (lambda near, far: -lesser(far - near, tf.constant(SHARES)), 0),
+        (lambda near, far: lesser(far - near, tf.constant((0.1, 0.5, 1.5))), 0),
+        (lambda near, far: chosen(far - near, tf.less), 1),
+        (lambda near, far: -chosen(far - near), 1),
+        (lambda near, far: chosen(far - near), 0),
+        (lambda near, far: -chosen(far - near, tf.less_equal), 0),
+        (lambda near, far: mean_square(near) + chosen(tf.tanh(far - near), tf.less), 0),
+    ],
+)
+def test_so_are_those_of_several_quantiles_and_those_that_a_where_chooses(loss, count):
+    assert found(loss) == ["LOSS_WITHOUT_BOUND"] * count
+
+
 def ratio(x, y, scale=1.0):
     return tf.math.log(scale / (tf.reduce_mean(tf.math.squared_difference(x, y), 1) + 1e-8))
 
