@@ -23,7 +23,7 @@ from legacy.saved.hazards.losses import (
     unbounded,
     unused_directions,
 )
-from legacy.saved.hazards.losses.masks import masked_losses, masks_of_means
+from legacy.saved.hazards.losses.masks import counts, masked_losses, masks_of_means
 
 #: Checks of the graph alone, in the order of the page.
 GRAPH_CHECKS = (
@@ -51,6 +51,8 @@ GRAPH_CHECKS = (
     idle_terms.clipped_errors,
     unbounded.subtracted_squares,
     masks_of_means.masked_after_the_mean,
+    counts.counts_of_the_opposite,
+    counts.sums_of_unused_weights,
     masked_losses.counts_of_another_tower,
 )
 

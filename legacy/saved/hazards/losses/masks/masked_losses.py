@@ -40,9 +40,9 @@ def masked_means(whole: WholeGraph) -> Iterator[Hazard]:
     """
     means = [name for name in whole.minimized_ops("Mean") if not is_gradient_op(name)]
     masks = {name: _mask(whole, name) for name in means if not _is_subtracted_from_its_values(whole.graph, name)}
-    questions = {_question(whole, mask) for mask in masks.values() if mask}
+    questions = {question(whole, mask) for mask in masks.values() if mask}
     for name, mask in masks.items():
-        if mask and _opposite(_question(whole, mask)) not in questions and not _is_divided_by(whole, name, mask):
+        if mask and opposite(question(whole, mask)) not in questions and not _is_divided_by(whole, name, mask):
             yield Hazard(
                 "MASKED_MEAN",
                 name,
@@ -175,7 +175,7 @@ def _mask_of(whole: WholeGraph, mean: str, values: TensorId) -> str:
         answer = source_of_elements(graph, one).node
         made = graph.ancestors([answer], controls=False)
         is_drawn = any(op_types.is_random(graph.type(one)) for one in made)
-        if _is_answer(whole, answer) and answer in whole.data and not made & whole.trainable and not is_drawn:
+        if is_answer(whole, answer) and answer in whole.data and not made & whole.trainable and not is_drawn:
             return answer if graph.ancestors([other.node], controls=False) & whole.trainable else ""
     return ""
 
@@ -192,8 +192,8 @@ def _is_along_new_axes(graph: Graph, mean: str, factor: TensorId) -> bool:
     return axes is not None and axes.size > 0 and set(axes.ravel().tolist()) <= given
 
 
-def _is_answer(whole: WholeGraph, name: str) -> bool:
-    """Whether a node answers a question about data, or is 1 less an answer, or the sign of whole numbers."""
+def is_answer(whole: WholeGraph, name: str) -> bool:
+    """Returns whether a node answers a question about data, or is 1 less an answer, or the sign of whole numbers."""
     graph = whole.graph
     if graph.type(name) == "Sub" and whole.value(graph.inputs(name)[0].node) == 1:
         name = source_of_elements(graph, graph.inputs(name)[1]).node
@@ -217,8 +217,8 @@ def _is_fed_mask(graph: Graph, name: str) -> bool:
     return graph.type(name).startswith("Placeholder") and bool(_MASK.search(name)) and rank in (1, 2)
 
 
-def _question(whole: WholeGraph, answer: str) -> tuple[object, bool]:
-    """The node, or comparison of two tensors, that an answer is about, and whether it is yes where that holds."""
+def question(whole: WholeGraph, answer: str) -> tuple[object, bool]:
+    """Returns the node, or comparison of two tensors, that an answer is about, and whether yes is where that holds."""
     graph, is_yes = whole.graph, True
     while graph.type(answer) in ("Sub", "LogicalNot"):
         answer, is_yes = source_of_elements(graph, graph.inputs(answer)[-1]).node, not is_yes
@@ -230,8 +230,9 @@ def _question(whole: WholeGraph, answer: str) -> tuple[object, bool]:
     return (_NEGATIONS.get(kind, kind), compared), is_yes != (kind in _NEGATIONS)
 
 
-def _opposite(question: tuple[object, bool]) -> tuple[object, bool]:
-    return question[0], not question[1]
+def opposite(asked: tuple[object, bool]) -> tuple[object, bool]:
+    """Returns the question that is answered yes where another one is answered no."""
+    return asked[0], not asked[1]
 
 
 def _is_divided_by(whole: WholeGraph, mean: str, mask: str) -> bool:
