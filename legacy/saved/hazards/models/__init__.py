@@ -17,6 +17,7 @@ from legacy.saved.hazards.models import (
     old_derivatives,
     padding,
     sequences,
+    shares_along_other_axes,
     single_classes,
     states_of_towers,
     sums_over_examples,
@@ -63,5 +64,6 @@ ANALYSIS_CHECKS = (
     sums_over_examples.likelihoods_over_examples,
     attention.scores_scaled_up,
     attention.shares_along_queries,
+    shares_along_other_axes.shares_added_up_along_other_axes,
     states_of_towers.states_of_other_towers,
 )
