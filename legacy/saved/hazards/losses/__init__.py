@@ -51,6 +51,7 @@ GRAPH_CHECKS = (
     idle_terms.clipped_errors,
     unbounded.subtracted_squares,
     masks_of_means.masked_after_the_mean,
+    masks_of_means.means_of_weights,
     counts.counts_of_the_opposite,
     counts.sums_of_unused_weights,
     masked_losses.counts_of_another_tower,

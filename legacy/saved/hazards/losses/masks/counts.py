@@ -19,7 +19,7 @@ from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Names of placeholders that weigh examples.
-_WEIGHTS = re.compile(r"(?i)(weight|mask)s?(_ph|_placeholder)?(_\d+)?$")
+WEIGHTS = re.compile(r"(?i)(weight|mask)s?(_ph|_placeholder)?(_\d+)?$")
 _CHOICES = ("Select", "SelectV2")
 
 
@@ -132,7 +132,7 @@ def _fed(whole: WholeGraph, name: str) -> str:
     recorded = attributes["_output_shapes"].list.shape
     rank = len((recorded[0] if recorded else attributes["shape"].shape).dim)
     is_fraction = graph.type(name) == "Placeholder" and tf.as_dtype(attributes["dtype"].type).is_floating
-    return name if is_fraction and (rank > 1 or (rank == 1 and _WEIGHTS.search(name))) else ""
+    return name if is_fraction and (rank > 1 or (rank == 1 and WEIGHTS.search(name))) else ""
 
 
 def _are_bare_errors(whole: WholeGraph, total: str) -> bool:

@@ -9,6 +9,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.elements import choice_by_code, source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.losses.masks.counts import WEIGHTS
 from legacy.saved.hazards.losses.masks.masked_losses import ANSWERS, ELEMENTWISE
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -28,6 +29,30 @@ def masked_after_the_mean(whole: WholeGraph) -> Iterator[Hazard]:
                     product,
                     f"{product} multiplies {mean}, which is one number, a mean over all positions, by {mask}: no "
                     "position is left out, or weighted by its own number",
+                    "multiply what the mean is taken of; for parity keep it",
+                )
+                return
+
+
+def means_of_weights(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds a mean over all positions times the mean of fed weights, mean(l) mean(w) for mean(l w); one for all.
+
+    The numbers are called weights or masks: the mean of others, such as rewards, may be meant.
+    """
+    graph = whole.graph
+    for name in [name for name in whole.minimized_ops("Mul") if not is_gradient_op(name)]:
+        for one, other in (graph.inputs(name), graph.inputs(name)[::-1]):
+            mean, average = graph.origin(one).node, graph.origin(other).node
+            if graph.type(average) != "Mean" or not _is_of_all(whole, _sum_of_mean(whole, mean)):
+                continue
+            weights = source_of_elements(graph, graph.inputs(average)[0]).node
+            sources = {node for node in graph.ancestors([weights]) if op_types.is_source(graph.type(node))}
+            if _is_given(whole, weights) and all(WEIGHTS.search(source) for source in sources):
+                yield Hazard(
+                    "MASK_OF_A_MEAN",
+                    name,
+                    f"{name} multiplies {mean}, a mean over all positions, by {average}, the mean of their weights "
+                    f"{weights}: no position is weighted by its own number",
                     "multiply what the mean is taken of; for parity keep it",
                 )
                 return

@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.losses.masks.masks_of_means import masked_after_the_mean
+from legacy.saved.hazards.losses.masks.masks_of_means import masked_after_the_mean, means_of_weights
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -77,3 +77,25 @@ def test_one_weight_for_all_rows_may_multiply_their_mean():
         v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
 
     assert not list(masked_after_the_mean(WholeGraph(saved(traced(build), trainable_variables=["w"]))))
+
+
+@pytest.mark.parametrize(
+    "total, name, shape, count",
+    [
+        (lambda losses, w: tf.reduce_mean(losses) * tf.reduce_mean(w), "weights", [2], 1),
+        (lambda losses, w: tf.reduce_mean(w) * tf.reduce_mean(losses), "loss_mask", [2], 1),
+        (lambda losses, w: tf.reduce_mean(losses * w), "weights", [2], 0),
+        (lambda losses, w: tf.reduce_mean(losses) * tf.reduce_mean(w), "rewards", [2], 0),
+        (lambda losses, w: tf.reduce_mean(losses) * tf.reduce_mean(w), "weight", [], 0),  # of a term
+        (lambda losses, w: tf.reduce_mean(losses) * (tf.reduce_sum(w) / 2.0), "weights", [2], 0),
+    ],
+)
+def test_the_mean_of_weights_times_that_of_losses_is_named(total, name, shape, count):
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        losses = of_rows(v1.placeholder(tf.float32, [2, 4], "x") @ w)
+        loss = total(losses, v1.placeholder(tf.float32, shape, name))
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    found = means_of_weights(WholeGraph(saved(traced(build), trainable_variables=["w"])))
+    assert [hazard.id for hazard in found] == ["MASK_OF_A_MEAN"] * count
