@@ -9,6 +9,7 @@ from legacy.saved.hazards.signs import (
     free_zones,
     heads,
     idle_hinges,
+    log_sums,
     opposed_labels,
     shared_goals,
 )
@@ -22,4 +23,5 @@ GRAPH_CHECKS = (
     idle_hinges.hinges_without_effect,
     distances_for_logits.distances_for_logits,
     shared_goals.generators_with_critics,
+    log_sums.minimized_log_sums,
 )
