@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.linear_weights import COPIES, SUMS, constant_factor
 from legacy.saved.hazards.basics.sizes import is_number_of_elements
 from workloads.lifted.graph import TensorId
 
 #: Ops whose results are above 0, as those of a schedule.
 _NEVER_NEGATIVE = ("Sigmoid", "Exp", "Softplus")
+#: {op: the first of its inputs that are values, as a choice has its condition before them}.
+_VALUES = {"Mul": 0, "Fill": 1, "Select": 1, "SelectV2": 1}
 
 
 def linear_signs(whole: WholeGraph, target: str) -> dict[str, int]:
@@ -41,9 +44,28 @@ def linear_signs(whole: WholeGraph, target: str) -> dict[str, int]:
             scaled = constant_factor(whole, name)
             todo += [(scaled[0], sign if scaled[1] > 0 else -sign)] if scaled is not None and scaled[1] else []
             todo += [(node, sign * own) for node, own in _weighted(whole, name) if scaled is None]
-            if scaled is None and kind in op_types.QUOTIENTS and is_number_of_elements(whole, inputs[1]):
-                todo.append((inputs[0], sign))  # a mean by hand
+            is_mean = scaled is None and kind in op_types.QUOTIENTS
+            if is_mean and (is_number_of_elements(whole, inputs[1]) or _is_count(whole, inputs[1])):
+                todo.append((inputs[0], sign))  # a mean by hand, or of `tf.losses`
     return found
+
+
+def _is_count(whole: WholeGraph, name: str) -> bool:
+    """Whether a node adds up zeros and ones, or other constants that are not negative, as `tf.losses` counts losses."""
+    graph, todo, has_sum = whole.graph, [name], False
+    while todo:
+        node = todo.pop()
+        kind, inputs = graph.type(node), [tensor.node for tensor in graph.inputs(node)]
+        has_sum |= kind == "Sum"
+        if kind in (*COPIES, "Sum") and inputs:
+            todo.append(inputs[0])
+        elif kind in _VALUES:
+            todo += inputs[_VALUES[kind] :]
+        elif kind not in ("ZerosLike", "OnesLike"):
+            numbers = constant_array(graph, node)
+            if numbers is None or not (numbers >= 0).all():
+                return False
+    return has_sum
 
 
 def _weighted(whole: WholeGraph, name: str) -> list[tuple[str, int]]:

@@ -32,3 +32,16 @@ def test_weights_that_are_set_or_scheduled_keep_the_sign():
 
     signs = linear_signs(WholeGraph(saved(traced(build), trainable_variables=["trained"])), "loss")
     assert (signs["a"], signs["b"]) == (1, -1) and signs["d"] == -1 and not {"c", "e"} & set(signs)
+
+
+def test_the_means_of_tf_losses_keep_the_sign_and_other_quotients_do_not():
+    def build():
+        a, b, c, d, y = (v1.placeholder(tf.float32, [4], name) for name in "abcdy")
+        total = v1.losses.compute_weighted_loss(a) - v1.losses.compute_weighted_loss(b)
+        total += tf.reduce_sum(c) / tf.reduce_sum(y)
+        tf.identity(
+            total + tf.reduce_sum(d) / tf.reduce_sum(tf.where(y > 0.0, tf.ones([4]), -tf.ones([4]))), name="loss"
+        )
+
+    signs = linear_signs(WholeGraph(saved(traced(build))), "loss")
+    assert (signs["a"], signs["b"]) == (1, -1) and not {"c", "d"} & set(signs)

@@ -46,6 +46,12 @@ def test_subtracted_squares_are_named(loss, count):
     assert found(loss) == ["LOSS_WITHOUT_BOUND"] * count
 
 
+@pytest.mark.parametrize("loss", ["huber_loss", "absolute_difference", "mean_squared_error"])
+@pytest.mark.parametrize("sign, count", [(-1.0, 1), (1.0, 0)])
+def test_so_are_those_of_tf_losses(loss, sign, count):
+    assert found(lambda near, far: sign * getattr(v1.losses, loss)(far, near)) == ["LOSS_WITHOUT_BOUND"] * count
+
+
 def greater(x):
     return tf.reduce_mean(tf.maximum(0.25 * x, -0.75 * x))
 
