@@ -26,6 +26,7 @@ from legacy.saved.data_trial.trial_choices import (
     of_full_length,
     ranges_of_several,
     with_long_sequences,
+    without_padding,
 )
 from legacy.saved.data_trial.trial_run import TrialOutcome, TrialRunner
 from legacy.saved.data_trial.trial_sizes import BATCH_PRIME, corrected_sizes, first_sizes, with_sizes
@@ -135,10 +136,11 @@ class _Search:
             kept = self._runs_with_own()
             if kept is not None:
                 return kept
-        for longer in longer_sequences(self._entries):
-            outcome = self._run(longer, self._plan.per_replica_batch)
+        longer = longer_sequences(self._entries)
+        for tried in [*longer, *(without_padding(one) for one in longer)]:
+            outcome = self._run(tried, self._plan.per_replica_batch)
             if outcome.is_good:
-                return _Fit(longer, None, outcome)
+                return _Fit(tried, None, outcome)
         alike = all_alike(self._entries)
         if alike != list(self._entries):
             outcome = self._run(alike, self._plan.per_replica_batch)

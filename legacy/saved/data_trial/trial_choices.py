@@ -95,6 +95,11 @@ def longer_sequences(entries: Sequence[Input]) -> list[list[Input]]:
     return [longer for longer in (halves, longest) if longer != list(entries)]
 
 
+def without_padding(entries: Sequence[Input]) -> list[Input]:
+    """Returns the inputs with no zeros among integers without a bound: a graph may leave these out, as of labels."""
+    return [with_range(entry, 1, 1 + FEW) if entry.low < 1 else entry for entry in entries]
+
+
 def _are_lengths(entry: Input) -> bool:
     """Returns whether the integers of an input are lengths of sequences that the graph knows the greatest of."""
     return 0 < entry.low < entry.limit - 2

@@ -200,6 +200,24 @@ def test_sequences_are_long_enough_for_the_labels_of_ctc(labels, least):
     assert inputs_of(fitted(loss))["lengths"] == ([], least, 12)
 
 
+def test_labels_of_which_zeros_are_left_out_have_none():
+    """The losses are divided by the number of labels, of which an example has some in real data."""
+
+    def loss(w):
+        x, dense = v1.placeholder(tf.float32, [8, 11, 3], "x"), v1.placeholder(tf.int32, [8, 2], "labels")
+        places = tf.where(tf.greater(dense, 0))
+        losses = tf.raw_ops.CTCLoss(
+            inputs=tf.concat([tf.transpose(tf.tensordot(x, w, 1), [1, 0, 2]), tf.zeros([11, 8, 1])], 2),
+            labels_indices=places,
+            labels_values=tf.gather_nd(dense, places) - 1,
+            sequence_length=v1.placeholder(tf.int32, [8], "lengths"),
+        ).loss
+        return tf.reduce_mean(losses / tf.reduce_sum(tf.cast(dense > 0, tf.float32), 1))
+
+    found = inputs_of(fitted(loss))
+    assert found["labels"][1:] == (1, 3) and found["lengths"][1:] == (6, 12)
+
+
 def test_lengths_reach_what_labels_point_at():
     """A pointer network: labels are places in a sequence, and a place behind its end has no probability."""
 
