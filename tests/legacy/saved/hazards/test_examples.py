@@ -25,7 +25,7 @@ LABELS, TABLE = entry("labels", "batch", "y:0", "y:1"), entry("table", "same", "
 
 
 def analysis(*inputs, towers=2, use="Tanh", noise=()):
-    graph = graph_of(f"x = Placeholder()\nused = {use}(x)")
+    graph = graph_of(f"x = Placeholder()\nt = Placeholder()\nused = {use}(x)")
     plan = types.SimpleNamespace(
         towers=towers, batch=4, inputs=list(inputs), noise=list(noise), phases=[], differences=[]
     )
