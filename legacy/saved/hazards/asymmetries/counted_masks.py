@@ -9,7 +9,7 @@ from legacy.saved.folding.decided import COMPARISONS
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.weighed_values import made_by_weights
+from legacy.saved.hazards.basics.weighed_values import counted_elements, made_by_weights
 from legacy.saved.hazards.signs.opposed_labels import weighed
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -67,15 +67,9 @@ def _weighs(whole: WholeGraph, sources: set[str]) -> bool:
 
 def _counted(whole: WholeGraph, name: str) -> str:
     """The answer of data whose trues a node counts, perhaps at least 1; "" if it is no such count."""
-    graph = whole.graph
-    while graph.type(name) in ("Maximum", "Identity", "Add", "AddV2", "Cast"):
-        others = [tensor.node for tensor in graph.inputs(name) if whole.value(tensor.node) is None]
-        if len(others) != 1:
-            return ""
-        name = others[0]
-    answer = source_of_elements(graph, graph.inputs(name)[0]).node if graph.type(name) == "Sum" else ""
+    answer = counted_elements(whole, name)
     is_given = answer in whole.data and answer not in made_by_weights(whole)
-    return answer if is_given and graph.type(answer) in _ANSWERS else ""
+    return answer if is_given and whole.graph.type(answer) in _ANSWERS else ""
 
 
 def _computed_by_position(whole: WholeGraph, total: str) -> tuple[bool, list[str]]:

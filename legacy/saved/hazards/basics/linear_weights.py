@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from workloads.lifted.graph import Graph
 
 #: Ops that hand their input on unchanged.
 COPIES = ("Identity", "Cast", "Reshape", "Squeeze", "ExpandDims", "StopGradient", "CheckNumerics")
@@ -45,7 +46,7 @@ def linear_inputs(whole: WholeGraph, name: str) -> Iterator[tuple[str, float]]:
             yield found
     elif kind in ("Mean", "Sum"):
         stacked = _stacked(whole, inputs[0])
-        if len(inputs) > 1 and _is_empty(whole, inputs[1]):  # no axis, as of the mean of a scalar
+        if reduces_nothing(whole.graph, name):
             yield inputs[0], 1.0
         elif stacked:
             yield inputs[0], 1.0 / stacked if kind == "Mean" else 1.0
@@ -57,11 +58,12 @@ def is_zero_term(whole: WholeGraph, name: str) -> bool:
     return factor is not None and factor[1] == 0
 
 
-def _is_empty(whole: WholeGraph, name: str) -> bool:
-    """Whether a node is a constant without elements."""
-    node = whole.graph.nodes[name]
-    sizes = [dimension.size for dimension in node.attr["value"].tensor.tensor_shape.dim]
-    return node.op == "Const" and 0 in sizes
+def reduces_nothing(graph: Graph, name: str) -> bool:
+    """Returns whether a node is a mean or sum over no axis, as `tf.reduce_mean` of a scalar is."""
+    inputs = graph.inputs(name)
+    if graph.type(name) not in ("Mean", "Sum") or len(inputs) < 2 or graph.type(inputs[1].node) != "Const":
+        return False
+    return 0 in [size.size for size in graph.nodes[inputs[1].node].attr["value"].tensor.tensor_shape.dim]
 
 
 def _stacked(whole: WholeGraph, name: str) -> int:

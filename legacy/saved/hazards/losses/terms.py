@@ -12,7 +12,7 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.elements import choice_by_code
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.linear_weights import constant_factor, linear_inputs, linear_weights
+from legacy.saved.hazards.basics.linear_weights import constant_factor, linear_inputs, linear_weights, reduces_nothing
 from legacy.saved.hazards.basics.structures import structures
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name
@@ -174,7 +174,7 @@ def _times_added(graph: Graph, target: str) -> dict[str, int]:
         inputs = [tensor.node for tensor in graph.inputs(name)]
         if graph.type(name) in op_types.ADDITIONS:
             added = inputs
-        elif graph.type(name) in COPIES or _reduces_nothing(graph, name):
+        elif graph.type(name) in COPIES or reduces_nothing(graph, name):
             added = inputs[:1]
         else:
             added = []
@@ -182,11 +182,3 @@ def _times_added(graph: Graph, target: str) -> dict[str, int]:
         for before in added:
             times[before] += times[name]
     return {name: count for name, count in terms.items() if graph.type(name) != "Const"}
-
-
-def _reduces_nothing(graph: Graph, name: str) -> bool:
-    """Whether a node is a mean or sum over no dimension, as `tf.reduce_mean` of a scalar is."""
-    inputs = graph.inputs(name)
-    if graph.type(name) not in ("Mean", "Sum") or len(inputs) < 2 or graph.type(inputs[1].node) != "Const":
-        return False
-    return [size.size for size in graph.nodes[inputs[1].node].attr["value"].tensor.tensor_shape.dim] == [0]

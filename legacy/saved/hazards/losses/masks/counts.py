@@ -13,7 +13,7 @@ from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor
-from legacy.saved.hazards.basics.weighed_values import made_by_weights
+from legacy.saved.hazards.basics.weighed_values import counted_elements, made_by_weights, sum_below
 from legacy.saved.hazards.losses.masks.masked_losses import is_answer, opposite, question
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -31,7 +31,7 @@ def counts_of_the_opposite(whole: WholeGraph) -> Iterator[Hazard]:
     """
     graph = whole.graph
     quotients = [name for name in whole.minimized_ops(*op_types.QUOTIENTS) if not is_gradient_op(name)]
-    counted = {name: _counted(whole, graph.inputs(name)[1].node) for name in quotients}
+    counted = {name: counted_elements(whole, graph.inputs(name)[1].node) for name in quotients}
     masks = {name: node for name, node in counted.items() if node and is_answer(whole, node) and node in whole.data}
     if not masks:
         return
@@ -56,7 +56,7 @@ def sums_of_unused_weights(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds sums of errors that are divided by the sum of fed weights, which the loss contains nowhere else."""
     graph = whole.graph
     quotients = [name for name in whole.minimized_ops(*op_types.QUOTIENTS) if not is_gradient_op(name)]
-    sums = {name: _sum_below(whole, graph.inputs(name)[1].node) for name in quotients}
+    sums = {name: sum_below(whole, graph.inputs(name)[1].node) for name in quotients}
     below = {total for total in sums.values() if total}
     for name, divisor in sums.items():
         total = graph.origin(graph.inputs(name)[0]).node
@@ -100,23 +100,6 @@ def _is_zero(whole: WholeGraph, name: str) -> bool:
         return whole.value(graph.inputs(name)[1].node) == 0
     numbers = constant_array(graph, name)
     return graph.type(name) == "ZerosLike" or (numbers is not None and not numbers.any())
-
-
-def _sum_below(whole: WholeGraph, name: str) -> str:
-    """The Sum to which a divisor adds a number, or of which it takes the maximum with one; "" of any other divisor."""
-    graph = whole.graph
-    while graph.type(name) in ("Maximum", "Identity", "Add", "AddV2", "Cast"):
-        others = [tensor.node for tensor in graph.inputs(name) if whole.value(tensor.node) is None]
-        if len(others) != 1:
-            return ""
-        name = others[0]
-    return name if graph.type(name) == "Sum" and name not in made_by_weights(whole) else ""
-
-
-def _counted(whole: WholeGraph, name: str) -> str:
-    """The node whose elements a divisor adds up; "" if it adds up none."""
-    total = _sum_below(whole, name)
-    return source_of_elements(whole.graph, whole.graph.inputs(total)[0]).node if total else ""
 
 
 def _fed(whole: WholeGraph, name: str) -> str:
