@@ -129,34 +129,35 @@ class _Search:
         if first.is_good:
             return None
         for batch in self._batches[:-1]:
-            outcome = self._run(self._entries, batch)
-            if outcome.is_good:
-                return _Fit(list(self._entries), batch, outcome)
+            fit = self._good(self._entries, batch)
+            if fit is not None:
+                return fit
         if self._own:
             kept = self._runs_with_own()
             if kept is not None:
                 return kept
-        longer = longer_sequences(self._entries)
-        for tried in [*longer, *(without_padding(one) for one in longer)]:
-            outcome = self._run(tried, self._plan.per_replica_batch)
-            if outcome.is_good:
-                return _Fit(tried, None, outcome)
-        alike = all_alike(self._entries)
-        if alike != list(self._entries):
-            outcome = self._run(alike, self._plan.per_replica_batch)
-            if outcome.is_good:
-                return _Fit(alike, None, outcome)
-        if self._plan.batch is None and has_open_rows(self._entries):
-            outcome = self._run(self._entries, OPEN)
-            if outcome.is_good:
-                return _Fit(list(self._entries), OPEN, outcome)
+        longer, alike = longer_sequences(self._entries), all_alike(self._entries)
+        tried: list[tuple[Sequence[Input], int | None]] = [
+            (one, None) for one in [*longer, *map(without_padding, longer)]
+        ]
+        tried += [(alike, None)] if alike != list(self._entries) else []
+        tried += [(self._entries, OPEN)] if self._plan.batch is None and has_open_rows(self._entries) else []
+        for entries, needed in tried:
+            fit = self._good(entries, needed)
+            if fit is not None:
+                return fit
         found = self._first_that_runs(first)
         found = found and self._with_other_lengths(found)
         padded = of_full_length(self._entries)
         if (found is None or not found.outcome.is_good or self._has_one_length(found)) and padded != self._entries:
-            outcome = self._run(padded, self._plan.per_replica_batch)
-            found = self._with_other_lengths(_Fit(padded, None, outcome)) if outcome.is_good else found
+            fit = self._good(padded, None)
+            found = found if fit is None else self._with_other_lengths(fit)
         return None if found is None else self._with_several_values(found)
+
+    def _good(self, entries: Sequence[Input], batch: int | None) -> _Fit | None:
+        """Returns inputs, with the batch that they need, if the graph runs well with them; None if it does not."""
+        outcome = self._run(entries, batch or self._plan.per_replica_batch)
+        return _Fit(list(entries), batch, outcome) if outcome.is_good else None
 
     def _has_one_length(self, fit: _Fit) -> bool:
         """Whether all lengths of an input are the least, as of sequences that are as long as the longest of them."""
