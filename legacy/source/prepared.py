@@ -11,6 +11,7 @@ from legacy.source.basics.old_derivatives import with_old_derivatives
 from legacy.source.basics.stopped_labels import with_stopped_labels
 from legacy.source.lookups.dense_uses import with_rows_of_dense_uses
 from legacy.source.lookups.joined_lookups import with_joined_lookups
+from legacy.source.lookups.rows_set_before import with_rows_set_before
 from legacy.source.overrides.marking import with_overridden_gradients
 from legacy.source.step.dealt_inputs import with_dealt_inputs
 from legacy.source.step.towers import tensors_of_towers
@@ -49,6 +50,7 @@ def prepared(program: OldProgram) -> OldProgram:
     plan, dealt = with_sums_of_uses(plan, dealt)
     program = program._replace(plan=plan)
     joined = with_equal_tables_joined(dealt)
+    joined = with_rows_set_before(plan, joined)
     graph = with_inner_targets(joined, program.whole, tensors_of_towers(program.plan))
     plan, graph = with_rows_of_dense_uses(program.plan, with_old_derivatives(with_stopped_labels(graph)))
     plan, graph = with_joined_lookups(plan, graph)

@@ -16,6 +16,7 @@ import collections
 from collections.abc import Iterable
 from typing import NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
 from legacy.saved.analysis.context import Context
@@ -32,7 +33,8 @@ from workloads.support.wording import listed
 
 v1 = tf.compat.v1
 
-_OTHER_HANDLE_READS = set(op_types.RESOURCE_READS) - {"ReadVariableOp"}
+#: {read of rows by a handle: the op that takes them of a value}.
+_LOOKUPS = {"ResourceGather": "GatherV2", "ResourceGatherNd": "GatherNd"}
 #: Of the reads, so many are listed.
 MOST_LISTED = 3
 
@@ -77,7 +79,7 @@ def find_assigned_reads(context: Context, targets: Iterable[str]) -> list[Assign
     before = graph.flow(graph.order(members), bit)
     found = []
     for node in (name for name in graph.nodes if name in computed and name in members):
-        if graph.type(node) not in _OTHER_HANDLE_READS and node not in state.writes:
+        if graph.type(node) != "VariableShape" and node not in state.writes:
             for variable in (name for name in state.reads.get(node, ()) if name in changes):
                 done = [change for change in changes[variable] if before[node] & bit[change]]
                 since = _since_assignment(context, done, before, bit)
@@ -160,11 +162,11 @@ def with_assigned_values(context: Context, reads: Iterable[AssignedRead], ends: 
         behind[read.node] += read.changes if read.variable not in stateless else ()
     needless = {change for read in reads if read.variable in stateless for change in read.changes}
     result = GraphCopy(context.graph)
-    for node in result.nodes.values():
+    for node in list(result.nodes.values()):
         if node.op != "NoOp" and not needless.isdisjoint(context.graph.controls(node.name)):  # NoOps run updates
             _wait_for_others(context.graph, node, needless)
         if node.name in by_node:
-            _give_values(context, node, by_node[node.name])
+            _give_values(context, result, node, by_node[node.name])
             node.input.extend(f"^{change}" for change in dict.fromkeys(behind[node.name]))
     result.add_missing(values.made)
     set_rows_at_last(result, context.state.writes, values.of_rows)
@@ -197,8 +199,8 @@ def _stateless(context: Context, reads: Iterable[AssignedRead]) -> set[str]:
     return found - {name for node, name in uses if (node, name) not in given}
 
 
-def _give_values(context: Context, node: tf.compat.v1.NodeDef, values: dict[str, TensorId]) -> None:
-    """Replaces the variables among a node's inputs by values; a node that reads by a handle becomes a copy of one."""
+def _give_values(context: Context, result: GraphCopy, node: tf.compat.v1.NodeDef, values: dict[str, TensorId]) -> None:
+    """Replaces the variables among a node's inputs by values; a node that reads by a handle takes them of one."""
     for position, tensor in enumerate(context.graph.inputs(node.name)):
         value = values.get(context.state.aliases.get(tensor, ""))
         if value is not None:
@@ -208,6 +210,23 @@ def _give_values(context: Context, node: tf.compat.v1.NodeDef, values: dict[str,
         node.op = "Identity"
         node.attr.clear()
         node.attr["T"].type = dtype
+    elif node.op in _LOOKUPS:
+        _look_up_in_value(result, node)
+
+
+def _look_up_in_value(result: GraphCopy, node: tf.compat.v1.NodeDef) -> None:
+    """Makes a lookup by a handle one in a value, which is its first input already."""
+    types = {"Tparams": node.attr["dtype"].type, "Tindices": node.attr["Tindices"].type}
+    batch_dims = node.attr["batch_dims"].i
+    node.op = _LOOKUPS[node.op]
+    node.attr.clear()
+    for attribute, value in types.items():
+        node.attr[attribute].type = value
+    if node.op == "GatherV2":
+        axis = result.add_constant(f"{node.name}/axis", np.array(batch_dims, np.int32), node.device)
+        node.input.insert(2, axis)
+        node.attr["Taxis"].type = tf.int32.as_datatype_enum
+        node.attr["batch_dims"].i = batch_dims
 
 
 def notes_on_reads(reads: Iterable[AssignedRead]) -> list[str]:

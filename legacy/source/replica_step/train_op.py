@@ -212,7 +212,7 @@ def train_op_text(update: WrittenUpdate, functions: str, style: str = "standalon
     head.append(f'    """Runs a replica\'s part of {update.phase.train_op}; returns its loss."""')
     statistics = textwrap.indent(textwrap.dedent(statistics_text(loss.model, update.uses_turns)), _INDENT)
     statistics = statistics.replace("local[", "variables[").replace(" replica ==", " scope.replica ==")
-    lines = [*(_INDENT + line for line in body), *statistics.splitlines(), *update.lines]
+    lines = [*update.before, *(_INDENT + line for line in body), *statistics.splitlines(), *update.lines]
     head += [f"{_INDENT}values = scope.values"] if any("values[" in line for line in lines) else []
     lines = head + lines
     return "\n".join([*lines, "    return loss"])

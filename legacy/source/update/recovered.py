@@ -14,6 +14,7 @@ from legacy.source.basics.rendering import literal_text
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.update_noise import noise_of_update
 from legacy.source.lines.naming import free_name
+from legacy.source.lookups.rows_set_before import rows_set_before
 from legacy.source.step.imported_step import WrittenLoss
 from legacy.source.step.input_names import input_names
 from legacy.source.step.known_statistics import TURNS, between_turns, find_known
@@ -55,6 +56,7 @@ class WrittenUpdate(NamedTuple):
       further_groups: the same, one for each set of further gradients.
       streams: {weight: random stream of the noise on its gradient} that the update looks up.
       has_fixed_divisor: whether its loss is divided by the number of towers, or of their examples, as a constant.
+      before: lines of what is changed before the losses are computed.
     """
 
     function: str
@@ -67,6 +69,7 @@ class WrittenUpdate(NamedTuple):
     further_groups: Sequence[str] = ()
     streams: Mapping[str, str] = {}
     has_fixed_divisor: bool = False
+    before: Sequence[str] = ()
 
     @property
     def group(self) -> str:
@@ -243,7 +246,9 @@ def _update(
     counters = find_counters(phase, imported_graph(graph)) if len(plan.phases) == 1 else []
     known = find_known(plan, graph, phase, counters)
     proposed = {proposal.node: proposal.variable for own in known.proposals for proposal in own}
-    effects = [effect for effect in phase.effects if effect.node not in proposed]
+    rows = rows_set_before(graph, phase)
+    known_changes = {*proposed, *(effect.node for own in rows.values() for effect in own)}
+    effects = [effect for effect in phase.effects if effect.node not in known_changes]
     of_loss = free_name(name.loss, [update.loss.function for update in before if update.loss])
     typed = _with_types(plan, path)
     try:
@@ -269,9 +274,11 @@ def _update(
     given.update(noise.given)
     lines = noise.lines + update_lines(typed, graph, phase, effects, given, groups, made, between_turns(known))
     require_fed(plan, graph, model.settings, _words(lines))
+    first = [line for own in rows.values() for line in update_lines(plan, graph, phase, own[:1], {}, groups, {}, {})]
+    first += [f"    values[{literal_text(name)}] = variables[{literal_text(name)}].read_value()" for name in rows]
     if phase.other_losses and factor.lines:
         raise Unwritten("loss: several are minimized, and follow from all towers' results")
-    return WrittenUpdate(function, phase, loss, path, own_groups, lines, factor, (), noise.streams, is_fixed)
+    return WrittenUpdate(function, phase, loss, path, own_groups, lines, factor, (), noise.streams, is_fixed, first)
 
 
 def _given_settings(plan: Plan, settings: Mapping[str, str]) -> Dict[str, Expression]:
