@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 #: The dtypes that TensorFlow makes of Python's numbers.
 USUAL = ("float32", "int32")
-#: Least mean length of a run of equal numbers for which a vector is written as repetitions.
+#: Least mean length of a run of equal slices for which a table is written as repetitions.
 LEAST_PER_RUN = 8
 #: Fewest of 0, 1, 2 and so on, and of other numbers at equal distances, that are written as a range.
 LEAST_COUNTED, LEAST_IN_RANGE = 4, 8
@@ -86,15 +86,22 @@ def filled_expression(shape: Sequence[int], number: Any) -> Expression:
 
 
 def runs_expression(value: np.ndarray) -> Expression | None:
-    """Returns the expression of a vector of a few numbers, each repeated many times; None for another table."""
-    if value.ndim != 1 or value.size < LEAST_PER_RUN:
-        return None
-    starts = [0, *(np.flatnonzero(value[1:] != value[:-1]) + 1).tolist()]
-    if len(starts) * LEAST_PER_RUN > value.size:
-        return None
-    repeats = np.diff([*starts, value.size]).tolist()
-    kept = call("tf.constant", numbers(value[starts]), Name("tf." + value.dtype.name))
-    return call("tf.repeat", kept, repeats)
+    """Returns the expression of a table of a few slices, each repeated many times; None for another table.
+
+    >>> from legacy.source.basics.rendering import expression_text
+    >>> expression_text(runs_expression(np.array([[0]] + [[1]] * 19, np.int32)))
+    'tf.repeat(tf.constant([[0], [1]], tf.int32), [1, 19], axis=0)'
+    """
+    for axis, size in enumerate(value.shape):
+        if size < LEAST_PER_RUN or not value.size:
+            continue
+        slices = np.moveaxis(value, axis, 0).reshape(size, -1)
+        starts = [0, *(np.flatnonzero((slices[1:] != slices[:-1]).any(axis=1)) + 1).tolist()]
+        if len(starts) * LEAST_PER_RUN <= size:
+            kept = call("tf.constant", numbers(value.take(starts, axis)), Name("tf." + value.dtype.name))
+            repeats = np.diff([*starts, size]).tolist()
+            return call("tf.repeat", kept, repeats, axis=axis if value.ndim > 1 else OMIT)
+    return None
 
 
 def band_expression(value: np.ndarray) -> Expression | None:

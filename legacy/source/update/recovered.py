@@ -274,11 +274,11 @@ def _update(
     given.update(noise.given)
     lines = noise.lines + update_lines(typed, graph, phase, effects, given, groups, made, between_turns(known))
     require_fed(plan, graph, model.settings, _words(lines))
-    first = [line for own in rows.values() for line in update_lines(plan, graph, phase, own[:1], {}, groups, {}, {})]
-    first += [f"    values[{literal_text(name)}] = variables[{literal_text(name)}].read_value()" for name in rows]
+    sets = [line for own in rows.values() for line in update_lines(plan, graph, phase, own[:1], {}, groups, {}, {})]
+    sets += [f"    values[{literal_text(name)}] = variables[{literal_text(name)}].read_value()" for name in rows]
     if phase.other_losses and factor.lines:
         raise Unwritten("loss: several are minimized, and follow from all towers' results")
-    return WrittenUpdate(function, phase, loss, path, own_groups, lines, factor, (), noise.streams, is_fixed, first)
+    return WrittenUpdate(function, phase, loss, path, own_groups, lines, factor, (), noise.streams, is_fixed, sets)
 
 
 def _given_settings(plan: Plan, settings: Mapping[str, str]) -> Dict[str, Expression]:

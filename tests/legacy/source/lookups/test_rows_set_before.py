@@ -6,7 +6,6 @@ import tensorflow as tf
 from legacy.source.lookups.rows_set_before import with_rows_set_before
 from tests.legacy.source.trained import assert_port_verified, assert_trains_alike, source_of
 from tests.legacy.variants.programs import BATCH, TOWERS, lifted, towers
-from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
 ROWS, WORDS = 5, 4

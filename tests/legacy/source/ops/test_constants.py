@@ -38,6 +38,18 @@ def test_a_vector_of_a_few_numbers_in_runs_is_written_as_repetitions():
     assert "repeat" not in expression_text(constant_expression(np.arange(9, dtype=np.float32)))
 
 
+@pytest.mark.parametrize("axis, shape", [(0, (20, 1)), (1, (2, 20))])
+def test_rows_or_columns_in_runs_are_written_as_repetitions(axis, shape):
+    value = np.ones(shape, np.float32)
+    value[0, 0] = 0
+    text = expression_text(constant_expression(value))
+    assert text.endswith(f", [1, 19], axis={axis})")
+    assert np.array_equal(eval(text, {"tf": tf}), value)
+    value[1::2] = 2
+    value[:, 1::2] = 3
+    assert "repeat" not in expression_text(constant_expression(value))
+
+
 @pytest.mark.parametrize(
     "value, text",
     [
