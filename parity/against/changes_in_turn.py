@@ -5,7 +5,11 @@ from __future__ import annotations
 from legacy.saved.facts.update_sources import UpdateSources
 from workloads.lifted.graph import Graph
 from workloads.lifted.plan import Plan
-from workloads.support.errors import require
+from workloads.support.errors import InputError
+from workloads.support.wording import listed
+
+#: Of the statistics, so many are named.
+MOST_LISTED = 3
 
 
 def require_one_change_each(plan: Plan, graph: Graph, replicas: int) -> None:
@@ -22,8 +26,9 @@ def require_one_change_each(plan: Plan, graph: Graph, replicas: int) -> None:
     if replicas == plan.towers or not plan.changed_in_turn:
         return
     changed = _changed_by_several(plan, graph)
-    why = f"each tower changes {changed[:1]} in turn: only --replicas={plan.towers}"
-    require(not changed, "--replicas", replicas, why)
+    if changed:
+        why = f"each tower changes {listed([*map(repr, changed)], MOST_LISTED)} in turn: only --replicas={plan.towers}"
+        raise InputError(f"--replicas: got {replicas}, {why}")
 
 
 def _changed_by_several(plan: Plan, graph: Graph) -> list[str]:

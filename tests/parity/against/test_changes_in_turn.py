@@ -39,7 +39,7 @@ def test_changes_of_one_tower_are_compared_at_any_number(values):
 def test_changes_of_each_tower_are_compared_at_their_number(values):
     plan, graph = lift_with_changes(*values)
     require_one_change_each(plan, graph, 2)
-    with pytest.raises(InputError, match="--replicas: got 4, each tower changes .'mean'. in turn: only --replicas=2"):
+    with pytest.raises(InputError, match="--replicas: got 4, each tower changes 'mean' in turn: only --replicas=2"):
         require_one_change_each(plan, graph, 4)
 
 
