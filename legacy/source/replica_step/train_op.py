@@ -12,13 +12,13 @@ from legacy.source.ops.random_numbers import draws_noise
 from legacy.source.replica_step.lines import clip_lines, has_rows, listed, statistics_text
 from legacy.source.replica_step.reduced import multiplied_lines, reduced_lines, result_lines
 from legacy.source.update.paths import further_name
-from legacy.source.update.recovered import loss_name
+from legacy.source.update.written import loss_name
 from workloads.lifted.replication import sums_to_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from legacy.source.update.recovered import WrittenUpdate
+    from legacy.source.update.written import WrittenUpdate
 
 _INDENT = "    "
 #: {style: how it differentiates a loss with respect to a group of weights}.

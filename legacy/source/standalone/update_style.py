@@ -28,7 +28,7 @@ from legacy.source.styles.imported_style import losses_lines
 from legacy.source.styles.model_text import with_missing_functions
 
 if TYPE_CHECKING:
-    from legacy.source.update.recovered import WrittenStep
+    from legacy.source.update.written import WrittenStep
     from workloads.lifted.plan import Plan
 
 _INDENT = "    "

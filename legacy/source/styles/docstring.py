@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from legacy.source.step.imported_step import ImportedStep
     from legacy.source.step.model import Model
     from legacy.source.step.training_step import TrainingStep
-    from legacy.source.update.recovered import WrittenStep
+    from legacy.source.update.written import WrittenStep
     from workloads.lifted.plan import Plan, Race
 
 #: Most hazards and the like that are listed, and names in one of them.

@@ -23,7 +23,7 @@ from legacy.source.styles.model_text import with_missing_functions
 from legacy.source.styles.workload_style import NAMED, class_name, constant_lines, inputs_lines, name_and_size_lines
 
 if TYPE_CHECKING:
-    from legacy.source.update.recovered import WrittenStep
+    from legacy.source.update.written import WrittenStep
     from workloads.lifted.plan import Plan
 
 

@@ -1,6 +1,6 @@
 """An update that no named field of a workload describes, written as the old graph computes it.
 
-`paths` finds how the towers' gradients reach it; `actions` and `waves` find its changes and their order, also in
-branches; `changes` writes one of them, `wave_lines` and `towers` what is alike for several weights and towers once, and
-`cond_lines` branches as functions. Start with `lines`.
+`paths` finds how the towers' gradients reach it, and `shared` which other results of the towers it uses; `loss_of_all`
+and `losses_of_others` are for losses that contain several towers' results. `changes` writes the changes of variables.
+Start with `recovered`, which makes a `WrittenStep` of all.
 """

@@ -12,9 +12,9 @@ from legacy.source.basics.expressions import BATCH_SIZE, Definition, Name
 from legacy.source.basics.forward import Forward
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.recovery import Recovery
-from legacy.source.update.place import names_of_variables
+from legacy.source.update.changes.place import names_of_variables
+from legacy.source.update.changes.wave_lines import own_lines
 from legacy.source.update.shared import part_names
-from legacy.source.update.wave_lines import own_lines
 from workloads.lifted.graph import parse_tensor_name
 
 if TYPE_CHECKING:

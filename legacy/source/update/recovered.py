@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import re
-from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import TYPE_CHECKING, Dict, List, Sequence, Set, Tuple
 
 from legacy.saved.graph.imported import imported_graph
 from legacy.source.basics.divided_losses import divided_by_replicas, has_divisor
@@ -17,18 +17,18 @@ from legacy.source.lines.naming import free_name
 from legacy.source.lookups.rows_set_before import rows_set_before
 from legacy.source.step.imported_step import WrittenLoss
 from legacy.source.step.input_names import input_names
-from legacy.source.step.known_statistics import TURNS, between_turns, find_known
+from legacy.source.step.known_statistics import between_turns, find_known
 from legacy.source.step.learning import find_counter, find_counters
-from legacy.source.step.model import has_own_variables, recover_model, require_fed
-from legacy.source.step.statistics import EACH_TOWER
+from legacy.source.step.model import recover_model, require_fed
 from legacy.source.step.towers import Towers
-from legacy.source.update.groups import text_of_group
-from legacy.source.update.lines import update_lines
+from legacy.source.update.changes.groups import text_of_group
+from legacy.source.update.changes.lines import update_lines
 from legacy.source.update.loss_of_all import loss_of_all_lines
 from legacy.source.update.losses_of_others import find_minimized, with_rows
 from legacy.source.update.names import TrainOpName, names_of_folders, names_of_train_ops
 from legacy.source.update.paths import GradientPath, find_path, further_name
 from legacy.source.update.shared import SharedFactor, find_shared_factor, with_reduced, with_results
+from legacy.source.update.written import WrittenStep, WrittenUpdate, loss_name
 from workloads.lifted.plan import TensorType
 
 if TYPE_CHECKING:
@@ -37,120 +37,6 @@ if TYPE_CHECKING:
     from legacy.source.basics.expressions import Expression
     from workloads.lifted.graph import Graph
     from workloads.lifted.plan import Effect, Phase, Plan
-
-#: The list of the towers' losses in the text of an update.
-_LOSSES = re.compile(r"(?<![\w'\"/])losses\b(?!['\"/])")
-
-
-class WrittenUpdate(NamedTuple):
-    """One train op.
-
-    Attributes:
-      function: its name in the text.
-      phase: the train op.
-      loss: its loss; None of one that only changes variables, as clipping of weights does.
-      path: the way of its gradients.
-      groups: names of the lists of its weights in the text, one for each loss.
-      lines: the body of the update.
-      factor: on the loss before it is differentiated.
-      further_groups: the same, one for each set of further gradients.
-      streams: {weight: random stream of the noise on its gradient} that the update looks up.
-      has_fixed_divisor: whether its loss is divided by the number of towers, or of their examples, as a constant.
-      before: lines of what is changed before the losses are computed.
-    """
-
-    function: str
-    phase: Phase
-    loss: Optional[WrittenLoss]
-    path: GradientPath
-    groups: List[str]
-    lines: List[str]
-    factor: SharedFactor
-    further_groups: Sequence[str] = ()
-    streams: Mapping[str, str] = {}
-    has_fixed_divisor: bool = False
-    before: Sequence[str] = ()
-
-    @property
-    def group(self) -> str:
-        """Text of the list of all its weights."""
-        return " + ".join(self.groups)
-
-    @property
-    def uses_losses(self) -> bool:
-        """Whether the update uses the towers' losses."""
-        return any(_LOSSES.search(line) for line in self.lines)
-
-    @property
-    def uses_turns(self) -> bool:
-        """Whether the update uses what statistics are after one of the towers has changed them."""
-        return any(f"{TURNS}[" in line for line in self.lines)
-
-    @property
-    def gathers(self) -> bool:
-        """Whether it uses results of each tower, and not only reduced ones."""
-        factor = self.factor
-        of_all = self.uses_losses or factor.needed_of_all or factor.lines or factor.with_others
-        return bool(of_all or not self.path.combine)
-
-
-class WrittenStep(NamedTuple):
-    """A step.
-
-    Attributes:
-      updates: its train ops, in turn.
-      groups: {name of a list in the text: the weights in it}.
-      reasons: why no optimizer with named fields describes it.
-      counter: the variable that counts the steps, or "".
-      changed_in_turn: statistics and counters that each tower changes.
-    """
-
-    updates: List[WrittenUpdate]
-    groups: Dict[str, List[str]]
-    reasons: List[str]
-    counter: str = ""
-    changed_in_turn: Sequence[str] = ()
-
-    @property
-    def streams(self) -> Dict[str, str]:
-        """{weight: random stream of the noise on its gradient} of all train ops."""
-        return {weight: stream for update in self.updates for weight, stream in update.streams.items()}
-
-    @property
-    def losses(self) -> List[WrittenLoss]:
-        """The losses of those train ops that have one."""
-        return [update.loss for update in self.updates if update.loss]
-
-    def with_losses(self, losses: Sequence[WrittenLoss]) -> WrittenStep:
-        """Returns the step with other losses, in place of `losses`."""
-        others = iter(losses)
-        return self._replace(updates=[u._replace(loss=next(others)) if u.loss else u for u in self.updates])
-
-    @property
-    def gathers(self) -> bool:
-        """Whether an update uses the results of each tower by themselves."""
-        return any(update.gathers for update in self.updates)
-
-    @property
-    def calls_gather(self) -> bool:
-        """Whether the text calls `gather`: for results of each tower, or for rows of all towers."""
-        joins = any(one.kind == "concat" for update in self.updates for one in update.factor.reduced)
-        return self.gathers or joins or any(update.path.rows for update in self.updates)
-
-    @property
-    def fixed_changes(self) -> List[str]:
-        """Variables that the update changes as often as the old graph has towers, and no replica by itself."""
-        proposals = [tower for loss in self.losses for tower in loss.model.statistics.proposals]
-        of_replicas = {proposal.variable for tower in proposals for proposal in tower}
-        return [name for name in self.changed_in_turn if name not in of_replicas]
-
-    @property
-    def any_number(self) -> bool:
-        """Whether the program runs on any number of replicas: no tower's results, states or changes stand alone."""
-        models = [loss.model for loss in self.losses]
-        own = any(m.statistics.policy == EACH_TOWER or m.others or has_own_variables(m) for m in models)
-        turns = self.fixed_changes or any(update.uses_turns for update in self.updates)
-        return not (self.gathers or own or turns or any(update.has_fixed_divisor for update in self.updates))
 
 
 def recover_updates(plan: Plan, graph: Graph, initializers: Mapping[str, str], reasons: Sequence[str]) -> WrittenStep:
@@ -219,11 +105,6 @@ def _name_further_groups(name: TrainOpName, path: GradientPath, groups: Dict[str
         if not text_of_group(weights, groups):
             folder = "".join(names_of_folders([weights]))
             groups[free_name(f"{folder.upper()}_WEIGHTS" if folder else name.weights, groups)] = weights
-
-
-def loss_name(number: int) -> str:
-    """Returns the name of one of a tower's losses in the text."""
-    return f"loss{number + 1}" if number else "loss"
 
 
 def _update(

@@ -12,8 +12,8 @@ from legacy.source.basics.expressions import Definition, Expression, Infix, Lite
 from legacy.source.basics.forward import Forward
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.recovery import Recovery
-from legacy.source.update.place import names_of_variables
-from legacy.source.update.wave_lines import own_lines
+from legacy.source.update.changes.place import names_of_variables
+from legacy.source.update.changes.wave_lines import own_lines
 from workloads.lifted.averaging import RECIPROCAL, division_rounds, form_of
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.pieces.piece import Fetch

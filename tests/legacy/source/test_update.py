@@ -15,14 +15,14 @@ from legacy.source.replica_step.lines import has_rows, listed
 from legacy.source.source import SourceOptions, source_of_analysis
 from legacy.source.standalone import update_text
 from legacy.source.step.input_names import input_names, stream_name
-from legacy.source.update.actions import actions_of
-from legacy.source.update.changes import change_call, local
+from legacy.source.update.changes.actions import actions_of
+from legacy.source.update.changes.calls import change_call, local
+from legacy.source.update.changes.per_weight import comprehension
+from legacy.source.update.changes.towers import with_lists, with_sums_in_order
+from legacy.source.update.changes.wave_lines import of_name
+from legacy.source.update.changes.waves import steps_of
 from legacy.source.update.paths import find_path
-from legacy.source.update.per_weight import comprehension
-from legacy.source.update.recovered import WrittenStep
-from legacy.source.update.towers import with_lists, with_sums_in_order
-from legacy.source.update.wave_lines import of_name
-from legacy.source.update.waves import steps_of
+from legacy.source.update.written import WrittenStep
 from tests import old_programs
 from tests.legacy.variants.programs import TOWERS, split_batch, sum_of_squares, towers, weights
 from workloads.lifted.plan import Effect, Input, Variable

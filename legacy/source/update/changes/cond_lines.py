@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Dict, List, Sequence, Set, Tuple
 
 from legacy.source.basics.expressions import Definition, Lambda, Literal, Name, call
 from legacy.source.lines.identifiers import identifier
-from legacy.source.update.per_weight import list_items, take_out_values
-from legacy.source.update.wave_lines import common_lines, own_lines, values_lines
-from legacy.source.update.waves import effects_of
+from legacy.source.update.changes.per_weight import list_items, take_out_values
+from legacy.source.update.changes.wave_lines import common_lines, own_lines, values_lines
+from legacy.source.update.changes.waves import effects_of
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.pieces.piece import Fetch
 from workloads.lifted.plan import Condition, TensorType
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from legacy.source.basics.expressions import Expression
     from legacy.source.definitions.recovery import Recovery
-    from legacy.source.update.place import Place
-    from legacy.source.update.waves import Branches, Step
+    from legacy.source.update.changes.place import Place
+    from legacy.source.update.changes.waves import Branches, Step
     from workloads.lifted.plan import Effect
 
 

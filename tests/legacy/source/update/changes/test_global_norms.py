@@ -2,7 +2,7 @@
 
 from legacy.source.basics.expressions import Definition, Infix, Listing, Literal, Name, Value, call
 from legacy.source.basics.rendering import expression_text
-from legacy.source.update.global_norms import name_global_norms
+from legacy.source.update.changes.global_norms import name_global_norms
 
 
 class Recovery:

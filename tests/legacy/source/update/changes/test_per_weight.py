@@ -4,7 +4,7 @@ import doctest
 
 from legacy.source.basics.expressions import Definition, Infix, Listing, Literal, Name, Value, call
 from legacy.source.basics.rendering import expression_text
-from legacy.source.update import per_weight
+from legacy.source.update.changes import per_weight
 
 GROUPS = {"OTHERS": ["s"], "WEIGHTS": list("abcde")}
 

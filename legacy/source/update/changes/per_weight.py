@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from legacy.source.basics.expressions import Expression
     from legacy.source.definitions.recovery import Recovery
-    from legacy.source.update.waves import Unit
+    from legacy.source.update.changes.waves import Unit
     from workloads.lifted.plan import Effect
 
 #: Name of the dict in the text.

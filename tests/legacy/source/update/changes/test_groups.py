@@ -2,7 +2,7 @@
 
 import doctest
 
-from legacy.source.update import groups
+from legacy.source.update.changes import groups
 
 
 def test_a_list_has_its_name_in_any_order_and_all_lists_are_joined():

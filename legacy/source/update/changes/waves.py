@@ -6,7 +6,7 @@ import collections
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence, Union
 
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.update.actions import Action, Order, order_of
+from legacy.source.update.changes.actions import Action, Order, order_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

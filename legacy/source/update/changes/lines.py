@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, List, Mapping, Sequence, Tuple
 from legacy.source.basics.expressions import BATCH_SIZE, Definition, Expression, Name
 from legacy.source.basics.rendering import literal_text
 from legacy.source.step.input_names import input_names
-from legacy.source.update.actions import actions_of
-from legacy.source.update.changes import change_call
-from legacy.source.update.cond_lines import cond_lines, type_of
-from legacy.source.update.global_norms import name_global_norms
-from legacy.source.update.per_weight import list_items, take_out_gradients, take_out_values
-from legacy.source.update.place import INDENT, Place
-from legacy.source.update.wave_lines import (
+from legacy.source.update.changes.actions import actions_of
+from legacy.source.update.changes.calls import change_call
+from legacy.source.update.changes.cond_lines import cond_lines, type_of
+from legacy.source.update.changes.global_norms import name_global_norms
+from legacy.source.update.changes.per_weight import list_items, take_out_gradients, take_out_values
+from legacy.source.update.changes.place import INDENT, Place
+from legacy.source.update.changes.wave_lines import (
     Body,
     common_lines,
     looped,
@@ -24,7 +24,7 @@ from legacy.source.update.wave_lines import (
     values_lines,
     with_name,
 )
-from legacy.source.update.waves import Branches, Step, Unit, steps_of
+from legacy.source.update.changes.waves import Branches, Step, Unit, steps_of
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.pieces.piece import Fetch
 

@@ -5,9 +5,9 @@ import doctest
 import pytest
 
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.update import actions, waves
-from legacy.source.update.actions import Action, exclude_each_other, order_of
-from legacy.source.update.waves import Branches, Wave, effects_of
+from legacy.source.update.changes import actions, waves
+from legacy.source.update.changes.actions import Action, exclude_each_other, order_of
+from legacy.source.update.changes.waves import Branches, Wave, effects_of
 from workloads.lifted.plan import Condition, Effect
 
 YES, NO = Condition("p:0", True), Condition("p:0", False)

@@ -11,16 +11,16 @@ from legacy.source.basics.rendering import WIDTH, item_lines, layout, literal_te
 from legacy.source.lines.functions import statement_lines
 from legacy.source.lines.naming import name_values
 from legacy.source.lines.statements import Statement, build_statements
-from legacy.source.update.groups import text_of_group, text_of_part
-from legacy.source.update.place import INDENT
-from legacy.source.update.towers import with_lists, with_sums_in_order
+from legacy.source.update.changes.groups import text_of_group, text_of_part
+from legacy.source.update.changes.place import INDENT
+from legacy.source.update.changes.towers import with_lists, with_sums_in_order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from legacy.source.definitions.recovery import Recovery
-    from legacy.source.update.per_weight import WeightValue
-    from legacy.source.update.place import Place
+    from legacy.source.update.changes.per_weight import WeightValue
+    from legacy.source.update.changes.place import Place
     from workloads.lifted.plan import Plan
 
 _KEY = re.compile(r'\["([^"]*)"\]')

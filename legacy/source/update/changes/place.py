@@ -14,8 +14,8 @@ from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.input_values import Names
 from legacy.source.definitions.recovery import Recovery
 from legacy.source.step.input_names import sizes_outside
-from legacy.source.update.changes import local
-from legacy.source.update.per_weight import DICT
+from legacy.source.update.changes.calls import local
+from legacy.source.update.changes.per_weight import DICT
 from workloads.lifted.graph import Graph
 
 if TYPE_CHECKING:
