@@ -126,14 +126,20 @@ def test_weights_that_are_set_or_updated_in_some_steps():
     page = by_rate(lambda: 0.1, set_slow)
     assert "train: 1 weight is set by Assign besides its update: w" in watched(page)
 
-    def where_finite(pairs):
-        is_finite = tf.reduce_all(tf.math.is_finite(pairs[0][0]))
-        updated = lambda: v1.train.AdamOptimizer(0.002).apply_gradients(pairs)  # noqa: E731
-        tf.group(v1.cond(is_finite, updated, tf.no_op), name="train")
+    def where_finite(rate):
+        def update(pairs):
+            is_finite = tf.reduce_all(tf.math.is_finite(pairs[0][0]))
+            outside = rate()
+            updated = lambda: v1.train.AdamOptimizer(outside).apply_gradients(pairs)  # noqa: E731
+            tf.group(v1.cond(is_finite, updated, tf.no_op), name="train")
 
-    page = trained_by(where_finite)
+        return update
+
+    page = trained_by(where_finite(lambda: 0.002))
     assert "train: 1 weight is updated under a condition only: w" in watched(page)
     assert rate_and_values(page)[0] == "0.002, always"
+    page = trained_by(where_finite(lambda: 0.5 ** (1.0 + variable("step", trainable=False, value=0.0))))
+    assert rate_and_values(page)[0].startswith("a function of step, by AddV2, Pow")
     assert not [text for text in watched(trained_by(descend)) if "condition" in text]
 
 
