@@ -115,7 +115,7 @@ def described_rate(analysed: AnalysedStep, train_op: str, tensor: str, schedules
     Returns:
       The description.
     """
-    tensor = _outside_of_branch(analysed.graph, tensor)
+    tensor = outside_of_branch(analysed.graph, tensor)
     constant = analysed.imported.constant(*parse_tensor_name(tensor))
     if constant is not None:
         return LearningRate(train_op, tensor, f"{float(constant):g}, always", "-")
@@ -146,7 +146,7 @@ def described_rate(analysed: AnalysedStep, train_op: str, tensor: str, schedules
     return LearningRate(train_op, tensor, text, values, variables, constants, is_level=count == 1)
 
 
-def _outside_of_branch(graph: Graph, tensor: str) -> str:
+def outside_of_branch(graph: Graph, tensor: str) -> str:
     """Returns what a branch takes from outside as it is, for such a tensor of a branch; any other tensor itself."""
     found = parse_tensor_name(tensor)
     outside = graph.before_branches(found) if found.node in graph.branches() else found

@@ -11,7 +11,7 @@ from legacy.saved.analysis.effects import GRADIENTS, RATES
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.clipping import CLIPPING_SCOPES
 from legacy.saved.facts.basics.whole_graph import scalar_constant
-from legacy.saved.facts.learning_rates import LearningRate, described_rate, without_correction
+from legacy.saved.facts.learning_rates import LearningRate, described_rate, outside_of_branch, without_correction
 from legacy.saved.facts.rows_of_moments import moments_of_rows, slots_read
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import copied_variable
@@ -94,7 +94,8 @@ def _constants(analysed: AnalysedStep, phase: Phase, effect: Effect) -> str:
     texts = []
     held = {argument: variable for variable, argument in held_constants(analysed, effect).items()}
     for argument, tensor in _arguments(analysed, effect):
-        constant = analysed.imported.constant(*parse_tensor_name(tensor))
+        outside = outside_of_branch(analysed.graph, tensor)
+        constant = analysed.imported.constant(*parse_tensor_name(outside))
         if constant is not None and np.ndim(constant) == 0:
             texts.append(f"{argument}={float(constant):g}")
         elif argument in held and argument not in RATES:
