@@ -48,6 +48,8 @@ SOURCES = (
     "LookupTableFind",
     "StringToHash",
     "StringSplit",
+    "StringToNumber",
+    "DecodeRaw",
     "TakeManySparseFromTensorsMap",
 )
 RANDOM = ("Random", "TruncatedNormal", "ParameterizedTruncatedNormal", "Multinomial", "CandidateSampler")
@@ -291,9 +293,15 @@ def _is_equal(value, other):
 def _worth_keeping(op):
     # type: (Any) -> List[Any]
     """Outputs of an op that are inputs or random numbers of the step, or scalars."""
-    if op.type.startswith(SOURCES) or any(word in op.type for word in RANDOM):
+    if op.type.startswith(SOURCES) or _compares_texts(op) or any(word in op.type for word in RANDOM):
         return [tensor for tensor in op.outputs if _is_plain(tensor)]
     return [tensor for tensor in op.outputs if tensor.get_shape().ndims == 0 and _is_plain(tensor) and op.inputs]
+
+
+def _compares_texts(op):
+    # type: (Any) -> bool
+    """Whether an op compares texts: what it finds is an input of the step."""
+    return op.type in ("Equal", "NotEqual") and op.inputs[0].dtype.base_dtype == tf.string
 
 
 def _is_plain(tensor):

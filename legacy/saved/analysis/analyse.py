@@ -18,7 +18,8 @@ from legacy.saved.analysis.division.part_sizes import with_part_sizes
 from legacy.saved.analysis.division.row_slices import with_row_slices
 from legacy.saved.analysis.phase_parts import PhaseParts
 from legacy.saved.folding.settings import fold_known, fold_settings
-from legacy.saved.graph import cone, op_types
+from legacy.saved.graph import op_types
+from legacy.saved.graph.cut import cone
 from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.graph.trained import trained_variables

@@ -24,7 +24,7 @@ from legacy.saved.analysis.order.equal_rows import set_equal_rows, set_rows_at_l
 from legacy.saved.analysis.values.changed_values import ChangedValues, is_computable
 from legacy.saved.analysis.values.rule_values import has_formula
 from legacy.saved.graph import op_types
-from legacy.saved.graph.cone import leading_to
+from legacy.saved.graph.cut.cone import leading_to
 from legacy.saved.graph.differentiation import differentiated
 from workloads.lifted.graph import Graph, TensorId, input_text
 from workloads.lifted.graph.edits import GraphCopy

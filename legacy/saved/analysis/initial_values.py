@@ -9,8 +9,9 @@ from typing import Dict, List, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from legacy.saved.graph import cone, op_types
+from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import assigned_variable, variable_of
+from legacy.saved.graph.cut import cone
 from legacy.saved.graph.imported import without_placement
 from legacy.saved.graph.partitions import parts_of_variables, restored_names, saved_names
 from legacy.towers.program import session_config

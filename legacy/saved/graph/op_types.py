@@ -15,6 +15,22 @@ HASHES = ("StringToHashBucket", "StringToHashBucketFast", "StringToHashBucketStr
 #: Ops that cut texts into words or letters: a table, which a lift leaves out, numbers these.
 TEXT_CUTS = ("StringSplit", "StringSplitV2")
 
+#: Ops that make numbers of each text by itself.
+READ_TEXTS = (
+    "StringToNumber",
+    "StringLength",
+    "RegexFullMatch",
+    "StaticRegexFullMatch",
+    "DecodeRaw",
+    "DecodeJpeg",
+    "DecodePng",
+    "DecodeGif",
+    "DecodeBmp",
+    "DecodeImage",
+)
+#: Ops that compare two tensors, of texts or of numbers, for equality.
+EQUALITIES = ("Equal", "NotEqual")
+
 #: Ops that return the sparse tensors of a batch, of which a queue holds the places in a table of this session alone.
 QUEUED_SPARSE = ("TakeManySparseFromTensorsMap",)
 
@@ -43,6 +59,7 @@ SOURCES = [
     "LookupTableFindV2",
     *HASHES,
     *TEXT_CUTS,
+    *READ_TEXTS,
     "ReadFile",
     "OptionalGetValue",
     "DatasetToSingleElement",

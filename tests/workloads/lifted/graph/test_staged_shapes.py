@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.graph.cone import extract_cone
+from legacy.saved.graph.cut.cone import extract_cone
 from tests.legacy.saved.graphs import graph_of
 
 AREA = """

@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.graph.equal_sources import first_equal_sources
+from legacy.saved.graph.cut.equal_sources import first_equal_sources
 from tests.legacy.saved.graphs import graph_of, traced
 from workloads.lifted.graph import Graph
 

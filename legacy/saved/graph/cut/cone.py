@@ -15,22 +15,21 @@ import tensorflow as tf
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import ASSIGNMENTS
-from legacy.saved.graph.equal_sources import first_equal_sources
-from workloads.lifted.graph import Graph, TensorId, input_text
+from legacy.saved.graph.cut.placeholders import add_placeholders
+from legacy.saved.graph.cut.tables import is_size, known_size
+from legacy.saved.graph.cut.texts import is_data_source, shapes_of_texts
+from workloads.lifted.graph import Graph, input_text
 from workloads.lifted.graph.old_ops import registered_op
-from workloads.lifted.graph.staged_shapes import staged_shape
 from workloads.support.errors import InputError
 
 if TYPE_CHECKING:
-    from tensorflow.core.framework.graph_pb2 import GraphDef
     from tensorflow.core.framework.node_def_pb2 import NodeDef
-    from tensorflow.core.framework.tensor_shape_pb2 import TensorShapeProto
 
 v1 = tf.compat.v1
 
-#: Attributes with the dtypes of all outputs of a source, and with the dtype of its only output.
-_DTYPE_LISTS = ("component_types", "output_types", "Tout", "dtypes")
-_DTYPES = ("dtype", "Tout")
+
+#: Ops that give a tensor's shape, or a part of it.
+_SHAPES = ("Shape", "Size", "Rank")
 
 
 class Cone(NamedTuple):
@@ -71,7 +70,8 @@ def extract_cone(graph: Graph, targets: Collection[str]) -> Cone:
     members = ends.members_of(targets)
     idle = _idle_nodes(graph, members, targets)
     result = v1.GraphDef(versions=graph.graph_def.versions, library=graph.graph_def.library)
-    placeholders = _add_placeholders(result, graph, members - idle, ends.sources)
+    placeholders = add_placeholders(result, graph, members - idle, ends.sources)
+    of_texts = shapes_of_texts(graph, ends.sources & members)
     for name, node in graph.nodes.items():
         if name in members and name not in ends.left_out:
             copy = result.node.add()
@@ -81,15 +81,31 @@ def extract_cone(graph: Graph, targets: Collection[str]) -> Cone:
                 copy.name, copy.op, copy.device = name, "NoOp", node.device
                 copy.input.extend("^" + before for before in ends.awaited_by(name, values=True))
                 continue
+            size = known_size(graph, name) if is_size(graph, name) else None
+            if size is not None:
+                _make_constant(copy, size)
+                continue
             for number, tensor in enumerate(graph.inputs(name)):
                 copy.input[number] = placeholders.get(tensor) or input_text(tensor)
+            if copy.op in _SHAPES and of_texts.get(graph.inputs(name)[0]) in placeholders:
+                copy.input[0] = placeholders[of_texts[graph.inputs(name)[0]]]
+                copy.attr["T"].type = tf.bool.as_datatype_enum
             if ends.is_next_to(name):
                 copy.input[len(graph.inputs(name)) :] = ["^" + before for before in ends.awaited_by(name)]
-    cone = Graph(result)
+    cone = leading_to(Graph(result), targets) if of_texts else Graph(result)
     origins: dict[str, tuple[str, str]] = {}
     for tensor, placeholder in placeholders.items():
-        origins.setdefault(placeholder, (tensor.name, graph.type(tensor.node)))
+        if placeholder in cone.nodes:
+            origins.setdefault(placeholder, (tensor.name, graph.type(tensor.node)))
     return Cone(cone, origins, _unknown_types(cone), _unsafe_nodes(graph, cone, members & ends.sources))
+
+
+def _make_constant(node: NodeDef, number: int) -> None:
+    """Makes a node a whole number."""
+    del node.input[:]
+    node.op = "Const"
+    node.attr["dtype"].type = tf.int64.as_datatype_enum
+    node.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(number, tf.int64))
 
 
 class _Ends:
@@ -105,8 +121,7 @@ class _Ends:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        sources = (name for name in graph.nodes if op_types.is_source(graph.type(name)))
-        self.sources = {name for name in sources if not _hashes_numbers(graph, name)}
+        self.sources = {name for name in graph.nodes if is_data_source(graph, name)}
         self._feeders = {name for name in graph.nodes if op_types.is_feeder(graph.type(name))}
         self.left_out = self.sources | self._feeders
         self._waits: dict[str, list[str]] = {}
@@ -154,12 +169,6 @@ class _Ends:
         return self._waits[source]
 
 
-def _hashes_numbers(graph: Graph, name: str) -> bool:
-    """Whether a node hashes or cuts numbers, as texts: a step takes the numbers, as the program was fed with them."""
-    is_hash = graph.type(name) in (*op_types.HASHES, *op_types.TEXT_CUTS)
-    return is_hash and any(graph.type(before) == "AsString" for before in graph.ancestors([name], controls=False))
-
-
 def _is_update(graph: Graph, name: str) -> bool:
     return op_types.is_apply(graph.type(name)) or graph.type(name).startswith(ASSIGNMENTS)
 
@@ -179,24 +188,6 @@ def _idle_nodes(graph: Graph, members: Collection[str], targets: Collection[str]
         if not taken and not changes and name not in targets:
             idle.add(name)
     return idle
-
-
-def _add_placeholders(result: GraphDef, graph: Graph, members: set[str], sources: set[str]) -> dict[TensorId, str]:
-    """Adds a Placeholder for each output of a source that a member uses; returns {output: placeholder}.
-
-    Sources that give the same, as towers' lookups of one text, have the placeholders of the first one.
-    """
-    placeholders: dict[TensorId, str] = {}
-    used = members - sources
-    firsts = first_equal_sources(graph, [name for name in graph.nodes if name in members and name in sources])
-    for name, first in firsts.items():
-        for output in sorted({output for user, _, output in graph.users(name) if user in used}):
-            placeholder = first if output == 0 else f"{first}__{output}"
-            if TensorId(first, output) not in placeholders:
-                placeholders[TensorId(first, output)] = placeholder
-                result.node.add().CopyFrom(_placeholder(placeholder, graph, first, output))
-            placeholders[TensorId(name, output)] = placeholder
-    return placeholders
 
 
 def _unknown_types(cone: Graph) -> list[str]:
@@ -243,53 +234,3 @@ def require_known(cone: Cone) -> None:
             f"graph file: TensorFlow {tf.__version__} has no op {', '.join(cone.unknown)}; a graph that needs it "
             "cannot be run here"
         )
-
-
-def _placeholder(name: str, graph: Graph, source: str, output: int) -> NodeDef:
-    """Returns a Placeholder with the dtype of a source's output, and with its shape if that is known."""
-    node = graph.nodes[source]
-    placeholder = v1.NodeDef(name=name, op="Placeholder", device=node.device)
-    placeholder.attr["dtype"].type = _dtype(node, output)
-    shape = _shape(node, output) or staged_shape(graph, node, output)
-    if shape is None:
-        placeholder.attr["shape"].shape.unknown_rank = True
-    else:
-        placeholder.attr["shape"].shape.CopyFrom(shape)
-    return placeholder
-
-
-def _dtype(node: NodeDef, output: int) -> int:
-    """Returns the DataType number of a source's output; string, as readers have, where nothing says."""
-    op = registered_op(node.op)
-    if op is not None and output < len(op.output_arg) and op.output_arg[output].type:
-        return op.output_arg[output].type
-    for attribute in _DTYPE_LISTS:
-        if node.attr[attribute].list.type:
-            return node.attr[attribute].list.type[output]
-    for attribute in _DTYPES:
-        if node.attr[attribute].type:
-            return node.attr[attribute].type
-    return tf.string.as_datatype_enum
-
-
-def _shape(node: NodeDef, output: int) -> TensorShapeProto | None:
-    """Returns the shape of a source's output, or None if it is not known.
-
-    A Placeholder of TensorFlow 0.x without a shape has `shape: []`, and an unknown rank only in `_output_shapes`;
-    so `_output_shapes` comes first, and an empty `shape` counts from PlaceholderV2 on. A queue's `shapes` are those
-    of its elements: nothing is said of a dequeue's.
-    """
-    recorded = node.attr["_output_shapes"].list.shape
-    if len(recorded) > output:
-        return _known_rank(recorded[output])
-    shapes = node.attr["output_shapes"].list.shape or node.attr["shapes"].list.shape
-    if len(shapes) > output and not node.op.startswith("Queue"):
-        return _known_rank(shapes[output])
-    shape = node.attr["shape"]
-    if shape.HasField("shape") and (shape.shape.dim or node.op == "PlaceholderV2"):
-        return _known_rank(shape.shape)
-    return None
-
-
-def _known_rank(shape: TensorShapeProto) -> TensorShapeProto | None:
-    return None if shape.unknown_rank else shape

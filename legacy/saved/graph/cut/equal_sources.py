@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable
 
 from legacy.saved.graph import op_types
+from legacy.saved.graph.cut.tables import TABLES, filling_of
 from workloads.lifted.graph import Graph, TensorId
 
 #: Sources whose outputs follow from their inputs alone.
 _PURE = ("LookupTableFind", "LookupTableFindV2", *op_types.HASHES, *op_types.TEXT_CUTS)
-#: Tables that are filled once, and the ops that fill them.
-_TABLES = ("HashTable", "HashTableV2")
-_FILLS = ("InitializeTable", "LookupTableImport")
 #: Attributes that say nothing of what a node gives.
 _PLACES = ("_class", "_output_shapes", "container", "shared_name", "use_node_name_sharing")
 
@@ -55,10 +53,8 @@ def _key_of(graph: Graph, tensor: TensorId, firsts: dict[str, str]) -> Hashable:
     kind = graph.type(tensor.node)
     if kind == "Const":
         return _own(graph, tensor.node)
-    if kind in _TABLES:
-        fills = [name for name, _, _ in graph.users(tensor.node) if graph.type(name).startswith(_FILLS)]
-        contents = [tensor for name in fills for tensor in graph.inputs(name)[1:]]
-        if len(fills) == 1 and all(graph.type(content.node) == "Const" for content in contents):
-            parts = tuple(_own(graph, content.node) for content in contents)
-            return _own(graph, tensor.node), _own(graph, fills[0]), parts
+    filling = filling_of(graph, tensor.node) if kind in TABLES else None
+    if filling is not None and all(graph.type(content.node) == "Const" for content in filling.contents):
+        parts = tuple(_own(graph, content.node) for content in filling.contents)
+        return _own(graph, tensor.node), _own(graph, filling.node), parts
     return firsts.get(tensor.node, tensor.node), tensor.output

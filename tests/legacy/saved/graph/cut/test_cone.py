@@ -3,7 +3,7 @@ import doctest
 import pytest
 import tensorflow as tf
 
-from legacy.saved.graph import cone
+from legacy.saved.graph.cut import cone
 from tests.legacy.saved import graphs
 from tests.legacy.saved.graphs import graph_of
 from workloads.support.errors import InputError
