@@ -17,11 +17,11 @@ _SIZES = ("LookupTableSize", "LookupTableSizeV2")
 
 
 class Filling(NamedTuple):
-    """What fills a table.
+    """The op that fills a table, and what it takes.
 
     Attributes:
       node: the op.
-      contents: its keys and values, or the name of the file that has them.
+      contents: keys and values, or the name of the file that has them.
     """
 
     node: str
