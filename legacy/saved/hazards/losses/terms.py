@@ -11,6 +11,7 @@ from legacy.saved.analysis.reduction.growth import Growth
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.elements import choice_by_code
+from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor, linear_inputs, linear_weights, reduces_nothing
 from legacy.saved.hazards.basics.structures import structures
@@ -111,11 +112,14 @@ def _counts(times: float) -> bool:
 
 
 def logarithms_of_probabilities(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds a loss with the logarithm of a softmax or a sigmoid, to which nothing is added; one hazard for all."""
+    """Finds a loss with the logarithm of a softmax or a sigmoid, to which nothing is added; one hazard for all.
+
+    One that no gradient passes is none, such as the logits that `tf.multinomial` draws from.
+    """
     graph = whole.graph
     for name in whole.minimized_ops("Log"):
         probability = _probability(graph, graph.inputs(name)[0].node)
-        if probability and not _scales_results(whole, probability):
+        if probability and gradient_flow(whole).passes(name) and not _scales_results(whole, probability):
             yield Hazard(
                 "LOG_OF_PROBABILITY",
                 name,

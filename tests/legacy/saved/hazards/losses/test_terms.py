@@ -61,6 +61,9 @@ def test_the_mean_of_a_scalar_is_the_term_itself(axis, count):
 
 def test_the_logarithm_of_a_softmax_is_named():
     text = LOSS.replace("mean = Mul(x, v)", "logits = Mul(x, v)\n    shares = {}\n    mean = Log(shares)")
+    text = text.replace("(v, gradients/total_grad/Mul)", "(v, gradients/mean_grad/Mul)").replace(
+        "train =", "gradients/mean_grad/Mul = Mul(gradients/total_grad/Mul, x)\n    train ="
+    )
     (found,) = hazards(logarithms_of_probabilities, text.format("Softmax(logits)"))
     assert found[:2] == ("LOG_OF_PROBABILITY", "mean") and "is the logarithm of shares" in found[2]
     turned = "Transpose(other)\n    other = Softmax(logits)"  # along another dimension than the last
@@ -139,6 +142,20 @@ def test_a_sum_over_examples_beside_a_mean_is_named(make_loss):
 )
 def test_divided_sums_and_those_of_weights_or_of_means_are_not(make_loss):
     assert sums_in(make_loss) == []
+
+
+@pytest.mark.parametrize("is_in_loss, count", [(False, 0), (True, 1)])
+def test_the_logits_of_a_draw_may_be_infinite(is_in_loss, count):
+    """A class of probability 0 is not drawn, and no gradient passes its logarithm."""
+
+    def total():
+        probability = tf.nn.softmax(minimized.fed("x", 8, 4) @ minimized.variable("w", 4, 3))
+        logarithm = tf.math.log(probability)
+        drawn = tf.one_hot(tf.random.categorical(logarithm, 1)[:, 0], 3)
+        likelihood = logarithm if is_in_loss else tf.math.log(probability + 1e-8)
+        return -tf.reduce_mean(tf.reduce_sum(tf.stop_gradient(drawn) * likelihood, 1))
+
+    assert minimized.found(logarithms_of_probabilities, total) == ["LOG_OF_PROBABILITY"] * count
 
 
 @pytest.mark.parametrize("is_scale, count", [(True, 0), (False, 1)])
