@@ -109,9 +109,8 @@ def _sums_behind(graph: Graph, data: Collection[str], loss: str) -> list[str]:
 
 
 def _is_sum_of(graph: Graph, data: Collection[str], name: str, count: int) -> bool:
-    """Returns whether a node adds up so many terms of data, none of which has a weight."""
-    terms = _terms(graph, data, name)
-    return len(terms) == count and not any(_has_weight(graph, term) for term in terms)
+    """Returns whether a node adds up so many terms of data without a weight, perhaps beside some that have one."""
+    return sum(not _has_weight(graph, term) for term in _terms(graph, data, name)) == count
 
 
 def _is_mean_of_differences(graph: Graph, data: Collection[str], loss: str, count: int) -> bool:

@@ -142,6 +142,8 @@ def main(values):
         (lambda values: (main(values) + 0.01 * divergence(values)) + tf.nn.l2_loss(tf.ones([2])), 1),
         (lambda values: main(values) + divergence(values), 0),  # perhaps a mean of both
         (lambda values: main(values) + tf.reduce_mean(tf.abs(values)), 0),
+        (lambda values: main(values) + tf.reduce_mean(tf.abs(values)) + -9.0 * tf.reduce_mean(tf.tanh(values)), 0),
+        (lambda values: main(values) + 0.5 * tf.reduce_mean(tf.abs(values)) + 3.0 * tf.reduce_mean(tf.tanh(values)), 1),
         (lambda values: tf.reduce_mean(tf.square(values)), 0),  # perhaps half of a square
         (lambda values: tf.reduce_mean(tf.square(values)) + 0.01 * tf.reduce_mean(tf.square(values - 1.0)), 0),
         (lambda values: divergence(values), 0),
