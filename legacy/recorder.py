@@ -58,6 +58,8 @@ ASSIGNMENTS = ("Assign", "Scatter", "ResourceScatter")
 ADDITIONS = ("Add", "AddVariableOp", "NdAdd")
 VARIABLES = ("Variable", "VariableV2", "VarHandleOp")
 COPIES = ("Identity", "RefIdentity", "ReadVariableOp")
+SWITCHES = ("Switch", "RefSwitch")  # hand a value to a branch
+HANDLE_PASSES = ("Identity", "RefIdentity", "Enter", "RefEnter") + SWITCHES
 GRADIENTS = re.compile(r"(^|/)gradients(_\d+)?/")  # the name scope that tf.gradients opens
 
 
@@ -394,8 +396,9 @@ def _kept_gradients(graph):
             if before not in read and before not in dependent:
                 read.add(before)
                 todo.append(before)
-    # A run that applies a sum may add its own gradients to it first: what is added to elsewhere counts there, too.
-    added = set(_variable_of(op) for op in writes if op.type.endswith(ADDITIONS))
+    # A run that applies a sum may add its own gradients to it first: what is added to elsewhere counts there, too, and
+    # what the first run of a period sets in a branch.
+    added = set(_variable_of(op) for op in writes if op.type.endswith(ADDITIONS) or _is_in_branch(op))
     beside = [tensor.op for op in applies for tensor in op.inputs if not _is_reference(tensor)]
     return assigned & read | added.intersection(_ancestors(beside, True))
 
@@ -416,11 +419,20 @@ def _changes_weights_alone(graph, cone):
 
 def _variable_of(assign):
     # type: (Any) -> Any
-    """The operation of the variable that an assignment sets, directly or through Identity and Enter ops."""
+    """The operation of the variable that an assignment sets, directly, in a loop, or in a branch."""
     op = assign.inputs[0].op
-    while op.type in ("Identity", "RefIdentity", "Enter", "RefEnter"):
+    while op.type in HANDLE_PASSES:
         op = op.inputs[0].op
     return op
+
+
+def _is_in_branch(assign):
+    # type: (Any) -> bool
+    """Whether a `cond` hands an assignment its variable: only the runs that take a branch assign it."""
+    op = assign.inputs[0].op
+    while op.type in HANDLE_PASSES and op.type not in SWITCHES:
+        op = op.inputs[0].op
+    return op.type in SWITCHES
 
 
 def _losses(graph, cone):

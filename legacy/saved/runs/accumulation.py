@@ -14,6 +14,8 @@ from workloads.support.wording import listed
 
 #: Endings of those that add to it.
 ADDITIONS = ("Add", "AddVariableOp", "NdAdd")
+#: Ops that hand a value to the branch that a predicate decides on.
+SWITCHES = ("Switch", "RefSwitch")
 #: Op types of staging areas, which have a name and no handle.
 STAGES = ("Stage", "Unstage", "StagePeek", "MapStage", "OrderedMapStage", "MapUnstage", "OrderedMapUnstage")
 #: Beginnings of the op types that take from a queue, a staging area or an accumulator.
@@ -34,7 +36,7 @@ def accumulating_writes(
 
     Returns:
       {variable: assignments to it of what depends on gradients}; where an update takes gradients directly, too, only
-      those that add.
+      those that add, and those in a branch of a `cond`, by which the first run of a period sets what later ones add to.
     """
     dependent, gradients = dependent_on_gradients(graph), in_gradient_graphs(graph.nodes)
     own = {variable_of(graph, name) for name in updates} | _taken_whole(graph, updates)
@@ -44,11 +46,21 @@ def accumulating_writes(
     for name in graph.nodes:
         if name in dependent and graph.type(name).startswith(ASSIGNMENTS):
             variable = variable_of(graph, name)
-            adds = graph.type(name).endswith(ADDITIONS)
+            adds = graph.type(name).endswith(ADDITIONS) or is_in_branch(graph, name)
             is_taken = variable in read or adds and variable in beside
             if variable not in (None, *trainable) and is_taken and _brings(graph, name, gradients):
                 writes.setdefault(str(variable), []).append(name)
     return writes
+
+
+def is_in_branch(graph: Graph, assignment: str) -> bool:
+    """Returns whether a `cond` hands an assignment its variable, so that only the runs that take a branch assign it."""
+    name = graph.inputs(assignment)[0].node
+    while graph.type(name) in op_types.HANDLE_PASSES:
+        if graph.type(name) in SWITCHES:
+            return True
+        name = graph.inputs(name)[0].node
+    return False
 
 
 def _taken_whole(graph: Graph, updates: Collection[str]) -> set[str]:
@@ -75,7 +87,7 @@ def _brings(graph: Graph, assignment: str, gradients: Collection[str]) -> bool:
         if name not in seen:
             seen.add(name)
             before = graph.inputs(name)
-            todo += [one.node for one in (before[:1] if graph.type(name) in ("Switch", "RefSwitch") else before)]
+            todo += [one.node for one in (before[:1] if graph.type(name) in SWITCHES else before)]
     return False
 
 

@@ -41,3 +41,21 @@ def test_variables_that_a_tower_changes_in_a_branch_by_its_own_loss(value, tmp_p
     with setup.modern_program() as port:
         counts = [port.step().state.statistics["bad_0"] for _ in range(6)]
     assert 0.0 in counts and np.max(counts) > 0.0  # both branches ran
+
+
+def two_runs():
+    """`first` sets what it keeps to gradients, and raises a flag; `train` applies that and its own, and lowers it."""
+    xs = split_batch()
+    gradients = towers(lambda tower: tf.gradients(sum_of_squares(xs[tower]), [weights()])[0])
+    flag, kept = plain("flag", [1]), plain("kept", weights().shape.as_list())
+    own = tf.add_n(gradients) / 4.0
+    gradient = v1.cond(flag[0] < 0.5, lambda: v1.assign(kept, own), lambda: tf.add(kept, own))
+    with tf.control_dependencies([gradient]):
+        first = v1.assign(flag, [1.0], name="first")
+    with tf.control_dependencies([v1.assign(first, [0.0])]):
+        return v1.train.GradientDescentOptimizer(0.1).apply_gradients([(gradient, weights())], name="train")
+
+
+def test_what_a_branch_that_is_not_taken_assigns_is_not_its_result(tmp_path):
+    setup = lifted(with_old_cond(two_runs), tmp_path, train_op=["first", "train"])
+    assert_same(setup, steps=8)

@@ -123,8 +123,9 @@ class Cutter:
         passes = node.op in _PASSES and (node.op not in SWITCHES or output not in {b for _, b in builder.taken})
         if tensor in self._aliases and not passes:
             variable = self._aliases[tensor]
-            version = builder.versions.get((user, variable), 0)
-            return builder.feed("read", VariableVersion(variable, version), *self._variables[variable])
+            version = VariableVersion(variable, builder.versions.get((user, variable), 0))
+            fed = builder.feed("read", version, *self._variables[variable])
+            return self._in_branch_of(builder, tensor, fed) if self._is_update(name) else fed
         if node.op in SWITCHES and (self._graph.before_branches(self._graph.inputs(name)[1]), output) in builder.taken:
             return self._reach(builder, name, self._graph.inputs(name)[0])
         if self._random.get(name) == "drawn":
@@ -133,6 +134,25 @@ class Cutter:
             builder.seen.add(name)
             builder.todo.append(name)
         return input_text(tensor)
+
+    def _in_branch_of(self, builder: PieceBuilder, update: TensorId, fed: str) -> str:
+        """Returns a fed value that is dead where an update is, in a branch: a `Merge` takes what is not dead."""
+        before = self._graph.inputs(update.node)[0]
+        while self._graph.type(before.node) in _REFERENCE and self._graph.type(before.node) not in SWITCHES:
+            before = self._graph.inputs(before.node)[0]
+        if self._graph.type(before.node) not in SWITCHES:
+            return fed
+        predicate = self._graph.inputs(before.node)[1]
+        if (self._graph.before_branches(predicate), before.output) in builder.taken:
+            return fed
+        name = f"{fed}/of/{update.node}"
+        if name not in builder.seen:
+            builder.seen.add(name)
+            switch = v1.NodeDef(name=name, op="Switch", input=[fed, self._reach(builder, name, predicate)])
+            dtype = self._variables[self._aliases[update]][0]
+            switch.attr["T"].type = tf.as_dtype(dtype).as_datatype_enum
+            builder.result.node.add().CopyFrom(switch)
+        return f"{name}:{before.output}" if before.output else name
 
     def _feed_tensor(self, builder: PieceBuilder, kind: str, tensor: TensorId) -> str:
         return builder.feed(kind, tensor.name, *self._signature(tensor.name))

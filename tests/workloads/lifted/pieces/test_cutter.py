@@ -191,3 +191,27 @@ def test_a_node_that_waits_for_an_update_in_its_branch_does_not_wait_for_a_feed(
     feeds = {feed.placeholder for feed in piece.feeds}
     waits = {text for node in piece.graph_def.node for text in node.input if text.startswith("^")}
     assert not waits & {"^" + name for name in feeds} and "^cond/move" not in waits
+
+
+@pytest.mark.parametrize("in_first", [True, False])
+def test_what_a_branch_assigns_is_dead_where_it_is_not_taken(in_first):
+    """The value of a variable behind an update is fed, and a `Merge` takes the first value that it gets."""
+
+    def build():
+        kept = v1.get_variable("kept", [], use_resource=False)
+        x, first = v1.placeholder(tf.float32, [], "x"), v1.placeholder(tf.bool, [], name="p")
+        branches = [lambda: v1.assign(kept, x, name="set"), lambda: tf.add(kept, x)]
+        v1.cond(first, *branches[:: 1 if in_first else -1])
+
+    graph = traced(build)
+    switch = "cond/set/Switch:1" if in_first else "cond/set/Switch:0"
+    aliases = dict.fromkeys(["kept:0", "kept/read:0", "cond/set:0", switch], "kept")
+    types = {"x:0": SCALAR, "p:0": TensorType("bool", [])}
+    cutter = Cutter(graph, aliases, {"kept": SCALAR}, types.__getitem__, {})
+    piece = cutter.piece(["cond/Merge:0"], ["x:0", "p:0"], [ReadVersion("cond/Merge", "kept", 1)])
+    fed = {"x:0": 10.0, VariableVersion("kept", 0): 2.0, VariableVersion("kept", 1): 7.0}
+    for is_set in (True, False):
+        values = [fed.get(feed.key, is_set == in_first) for feed in piece.feeds]
+        assert computed(piece, values) == [7.0 if is_set else 12.0]
+    (merge,) = (node for node in piece.graph_def.node if node.op == "Merge")
+    assert not set(merge.input) & {feed.placeholder for feed in piece.feeds}
