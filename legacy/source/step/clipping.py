@@ -10,7 +10,7 @@ import tensorflow as tf
 from legacy.source.basics.cut import Cut, cut_part
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.step.derivatives import weight_gradients
-from legacy.source.step.weight_order import clipped_weights
+from legacy.source.step.weight_order import clipped_weights, given_gradients
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.graph.importing import import_graph
 from workloads.lifted.plan import indices_label
@@ -64,7 +64,7 @@ def clipping_of_towers(plan: Plan, graph: Graph, phase: Phase) -> Optional[Clip]
     Raises:
       Unwritten: see `find_clipping`.
     """
-    weights, given = clipped_weights(plan, phase), phase.gradients[0]
+    weights, given = clipped_weights(plan, phase), given_gradients(plan, phase)
     raw = weight_gradients(plan, graph, phase, 0)
     sparse = [name for name in weights if indices_label(name) in raw]
     if sparse:

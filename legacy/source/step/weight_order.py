@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, List, Optional, Sequence
+from typing import TYPE_CHECKING, Dict, List, Optional, Sequence
 
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.lines.early_reads import asked_for, early_reads, with_early_lines
@@ -15,7 +15,23 @@ if TYPE_CHECKING:
 
 def clipped_weights(plan: Plan, phase: Phase) -> List[str]:
     """Returns the weights that a train op has gradients of, in the order in which its norm adds these."""
-    return [v.name for v in plan.variables if v.role == "weight" and v.name in phase.gradients[0]]
+    given = given_gradients(plan, phase)
+    return [v.name for v in plan.variables if v.role == "weight" and v.name in given]
+
+
+def given_gradients(plan: Plan, phase: Phase) -> Dict[str, str]:
+    """Returns {weight: tensor of the first tower's gradient}, also of those that a variable keeps for another run.
+
+    Args:
+      plan: of the lift, with the weights that variables belong to.
+      phase: the train op.
+
+    Returns:
+      The gradients; where a weight takes one, and a sum another one, that of the weight.
+    """
+    owners = {variable.name: variable.of for variable in plan.variables}
+    given = phase.gradients[0]
+    return {**{owners[name]: one for name, one in given.items() if owners.get(name)}, **given}
 
 
 def in_clipped_order(model: Model, weights: Sequence[str], rule: Optional[Clip]) -> Model:
