@@ -205,6 +205,27 @@ def test_runs_that_add_up_gradients_for_another_and_set_them_back_are_steps(appl
     assert steps[0][0].startswith("Assign") and steps[1][0].startswith("AssignAdd") and "GradientDescent" in steps[2]
 
 
+def test_a_run_that_sets_the_sum_in_a_branch_is_a_step(tmp_path):
+    """The first run of a period sets what the second one adds its own gradients to."""
+    text = ADDED_UP.replace("tf.disable_v2_behavior()", "tf.disable_v2_behavior(); tf.disable_control_flow_v2()")
+    text = text.replace("trainable=False)\n", 'trainable=False)\nflag = tf.get_variable("flag", [], trainable=False)\n')
+    text = text.replace("kept.assign_add(grads[0] + grads[1])", "flag.assign(1.0)")
+    text = text.replace(
+        "add, forget",
+        """own = grads[0] + grads[1]
+total = tf.cond(flag < 0.5, lambda: kept.assign(own), lambda: kept + own)
+with tf.control_dependencies([total]):
+    add = flag.assign(1.0)
+_, forget""",
+    ).replace("[kept / 2.0]", "[total / 2.0]")
+    script = tmp_path / "program.py"
+    script.write_text(text.replace("        session.run(forget)\n", ""))
+    run = run_script(sys.executable, script, tmp_path / "run", tmp_path)
+    assert run.returncode == 0, run.stderr
+    steps = json.loads((tmp_path / "run" / "recording.json").read_text())["steps"]
+    assert [len(targets) for targets in steps] == [1, 2, 1] and "GradientDescent" in steps[1]
+
+
 def test_variables_in_no_collection_that_only_later_runs_use_are_in_the_checkpoint(tmp_path):
     """The first run sets a sum of gradients back, and the examples of the next one are kept in a variable."""
     held = """held = tf.Variable(tf.ones([4, 3]), name="held", trainable=False, collections=[], use_resource=False)

@@ -46,21 +46,25 @@ def accumulating_writes(
     for name in graph.nodes:
         if name in dependent and graph.type(name).startswith(ASSIGNMENTS):
             variable = variable_of(graph, name)
-            adds = graph.type(name).endswith(ADDITIONS) or is_in_branch(graph, name)
+            adds = graph.type(name).endswith(ADDITIONS) or sets_in_branch(graph, name)
             is_taken = variable in read or adds and variable in beside
             if variable not in (None, *trainable) and is_taken and _brings(graph, name, gradients):
                 writes.setdefault(str(variable), []).append(name)
     return writes
 
 
-def is_in_branch(graph: Graph, assignment: str) -> bool:
-    """Returns whether a `cond` hands an assignment its variable, so that only the runs that take a branch assign it."""
+def sets_in_branch(graph: Graph, assignment: str) -> bool:
+    """Returns whether an assignment begins a sum: it sets a variable anew in the runs that take a branch of a `cond`.
+
+    A moment of an optimizer, which a branch changes where all gradients are finite, is computed from its own value.
+    """
     name = graph.inputs(assignment)[0].node
-    while graph.type(name) in op_types.HANDLE_PASSES:
-        if graph.type(name) in SWITCHES:
-            return True
+    while graph.type(name) in op_types.HANDLE_PASSES and graph.type(name) not in SWITCHES:
         name = graph.inputs(name)[0].node
-    return False
+    if graph.type(name) not in SWITCHES:
+        return False
+    value = graph.ancestors([tensor.node for tensor in graph.inputs(assignment)[1:]], controls=False)
+    return graph.type(assignment) in op_types.SETS and variable_of(graph, assignment) not in value
 
 
 def _taken_whole(graph: Graph, updates: Collection[str]) -> set[str]:
@@ -95,7 +99,8 @@ def accumulators(graph: Graph, updates: Collection[str], trainable: Collection[s
     """Returns the variables that keep gradients between runs, with the assignments that bring gradients there.
 
     What an update is computed from is no such assignment, but that of a slot: it hands its result on in the same run.
-    It is one if it adds to a variable that is set back to numbers, as where a `cond` applies the sum in every n-th run.
+    It is one if it adds to a variable that is set back to numbers, as where a `cond` applies the sum in every n-th run,
+    or begins a sum in a branch.
 
     Args:
       graph: a whole graph, or the part that a step runs.
@@ -111,7 +116,7 @@ def accumulators(graph: Graph, updates: Collection[str], trainable: Collection[s
     writes = accumulating_writes(graph, updates, trainable)
     sums = _set_back(graph, sums_of_gradients(graph, writes))
     kept = {
-        variable: [name for name in names if variable in sums or name not in handed_on]
+        variable: [n for n in names if variable in sums or n not in handed_on or sets_in_branch(graph, n)]
         for variable, names in writes.items()
     }
     return {variable: names for variable, names in kept.items() if names}

@@ -230,3 +230,41 @@ def test_a_slot_that_another_run_adds_rows_to_keeps_no_gradients():
         require_accumulation(
             graph_of(taken.replace("w, m, rate, gradients/Mul", "w, v, rate, all") + "v = VariableV2()"), ["train"]
         )
+
+
+#: A run sets `kept` in a branch, or applies it and what it would have set it to.
+BEGUN_IN_A_BRANCH = """
+    x = Placeholder()
+    rate = Const()
+    w = VariableV2()
+    kept = VariableV2()
+    flag = VariableV2()
+    gradients/Mul = Mul(x, w)
+    is_first = Identity(flag)
+    own = Switch(gradients/Mul, is_first)
+    kept/in = RefSwitch(kept, is_first)
+    begin = Assign(kept/in:1, own:1)
+    kept/read = Identity(kept)
+    before = Switch(kept/read, is_first)
+    add = Add(before, own)
+    taken = Merge(add, begin)
+    apply = ApplyGradientDescent(w, rate, taken)
+    """
+
+
+@pytest.mark.parametrize(
+    "value, kept",
+    [
+        ("own:1", {"kept": ["begin"]}),
+        ("moved)\n    moved = Add(before:1, own:1", {}),  # as a moment that is kept where gradients are not finite
+        ("own:1)\n    other = Assign(flag, x", {"kept": ["begin"]}),
+    ],
+)
+def test_a_sum_may_be_begun_in_a_branch(value, kept):
+    graph = graph_of(BEGUN_IN_A_BRANCH.replace("own:1", value, 1))
+    assert accumulating_writes(graph, ["apply"], ["w"]) == accumulators(graph, ["apply"], ["w"]) == kept
+
+
+def test_what_is_set_outside_of_branches_and_applied_beside_is_no_sum():
+    graph = graph_of(BEGUN_IN_A_BRANCH.replace("Assign(kept/in:1, own:1)", "Assign(kept, gradients/Mul)"))
+    assert accumulators(graph, ["apply"], ["w"]) == {}
