@@ -149,6 +149,7 @@ class Judge:
         if self._references is None or self._noise_floor is None:
             return None
         records = self._references.step()
+        self._magnitudes.add_repetition(records.again)
         self._noise_floor.add(left, judged, records, self._magnitudes)
         return records
 

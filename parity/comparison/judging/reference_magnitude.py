@@ -41,6 +41,16 @@ class ReferenceMagnitudes:
             addends = [_largest_entry(gradients[name]) for gradients in record.gradients if name in gradients]
             self._now[stages.COMBINED, name] = max([self._now[stages.COMBINED, name], *addends])
 
+    def add_repetition(self, record: StepRecord) -> None:
+        """Adds the record of the same step by the left side's program here, after that of the left side.
+
+        A gradient that is rounding noise, as of a bias that a normalization takes away, may be 0 in a recording, and
+        only noise in its repetition; each is of the other's magnitude.
+        """
+        for stage, name, array in stages.aligned_tensors(record)[0]:
+            if (stage, name) in self._now:
+                self._now[stage, name] = max(self._now[stage, name], _largest_entry(array))
+
     def magnitude(self, stage: str, name: str) -> float:
         """Returns the reference magnitude of one tensor in the step that was added last; 0 for an unknown tensor."""
         return self._now.get((stage, name), 0.0)

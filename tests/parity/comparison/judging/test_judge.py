@@ -250,3 +250,13 @@ def test_a_job_in_half_precision_whose_bits_agree_is_parity():
 def test_a_factor_beyond_one_rounding_of_half_precision_is_none():
     assert judge_half(1.0, 4.0 * (1 + 2.0**-7)).verdict is Verdict.NOT_SHOWN
     assert judge_half(1.0, 4.0 * (1 + 2.0**-6)).verdict is Verdict.NO_PARITY
+
+
+@pytest.mark.parametrize("port, passed", [(1e-9, True), (1.0, False)])
+def test_noise_that_a_recording_has_as_zero_is_not_judged(port, passed):
+    """The truth has far less of it than the old graph here: float32 does not determine it."""
+    references = MadeUpReferences(double_record(combined=1e-17), None)
+    references.records = references.records._replace(again=record(combined=1e-9))
+    result, judging = judge_with(references)
+    judging.compare_step(record(combined=0.0), record(combined=port))
+    assert result.passed == passed

@@ -32,3 +32,13 @@ def test_what_is_not_finite_and_what_is_unknown_have_no_magnitude():
     assert magnitudes.magnitude(stages.LOSS, "replica 0") == 0.0
     assert magnitudes.magnitude(stages.COMBINED, "w") == 2.0
     assert magnitudes.magnitude(stages.COMBINED, "other") == 0.0
+
+
+def test_noise_that_is_zero_on_the_left_side_has_the_magnitude_of_its_repetition():
+    magnitudes = ReferenceMagnitudes()
+    magnitudes.add(step_record(combined={"w": [0.0, 0.0]}))
+    magnitudes.add_repetition(step_record(combined={"w": [3e-9, -5e-9], "other": [1.0]}))
+    assert magnitudes.magnitude(stages.COMBINED, "w") == float(np.float32(5e-9))
+    assert magnitudes.magnitude(stages.COMBINED, "other") == 0.0
+    magnitudes.add(step_record(combined={"w": [0.0, 0.0]}))
+    assert magnitudes.magnitude(stages.COMBINED, "w") == 0.0  # that of this step alone
