@@ -196,7 +196,38 @@ def _bound(graph: Graph, imported: ImportedGraph, user: str, position: int) -> i
     else:
         return None
     shape = imported.shape(*inputs[0])
-    return shape[dimension] if shape else None
+    size = shape[dimension] if shape else None
+    return _kept_size(graph, imported, inputs[0].node) if size is None and dimension == -1 else size
+
+
+def _kept_size(graph: Graph, imported: ImportedGraph, name: str) -> int | None:
+    """Returns the last dimension that a node keeps of what it flattens, as 1.x does with the logits of sequences.
+
+    It reshapes `x` to `[-1, tf.shape(x)[rank - 1]]`, whose size no static shape tells.
+    """
+    if graph.type(name) != "Reshape":
+        return None
+    before, target = graph.inputs(name)
+    sizes = graph.inputs(target.node) if graph.type(target.node) == "Pack" else []
+    part = sizes[-1].node if sizes else ""
+    shape = imported.shape(*before)
+    if not shape or len(sizes) != 2 or graph.type(part) != "StridedSlice":
+        return None
+    whole, place = graph.inputs(part)[:2]
+    is_own = graph.type(whole.node) == "Shape" and graph.inputs(whole.node)[0] == before
+    return shape[-1] if is_own and _number(graph, imported, place) in (len(shape) - 1, -1) else None
+
+
+def _number(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int | None:
+    """Returns the one number that a tensor holds, also as a difference of constants; None of any other tensor."""
+    inputs = graph.inputs(tensor.node)
+    if graph.type(tensor.node) == "Pack" and len(inputs) == 1:
+        return _number(graph, imported, inputs[0])
+    constants = [imported.constant(*one) for one in (inputs if graph.type(tensor.node) == "Sub" else [tensor])]
+    numbers = [np.ravel(constant).tolist() for constant in constants if constant is not None]
+    if len(numbers) < len(constants) or any(len(own) != 1 for own in numbers):
+        return None
+    return int(numbers[0][0] - sum(own[0] for own in numbers[1:]))
 
 
 def _most_iterations(graph: Graph, imported: ImportedGraph, inside: str) -> int | None:

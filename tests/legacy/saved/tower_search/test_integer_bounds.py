@@ -187,3 +187,27 @@ def test_the_lowest_bound_of_all_uses_counts_through_ops_that_only_rearrange():
 def test_floats_that_an_op_takes_as_classes_are_whole_numbers(use, expected):
     graph = traced(lambda: use(v1.placeholder(tf.float32, [4, 1], name="maps")))
     assert class_limit(graph, ImportedGraph(graph), TensorId("maps", 0)) == expected
+
+
+def flattened(labels, begin, other=False):
+    """Cross entropy of [?, ?, 7] logits as 1.x computes it: their classes are a part of the logits' own shape."""
+    logits = v1.placeholder(tf.float32, [None, None, 7], name="logits")
+    whole = tf.shape(v1.placeholder(tf.float32, [None, None, 9], name="other") if other else logits)
+    rank = tf.constant(3)
+    place = tf.raw_ops.Pack(values=[tf.raw_ops.Sub(x=rank, y=begin)], axis=0)
+    classes = tf.strided_slice(whole, place, place + 1, shrink_axis_mask=1)
+    flat = tf.raw_ops.Reshape(tensor=logits, shape=tf.stack([-1, classes]))
+    tf.raw_ops.SparseSoftmaxCrossEntropyWithLogits(features=flat, labels=labels)
+
+
+@pytest.mark.parametrize(
+    "use, expected",
+    [
+        (lambda x: flattened(x, 1), 7),
+        (lambda x: (flattened(x, 1), tf.gather(table(9), x)), 7),  # of a table with a row more, as for padding
+        (lambda x: flattened(x, 2), 0),  # another dimension
+        (lambda x: flattened(x, 1, other=True), 0),  # that of another tensor
+    ],
+)
+def test_classes_that_are_flattened_by_their_own_shape_set_a_bound(use, expected):
+    assert bound(use) == expected
