@@ -9,6 +9,7 @@ import tensorflow as tf
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph.conditions import predicates_of
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -36,7 +37,8 @@ def counts_that_may_be_zero(whole: WholeGraph) -> Iterator[Hazard]:
         is_of_images = any(graph.type(node) == "Conv2D" and not is_gradient_op(node) for node in before)
         given = graph.ancestors([chosen], controls=False)
         is_choice = graph.type(chosen) in _CHOICES and (is_of_images or _is_of_examples(whole, chosen))
-        is_mask = not is_choice and _is_mask_of_examples(whole, chosen, before)
+        is_of_errors = total in made_by_weights(whole)  # and not the vector itself, as counts of classes over their sum
+        is_mask = not is_choice and is_of_errors and _is_mask_of_examples(whole, chosen, before)
         if not (is_choice or is_mask) or _is_guarded(whole, name, count):
             continue
         if chosen in whole.data and not given & whole.trainable:

@@ -100,6 +100,7 @@ def test_a_number_of_chosen_examples_is_named(divide, dtype):
             tf.float32,
         ),
         (lambda losses, lengths: tf.reduce_sum(losses) / tf.cast(tf.reduce_sum(lengths), tf.float32), tf.int32),
+        (lambda losses, counts: tf.reduce_sum(losses * (1.0 - counts / tf.reduce_sum(counts))), tf.float32),
     ],
 )
 def test_a_number_of_examples_that_is_not_zero_or_kept_from_it_is_not(divide, dtype):
