@@ -18,7 +18,7 @@ from legacy.saved.hazards.basics.variable_reads import variables_behind
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from legacy.saved.hazards.signs.pushes import Pushes
 from legacy.saved.hazards.signs.value_signs import ValueSigns
-from workloads.lifted.graph import TensorId
+from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _LAYERS = ("MatMul", "Conv2D")
@@ -66,15 +66,21 @@ def trains_layer_before(whole: WholeGraph, target: str, name: str) -> bool:
     Returns:
       Whether it trains a weight of the nearest layers; True where there is no layer.
     """
-    graph, level, seen = whole.graph, [name], {name}
+    weights = weights_of_nearest_layers(whole.graph, name)
+    return not weights or bool(weights & trained_by(whole).get(target, whole.trainable))
+
+
+def weights_of_nearest_layers(graph: Graph, name: str) -> set[str]:
+    """Returns the variables that the layers nearest before a node multiply by; none where there is no layer."""
+    level, seen = [name], {name}
     while level:
         layers = [node for node in level if graph.type(node) in _LAYERS and not is_gradient_op(node)]
         weights = {one for node in layers for one in variables_behind(graph, graph.inputs(node)[1].node)}
         if weights:
-            return bool(weights & trained_by(whole).get(target, whole.trainable))
+            return weights
         level = list({tensor.node for node in level for tensor in graph.inputs(node)} - seen)
         seen.update(level)
-    return True
+    return set()
 
 
 def _minimized_probabilities(whole: WholeGraph) -> Iterator[Hazard]:

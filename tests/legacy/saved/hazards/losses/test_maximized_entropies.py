@@ -46,6 +46,22 @@ def test_a_cross_entropy_with_a_negative_sign_is_named(entropy, loss, count):
     assert hazards == ["LIKELIHOOD_MINIMIZED"] * count
 
 
+@pytest.mark.parametrize(
+    "loss, count",
+    [
+        (lambda label, domain: sparse(label) - 0.1 * sparse(domain), 1),
+        (lambda label, domain: sparse(label) + 0.1 * sparse(domain), 0),
+        (lambda label, domain: sparse(label) + sparse(domain) - 0.1 * sparse(tf.tanh(domain)), 0),
+    ],
+)
+def test_a_layer_of_its_own_that_learns_to_be_wrong_is_named(loss, count):
+    def build():
+        features = tf.tanh(fed("x", 8, 4) @ variable("f", 4, 4))
+        return loss(features @ variable("labels", 4, 3), features @ variable("domains", 4, 3))
+
+    assert found(maximized_entropies, build) == ["LIKELIHOOD_MINIMIZED"] * count
+
+
 def test_an_entropy_is_not():
     def loss():
         logits = fed("x", 8, 4) @ variable("w", 4, 3)
