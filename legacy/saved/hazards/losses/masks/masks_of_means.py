@@ -9,6 +9,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.elements import choice_by_code, source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from legacy.saved.hazards.losses.masks.counts import WEIGHTS
 from legacy.saved.hazards.losses.masks.masked_losses import ANSWERS, ELEMENTWISE
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -23,6 +24,7 @@ def masked_after_the_mean(whole: WholeGraph) -> Iterator[Hazard]:
         for one, other in zip(inputs, reversed(inputs)):
             mean, mask = graph.origin(other).node, source_of_elements(graph, one).node
             is_mask = (graph.type(mask) in ANSWERS and mask in whole.data) or _is_given(whole, mask)
+            is_mask = is_mask or _is_looked_up(whole, mask)
             if is_mask and _is_of_all(whole, _sum_of_mean(whole, mean)):
                 yield Hazard(
                     "MASK_OF_A_MEAN",
@@ -112,6 +114,15 @@ def _adds_classes(whole: WholeGraph, total: str) -> bool:
         return False
     axes = constant_array(whole.graph, whole.graph.inputs(total)[1].node)
     return axes is not None and axes.ravel().tolist() in ([1], [-1])
+
+
+def _is_looked_up(whole: WholeGraph, name: str) -> bool:
+    """Whether a node holds the weights that a table, which nothing trains, has for labels that data bring."""
+    graph = whole.graph
+    if graph.type(name) not in op_types.LOOKUPS or name not in whole.data:
+        return False
+    labels = graph.inputs(name)[1].node
+    return labels in whole.data and name not in made_by_weights(whole)
 
 
 def _is_given(whole: WholeGraph, name: str) -> bool:

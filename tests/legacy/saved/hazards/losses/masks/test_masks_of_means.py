@@ -14,6 +14,11 @@ def given(shape):
     return v1.placeholder(tf.float32, shape, "weights")
 
 
+def by_class():
+    table = tf.constant([0.5, 1.0, 2.0])
+    return tf.gather(table, v1.placeholder(tf.int32, [2], "classes"))
+
+
 def of_rows(values):
     labels = tf.one_hot(v1.placeholder(tf.int32, [2], "labels"), 3)
     return -tf.reduce_sum(labels * tf.math.log(tf.nn.softmax(values)), 1)
@@ -28,6 +33,8 @@ def of_rows(values):
         (lambda values, mask: tf.reduce_mean(tf.reduce_mean(values) * given([2])), 1),
         (lambda values, mask: tf.reduce_mean(tf.reduce_mean(of_rows(values)) * given([4])[:2]), 1),
         (lambda values, mask: tf.reduce_mean(of_rows(values) * given([2])), 0),
+        (lambda values, mask: tf.reduce_mean(tf.reduce_mean(of_rows(values)) * by_class()), 1),
+        (lambda values, mask: tf.reduce_mean(of_rows(values) * by_class()), 0),
         (lambda values, mask: tf.reduce_mean(tf.reduce_mean(values) * given([])), 0),  # the weight of a term
     ],
 )
