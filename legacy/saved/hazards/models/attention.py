@@ -39,20 +39,26 @@ def inverted_masks(whole: WholeGraph) -> Iterator[Hazard]:
                 "mask the padding; for parity keep the mask",
             )
             return
-        for term in (
-            [t.node for t in whole.graph.inputs(scores)] if whole.graph.type(scores) in op_types.ADDITIONS else []
-        ):
+        for term, sign in _terms(whole.graph, scores):
             scaled = constant_factor(whole, _past(whole.graph, term))
-            words = _words(whole, scaled[0]) if scaled is not None else 0
-            if scaled is not None and abs(scaled[1]) >= LEAST_INFINITE and words * scaled[1] < 0:
+            words, factor = (_words(whole, scaled[0]), sign * scaled[1]) if scaled is not None else (0, 0.0)
+            if scaled is not None and abs(factor) >= LEAST_INFINITE and words * factor < 0:
                 yield Hazard(
                     "MASK_INVERTED",
                     softmax,
-                    f"{softmax} takes scores to which {term} adds {scaled[1]:g} times {scaled[0]}, which is 1 at the "
+                    f"{softmax} takes scores to which {term} adds {factor:g} times {scaled[0]}, which is 1 at the "
                     "words: the words are masked, and the padding is attended to",
                     "mask the padding; for parity keep the mask",
                 )
                 return
+
+
+def _terms(graph: Graph, name: str) -> list[tuple[str, int]]:
+    """The (term, sign) that a sum or difference joins; none of any other node."""
+    inputs, is_difference = [tensor.node for tensor in graph.inputs(name)], graph.type(name) == "Sub"
+    if not is_difference and graph.type(name) not in op_types.ADDITIONS:
+        return []
+    return [(term, -1 if is_difference and place else 1) for place, term in enumerate(inputs)]
 
 
 def _chosen_at_words(whole: WholeGraph, name: str) -> str:
@@ -223,16 +229,20 @@ def _is_causal(whole: WholeGraph, name: str) -> bool:
 
 def _words(whole: WholeGraph, name: str) -> int:
     """1 of a mask that is 1 at the words and 0 at the padding, -1 of its opposite; 0 of anything else."""
-    graph, sign = whole.graph, 1
+    graph, sign, joined = whole.graph, 1, ""
     while True:
         kind, inputs = graph.type(name), [tensor.node for tensor in graph.inputs(name)]
         if kind in _PASSES and inputs:
             name = inputs[0]
+        elif kind in ("Any", "All") and not joined:  # of a sentence, which is padding where all its words are
+            name, joined = inputs[0], kind
         elif kind == "LogicalNot":
             name, sign = inputs[0], -sign
         elif kind == "Sub" and whole.value(inputs[0]) == 1:
             name, sign = inputs[1], -sign
         elif kind in ("NotEqual", "Equal", "Greater") and whole.value(inputs[1]) == 0 and _is_ids(whole, inputs[0]):
+            if joined and joined != ("All" if kind == "Equal" else "Any"):
+                return 0
             return 0 if _may_be_flags(whole, graph.inputs(name)[0]) else -sign if kind == "Equal" else sign
         elif (
             kind == "Less"

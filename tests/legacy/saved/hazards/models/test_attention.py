@@ -30,6 +30,38 @@ def found(check, shares):
     return [hazard.id for hazard in check(WholeGraph(saved(traced(build), trainable_variables=["w"])))]
 
 
+def found_in_memory(check, shares):
+    """The hazards of `shares`, which gets scores [2, 5] of memories and word numbers [2, 5, 3]."""
+
+    def loss():
+        ids, w = minimized.fed("ids", 2, 5, 3, dtype=tf.int32), minimized.variable("w", 9, 4)
+        memories = tf.reduce_sum(tf.gather(w, ids), 2)
+        scores = tf.reduce_sum(memories * minimized.fed("query", 2, 1, 4), 2)
+        return tf.reduce_mean(tf.square(tf.reduce_sum(shares(scores, ids)[:, :, tf.newaxis] * memories, 1)))
+
+    return minimized.found(check, loss)
+
+
+@pytest.mark.parametrize(
+    "check, shares, count",
+    [
+        (inverted_masks, lambda scores, any_word, all_padding: tf.nn.softmax(scores - 1e9 * any_word), 1),
+        (inverted_masks, lambda scores, any_word, all_padding: tf.nn.softmax(scores - 1e9 * (1.0 - all_padding)), 1),
+        (inverted_masks, lambda scores, any_word, all_padding: tf.nn.softmax(scores - 1e9 * all_padding), 0),
+        (inverted_masks, lambda scores, any_word, all_padding: tf.nn.softmax(scores - 1e9 * (1.0 - any_word)), 0),
+        (multiplied_masks, lambda scores, any_word, all_padding: tf.nn.softmax(scores * any_word), 1),
+        (multiplied_masks, lambda scores, any_word, all_padding: tf.nn.softmax(scores) * any_word, 0),
+    ],
+)
+def test_a_memory_is_padding_where_all_its_words_are(check, shares, count):
+    def of_ids(scores, ids):
+        any_word = tf.cast(tf.reduce_any(ids > 0, 2), tf.float32)
+        return shares(scores, any_word, tf.cast(tf.reduce_all(tf.equal(ids, 0), 2), tf.float32))
+
+    name = "MASK_INVERTED" if check is inverted_masks else "MASK_BEFORE_SOFTMAX"
+    assert found_in_memory(check, of_ids) == [name] * count
+
+
 def words(ids):
     return tf.cast(tf.not_equal(ids, 0), tf.float32)[:, tf.newaxis, :]
 
