@@ -13,6 +13,8 @@ from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
 from legacy.saved.hazards.basics.linear_weights import linear_weights
 from legacy.saved.hazards.basics.variable_reads import variable_read
+from legacy.saved.hazards.signs.pushes import Pushes
+from workloads.lifted.graph import TensorId
 from workloads.support.wording import counted, listed
 
 #: Of variables, so many are named.
@@ -70,10 +72,26 @@ def _vanishing_weights(whole: WholeGraph) -> Iterator[Hazard]:
         signs = linear_signs(whole, target)
         leaves = [name for name in signs if not any(tensor.node in signs for tensor in whole.graph.inputs(name))]
         weighed = {name: found for name in leaves for found in [_vanishing(whole, name)] if found is not None}
+        pushes = Pushes(whole, [target]) if weighed else None
         for name, (variable, term) in weighed.items():
             others = [leaf for leaf in leaves if leaf not in weighed and variable in _before(whole, leaf)]
             is_bounded_below = signs[name] > 0 and _is_not_negative(whole, term)
-            if not others and is_bounded_below and gradient_flow(whole).passes(name):
+            if not is_bounded_below or not gradient_flow(whole).passes(name):
+                continue
+            pushed = (
+                {pushes.sign(tensor) for tensor in _reads(whole, variable)} - {None} if others and pushes else set()
+            )
+            if len(pushed) == 1 and pushed & {1, -1} and all(variable_read(whole.graph, leaf) for leaf in others):
+                falls = "rises" if -1 in pushed else "falls"
+                yield Hazard(
+                    "LOSS_WEIGHT_TRAINED",
+                    name,
+                    f"{name} weights a term of the loss by a function of {variable}, which is trained, and the other "
+                    f"term of {variable} has the same direction: the loss falls without end where {variable} {falls}",
+                    "add s to the loss that exp(-s) multiplies, the logarithm of a deviation; for parity keep it",
+                )
+                return
+            if not others:
                 yield Hazard(
                     "LOSS_WEIGHT_TRAINED",
                     name,
@@ -82,6 +100,12 @@ def _vanishing_weights(whole: WholeGraph) -> Iterator[Hazard]:
                     "add s to the loss that exp(-s) multiplies, the logarithm of a deviation; for parity keep it",
                 )
                 return
+
+
+def _reads(whole: WholeGraph, variable: str) -> list[TensorId]:
+    """The first results of reads of a variable."""
+    readers = [variable, *(use.node for use in whole.graph.users(variable))]
+    return [TensorId(name, 0) for name in readers if variable_read(whole.graph, name) == variable]
 
 
 def _vanishing(whole: WholeGraph, name: str) -> tuple[str, str] | None:

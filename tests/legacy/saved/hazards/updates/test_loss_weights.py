@@ -54,6 +54,11 @@ def test_a_trained_number_that_multiplies_a_term_is_named(loss, count):
         (lambda x, s, t: tf.reduce_mean(tf.exp(t) * x) + square(x), 0),  # a critic's, of either sign
         (lambda x, s, t: tf.exp(-t) * square(x) + tf.reduce_mean(t * tf.ones_like(x)), 0),
         (lambda x, s, t: tf.stop_gradient(tf.exp(-t)) * square(x), 0),
+        (lambda x, s, t: tf.exp(-t) * square(x) - t, 1),
+        (lambda x, s, t: tf.exp(t) * square(x) + 0.5 * t, 1),
+        (lambda x, s, t: tf.exp(t) * square(x) - t, 0),
+        (lambda x, s, t: tf.exp(-2.0 * t) * square(x) + t, 0),
+        (lambda x, s, t: tf.exp(-t) * square(x) - t + tf.square(t), 0),
     ],
 )
 def test_a_weight_that_falls_beside_no_other_term_is_named(loss, count):
