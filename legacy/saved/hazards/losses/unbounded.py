@@ -15,6 +15,7 @@ from legacy.saved.hazards.basics.linear_signs import linear_signs
 from legacy.saved.hazards.basics.linear_weights import SUMS
 from legacy.saved.hazards.basics.squares import squared
 from legacy.saved.hazards.basics.variable_reads import variable_read
+from legacy.saved.hazards.signs.value_signs import ValueSigns
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -64,16 +65,17 @@ def subtracted_squares(whole: WholeGraph) -> Iterator[Hazard]:
                     "use tf.maximum, as a quantile loss does; for parity keep it",
                 )
                 return
-            if sign >= 0 or not (_is_square(whole, name) or graph.type(name) == "Abs"):
+            square = name if sign >= 0 else _weighed_square(whole, name)
+            if sign >= 0 or not (_is_square(whole, square) or graph.type(square) == "Abs"):
                 continue
-            inner = [graph.origin(tensor).node for tensor in graph.inputs(name)]
+            inner = [graph.origin(tensor).node for tensor in graph.inputs(square)]
             is_trained = name in whole.data and any(_is_unbounded(whole, node) for node in inner)
-            is_trained |= squared(whole, name) is not None and variable_read(graph, inner[0]) in whole.trainable
+            is_trained |= squared(whole, square) is not None and variable_read(graph, inner[0]) in whole.trainable
             if is_trained and is_followed:
                 yield Hazard(
                     "LOSS_WITHOUT_BOUND",
                     name,
-                    f"{target} contains {name} ({graph.type(name)}) with a negative weight: it is unbounded below",
+                    f"{target} contains {square} ({graph.type(square)}) with a negative weight: it is unbounded below",
                     "check the sign, or bound it, as max(0, margin - distance) does; for parity keep it",
                 )
                 return
@@ -144,6 +146,14 @@ def _is_unbounded(whole: WholeGraph, name: str) -> bool:
     if kind in SUMS or passes or (kind in ("Sqrt", "Sum") and _is_norm(whole, name)):
         return any(_is_unbounded(whole, before) for before in inputs)
     return _is_square(whole, name) and any(_is_unbounded(whole, before) for before in inputs)
+
+
+def _weighed_square(whole: WholeGraph, name: str) -> str:
+    """The square that a node divides by what is never below 0, such as a variance; the node itself of any other."""
+    graph = whole.graph
+    while graph.type(name) in op_types.QUOTIENTS and ValueSigns(whole).of(graph.inputs(name)[1].node) > 0:
+        name = graph.origin(graph.inputs(name)[0]).node
+    return name
 
 
 def _is_square(whole: WholeGraph, name: str) -> bool:

@@ -40,6 +40,9 @@ def mean_square(values):
         (lambda near, far: mean_square(near) - tf.reduce_mean((near - far) * near), 0),  # of either sign
         (lambda near, far: mean_square(near) - tf.reduce_mean((near - far) ** 3), 0),
         (lambda near, far: mean_square(near) - mean_square(tf.stop_gradient(near - far)), 0),
+        (lambda near, far: -tf.reduce_mean(tf.square(near - 1.0) / tf.square(tf.nn.softplus(far))), 1),
+        (lambda near, far: tf.reduce_mean(tf.square(near - 1.0) / tf.square(tf.nn.softplus(far))), 0),
+        (lambda near, far: -tf.reduce_mean(tf.square(near - 1.0) / far), 0),  # of either sign
     ],
 )
 def test_subtracted_squares_are_named(loss, count):
