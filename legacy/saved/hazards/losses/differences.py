@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.squares import squared
 from legacy.saved.hazards.basics.structures import structures
-from workloads.lifted.graph import TensorId
+from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops that subtract their second input from their first.
@@ -19,15 +20,19 @@ def differences_of_one(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds losses with the difference of a tensor that a model computes and itself; one hazard for all.
 
     The model may compute it twice, of the same data. A straight-through estimate subtracts a tensor from itself, too,
-    but lets no gradient pass one of both.
+    but lets no gradient pass one of both; the derivative of its square is 0.
     """
     graph = whole.graph
     for name in whole.minimized_ops(*_DIFFERENCES):
         first, second = graph.inputs(name)[:2]
-        is_one = graph.origin(first) == graph.origin(second)
+        is_one = graph.origin(first) == graph.origin(second) or _is_squared_twin(whole, name, first, second)
         if (is_one or _are_computed_alike(whole, first, second)) and graph.ancestors([first.node]) & whole.trainable:
             sources = [source_of_elements(graph, tensor).node for tensor in (first, second)]
-            are = sources[0] if is_one else f"{sources[0]} and {sources[1]}, which compute the same of the same data"
+            are = (
+                sources[0]
+                if graph.origin(first) == graph.origin(second)
+                else f"{sources[0]} and {sources[1]}, which compute the same of the same data"
+            )
             yield Hazard(
                 "DIFFERENCE_OF_ONE",
                 name,
@@ -36,6 +41,27 @@ def differences_of_one(whole: WholeGraph) -> Iterator[Hazard]:
                 "check which two tensors were meant; for parity keep it",
             )
             return
+
+
+def _is_squared_twin(whole: WholeGraph, name: str, first: TensorId, second: TensorId) -> bool:
+    """Whether the difference of a result and its own value behind `stop_gradient` is squared, and nothing else."""
+    graph = whole.graph
+    ends = [_source_behind_stop(graph, one) for one in (first, second)]
+    numbers = structures(whole)
+    are_alike = len({(numbers.get(one.node, one.node), one.output) for one in ends}) == 1
+    is_stopped = [end != graph.origin(one) for end, one in zip(ends, (first, second))]
+    if sorted(is_stopped) != [False, True] or not are_alike:
+        return False
+    users = [use.node for use in graph.users(name) if use.node in whole.minimized and not is_gradient_op(use.node)]
+    are_squares = bool(users) and all(squared(whole, user) == TensorId(name, 0) for user in users)
+    return graph.type(name) == "SquaredDifference" or are_squares
+
+
+def _source_behind_stop(graph: Graph, tensor: TensorId) -> TensorId:
+    tensor = graph.origin(tensor)
+    while graph.type(tensor.node) == "StopGradient":
+        tensor = graph.origin(graph.inputs(tensor.node)[0])
+    return tensor
 
 
 def _are_computed_alike(whole: WholeGraph, first: TensorId, second: TensorId) -> bool:

@@ -13,7 +13,7 @@ v1 = tf.compat.v1
 
 @pytest.mark.parametrize(
     "other, count",
-    [(tf.identity, 1), (tf.stop_gradient, 0), (tf.nn.relu, 0), (lambda anchor: tf.roll(anchor, 1, 0), 0)],
+    [(tf.identity, 1), (tf.stop_gradient, 1), (tf.nn.relu, 0), (lambda anchor: tf.roll(anchor, 1, 0), 0)],
 )
 def test_a_difference_of_a_result_and_itself_is_named(other, count):
     def build():
@@ -33,7 +33,8 @@ def test_a_difference_of_a_result_and_itself_is_named(other, count):
         (lambda model, x, y: tf.identity(model(x)), 1),
         (lambda model, x, y: model(y), 0),
         (lambda model, x, y: model(tf.roll(x, 1, 0)), 0),
-        (lambda model, x, y: tf.stop_gradient(model(x)), 0),
+        (lambda model, x, y: tf.stop_gradient(model(x)), 1),
+        (lambda model, x, y: tf.stop_gradient(model(y)), 0),
         (lambda model, x, y: model(x + v1.random_normal([2, 4])), 0),
         (lambda model, x, y: tf.nn.relu(model(x)), 0),
     ],
@@ -43,6 +44,23 @@ def test_a_result_that_is_computed_twice_of_the_same_data_is_one(other, count):
         w, x, y = minimized.variable("w", 4, 3), minimized.fed("x", 2, 4), minimized.fed("y", 2, 4)
         model = lambda given: tf.tanh(given @ w)  # noqa: E731
         return tf.reduce_mean(tf.square(model(x) - other(model, x, y))) + tf.reduce_mean(model(x))
+
+    assert minimized.found(differences_of_one, loss) == ["DIFFERENCE_OF_ONE"] * count
+
+
+@pytest.mark.parametrize(
+    "of_difference, count",
+    [
+        (tf.square, 1),
+        (lambda d: d * tf.constant([[1.0, 2.0, 3.0]]), 0),  # hands a gradient on
+        (lambda d: tf.square(d) + d, 0),
+        (lambda d: tf.square(d + 1.0), 0),
+    ],
+)
+def test_a_difference_from_a_stopped_copy_has_no_gradient_if_it_is_squared(of_difference, count):
+    def loss():
+        y = tf.nn.softmax(minimized.fed("x", 2, 4) @ minimized.variable("w", 4, 3))
+        return tf.reduce_mean(of_difference(y - tf.stop_gradient(y))) + tf.reduce_mean(y)
 
     assert minimized.found(differences_of_one, loss) == ["DIFFERENCE_OF_ONE"] * count
 
