@@ -85,6 +85,8 @@ def _cast_to_whole_numbers(whole: WholeGraph, labels: TensorId) -> str:
             if attributes["DstT"].type in _WHOLE_NUMBERS and attributes["SrcT"].type not in _WHOLE_NUMBERS:
                 return tensor.node
             todo.append(graph.inputs(tensor.node)[0])
+        elif kind in ("Minimum", "Maximum"):  # of the classes that are left, without that of ignored pixels
+            todo += [one for one in graph.inputs(tensor.node) if whole.value(one.node) is None]
         elif kind in (*_PASSES, "OneHot", "Pack", "Split", "Merge"):
             todo += graph.inputs(tensor.node)[1 if kind == "Split" else 0 :][: None if kind == "Pack" else 1]
     return ""

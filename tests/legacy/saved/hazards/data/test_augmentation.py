@@ -83,6 +83,7 @@ BILINEAR = v1.image.ResizeMethod.BILINEAR
         (lambda image, mask: resized(BILINEAR)(image, mask[:3]), 1),
         (lambda image, mask: (image, flip(resized(BILINEAR)(image, mask[:3])[1])), 1),
         (lambda image, mask: resized(v1.image.ResizeMethod.NEAREST_NEIGHBOR)(image, mask[:3]), 0),
+        (lambda image, mask: (image, tf.minimum(tf.cast(resized(BILINEAR)(image, mask[:3])[1], tf.int32), 2)), 1),
         (lambda image, mask: (image, tf.cast(resized(BILINEAR)(image, mask[:3])[1] > 0.5, tf.int32)), 0),
         (lambda image, mask: (v1.image.resize_images(image[:3], [6, 6]), mask), 0),
     ],
