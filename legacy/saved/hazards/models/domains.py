@@ -20,6 +20,8 @@ _PARTS = ("Cast", "ExpandDims", "Identity", "Reshape", "Slice", "Squeeze", "Stri
 _PRODUCTS = ("MatMul", "Conv2D", "BatchMatMul", "BatchMatMulV2")
 #: {op type: its result for 0}.
 _LEAST = {"Tanh": "0", "Sigmoid": "0.5"}
+#: A larger number under a root may be an offset.
+MOST_EPSILON = 1e-2
 _BOUNDS = ("ClipByValue", "Maximum", "Minimum", "Tanh", "Sigmoid")
 
 
@@ -44,7 +46,7 @@ def halved_ranges(whole: WholeGraph) -> Iterator[Hazard]:
 def roots_of_negative_numbers(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds roots and logarithms of a layer's results, to which no activation was applied; one hazard for all."""
     for name in whole.minimized_ops("Sqrt", "Log", "Rsqrt"):
-        layer = _layer_without_activation(whole, whole.graph.inputs(name)[0].node)
+        layer = _layer_without_activation(whole, _without_epsilon(whole, whole.graph.inputs(name)[0].node))
         layer = layer or _layer_among_factors(whole, whole.graph.inputs(name)[0].node)
         if layer and gradient_flow(whole).passes(name):
             yield Hazard(
@@ -55,6 +57,14 @@ def roots_of_negative_numbers(whole: WholeGraph) -> Iterator[Hazard]:
                 "predict the root or the logarithm itself, or apply softplus or exp first; for parity keep it",
             )
             return
+
+
+def _without_epsilon(whole: WholeGraph, name: str) -> str:
+    """The node to which a small constant is added, which keeps it from 0, and not from negative numbers."""
+    inputs = [tensor.node for tensor in whole.graph.inputs(name)]
+    numbers = [whole.value(node) for node in inputs] if whole.graph.type(name) in ("Add", "AddV2") else []
+    small = [number is not None and abs(number) <= MOST_EPSILON for number in numbers]
+    return inputs[small.index(False)] if sorted(small) == [False, True] else name
 
 
 def _layer_among_factors(whole: WholeGraph, name: str) -> str:

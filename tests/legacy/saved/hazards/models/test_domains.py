@@ -26,6 +26,8 @@ def found(check, loss):
         (lambda y, x, w: tf.sqrt(y[:, :2]), 1),
         (lambda y, x, w: tf.sqrt(tf.reshape(y, [2, 4, 3])[..., 1:]), 1),
         (lambda y, x, w: tf.math.log(y), 1),
+        (lambda y, x, w: tf.sqrt(y + 1e-6), 1),
+        (lambda y, x, w: tf.sqrt(y + 1.0), 0),  # an offset
         (lambda y, x, w: tf.math.log(tf.reduce_sum(y * tf.one_hot(tf.argmax(x, 1) % 3, 3), 1)), 1),
         (lambda y, x, w: tf.math.log(tf.reduce_sum(tf.nn.softmax(y) * tf.one_hot(tf.argmax(x, 1) % 3, 3), 1)), 0),
         (lambda y, x, w: tf.math.log(tf.reduce_sum(tf.exp(y), 1)), 0),
