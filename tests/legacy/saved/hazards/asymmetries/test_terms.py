@@ -38,12 +38,13 @@ def test_a_focal_factor_of_the_other_term_is_named(one, other, count):
     assert by_layer(factors_of_one_term, focal(one, other)) == ["FOCUS_ON_EASY_EXAMPLES"] * count
 
 
+@pytest.mark.parametrize("square", [tf.square, lambda d: 0.5 * d * d])
 @pytest.mark.parametrize("size, count", [(tf.identity, 1), (tf.abs, 0)])
-def test_a_condition_without_a_magnitude_is_named(size, count):
+def test_a_condition_without_a_magnitude_is_named(size, count, square):
     def loss(h, y):
         d = h - y
         small = tf.cast(size(d) < 1.0, tf.float32)
-        return small * 0.5 * tf.square(d) + (1.0 - small) * (tf.abs(d) - 0.5)
+        return small * 0.5 * square(d) + (1.0 - small) * (tf.abs(d) - 0.5)
 
     assert by_layer(conditions_without_magnitude, loss) == ["CONDITION_WITHOUT_MAGNITUDE"] * count
 
