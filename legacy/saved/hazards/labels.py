@@ -18,6 +18,7 @@ from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from legacy.saved.hazards.inputs import dropouts
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import gradient_scope
+from workloads.support.wording import counted, plural
 
 #: Products of rows and weights.
 _LAYERS = ("MatMul", "Conv2D", "Conv3D", "Conv2DBackpropInput")
@@ -164,20 +165,30 @@ def labels_of_one_class(whole: WholeGraph) -> Iterator[Hazard]:
         own = [entropy for entropy in entropies if entropy.op in needed and not _is_of_differences(whole, entropy)]
         labels = {filled(whole, entropy.labels.node) for entropy in own}
         layers: dict[str, set[str]] = collections.defaultdict(set)
+        joined = set()
         for entropy in own:
             layers[_last_weight(whole, entropy)].add(entropy.logits.node)
+            joined |= {_last_weight(whole, entropy)} if _joins_labels(whole, entropy) else set()
         trained = _trained_by(whole, gradient_scope(root) or "")
-        learns = any(len(logits) > 1 and weight in trained for weight, logits in layers.items())
+        learns = any((len(logits) > 1 or one in joined) and one in trained for one, logits in layers.items())
         label = labels.pop() if len(labels) == 1 else None
         if learns and label is not None:
             yield Hazard(
                 "LABELS_OF_ONE_CLASS",
                 own[0].op,
-                f"{len(own)} cross entropies of {targets[0]}, of one layer's output, all have the label {label:g}: "
+                f"{counted(len(own), 'cross entropy', 'cross entropies')} of {targets[0]}, of one layer's output, "
+                f"{plural(len(own), 'has only', 'all have')} the label {label:g}: "
                 "the layer learns to predict that label for every example",
                 "a discriminator has the labels 1 for real and 0 for generated examples; for parity keep them",
             )
             return
+
+
+def _joins_labels(whole: WholeGraph, entropy: CrossEntropy) -> bool:
+    """Whether the labels of a cross entropy are joined of several parts, as of two domains, along the examples."""
+    name = source_of_elements(whole.graph, entropy.labels).node
+    inputs = whole.graph.inputs(name) if whole.graph.type(name) == "ConcatV2" else []
+    return len(inputs) > 2 and whole.value(inputs[-1].node) == 0
 
 
 def _is_of_differences(whole: WholeGraph, entropy: CrossEntropy) -> bool:

@@ -114,7 +114,12 @@ def filled(whole: WholeGraph, name: str) -> float | None:
     """Returns the number that all elements of a node are; None if they differ, or are not known."""
     name, factor, offset = linear_source(whole, name)
     kind = whole.graph.type(name)
-    if kind == "Fill":
+    if kind in ("ConcatV2", "Pack"):
+        parts = {
+            filled(whole, tensor.node) for tensor in whole.graph.inputs(name)[: -1 if kind == "ConcatV2" else None]
+        }
+        number = parts.pop() if len(parts) == 1 else None
+    elif kind == "Fill":
         number = whole.value(whole.graph.inputs(name)[1].node)
     else:
         numbers = constant_array(whole.graph, name)

@@ -95,6 +95,18 @@ def test_a_discriminator_that_is_taught_one_class_is_named(fake, trained, count,
     assert [hazard.id for hazard in labels_of_one_class(whole)] == ["LABELS_OF_ONE_CLASS"] * count
 
 
+@pytest.mark.parametrize("second, count", [(tf.zeros, 1), (tf.ones, 0), (lambda shape: None, 0)])
+def test_domains_that_all_have_one_label_are_named(second, count):
+    def build():
+        logits = v1.placeholder(tf.float32, [4, 4], "x") @ v1.get_variable("w", [4, 1], use_resource=False)
+        others = second([2, 1])
+        labels = tf.zeros([4, 1]) if others is None else tf.concat([tf.zeros([2, 1]), others], 0)
+        v1.train.GradientDescentOptimizer(0.5).minimize(sigmoid(labels, logits), name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
+    assert [hazard.id for hazard in labels_of_one_class(whole)] == ["LABELS_OF_ONE_CLASS"] * count
+
+
 @pytest.mark.parametrize("is_compared, count", [(True, 0), (False, 1)])
 def test_the_better_ones_of_pairs_all_have_the_label_one(is_compared, count):
     def build():
