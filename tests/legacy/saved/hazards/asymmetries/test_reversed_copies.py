@@ -15,6 +15,9 @@ v1 = tf.compat.v1
         (lambda online, target, best: [v1.assign(online, target)], 1),
         (lambda online, target, best: [v1.assign(target, online)], 0),
         (lambda online, target, best: [v1.assign(online, best), v1.assign(best, online)], 0),
+        (lambda online, target, best: [v1.assign(online, 0.99 * online + 0.01 * target)], 1),
+        (lambda online, target, best: [v1.assign(target, 0.99 * target + 0.01 * online)], 0),
+        (lambda online, target, best: [v1.assign(online, 0.99 * online + 0.01 * best)], 0),
         (lambda online, target, best: [v1.assign(online, best)], 0),  # no step reads it: kept values, as of a search
     ],
 )
