@@ -38,8 +38,8 @@ def copies_into_trained(whole: WholeGraph) -> Iterator[Hazard]:
             "COPY_REVERSED",
             name,
             f"{counted(len(found), 'trained variable')} ({listed(list(found), MOST_NAMED)}) can be set to others, or "
-            f"moved towards them, that nothing changes, such as {variable} to {given} by {name}: run between the steps, and not before the "
-            f"first, that undoes the training, and {given} keeps its initial value",
+            f"moved towards them, that nothing changes, such as {variable} to {given} by {name}: run between the "
+            f"steps, and not before the first, that undoes the training, and {given} keeps its initial value",
             "a target network takes the trained weights; for parity keep it",
         )
 

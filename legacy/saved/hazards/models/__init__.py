@@ -65,5 +65,6 @@ ANALYSIS_CHECKS = (
     attention.scores_scaled_up,
     attention.shares_along_queries,
     shares_along_other_axes.shares_added_up_along_other_axes,
+    shares_along_other_axes.classes_along_other_axes,
     states_of_towers.states_of_other_towers,
 )

@@ -1,4 +1,4 @@
-"""Hazard of a softmax along the examples whose shares are added up along another dimension."""
+"""Hazards of a softmax along one dimension, whose shares are added up, or compared with classes, along another."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.constants import order_of_axes
 from legacy.saved.hazards.basics.hazard import Hazard
+from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _COPIES = ("Identity", "Reshape", "Neg", "Log")
+#: Ops that keep shares away from 0, take their logarithm, or hand it on.
+_GUARDS = (*_COPIES, "Add", "AddV2", "ClipByValue", "Maximum", "Minimum")
 #: Ops that compute a number of each share, and of others.
 _BY_SHARE = ("Mul", "Add", "AddV2", "Sub", "Maximum", *op_types.QUOTIENTS)
 
@@ -94,3 +97,53 @@ def _size(shape: tuple[int | None, ...], product: tuple[int | None, ...] | None,
       axis: of both.
     """
     return shape[axis] if shape[axis] is not None or product is None else product[axis]
+
+
+def classes_along_other_axes(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds one-hot labels times logarithms of shares that add up to 1 along another axis than the classes; one."""
+    graph, imported = found.cut.graph, found.context.imported
+    of_examples = {hazard.op for hazard in shares_added_up_along_other_axes(whole, found)}
+    for name in [name for name in whole.minimized_ops("Mul") if name in graph.nodes and not is_gradient_op(name)]:
+        rank, inputs = len(imported.shape(name) or ()), graph.inputs(name)
+        for labels, other in (inputs, inputs[::-1]):
+            code = graph.origin(labels).node
+            is_code = graph.type(code) == "OneHot" and graph.nodes[code].attr["axis"].i in (-1, rank - 1)
+            softmax, axis = _axis_of_softmax(found, other, rank - 1) if is_code and rank > 1 else ("", 0)
+            if softmax and axis != rank - 1 and softmax in whole.data and softmax not in of_examples:
+                yield Hazard(
+                    "SOFTMAX_OVER_POSITIONS",
+                    softmax,
+                    f"{name} multiplies the one-hot labels {code}, whose classes are along the last axis, by "
+                    f"probabilities of {softmax} that add up to one along another axis: those of one position's "
+                    "classes do not add up to one",
+                    "take the softmax along the classes; for parity keep it",
+                )
+                return
+
+
+def _axis_of_softmax(found: Analysis, tensor: TensorId, axis: int) -> tuple[str, int]:
+    """(The softmax of whose shares a tensor is the logarithm, the axis that one of the tensor's is in its result).
+
+    ("", 0) if the tensor is no such logarithm.
+    """
+    graph, imported = found.cut.graph, found.context.imported
+    rank, has_log = len(imported.shape(*tensor) or ()), False
+    while graph.type(tensor.node) not in ("Softmax", "LogSoftmax"):
+        kind, inputs = graph.type(tensor.node), graph.inputs(tensor.node)
+        if kind == "Transpose":
+            order = order_of_axes(graph, imported, inputs[1])
+            if order is None:
+                return "", 0
+            axis = order[axis]
+        elif kind not in _GUARDS or not inputs or (kind == "Reshape" and _reshapes(found, tensor)):
+            return "", 0
+        has_log |= kind == "Log"
+        tensor = inputs[0]
+    is_log = has_log or graph.type(tensor.node) == "LogSoftmax"
+    return (tensor.node, axis) if is_log and len(imported.shape(*tensor) or ()) == rank else ("", 0)
+
+
+def _reshapes(found: Analysis, tensor: TensorId) -> bool:
+    """Whether a Reshape changes the shape."""
+    shape, before = (found.context.imported.shape(*one) for one in (tensor, found.cut.graph.inputs(tensor.node)[0]))
+    return shape is None or shape != before

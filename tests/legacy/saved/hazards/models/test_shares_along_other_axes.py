@@ -3,7 +3,10 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.hazards.models.shares_along_other_axes import shares_added_up_along_other_axes
+from legacy.saved.hazards.models.shares_along_other_axes import (
+    classes_along_other_axes,
+    shares_added_up_along_other_axes,
+)
 from tests.legacy.saved.hazards.minimized import fed, found_by_analysis, variable
 
 
@@ -54,3 +57,24 @@ def test_the_first_axis_may_be_that_of_the_sentences_of_all_examples(sentences, 
         return tf.reduce_mean(tf.square(sums)) + tf.reduce_mean(fed("y", 8))
 
     assert found_by_analysis(shares_added_up_along_other_axes, loss) == ["SOFTMAX_OVER_EXAMPLES"] * count
+
+
+@pytest.mark.parametrize(
+    "logarithm, count",
+    [
+        (lambda scores: tf.math.log(softmax(scores, 1) + 1e-9), 1),
+        (lambda scores: tf.math.log(softmax(scores, 2) + 1e-9), 0),
+        (lambda scores: tf.transpose(tf.nn.log_softmax(tf.transpose(scores, [0, 2, 1])), [0, 2, 1]), 1),
+        (lambda scores: tf.nn.log_softmax(scores), 0),
+        (lambda scores: tf.transpose(tf.nn.log_softmax(scores), [0, 2, 1]), 0),  # what the code's axis is: not read
+        (lambda scores: tf.reshape(tf.nn.log_softmax(tf.reshape(scores, [8, 15])), [8, 5, 3]), 0),
+    ],
+)
+def test_a_softmax_along_another_axis_than_the_classes_is_named(logarithm, count):
+    def loss():
+        logarithms = logarithm(tf.tensordot(fed("x", 8, 5, 4), variable("w", 4, 3), 1))
+        axis = 1 if logarithms.shape[1] == 3 else -1
+        labels = tf.one_hot(fed("labels", 8, 5, dtype=tf.int32), 3, axis=axis)
+        return -tf.reduce_mean(tf.reduce_sum(labels * logarithms, [1, 2]))
+
+    assert found_by_analysis(classes_along_other_axes, loss) == ["SOFTMAX_OVER_POSITIONS"] * count
