@@ -33,6 +33,7 @@ GRAPH_CHECKS = (
     overlaps_of_logits.overlaps_of_logits,
     branches.conditions_without_magnitude,
     focus.factors_of_one_term,
+    focus.minimized_focal_losses,
     same_classes.same_classes_driven_apart,
     squared_norms.squared_norms_compared,
     untouched_parts.parts_without_weights,

@@ -16,7 +16,7 @@ _KEEPS = (
 _NEVER_NEGATIVE = (
     *("Square", "SquaredDifference", "Exp", "Abs", "Relu", "Relu6", "Sigmoid", "Softmax", "Softplus", "Sqrt", "Rsqrt"),
     *("L2Loss", "RandomUniform", "SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits"),
-    *(*COMPARISONS, "LogicalAnd", "LogicalOr", "LogicalNot"),
+    *(*COMPARISONS, "LogicalAnd", "LogicalOr", "LogicalNot", "OnesLike", "ZerosLike"),
 )
 #: Inputs of ops that are sizes or axes, and no values.
 _SIZES = {"ConcatV2": (-1,), "Add": (), "Pack": (), "AddN": (), "AddV2": (), "Maximum": (), "Minimum": ()}
@@ -60,13 +60,18 @@ class ValueSigns:
         if kind == "Prod":  # of negative numbers, it has either sign
             return max(self.of(inputs[0], depth - 1), 0)
         if kind == "Pow":
-            return 1 if self._whole.value(inputs[1]) == 2 else max(self.of(inputs[0], depth - 1), 0)
+            power = self._whole.value(inputs[1])
+            is_even = power is not None and power % 2 == 0
+            return 1 if is_even else max(self.of(inputs[0], depth - 1), 0)
         if kind == "Maximum" and any(self.of(before, depth - 1) > 0 for before in inputs):
             return 1
         if kind == "Minimum" and any(self.of(before, depth - 1) < 0 for before in inputs):
             return -1
         if kind == "Sub":
             return self._of_difference(inputs, depth)
+        if kind in ("Select", "SelectV2", "Fill"):
+            signs = {self.of(before, depth - 1) for before in inputs[1:]}
+            return signs.pop() if len(signs) == 1 else 0
         if kind not in _KEEPS:
             return 0
         values = inputs[: len(inputs) - 1] if kind == "ConcatV2" else inputs if kind in _SIZES else inputs[:1]
@@ -82,7 +87,17 @@ class ValueSigns:
 
 
 def is_probability(whole: WholeGraph, name: str) -> bool:
-    """Returns whether a node holds numbers from 0 to 1."""
+    """Returns whether a node holds numbers from 0 to 1, perhaps 1 less such, or a choice of two."""
+    graph, inputs = whole.graph, [tensor.node for tensor in whole.graph.inputs(name)]
+    if graph.type(name) in ("Select", "SelectV2"):
+        return all(is_probability(whole, before) for before in inputs[1:])
+    if graph.type(name) == "Sub" and whole.value(inputs[0]) == 1:
+        return is_probability(whole, inputs[1])
+    if graph.type(name) in ("Maximum", "Minimum", "ClipByValue"):
+        numbers = [whole.value(before) for before in inputs]
+        others = [before for before, number in zip(inputs, numbers) if number is None]
+        are_bounds = all(number is None or 0 <= number <= 1 for number in numbers)
+        return are_bounds and len(others) == 1 and is_probability(whole, others[0])
     source = source_of_elements(whole.graph, whole.graph.inputs(name)[0]).node if _is_copy(whole, name) else name
     is_answer = whole.graph.type(source) in (*COMPARISONS, "LogicalAnd", "LogicalOr", "LogicalNot")
     if whole.graph.type(source) == "OneHot":

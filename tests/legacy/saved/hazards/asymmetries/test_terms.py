@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.hazards.asymmetries.branches import conditions_without_magnitude
-from legacy.saved.hazards.asymmetries.focus import factors_of_one_term
+from legacy.saved.hazards.asymmetries.focus import factors_of_one_term, minimized_focal_losses
 from legacy.saved.hazards.asymmetries.overlaps_of_logits import overlaps_of_logits
 from legacy.saved.hazards.asymmetries.same_classes import same_classes_driven_apart
 from legacy.saved.hazards.asymmetries.squared_norms import squared_norms_compared
@@ -36,6 +36,48 @@ def focal(one, other):
 )
 def test_a_focal_factor_of_the_other_term_is_named(one, other, count):
     assert by_layer(factors_of_one_term, focal(one, other)) == ["FOCUS_ON_EASY_EXAMPLES"] * count
+
+
+def chosen(h, y):
+    """Of each number, the probability of what its label says."""
+    p = tf.sigmoid(h)
+    return tf.where(tf.equal(y, 1.0), p, 1.0 - p)
+
+
+def of_chosen(h, y):
+    p = chosen(h, y)
+    return 0.25 * (1.0 - p) ** 2 * tf.math.log(p + 1e-7)
+
+
+@pytest.mark.parametrize("power, count", [(lambda p: p**2, 1), (lambda p: (1.0 - p) ** 2, 0)])
+def test_so_is_that_of_the_probability_of_what_is_right(power, count):
+    def loss(h, y):
+        p = chosen(h, y)
+        return -power(p) * tf.math.log(tf.clip_by_value(p, 1e-7, 1.0))
+
+    assert by_layer(factors_of_one_term, loss) == ["FOCUS_ON_EASY_EXAMPLES"] * count
+
+
+def of_both_sides(h, y):
+    p, there = tf.clip_by_value(tf.sigmoid(h), 1e-4, 1.0 - 1e-4), tf.cast(tf.equal(y, 1.0), tf.float32)
+    positive = tf.math.log(p) * (1.0 - p) ** 2 * there
+    return positive + tf.math.log(1.0 - p) * p**2 * (1.0 - y) ** 4 * (1.0 - there)
+
+
+@pytest.mark.parametrize(
+    "loss, count",
+    [
+        (of_chosen, 1),
+        (lambda h, y: -of_chosen(h, y), 0),
+        (of_both_sides, 1),
+        (lambda h, y: -of_both_sides(h, y), 0),
+        (lambda h, y: tf.sigmoid(h) * tf.math.log(tf.sigmoid(h) + 1e-7), 0),  # an entropy, which may be raised
+        (lambda h, y: tf.square(h) + tf.stop_gradient(of_both_sides(h, y)), 0),
+        (lambda h, y: fed("advantage", 8, 1) * of_both_sides(h, y), 0),  # of either sign
+    ],
+)
+def test_a_focal_loss_without_its_sign_is_named(loss, count):
+    assert by_layer(minimized_focal_losses, loss) == ["LIKELIHOOD_MINIMIZED"] * count
 
 
 @pytest.mark.parametrize("square", [tf.square, lambda d: 0.5 * d * d])
