@@ -38,6 +38,7 @@ from legacy.saved.hazards import (
     towers,
     training,
     untrained,
+    untrained_by_steps,
     updates,
 )
 from legacy.saved.hazards.averages.never_run import updates_never_run
@@ -65,6 +66,7 @@ GRAPH_CHECKS = (
     untrained.variables_without_gradient,
     untrained.gradients_of_the_first_alone,
     untrained.weights_of_zeros,
+    untrained_by_steps.variables_behind_rounding,
     untrained.untrained_layers,
     inputs.unused_targets,
     inputs.kept_for_dropped,

@@ -35,6 +35,7 @@ GRAPH_CHECKS = (
     focus.factors_of_one_term,
     focus.minimized_focal_losses,
     same_classes.same_classes_driven_apart,
+    same_classes.labels_of_pairs_exchanged,
     squared_norms.squared_norms_compared,
     untouched_parts.parts_without_weights,
     counted_masks.counts_of_other_masks,

@@ -8,6 +8,8 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.directions import minimized_targets
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.weighed_values import made_by_weights
+from legacy.saved.hazards.signs.opposed_labels import is_distance
 from legacy.saved.hazards.signs.pushes import Pushes
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -32,6 +34,50 @@ def same_classes_driven_apart(whole: WholeGraph) -> Iterator[Hazard]:
                     "max(0, distance to the same class - that to another + margin); for parity keep it",
                 )
                 return
+
+
+def labels_of_pairs_exchanged(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds terms of pairs with equal labels that fall with their distance, as hinges do; one hazard for all.
+
+    So it is where y is 1 for different labels in y d^2 + (1 - y) max(0, m - d)^2.
+    """
+    graph, targets = whole.graph, minimized_targets(whole)
+    pushes = None
+    for name in [name for name in whole.minimized_ops("Mul") if not is_gradient_op(name)]:
+        inputs = graph.inputs(name)
+        for mask, term in (inputs, inputs[::-1]):
+            if term.node not in made_by_weights(whole) or _are_equal(whole, mask) != 1:
+                continue
+            own = Pushes(whole, [term.node])
+            before = graph.order(graph.ancestors([term.node], controls=False))
+            distances = [node for node in before if is_distance(whole, node) and not is_gradient_op(node)]
+            pushes = pushes or Pushes(whole, targets)
+            falls = bool(distances) and own.sign(TensorId(distances[-1], 0)) == -1
+            if falls and pushes.sign(TensorId(name, 0)) == 1:
+                yield Hazard(
+                    "SAME_CLASS_DRIVEN_APART",
+                    name,
+                    f"{name} has a term of pairs with equal labels that falls where their distance {distances[-1]} "
+                    "grows, as a hinge does: examples of one class are driven apart",
+                    "the hinge max(0, margin - distance) is for different labels; for parity keep it",
+                )
+                return
+
+
+def _are_equal(whole: WholeGraph, tensor: TensorId) -> int:
+    """1 of a mask that is 1 where two labels that data bring are equal, -1 of its opposite; 0 of anything else."""
+    graph, name, sign = whole.graph, source_of_elements(whole.graph, tensor).node, 1
+    while True:
+        inputs = graph.inputs(name)
+        if graph.type(name) == "Sub" and whole.value(inputs[0].node) == 1:
+            name, sign = source_of_elements(graph, inputs[1]).node, -sign
+        elif graph.type(name) == "LogicalNot":
+            name, sign = source_of_elements(graph, inputs[0]).node, -sign
+        else:
+            break
+    are_given = all(one.node in whole.data and one.node not in made_by_weights(whole) for one in inputs)
+    kinds = {"Equal": sign, "NotEqual": -sign}
+    return kinds.get(graph.type(name), 0) if are_given and name in whole.data else 0
 
 
 def _is_of_equal_labels(whole: WholeGraph, tensor: TensorId) -> bool:

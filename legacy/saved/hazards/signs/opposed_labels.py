@@ -23,7 +23,7 @@ def distances_pushed_one_way(whole: WholeGraph) -> Iterator[Hazard]:
     That is the sign of a term, or of a margin in its hinge: y d^2 + (1 - y) max(0, m - d)^2 pushes both ways.
     """
     graph, targets = whole.graph, minimized_targets(whole)
-    distances = {name for name in whole.minimized_ops("Sum") if _is_distance(whole, name)}
+    distances = {name for name in whole.minimized_ops("Sum") if is_distance(whole, name)}
     if not distances:
         return
     pushes = None
@@ -74,8 +74,8 @@ def weighed(whole: WholeGraph, weight: str) -> set[str]:
     return found
 
 
-def _is_distance(whole: WholeGraph, name: str) -> bool:
-    """Whether a node sums squares of what weights compute, or products of two such; not errors against data."""
+def is_distance(whole: WholeGraph, name: str) -> bool:
+    """Returns whether a node sums squares of what weights compute, or products of two such; not errors against data."""
     graph = whole.graph
     if graph.type(name) != "Sum" or is_gradient_op(name):
         return False

@@ -6,7 +6,7 @@ import tensorflow as tf
 from legacy.saved.hazards.asymmetries.branches import conditions_without_magnitude
 from legacy.saved.hazards.asymmetries.focus import factors_of_one_term, minimized_focal_losses
 from legacy.saved.hazards.asymmetries.overlaps_of_logits import overlaps_of_logits
-from legacy.saved.hazards.asymmetries.same_classes import same_classes_driven_apart
+from legacy.saved.hazards.asymmetries.same_classes import labels_of_pairs_exchanged, same_classes_driven_apart
 from legacy.saved.hazards.asymmetries.squared_norms import squared_norms_compared
 from legacy.saved.hazards.asymmetries.untouched_parts import parts_without_weights
 from tests.legacy.saved.hazards.minimized import fed, found, variable
@@ -151,3 +151,29 @@ def test_a_half_that_no_coupling_changes_is_named(flips, count):
         return tf.reduce_mean(tf.square(h))
 
     assert found(parts_without_weights, total) == ["PART_WITHOUT_WEIGHTS"] * count
+
+
+def contrastive(y, d):
+    return y * d + (1.0 - y) * tf.square(tf.maximum(0.0, 1.0 - tf.sqrt(d + 1e-6)))
+
+
+@pytest.mark.parametrize(
+    "loss, count",
+    [
+        (lambda same, d: contrastive(1.0 - same, d), 1),
+        (lambda same, d: same * tf.maximum(0.0, 1.0 - d), 1),
+        (lambda same, d: contrastive(same, d), 0),
+        (lambda same, d: -contrastive(1.0 - same, d), 0),
+        (lambda same, d: contrastive(tf.cast(tf.logical_not(same > 0.5), tf.float32), d), 0),  # not read
+        (lambda same, d: contrastive(fed("different", 8), d), 0),  # not known
+    ],
+)
+@pytest.mark.parametrize("compare", [tf.equal, lambda a, b: tf.logical_not(tf.not_equal(a, b))])
+def test_a_hinge_of_pairs_with_equal_labels_is_named(loss, count, compare):
+    def total():
+        w = variable("w", 4, 3)
+        d = tf.reduce_sum(tf.square(fed("a", 8, 4) @ w - fed("b", 8, 4) @ w), 1)
+        labels = [fed(name, 8, dtype=tf.int32) for name in ("first", "second")]
+        return tf.reduce_mean(loss(tf.cast(compare(*labels), tf.float32), d))
+
+    assert found(labels_of_pairs_exchanged, total) == ["SAME_CLASS_DRIVEN_APART"] * count
