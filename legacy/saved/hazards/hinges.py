@@ -126,6 +126,28 @@ def margins_without_effect(whole: WholeGraph) -> Iterator[Hazard]:
                 return
 
 
+def negative_margins(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds max(0, a - b - margin) of two distances, in place of a - b + margin; one hazard for all."""
+    graph = whole.graph
+    for name in [name for name in whole.minimized_ops("Maximum", "Relu") if not is_gradient_op(name)]:
+        inputs = [graph.origin(tensor).node for tensor in graph.inputs(name)]
+        others = [node for node in inputs if whole.value(node) != 0]
+        if len(others) != 1 or (graph.type(name) == "Maximum" and len(inputs) == len(others)):
+            continue
+        difference, factor, margin = linear_source(whole, others[0])
+        both = [graph.origin(tensor).node for tensor in graph.inputs(difference)]
+        is_of_distances = graph.type(difference) == "Sub" and all(_is_distance(whole, node) for node in both)
+        if is_of_distances and factor > 0 > margin and gradient_flow(whole).passes(name):
+            yield Hazard(
+                "MARGIN_NEGATIVE",
+                name,
+                f"{name} is a hinge of {difference}, the difference of two distances, less {-margin:.4g}: it is 0 "
+                "already where the first distance is the larger one by that much",
+                "max(0, distance to the same class - that to another + margin); for parity keep it",
+            )
+            return
+
+
 def hinges_of_means(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds max(0, mean(a - b + margin)) of two results of weights: the hinge is outside of the mean; one for all."""
     graph = whole.graph

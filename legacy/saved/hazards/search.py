@@ -82,6 +82,7 @@ GRAPH_CHECKS = (
     normalization.stopped_moments,
     hinges.hinges_of_zero,
     hinges.margins_without_effect,
+    hinges.negative_margins,
     hinges.reversed_hinges,
     hinges.hinges_of_means,
     statistics.statistics_of_other_data,

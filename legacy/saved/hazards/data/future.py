@@ -24,7 +24,7 @@ def words_read_ahead(whole: WholeGraph) -> Iterator[Hazard]:
     """
     graph = whole.graph
     for entropy in cross_entropies(whole) if whole.minimized_ops(*op_types.LOOKUPS) else ():
-        predicted = _slice_of_times(graph, source_of_elements(graph, entropy.labels))
+        predicted = slice_of_times(graph, source_of_elements(graph, entropy.labels))
         if entropy.is_sigmoid or predicted is None:
             continue
         before = graph.ancestors([entropy.logits.node], controls=False)
@@ -50,8 +50,8 @@ def words_read_ahead(whole: WholeGraph) -> Iterator[Hazard]:
                 return
 
 
-def _slice_of_times(graph: Graph, tensor: TensorId) -> tuple[TensorId, int] | None:
-    """(x, b) of a tensor that is x[:, b:e]; None of any other."""
+def slice_of_times(graph: Graph, tensor: TensorId) -> tuple[TensorId, int] | None:
+    """Returns (x, b) of a tensor that is x[:, b:e]; None of any other."""
     if graph.type(tensor.node) != "StridedSlice":
         return None
     begin, strides = (constant_array(graph, graph.inputs(tensor.node)[place].node) for place in (1, 3))
@@ -65,7 +65,7 @@ def _slice_of_times(graph: Graph, tensor: TensorId) -> tuple[TensorId, int] | No
 
 def _is_earlier(graph: Graph, lookup: str, predicted: tuple[TensorId, int]) -> bool:
     """Whether a lookup is of the words before those that are predicted."""
-    read = _slice_of_times(graph, source_of_elements(graph, graph.inputs(lookup)[1]))
+    read = slice_of_times(graph, source_of_elements(graph, graph.inputs(lookup)[1]))
     return read is not None and read[0] == predicted[0] and 0 <= read[1] < predicted[1]
 
 
@@ -78,7 +78,7 @@ def _sliced_results(graph: Graph, logits: str) -> str:
     """The node x of logits that are computed from x[:, :e] time by time; "" if there is none."""
     while graph.type(logits) in ("Identity", "Reshape", "BiasAdd", "Add", "AddV2", "MatMul"):
         logits = graph.inputs(logits)[0].node
-    sliced = _slice_of_times(graph, TensorId(logits, 0))
+    sliced = slice_of_times(graph, TensorId(logits, 0))
     whole_of_it = graph.inputs(logits)[0].node if graph.type(logits) == "StridedSlice" else ""
     return whole_of_it if (sliced is not None and sliced[1] == 0) or _drops_last(graph, logits) else ""
 

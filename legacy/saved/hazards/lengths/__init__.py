@@ -4,6 +4,7 @@ May import the basics of hazards and facts; the search of hazards imports this f
 """
 
 from legacy.saved.hazards.lengths import (
+    convolutions,
     counted_padding,
     lookahead,
     other_lengths,
@@ -19,6 +20,7 @@ GRAPH_CHECKS = (
     other_lengths.all_times_of_ctc,
     lookahead.masks_off_by_one,
     lookahead.targets_read_by_attention,
+    convolutions.series_read_ahead,
 )
 
 #: Checks that need an analysis.

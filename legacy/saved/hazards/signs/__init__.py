@@ -10,6 +10,8 @@ from legacy.saved.hazards.signs import (
     heads,
     idle_hinges,
     log_sums,
+    lookups,
+    nearest_pairs,
     opposed_labels,
     shared_goals,
 )
@@ -24,4 +26,6 @@ GRAPH_CHECKS = (
     distances_for_logits.distances_for_logits,
     shared_goals.generators_with_critics,
     log_sums.minimized_log_sums,
+    nearest_pairs.nearest_is_itself,
+    lookups.products_pushed_one_way,
 )

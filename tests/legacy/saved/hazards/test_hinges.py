@@ -4,7 +4,13 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.hinges import hinges_of_means, hinges_of_zero, margins_without_effect, reversed_hinges
+from legacy.saved.hazards.hinges import (
+    hinges_of_means,
+    hinges_of_zero,
+    margins_without_effect,
+    negative_margins,
+    reversed_hinges,
+)
 from tests.legacy.saved.graphs import saved, traced
 from tests.legacy.saved.hazards import minimized
 
@@ -171,3 +177,23 @@ def test_an_activation_of_a_layer_is_no_hinge():
         return tf.reduce_mean(tf.square(h @ minimized.variable("u", 3, 1) - 1.0))
 
     assert minimized.found(reversed_hinges, total) == []
+
+
+@pytest.mark.parametrize(
+    "loss, count",
+    [
+        (lambda near, far: tf.maximum(near - far - 0.2, 0.0), 1),
+        (lambda near, far: tf.nn.relu(-0.2 + (near - far)), 1),
+        (lambda near, far: tf.maximum(near - far + 0.2, 0.0), 0),
+        (lambda near, far: tf.maximum(near - far, 0.0), 0),
+        (lambda near, far: tf.maximum(near - 0.2, 0.0), 0),  # of one distance
+        (lambda near, far: tf.minimum(near - far - 0.2, 0.0), 0),
+    ],
+)
+def test_a_margin_that_is_subtracted_is_named(loss, count):
+    def total():
+        w = minimized.variable("w", 4, 3)
+        a, b, c = (minimized.fed(name, 8, 4) @ w for name in ("a", "b", "c"))
+        return tf.reduce_mean(loss(distance(a, b), distance(a, c)))
+
+    assert minimized.found(negative_margins, total) == ["MARGIN_NEGATIVE"] * count
