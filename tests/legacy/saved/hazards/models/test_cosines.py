@@ -29,12 +29,20 @@ def cosines(axis):
     return lambda e, c: tf.nn.l2_normalize(e, 1) @ tf.nn.l2_normalize(c, axis)
 
 
+def with_margin(cosine):
+    true = tf.one_hot(v1.placeholder(tf.int32, [8], "true"), int(cosine.shape[1])) > 0.0
+    return tf.where(true, cosine - 0.35, cosine)
+
+
 @pytest.mark.parametrize(
     "logits, count",
     [
         (cosines(0), 1),
         (lambda e, c: tf.cos(e @ c), 1),
         (lambda e, c: 30.0 * cosines(0)(e, c), 0),
+        (lambda e, c: 0.1 * cosines(0)(e, c), 1),
+        (lambda e, c: with_margin(cosines(0)(e, c)), 1),
+        (lambda e, c: 30.0 * with_margin(cosines(0)(e, c)), 0),
         (lambda e, c: tf.nn.l2_normalize(e, 1) @ c, 0),
         (cosines(1), 0),  # no cosines
         (lambda e, c: tf.matmul(*[tf.nn.l2_normalize(e, 1)] * 2, transpose_b=True), 0),  # examples with each other
