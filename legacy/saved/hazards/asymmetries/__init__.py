@@ -29,6 +29,7 @@ GRAPH_CHECKS = (
     twin_critics.larger_of_two_critics,
     temperatures.temperatures_of_one_side,
     contrasts.scales_of_one_side,
+    contrasts.scales_of_joined_parts,
     activations.activations_of_one_side,
     overlaps_of_logits.overlaps_of_logits,
     branches.conditions_without_magnitude,

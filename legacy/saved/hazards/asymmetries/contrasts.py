@@ -8,13 +8,16 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies, filled
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.linear_weights import linear_weights
+from legacy.saved.hazards.basics.linear_weights import linear_inputs, linear_weights
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.tensors.gradient_names import is_gradient_op
+from workloads.support.wording import listed
 
 _PRODUCTS = ("MatMul", "BatchMatMul", "BatchMatMulV2")
 #: Relative difference of two scales that is no rounding error.
 TOLERANCE = 1e-4
+#: Of scales, so many are named.
+MOST_NAMED = 4
 
 
 def scales_of_one_side(whole: WholeGraph) -> Iterator[Hazard]:
@@ -37,6 +40,41 @@ def scales_of_one_side(whole: WholeGraph) -> Iterator[Hazard]:
                     "divide both by the temperature; for parity keep them",
                 )
                 return
+
+
+def scales_of_joined_parts(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds logits that are joined of products of all pairs of some views, with other scales; one hazard for all."""
+    graph = whole.graph
+    for entropy in [one for one in cross_entropies(whole) if not one.is_sigmoid]:
+        joined = graph.origin(entropy.logits).node
+        while graph.type(joined) == "Reshape":
+            joined = graph.origin(graph.inputs(joined)[0]).node
+        parts = [tensor.node for tensor in graph.inputs(joined)[:-1]] if graph.type(joined) == "ConcatV2" else []
+        scales = [_scale_of_products(whole, part) for part in parts]
+        known = [scale for scale in scales if scale is not None]
+        if len(known) == len(parts) > 1 and max(known) - min(known) > TOLERANCE * max(known):
+            factors = listed([f"{one:.4g}" for one in known], MOST_NAMED)
+            yield Hazard(
+                "TEMPERATURE_OF_ONE_SIDE",
+                joined,
+                f"{joined} joins similarities of pairs that are multiplied by {factors}: only some of them are divided "
+                "by the temperature",
+                "divide all by the temperature; for parity keep them",
+            )
+            return
+
+
+def _scale_of_products(whole: WholeGraph, name: str) -> float | None:
+    """The factor of products of all pairs of results, from which a constant mask may be subtracted; else None."""
+    weights = linear_weights(whole, name)
+    found = [weight for node, weight in weights.items() if _is_of_results(whole, node)]
+    others = [node for node in weights if node in made_by_weights(whole) and not any(linear_inputs(whole, node))]
+    return found[0] if len(found) == len(others) == 1 and found[0] > 0 else None
+
+
+def _is_of_results(whole: WholeGraph, name: str) -> bool:
+    sides = [tensor.node for tensor in whole.graph.inputs(name)[:2]] if whole.graph.type(name) in _PRODUCTS else []
+    return bool(sides) and all(one in made_by_weights(whole) and one in whole.data for one in sides)
 
 
 def partners_of_one_example(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:

@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from legacy.saved.hazards.asymmetries.contrasts import partners_of_one_example, scales_of_one_side
+from legacy.saved.hazards.asymmetries.contrasts import (
+    partners_of_one_example,
+    scales_of_joined_parts,
+    scales_of_one_side,
+)
 from tests.legacy.saved.hazards.minimized import fed, found, found_by_analysis, variable
 
 v1 = tf.compat.v1
@@ -22,6 +26,31 @@ def test_a_temperature_of_own_pairs_alone_is_named(pair, pairs, count):
         return tf.reduce_mean(tf.reduce_logsumexp(others, 1) - own)
 
     assert found(scales_of_one_side, total) == ["TEMPERATURE_OF_ONE_SIDE"] * count
+
+
+@pytest.mark.parametrize(
+    "other, own, masked, count",
+    [(1.0, 10.0, True, 1), (10.0, 1.0, False, 1), (10.0, 10.0, True, 0), (1.0, 1.0, False, 0)],
+)
+def test_so_is_one_of_joined_parts(other, own, masked, count):
+    def total():
+        z, u = (tf.nn.l2_normalize(fed(name, 8, 4) @ variable("w" + name, 4, 3), 1) for name in "ab")
+        parts = [other * tf.matmul(z, u, transpose_b=True), own * tf.matmul(z, z, transpose_b=True)]
+        logits = tf.concat([parts[0], parts[1] - 1e9 * tf.eye(8) if masked else parts[1]], 1)
+        labels = tf.one_hot(tf.range(8), 16)
+        return tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(labels=labels, logits=logits))
+
+    assert found(scales_of_joined_parts, total) == ["TEMPERATURE_OF_ONE_SIDE"] * count
+
+
+def test_logits_of_classes_that_are_joined_are_not():
+    def total():
+        z = fed("x", 8, 4) @ variable("w", 4, 3)
+        logits = tf.concat([z @ variable("many", 3, 5), 2.0 * z @ variable("few", 3, 2)], 1)
+        labels = tf.one_hot(fed("labels", 8, dtype=tf.int32), 7)
+        return tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(labels=labels, logits=logits))
+
+    assert found(scales_of_joined_parts, total) == []
 
 
 def test_a_scale_that_is_trained_is_not():
