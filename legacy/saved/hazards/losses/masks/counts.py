@@ -61,15 +61,16 @@ def sums_of_unused_weights(whole: WholeGraph) -> Iterator[Hazard]:
     for name, divisor in sums.items():
         total = graph.origin(graph.inputs(name)[0]).node
         source = _fed(whole, source_of_elements(graph, graph.inputs(divisor)[0]).node) if divisor else ""
-        if not source or graph.type(total) != "Sum" or not _are_bare_errors(whole, total):
+        others = _other_weights(whole, total, source) if source and graph.type(total) == "Sum" else ""
+        if not source or graph.type(total) != "Sum" or not (others or _are_bare_errors(whole, total)):
             continue
         if set(whole.targets) & graph.descendants(_uses_outside(whole, source, below), controls=False):
             continue
         yield Hazard(
             "COUNT_OF_ANOTHER_MASK",
             name,
-            f"{name} divides {total} by the sum of {source}, which the loss contains nowhere else: the errors are not "
-            "multiplied by these weights",
+            f"{name} divides {total} by the sum of {source}, which the loss contains nowhere else: the errors are "
+            + (f"multiplied by {others}" if others else "not multiplied by these weights"),
             "multiply the errors by the weights that are added up; for parity keep it",
         )
         return
@@ -116,6 +117,17 @@ def _fed(whole: WholeGraph, name: str) -> str:
     rank = len((recorded[0] if recorded else attributes["shape"].shape).dim)
     is_fraction = graph.type(name) == "Placeholder" and tf.as_dtype(attributes["dtype"].type).is_floating
     return name if is_fraction and (rank > 1 or (rank == 1 and WEIGHTS.search(name))) else ""
+
+
+def _other_weights(whole: WholeGraph, total: str, source: str) -> str:
+    """The fed masks or weights, by their name, that multiply the errors of a sum, if others are called so, too."""
+    graph, product = whole.graph, source_of_elements(whole.graph, whole.graph.inputs(total)[0]).node
+    inputs = (
+        [source_of_elements(graph, one).node for one in graph.inputs(product)] if graph.type(product) == "Mul" else []
+    )
+    weights = [name for name in (_fed(whole, node) for node in inputs) if name and WEIGHTS.search(name)]
+    is_of_errors = any(node in made_by_weights(whole) for node in inputs)
+    return weights[0] if is_of_errors and len(weights) == 1 and WEIGHTS.search(source) and weights[0] != source else ""
 
 
 def _are_bare_errors(whole: WholeGraph, total: str) -> bool:

@@ -62,6 +62,9 @@ def test_errors_of_the_background_by_the_number_of_objects_are_not():
         ((8,), "weights", lambda error, fed_numbers: tf.reduce_sum(error, 1) * fed_numbers, 0),
         ((8,), "lengths", lambda error, fed_numbers: tf.reduce_sum(error, 1), 0),
         ((), "weights", lambda error, fed_numbers: error, 0),
+        ((8, 5), "test_mask", lambda error, fed_numbers: error * fed("train_mask", 8, 5), 1),
+        ((8, 5), "objects", lambda error, fed_numbers: error * fed("train_mask", 8, 5), 0),  # counts on purpose
+        ((8, 5), "test_mask", lambda error, fed_numbers: error * fed("train_mask", 8, 5) * fed_numbers, 0),
     ],
 )
 def test_weights_that_are_only_added_up_are_named(shape, name, weigh, count):
