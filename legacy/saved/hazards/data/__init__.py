@@ -41,6 +41,7 @@ GRAPH_CHECKS = (
     future.words_read_ahead,
     augmentation.flipped_apart,
     augmentation.interpolated_labels,
+    augmentation.labels_mixed_otherwise,
     scaling.badly_scaled_images,
     batches.parts_of_no_tower,
     outputs.outputs_in_another_order,

@@ -1,4 +1,4 @@
-"""Hazards of images and label maps that are changed apart: flips by different random numbers, interpolated labels."""
+"""Hazards of images and labels that are changed apart: by other flips, by interpolation, or mixed by other shares."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
+from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.data.random_numbers import draw_of
 from workloads.lifted.graph import TensorId
@@ -105,3 +107,59 @@ def _resized(whole: WholeGraph, tensor: TensorId) -> str:
             todo += [before for before in further if before not in seen]
             seen.update(further)
     return ""
+
+
+def labels_mixed_otherwise(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds images r x + (1 - r) p(x), p another order of the examples, with labels (1 - r) y + r p(y); one for all."""
+    for entropy in cross_entropies(whole):
+        is_given = not whole.graph.ancestors([entropy.labels.node], controls=False) & whole.trainable
+        of_labels, of_images = (_mixed(whole, side.node) for side in (entropy.labels, entropy.logits))
+        for draw in [draw for draw in of_labels if is_given and draw in of_images]:
+            (labels, own_labels), (images, own_images) = of_labels[draw], of_images[draw]
+            if own_labels != own_images:
+                yield Hazard(
+                    "LABELS_MIXED_OTHERWISE",
+                    labels,
+                    f"{images} mixes examples with others by the random numbers {draw}, and {labels} their labels by 1 "
+                    "less these: the label of the smaller part counts most",
+                    "mix both by the same numbers; for parity keep it",
+                )
+                return
+
+
+def _mixed(whole: WholeGraph, name: str) -> dict[str, tuple[str, bool]]:
+    """{random numbers r: (a sum r x + (1 - r) p(x), whether r is the share of x itself)} that a node depends on."""
+    graph, found = whole.graph, {}
+    before = graph.ancestors([name], controls=False)
+    for node in [one for one in graph.nodes if one in before and graph.type(one) in ("Add", "AddV2")]:
+        terms = [_share_and_value(whole, tensor) for tensor in graph.inputs(node)]
+        (first, is_first, value), (second, is_second, other) = terms if len(terms) == 2 else (("", True, None),) * 2
+        if not first or first != second or is_first == is_second or value is None or other is None:
+            continue
+        turned = [_in_other_order(whole, one) for one in (value, other)]
+        if turned[0] == other and turned[1] is None:
+            found[first] = (node, is_second)
+        elif turned[1] == value and turned[0] is None:
+            found[first] = (node, is_first)
+    return found
+
+
+def _share_and_value(whole: WholeGraph, product: TensorId) -> tuple[str, bool, TensorId | None]:
+    """(r, True, x) of r x with a random r, (r, False, x) of (1 - r) x; ("", True, None) of anything else."""
+    graph = whole.graph
+    inputs = graph.inputs(product.node) if graph.type(product.node) == "Mul" else []
+    for one, other in zip(inputs, reversed(inputs)):
+        share, is_share = source_of_elements(graph, one).node, True
+        while graph.type(share) == "Sub" and whole.value(graph.inputs(share)[0].node) == 1:
+            share, is_share = source_of_elements(graph, graph.inputs(share)[1]).node, not is_share
+        kinds = {graph.type(node) for node in graph.ancestors([share], controls=False)}
+        drawn = {kind for kind in kinds if op_types.is_random(kind)}
+        if drawn and not any(op_types.is_source(kind) or kind in op_types.VARIABLES for kind in kinds - drawn):
+            return share, is_share, graph.origin(other)
+    return "", True, None
+
+
+def _in_other_order(whole: WholeGraph, tensor: TensorId) -> TensorId | None:
+    """The x of its rows in another order; None of anything else."""
+    kinds = (*_TURNS, "Gather", "GatherV2", "RandomShuffle", "Roll")
+    return whole.graph.origin(whole.graph.inputs(tensor.node)[0]) if whole.graph.type(tensor.node) in kinds else None

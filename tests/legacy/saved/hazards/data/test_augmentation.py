@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.data.augmentation import flipped_apart, interpolated_labels
+from legacy.saved.hazards.data.augmentation import flipped_apart, interpolated_labels, labels_mixed_otherwise
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -90,3 +90,31 @@ BILINEAR = v1.image.ResizeMethod.BILINEAR
 )
 def test_interpolated_classes_are_named(prepare, count):
     assert found(interpolated_labels, prepare) == ["LABELS_INTERPOLATED"] * count
+
+
+def mixed(share, values, turn=lambda values: tf.reverse(values, [0])):
+    return share * values + (1.0 - share) * turn(values)
+
+
+@pytest.mark.parametrize(
+    "mix_labels, count",
+    [
+        (lambda share, labels: mixed(1.0 - share, labels), 1),
+        (lambda share, labels: share * tf.reverse(labels, [0]) + (1.0 - share) * labels, 1),
+        (lambda share, labels: mixed(share, labels), 0),
+        (lambda share, labels: (1.0 - share) * tf.reverse(labels, [0]) + share * labels, 0),
+        (lambda share, labels: labels, 0),  # those of the first are kept, as in SamplePairing
+        (lambda share, labels: mixed(v1.random_uniform([4, 1]), labels), 0),  # not named
+    ],
+)
+def test_labels_that_are_mixed_by_the_other_share_are_named(mix_labels, count):
+    def build():
+        w = v1.get_variable("w", [2, 3], use_resource=False)
+        share = v1.random_uniform([4, 1])
+        labels = tf.one_hot(v1.placeholder(tf.int32, [4], "labels"), 3)
+        logits = mixed(share, v1.placeholder(tf.float32, [4, 2], "x")) @ w
+        loss = tf.nn.softmax_cross_entropy_with_logits(labels=mix_labels(share, labels), logits=logits)
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(loss), name="train")
+
+    hazards = labels_mixed_otherwise(WholeGraph(saved(traced(build), trainable_variables=["w"])))
+    assert [hazard.id for hazard in hazards] == ["LABELS_MIXED_OTHERWISE"] * count
