@@ -10,6 +10,8 @@ from legacy.saved.hazards.basics.variable_reads import variable_read
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _PRODUCTS = ("Mul", *op_types.QUOTIENTS)
+#: Ops that a ratio of norms, to which small numbers are added, is made of.
+_OF_RATIOS = (*_PRODUCTS, *COPIES, "Squeeze", "Add", "AddV2", "Maximum")
 _ASSIGNS = (*op_types.SETS, "AssignSub", "AssignSubVariableOp")
 
 
@@ -63,5 +65,33 @@ def _terms(whole: WholeGraph, name: str) -> list[str]:
 
 
 def _is_number(whole: WholeGraph, name: str) -> bool:
-    """Whether a node depends on no data and no weight, as a rate of decay times a learning rate does."""
+    """Whether a node depends on no data and no weight, as a rate of decay times a learning rate does.
+
+    So it is, for what a term is, of a quotient of two norms, by which LARS and LAMB multiply an update.
+    """
+    return _is_given(whole, name) or _is_ratio_of_norms(whole, name)
+
+
+def _is_given(whole: WholeGraph, name: str) -> bool:
     return not whole.graph.ancestors([name], controls=False) & (whole.data | whole.trainable)
+
+
+def _is_ratio_of_norms(whole: WholeGraph, name: str) -> bool:
+    """Whether a node is one norm over another, perhaps times a learning rate, or 1 where one of them is 0."""
+    graph, todo, is_quotient, norms = whole.graph, [name], False, 0
+    while todo:
+        node = todo.pop()
+        kind, inputs = graph.type(node), [tensor.node for tensor in graph.inputs(node)]
+        if kind == "Sqrt":
+            inner = graph.origin(graph.inputs(node)[0]).node
+            norms += graph.type(inner) == "Sum"
+            if graph.type(inner) != "Sum":
+                return False
+        elif kind in ("Select", "SelectV2"):
+            todo += inputs[1:]
+        elif kind in _OF_RATIOS and inputs:
+            is_quotient |= kind in op_types.QUOTIENTS
+            todo += inputs[:1] if kind in COPIES or kind == "Squeeze" else inputs
+        elif not _is_given(whole, node):
+            return False
+    return is_quotient and norms > 0

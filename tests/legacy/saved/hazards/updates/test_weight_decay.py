@@ -184,17 +184,27 @@ def counted(gradient, g, x):
     return tf.add_n([gradient * 0.5, tf.negative(rate * g)])
 
 
+def of_trust(gradient, g, x):
+    """The update of LAMB, by a ratio of norms."""
+    change = gradient + 0.01 * g
+    size, steps = tf.norm(g), tf.norm(change)
+    return change * tf.where(size > 0.0, size / (steps + 1e-6), 1.0)
+
+
 NO_DECAYS = [
     lambda gradient, g, x: gradient,
     lambda gradient, g, x: gradient + g * tf.reduce_mean(x),
     lambda gradient, g, x: gradient * tf.norm(g),
+    lambda gradient, g, x: gradient * tf.norm(g) / (tf.norm(gradient) + 1e-6),
     lambda gradient, g, x: gradient / (0.01 * g),
     lambda gradient, g, x: gradient + 0.01 * (g - v1.get_variable("center", [2], trainable=False)),
 ]
 
 
 @pytest.mark.parametrize("assigned, resource", [(False, False), (True, False), (False, True)])
-@pytest.mark.parametrize("change, count", [(added, 1), (counted, 1), *[(change, 0) for change in NO_DECAYS]])
+@pytest.mark.parametrize(
+    "change, count", [(added, 1), (counted, 1), (of_trust, 1), *[(change, 0) for change in NO_DECAYS]]
+)
 def test_a_multiple_of_a_weight_in_its_update_is_a_decay(change, count, assigned, resource):
     twice = of_update(decayed_twice, change, l2, assigned, resource)
     assert twice == ["WEIGHT_DECAYED_TWICE"] * count
