@@ -12,6 +12,7 @@ from legacy.saved.analysis.assigned_values import find_assigned_reads, notes_on_
 from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.division.before_inputs import require_untrained_before_inputs
 from legacy.saved.analysis.division.early_lookups import early_lookups, note_on_lookups
+from legacy.saved.analysis.division.equal_inputs import with_equal_inputs_once
 from legacy.saved.analysis.division.own_lookups import with_own_lookups
 from legacy.saved.analysis.division.own_sizes import with_own_sizes
 from legacy.saved.analysis.division.part_sizes import with_part_sizes
@@ -216,10 +217,10 @@ def _divided(whole: Graph, targets: Sequence[str], trainable: list[str]) -> _Div
         cut = cut._replace(graph=with_assigned_values(context, assigned, ends))
         context = Context(cut.graph, trainable)
     analysed = phases.analyse_phases(context, targets)
-    for with_sizes in (with_own_sizes, with_part_sizes):
-        sized = with_sizes(context.graph, context.imported, [phase.divided for phase in analysed])
-        if sized is not None:
-            cut = cut._replace(graph=sized)
+    for changed in (with_equal_inputs_once, with_own_sizes, with_part_sizes):
+        changed_graph = changed(context.graph, context.imported, [phase.divided for phase in analysed])
+        if changed_graph is not None:
+            cut = cut._replace(graph=cone.leading_to(changed_graph, ends))
             context = Context(cut.graph, trainable)
             analysed = phases.analyse_phases(context, targets)
     notes = [*filter(None, [note_on_lookups(lookups), *notes_on_reads(used)])]

@@ -15,7 +15,7 @@ from legacy.saved.facts.combining.unequal_means import unequal_mean_sentences
 from legacy.saved.facts.combining.words import is_summed
 from legacy.saved.facts.decoupled_decay import decay_sentences, factor_of_weight
 from legacy.saved.facts.idle_counters import idle_counter_sentences
-from legacy.saved.facts.inputs.preparations import preparation_sentences, repeated_inputs
+from legacy.saved.facts.inputs.preparations import preparation_sentences
 from legacy.saved.facts.inputs.tower_batch import examples_of_tower
 from legacy.saved.facts.learning_rates import LearningRate
 from legacy.saved.facts.variable_updates import VariableUpdate
@@ -65,7 +65,6 @@ def sentences(
     if measured:
         yield "every tower uses the shape alone of: " + ", ".join(entry.name for entry in measured)
     yield from preparation_sentences(analysed)
-    yield from repeated_inputs(analysed)
     if plan.towers > 1:
         yield from _of_statistics(statistics, plan.towers)
     if any(noise.how == "seeded" for noise in plan.noise + plan.common_noise):

@@ -39,39 +39,6 @@ MOST_LISTED = 6
 MOST_APART = 2
 
 
-def repeated_inputs(analysed: AnalysedStep) -> Iterator[str]:
-    """Yields a sentence for each input that is read by ops of its own, and is the same part of the data as another.
-
-    A program that writes `images[i]` twice slices twice, and its lift has two inputs.
-
-    Args:
-      analysed: the training step.
-
-    Yields:
-      the sentences.
-    """
-    known: dict[tuple[object, ...], str] = {}
-    for entry in [entry for entry in analysed.plan.inputs if entry.kind != "setting"]:
-        key = tuple(_part(analysed.graph, name) for name in entry.tensors)
-        if None not in key and key in known:
-            other = known[key]
-            yield f"{entry.name} is the same part of the data as {other}: give both the same; made-up batches do not"
-        known.setdefault(key, entry.name)
-
-
-def _part(graph: Graph, name: str) -> tuple[object, ...] | None:
-    """Returns what a slice by constants is taken from, and how: two with equal answers are equal."""
-    node, output = parse_tensor_name(name)
-    if node not in graph.nodes or graph.type(node) not in ("Slice", "StridedSlice", "Split", "SplitV", "Unpack"):
-        return None
-    inputs = [
-        before if graph.type(before.node) != "Const" else graph.nodes[before.node].attr["value"].SerializeToString()
-        for before in graph.inputs(node)
-    ]
-    attributes = [(key, value.SerializeToString()) for key, value in graph.nodes[node].attr.items() if key[0] != "_"]
-    return (graph.type(node), output, *inputs, *sorted(attributes))
-
-
 def preparation_sentences(analysed: AnalysedStep) -> Iterator[str]:
     """Yields a sentence for each input that ops outside of the towers compute from what is read.
 

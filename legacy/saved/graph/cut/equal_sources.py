@@ -30,12 +30,12 @@ def first_equal_sources(graph: Graph, sources: Collection[str]) -> dict[str, str
     keys: dict[Hashable, str] = {}
     for name in graph.order([name for name in sources if graph.type(name) in _PURE]):
         given = tuple(_key_of(graph, tensor, firsts) for tensor in graph.inputs(name))
-        firsts[name] = keys.setdefault((_own(graph, name), given), name)
+        firsts[name] = keys.setdefault((type_and_attributes(graph, name), given), name)
     return {name: firsts.get(name, name) for name in sources}
 
 
-def _own(graph: Graph, name: str) -> Hashable:
-    """The type and attributes of a node."""
+def type_and_attributes(graph: Graph, name: str) -> Hashable:
+    """Returns the type and attributes of a node: equal for nodes that compute the same from equal inputs."""
     node = graph.nodes[name]
     kept = sorted((key, value.SerializeToString()) for key, value in node.attr.items() if key not in _PLACES)
     return node.op, tuple(kept)
@@ -52,9 +52,9 @@ def _key_of(graph: Graph, tensor: TensorId, firsts: dict[str, str]) -> Hashable:
     tensor = graph.origin(tensor)
     kind = graph.type(tensor.node)
     if kind == "Const":
-        return _own(graph, tensor.node)
+        return type_and_attributes(graph, tensor.node)
     filling = filling_of(graph, tensor.node) if kind in TABLES else None
     if filling is not None and all(graph.type(content.node) == "Const" for content in filling.contents):
-        parts = tuple(_own(graph, content.node) for content in filling.contents)
-        return _own(graph, tensor.node), _own(graph, filling.node), parts
+        parts = tuple(type_and_attributes(graph, content.node) for content in filling.contents)
+        return type_and_attributes(graph, tensor.node), type_and_attributes(graph, filling.node), parts
     return firsts.get(tensor.node, tensor.node), tensor.output

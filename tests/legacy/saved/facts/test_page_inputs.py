@@ -185,20 +185,6 @@ def test_many_inputs_that_are_computed_of_the_same_data_have_one_sentence(number
     assert ("are what ops outside of the towers compute from x:0 (Mul)" in texts[0]) == (sentences == 1)
 
 
-def test_labels_that_a_tower_splits_twice_are_one_input():
-    def build():
-        x, y = parts("x", 8, 3), v1.placeholder(tf.float32, [8, 2], "y")
-
-        def loss(tower):
-            first, second = (tf.split(y, 2)[tower] for _ in range(2))
-            made = tf.matmul(x(tower), variable("w", 3, 2))
-            return tf.reduce_mean(tf.abs(made - first)) + tf.reduce_mean(tf.square(made - second))
-
-        return program(loss)()
-
-    assert [text for text in watched(sections_of(build)) if "is the same part of the data as y" in text]
-
-
 def test_the_file_name_of_a_saver_is_no_input():
     graph = graph_of("""
         x = Placeholder()

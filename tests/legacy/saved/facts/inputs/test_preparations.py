@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
-from legacy.saved.facts.inputs.preparations import preparation_sentences, repeated_inputs
+from legacy.saved.facts.inputs.preparations import preparation_sentences
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -125,27 +125,6 @@ def test_what_each_tower_looks_up_by_itself_is_not_said_to_be_outside_of_it(on_d
     step = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "m"))
     (text,) = preparation_sentences(step)
     assert "is what ops at the start of the towers compute from" in text
-
-
-@pytest.mark.parametrize("again", [True, False])
-def test_a_part_that_a_tower_slices_twice_is_named(again):
-    """As `x[i]` in the loss and in a penalty on its data; another row is another part."""
-
-    def build():
-        x = v1.placeholder(tf.float32, [3, 4, 3], "x")
-        w, gradients = v1.get_variable("w", initializer=[1.0, 2.0, 3.0], use_resource=False), []
-        for tower in range(2):
-            with tf.device(f"/gpu:{tower}"):
-                loss = tf.reduce_sum(tf.sigmoid(x[tower] * w)) + tf.reduce_sum(tf.tanh(x[tower if again else 2] * w))
-                gradients += tf.gradients(loss, w)
-        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients), w)], name="train")
-
-    step = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "m"))
-    found = list(repeated_inputs(step))
-    assert (
-        found
-        == ["strided_slice_1 is the same part of the data as x: give both the same; made-up batches do not"][:again]
-    )
 
 
 def test_a_number_that_all_examples_give_to_every_tower_is_named():
