@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import builtins
 import keyword
 import re
 from typing import Any
 
 from legacy.source.basics.expressions import Item, Literal, Scoped
 
-#: Words that name no value in text: Python's and those that the program's text uses.
-RESERVED = {"and", "as", "batch", "from", "for", "if", "in", "is", "lambda", "not", "or", "scope", "self", "tf", "np"}
-RESERVED |= {"max", "min", "sum", "pow", "abs", "range", "slice", "batch_size", "dataclasses", "del", "with", "while"}
+#: Words that name no value in text: Python's, its builtins, and those that the program's text uses, such as modules.
+RESERVED = {
+    *keyword.kwlist,
+    *(name for name in dir(builtins) if name.islower()),
+    "self",
+    "batch",
+    "batch_size",
+    "scope",
+}
+RESERVED |= {"tf", "np", "argparse", "dataclasses", "itertools", "pathlib"}
+RESERVED |= {"initializers", "optimizers", "schedules", "gather"}
 
 
 def variable_text(name: Any) -> str:
@@ -41,4 +50,4 @@ def identifier(path: str, with_number: bool = False) -> str:
     word = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", word).lower()
     word = (word if with_number else re.sub(r"_?\d+$", "", word)).strip("_") or "value"
     word = re.sub(r"^(\d+_+(?=[a-z])|(?=\d))", lambda number: "" if number[0] else "x", word)
-    return word + "_" if word in RESERVED or keyword.iskeyword(word) else word
+    return word + "_" if word in RESERVED else word

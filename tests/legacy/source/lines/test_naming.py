@@ -36,6 +36,14 @@ def test_a_name_that_begins_with_a_number_is_one_that_python_takes():
         assert names_of(chain(LONG_LIVED + 2, first))[first] == name
 
 
+def test_no_value_has_the_name_of_a_builtin_or_of_a_module():
+    """Which the text uses, as `int(x.shape[0])` for the number of rows and `initializers.Constant` do."""
+    for scope in ("len", "int", "initializers", "optimizers", "input", "gather"):
+        first = f"net/{scope}/Relu:0"
+        assert names_of(chain(LONG_LIVED + 2, first))[first] == scope + "_"
+    assert identifiers.identifier("net/length") == "length"
+
+
 def test_no_value_has_the_name_of_a_function_that_is_called():
     first = "net/decoder/conv/Relu:0"
     lines = chain(LONG_LIVED + 2, first)
