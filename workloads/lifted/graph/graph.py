@@ -227,6 +227,26 @@ class Graph:
             self._regions[SWITCHES] = self._edges.reached(first, True, True, outside) - outside
         return self._regions[SWITCHES]
 
+    def outermost_joins(self) -> set[str]:
+        """Returns the Merge and Exit nodes that are in no branch and no loop: what waits for them is always run."""
+        if MERGES not in self._regions:
+            frames, depths = self.frames(), {}
+            for name in self.order(self.nodes):
+                before = [tensor.node for tensor in self._inputs[name]] + self._controls[name]
+                step = (
+                    0
+                    if name in frames
+                    else 1
+                    if self._types[name] in SWITCHES
+                    else -1
+                    if self._types[name] in MERGES
+                    else 0
+                )
+                depths[name] = max(max((depths.get(one, 0) for one in before), default=0) + step, 0)
+            joins = {name for name in self.nodes if self._types[name] in MERGES + EXITS and name not in frames}
+            self._regions[MERGES] = {name for name in joins if not depths[name]}
+        return self._regions[MERGES]
+
 
 def made_dense(graph: Graph, tensor: str) -> str:
     """Returns the tensor that rows are added up to, as `tf.convert_to_tensor` does it; of others, the tensor itself.

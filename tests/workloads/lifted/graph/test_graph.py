@@ -175,5 +175,22 @@ def test_a_node_without_data_waits_for_the_predicate_that_chooses_its_branch():
     assert graph.chosen_by("cond/mul") == [], "its inputs are in the branch"
 
 
+def test_the_joins_of_no_branch_and_no_loop_are_outermost():
+    """What waits for one of these is run; the Merge in a branch is not, where the other branch is taken."""
+
+    def build():
+        x = v1.placeholder(tf.float32, [], "x")
+        inner = lambda: v1.cond(x > 1.0, lambda: x * 2.0, lambda: tf.constant(3.0), name="inner")  # noqa: E731
+        chosen = v1.cond(x > 0.0, inner, lambda: x - 1.0, name="outer")
+        v1.while_loop(lambda y: y < 4.0, lambda y: v1.cond(y > 1.0, lambda: y + 1.0, lambda: y + 2.0), [chosen])
+        tf.gradients(chosen, x)
+
+    graph = graph_of(build)
+    found, gradients = graph.outermost_joins(), {name for name in graph.nodes if name.startswith("gradients/")}
+    assert found - gradients == {"outer/Merge", "while/Exit"}
+    assert {"outer/inner/Merge", "while/cond/Merge", "while/Merge"} <= graph.nodes.keys()
+    assert {graph.type(name) for name in found & gradients} == {"Merge"}
+
+
 def test_the_examples_in_the_docstrings_hold():
     assert doctest.testmod(graph_module).failed == 0 < doctest.testmod(graph_module).attempted

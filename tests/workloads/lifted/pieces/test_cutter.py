@@ -215,3 +215,30 @@ def test_what_a_branch_assigns_is_dead_where_it_is_not_taken(in_first):
         assert computed(piece, values) == [7.0 if is_set else 12.0]
     (merge,) = (node for node in piece.graph_def.node if node.op == "Merge")
     assert not set(merge.input) & {feed.placeholder for feed in piece.feeds}
+
+
+def test_what_waits_for_a_branch_that_is_joined_needs_no_branch():
+    """As the mean of gradients, which waits for losses that the towers choose."""
+
+    def build():
+        x, y = (v1.placeholder(tf.float32, [], name) for name in "xy")
+        loss = v1.cond(x > 0.0, lambda: x * 2.0, lambda: x - 1.0, name="loss")
+        with v1.control_dependencies([loss]):
+            tf.multiply(y, 0.5, name="mean")
+
+    piece = cutter_of(traced(build)).piece(["mean:0"], ["y:0"])
+    assert [feed.key for feed in piece.feeds] == ["y:0"]
+    assert computed(piece, [3.0]) == [1.5]
+
+
+def test_a_constant_of_a_branch_that_waits_for_an_inner_branch_stays_in_it():
+    def inner(x):
+        with v1.control_dependencies([v1.cond(x > 1.0, lambda: x * 2.0, lambda: x - 1.0)]):
+            return tf.constant(5.0)
+
+    def build():
+        x = v1.placeholder(tf.float32, [], "x")
+        v1.cond(x > 0.0, lambda: inner(x), lambda: tf.constant(7.0), name="outer")
+
+    piece = cutter_of(traced(build)).piece(["outer/Merge:0"], ["x:0"])
+    assert [computed(piece, [value]) for value in (-1.0, 0.5, 2.0)] == [[7.0], [5.0], [5.0]]
