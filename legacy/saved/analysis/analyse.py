@@ -12,11 +12,12 @@ from legacy.saved.analysis.assigned_values import find_assigned_reads, notes_on_
 from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.division.before_inputs import require_untrained_before_inputs
 from legacy.saved.analysis.division.early_lookups import early_lookups, note_on_lookups
-from legacy.saved.analysis.division.equal_inputs import with_equal_inputs_once
 from legacy.saved.analysis.division.own_lookups import with_own_lookups
 from legacy.saved.analysis.division.own_sizes import with_own_sizes
 from legacy.saved.analysis.division.part_sizes import with_part_sizes
 from legacy.saved.analysis.division.row_slices import with_row_slices
+from legacy.saved.analysis.input_places.equal_inputs import with_equal_inputs_once
+from legacy.saved.analysis.input_places.parts_in_branches import with_parts_before_branches
 from legacy.saved.analysis.phase_parts import PhaseParts
 from legacy.saved.folding.settings import fold_known, fold_settings
 from legacy.saved.graph import op_types
@@ -209,7 +210,8 @@ def _divided(whole: Graph, targets: Sequence[str], trainable: list[str]) -> _Div
     lookups = list(early_lookups(cut.graph, trainable))
     if lookups:
         cut = cut._replace(graph=cone.leading_to(with_own_lookups(cut.graph, lookups), ends))
-    cut = cut._replace(graph=with_row_slices(cut.graph, trainable))
+    sliced = with_parts_before_branches(with_row_slices(cut.graph, trainable), trainable)
+    cut = cut._replace(graph=cone.leading_to(sliced, ends))
     context = Context(cut.graph, trainable)
     assigned = find_assigned_reads(context, targets)
     used = [read for read in assigned if context.graph.type(read.node) not in op_types.SHAPE_OPS]

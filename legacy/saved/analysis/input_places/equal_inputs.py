@@ -31,7 +31,7 @@ def with_equal_inputs_once(graph: Graph, imported: ImportedGraph, steps: Sequenc
     """Gives the users of an input that is computed again from the same data the first one of its copies.
 
     Args:
-      graph: the cut graph, in a topological order.
+      graph: the cut graph.
       imported: the same, as TensorFlow has it.
       steps: the divided train ops.
 
@@ -42,7 +42,7 @@ def with_equal_inputs_once(graph: Graph, imported: ImportedGraph, steps: Sequenc
     groups = [[tensor for step in steps for tensor in step.cuts[tower]] for tower in range(towers)]
     groups.append([tensor for step in steps for tensor in step.common_cuts])
     values = _values(graph, imported, [tensor for group in groups for tensor in group])
-    order = {name: position for position, name in enumerate(graph.nodes)}
+    order = {name: position for position, name in enumerate(graph.order(graph.nodes))}
     firsts: dict[TensorId, TensorId] = {}
     for group in groups:
         known: dict[Hashable, TensorId] = {}

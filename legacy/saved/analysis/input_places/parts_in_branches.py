@@ -1,0 +1,122 @@
+"""Parts of a batch that a tower takes in a branch of a `cond`, as `lambda: tf.split(images, 2)[i]`.
+
+Data enter a tower by its part, and a branch cannot begin with what is given: its part would be there although it is not
+taken. So the part is taken before the branch, which it enters as the whole batch did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import tensorflow as tf
+
+from legacy.saved.graph import op_types
+from legacy.saved.tower_search.batch_slices import SLICES
+from workloads.lifted.graph import CONTROL_FLOW, SWITCHES, Graph, TensorId, input_text
+from workloads.lifted.graph.edits import GraphCopy
+from workloads.lifted.graph.old_ops import registered_op
+
+#: Attribute by which a node has the device of another one.
+_COLOCATION = "_class"
+
+
+def with_parts_before_branches(graph: Graph, trained: Collection[str]) -> Graph:
+    """Returns a graph in which no branch takes a part of data that are computed outside of it.
+
+    Args:
+      graph: the subgraph that a step runs.
+      trained: names of the variables that it trains, of which data do not depend.
+
+    Returns:
+      The graph; the same if it has no such branch.
+    """
+    branches = graph.branches() - graph.frames()
+    parts = [name for name in graph.nodes if name in branches and graph.type(name) in SLICES]
+    outside = {tensor.node for name in branches for tensor in graph.inputs(name)} - branches if parts else set()
+    before = {name: _ahead(graph, name, outside) for name in parts}
+    free = {name: found for name, found in before.items() if found and _are_data(graph, found, branches, trained)}
+    if not free:
+        return graph
+    result = GraphCopy(graph)
+    for name, found in free.items():
+        _take_before(graph, result, name, found)
+    return result.graph()
+
+
+def _ahead(graph: Graph, name: str, outside: Collection[str]) -> list[str]:
+    """Returns the nodes of a branch that a part is computed by, each after its inputs, and last the part itself.
+
+    Args:
+      graph: the subgraph that a step runs.
+      name: of the node that takes the part.
+      outside: nodes in front of branches.
+
+    Returns:
+      Their names, without the Switch and Identity nodes by which others enter; [] if one of them changes something,
+      joins branches, or waits for more than its branch.
+    """
+    inside = graph.order(graph.ancestors([name], outside, controls=False) - set(outside))
+    computing = [one for one in inside if graph.type(one) not in ("Identity", *SWITCHES)]
+    definitions = [registered_op(graph.type(one)) for one in computing]
+    is_pure = all(definition is not None and not definition.is_stateful for definition in definitions)
+    waits = {control for one in computing for control in graph.controls(one)}
+    is_free = is_pure and all(_is_of_predicate(graph, control) for control in waits)
+    return computing if is_free and not any(graph.type(one) in CONTROL_FLOW for one in computing) else []
+
+
+def _is_of_predicate(graph: Graph, name: str) -> bool:
+    """Whether a node is a predicate in its own branch, for which what has no inputs waits there."""
+    return graph.type(name) == "Identity" and graph.type(graph.inputs(name)[0].node) in SWITCHES
+
+
+def _are_data(graph: Graph, computing: Collection[str], branches: Collection[str], trained: Collection[str]) -> bool:
+    """Returns whether a part is of data that enter its branch, and that depend on nothing that is trained."""
+    entering = {graph.before_branches(tensor).node for name in computing for tensor in graph.inputs(name)}
+    before = graph.ancestors(entering - set(computing), controls=False)
+    whole = _way_into_branch(graph, computing[-1], branches)
+    return bool(whole) and before.isdisjoint(trained) and any(op_types.is_source(graph.type(one)) for one in before)
+
+
+def _way_into_branch(graph: Graph, name: str, branches: Collection[str]) -> list[TensorId]:
+    """Returns the outputs of the Switch nodes by which the data of a part enter its branch, the outermost first."""
+    way: list[TensorId] = []
+    while name in branches and graph.inputs(name):
+        tensor = graph.inputs(name)[1 if graph.type(name) == "Split" else 0]
+        if graph.type(tensor.node) in SWITCHES:
+            way.insert(0, tensor)
+        name = tensor.node
+    return [] if name in branches else way
+
+
+def _take_before(graph: Graph, result: GraphCopy, part: str, computing: Collection[str]) -> None:
+    """Takes a part before the branches that it is in, and lets it enter them.
+
+    Args:
+      graph: the subgraph that a step runs.
+      result: the copy of it that is changed.
+      part: name of the node that takes the part.
+      computing: the nodes that it is computed by, each after its inputs.
+    """
+    names = {name: f"{name}_before_branch" for name in computing}
+    for name in [name for name in computing if names[name] not in result.nodes]:
+        node = result.add_copy(graph.nodes[name], names[name])
+        given = [graph.before_branches(tensor) for tensor in graph.inputs(name)]
+        node.input[:] = [input_text(TensorId(names.get(tensor.node, tensor.node), tensor.output)) for tensor in given]
+        node.attr.pop(_COLOCATION, None)
+    way = _way_into_branch(graph, part, graph.branches())
+    for output in sorted({use.output for use in graph.users(part)}):
+        entered = TensorId(names[part], output)
+        for depth, switch in enumerate(way):
+            copy = result.add_copy(graph.nodes[switch.node], f"{part}/into_branch_{output}_{depth}")
+            copy.input[0] = input_text(entered)
+            copy.attr["T"].CopyFrom(_dtype(graph, part))
+            copy.attr.pop(_COLOCATION, None)
+            entered = TensorId(copy.name, switch.output)
+        for use in [use for use in graph.users(part) if use.output == output]:
+            result.give(use.node, use.position, entered)
+
+
+def _dtype(graph: Graph, part: str) -> tf.compat.v1.AttrValue:
+    """The dtype of a part, which has that of the data that it is taken of."""
+    attributes = graph.nodes[part].attr
+    return attributes["Tparams" if "Tparams" in attributes else "T"]

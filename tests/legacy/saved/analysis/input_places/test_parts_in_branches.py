@@ -1,0 +1,86 @@
+"""Parts of a batch that towers take in branches, in functions of `cond`."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis.input_places.parts_in_branches import with_parts_before_branches
+from tests.legacy.saved.graphs import traced
+from tests.legacy.source.conditional import counter, with_old_cond
+from tests.legacy.source.trained import assert_workload_verified, source_of
+from tests.legacy.variants.programs import BATCH, TOWERS, assert_same, lifted, sum_of_squares, towers, weights
+from workloads.lifted.graph import Graph
+
+v1 = tf.compat.v1
+ROWS = TOWERS * BATCH
+
+
+def program(part):
+    """Towers whose data are one of two batches in turn: `part(step, x, y, tower)`."""
+
+    @with_old_cond
+    def build():
+        x, y = (v1.placeholder(tf.float32, [ROWS, 3], name=name) for name in "xy")
+        step = counter("global_step", dtype=tf.int64)
+        found = towers(lambda tower: tf.gradients(sum_of_squares(part(step, x, y, tower)), [weights()])[0])
+        optimizer = v1.train.GradientDescentOptimizer(0.1)
+        return optimizer.apply_gradients([(tf.add_n(found) / TOWERS, weights())], global_step=step)
+
+    return build
+
+
+def rows(x, tower):
+    """A tower's rows, by bounds that the branch computes."""
+    size = tf.shape(x)[0] // TOWERS
+    return x[tower * size : (tower + 1) * size]
+
+
+def other_batch(step, x, y, tower):
+    return v1.cond(tf.equal(step % 2, 0), lambda: tf.split(x, TOWERS)[tower], lambda: tf.split(y * 2.0, TOWERS)[tower])
+
+
+def branch_in_a_branch(step, x, y, tower):
+    def inner():
+        return v1.cond(step > 2, lambda: tf.split(y, TOWERS)[tower] + 1.0, lambda: rows(x, tower) * 2.0)
+
+    return v1.cond(tf.equal(step % 2, 0), lambda: rows(x, tower), inner)
+
+
+@pytest.mark.parametrize("part", [other_batch, branch_in_a_branch])
+def test_towers_that_take_their_parts_in_branches_are_lifted_and_written(part, tmp_path):
+    setup = lifted(program(part), tmp_path)
+    plan = setup.job.workload.plan
+    assert {entry.kind for entry in plan.inputs} == {"batch"} and len(plan.inputs) == 2
+    assert_same(setup)
+    assert_workload_verified(setup, tmp_path, source_of(setup, "workload"))
+
+
+def changed(branch) -> bool:
+    """Whether a part moves out of a branch `branch(table, x, weight, tensor)` of a step that trains `table`."""
+
+    @with_old_cond
+    def build():
+        table, weight = (v1.get_variable(n, [4, 3], use_resource=False) for n in ("table", "weight"))
+        x = v1.placeholder(tf.float32, [4, 3], "x")
+        v1.cond(tf.reduce_sum(x) > 0, lambda: branch(table, x, weight), lambda: tf.zeros([2, 3]))
+
+    graph = traced(build)
+    found = with_parts_before_branches(graph, ["table"])
+    assert isinstance(found, Graph)
+    return found is not graph
+
+
+def test_a_part_of_data_is_taken_before_its_branch():
+    assert changed(lambda table, x, weight: tf.split(x, 2)[0])
+    assert changed(lambda table, x, weight: tf.split(tf.abs(x) * 2.0, 2)[0])
+
+
+def test_parts_of_weights_of_random_numbers_and_behind_updates_stay():
+    assert not changed(lambda table, x, weight: tf.gather(table, [0, 1]))
+    assert not changed(lambda table, x, weight: tf.split(x * table, 2)[0])
+    assert not changed(lambda table, x, weight: tf.split(x + tf.random.normal([4, 3]), 2)[0])
+
+    def behind_an_update(table, x, weight):
+        with v1.control_dependencies([v1.assign_add(weight, weight)]):
+            return tf.split(x, 2)[0]
+
+    assert not changed(behind_an_update)
