@@ -10,6 +10,7 @@ from legacy.source.basics.expressions import (
     Call,
     Definition,
     Value,
+    calls,
     replace,
     values_used,
 )
@@ -84,8 +85,9 @@ def with_networks(
     written: List[_Written] = []
     ranges = [range(end - len(part), end) for part, end in zip(parts, counts)]
     found = find_networks(definitions, shape, program.free)
+    called = {part.function for definition in definitions for part in calls(definition.expression)}
     for network in [*found, *networks_beside(found, ranges, definitions, shape)]:
-        made = _write(program, network, {one.function.name for one in written})
+        made = _write(program, network, {*called, *(one.function.name for one in written)})
         if made is not None:
             written.append(made)
     ordered = [_in_order(definitions, part, written) for part in ranges]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 from typing import TYPE_CHECKING, Counter, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from legacy.source.basics.expressions import Call, Expression, Listing, Literal, Name, Value
+from legacy.source.basics.expressions import Call, Expression, Listing, Literal, Name, Value, calls
 from legacy.source.lines.statements import Statement
 from legacy.source.repeats.abstraction import Function, make_function
 from legacy.source.repeats.blocks import Repeated, alike_blocks, repeated_blocks
@@ -78,6 +78,8 @@ def outline_parts(
         rest += [*statements, Statement((), end)]
     functions: List[Function] = []
     read = Readings()
+    # also those of idioms, such as `gru_cell`, which is the name of many a scope
+    taken = {*taken, *(part.function for statement in rest for part in calls(statement.expression))}
     for _ in range(MOST_ROUNDS):
         best = _best(rest, shape, {*taken, *(function.name for function in functions)}, batch, read)
         if best is None:
