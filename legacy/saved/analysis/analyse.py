@@ -19,6 +19,7 @@ from legacy.saved.analysis.division.row_slices import with_row_slices
 from legacy.saved.analysis.input_places.equal_inputs import with_equal_inputs_once
 from legacy.saved.analysis.input_places.parts_in_branches import with_parts_before_branches
 from legacy.saved.analysis.phase_parts import PhaseParts
+from legacy.saved.analysis.reduction.summed_rows import with_rows_added_once
 from legacy.saved.folding.settings import fold_known, fold_settings
 from legacy.saved.graph import op_types
 from legacy.saved.graph.cut import cone
@@ -211,7 +212,7 @@ def _divided(whole: Graph, targets: Sequence[str], trainable: list[str]) -> _Div
     if lookups:
         cut = cut._replace(graph=cone.leading_to(with_own_lookups(cut.graph, lookups), ends))
     sliced = with_parts_before_branches(with_row_slices(cut.graph, trainable), trainable)
-    cut = cut._replace(graph=cone.leading_to(sliced, ends))
+    cut = cut._replace(graph=cone.leading_to(with_rows_added_once(sliced), ends))
     context = Context(cut.graph, trainable)
     assigned = find_assigned_reads(context, targets)
     used = [read for read in assigned if context.graph.type(read.node) not in op_types.SHAPE_OPS]
