@@ -19,6 +19,7 @@ from legacy.saved.analysis.division.row_slices import with_row_slices
 from legacy.saved.analysis.input_places.equal_inputs import with_equal_inputs_once
 from legacy.saved.analysis.input_places.parts_in_branches import with_parts_before_branches
 from legacy.saved.analysis.phase_parts import PhaseParts
+from legacy.saved.analysis.reduction.rows_by_tower import with_rows_by_tower
 from legacy.saved.analysis.reduction.summed_rows import with_rows_added_once
 from legacy.saved.folding.settings import fold_known, fold_settings
 from legacy.saved.graph import op_types
@@ -220,7 +221,7 @@ def _divided(whole: Graph, targets: Sequence[str], trainable: list[str]) -> _Div
         cut = cut._replace(graph=with_assigned_values(context, assigned, ends))
         context = Context(cut.graph, trainable)
     analysed = phases.analyse_phases(context, targets)
-    for changed in (with_equal_inputs_once, with_own_sizes, with_part_sizes):
+    for changed in (with_equal_inputs_once, with_rows_by_tower, with_own_sizes, with_part_sizes):
         changed_graph = changed(context.graph, context.imported, [phase.divided for phase in analysed])
         if changed_graph is not None:
             cut = cut._replace(graph=cone.leading_to(changed_graph, ends))
