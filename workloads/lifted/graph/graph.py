@@ -230,7 +230,8 @@ class Graph:
     def outermost_joins(self) -> set[str]:
         """Returns the Merge and Exit nodes that are in no branch and no loop: what waits for them is always run."""
         if MERGES not in self._regions:
-            frames, depths = self.frames(), {}
+            frames = self.frames()
+            depths: Dict[str, int] = {}
             for name in self.order(self.nodes):
                 before = [tensor.node for tensor in self._inputs[name]] + self._controls[name]
                 step = (

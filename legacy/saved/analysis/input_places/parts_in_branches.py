@@ -6,7 +6,7 @@ taken. So the part is taken before the branch, which it enters as the whole batc
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import tensorflow as tf
 
@@ -69,7 +69,7 @@ def _is_of_predicate(graph: Graph, name: str) -> bool:
     return graph.type(name) == "Identity" and graph.type(graph.inputs(name)[0].node) in SWITCHES
 
 
-def _are_data(graph: Graph, computing: Collection[str], branches: Collection[str], trained: Collection[str]) -> bool:
+def _are_data(graph: Graph, computing: Sequence[str], branches: Collection[str], trained: Collection[str]) -> bool:
     """Returns whether a part is of data that enter its branch, and that depend on nothing that is trained."""
     entering = {graph.before_branches(tensor).node for name in computing for tensor in graph.inputs(name)}
     before = graph.ancestors(entering - set(computing), controls=False)
