@@ -6,6 +6,7 @@ taken. So the part is taken before the branch, which it enters as the whole batc
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Collection, Sequence
 
 import tensorflow as tf
@@ -16,6 +17,8 @@ from workloads.lifted.graph import CONTROL_FLOW, SWITCHES, Graph, TensorId, inpu
 from workloads.lifted.graph.edits import GraphCopy
 from workloads.lifted.graph.old_ops import registered_op
 
+#: Ops that take parts at given places; what is gathered may not be there.
+_PARTS = tuple(kind for kind in SLICES if not kind.startswith("Gather"))
 #: Attribute by which a node has the device of another one.
 _COLOCATION = "_class"
 
@@ -31,10 +34,12 @@ def with_parts_before_branches(graph: Graph, trained: Collection[str]) -> Graph:
       The graph; the same if it has no such branch.
     """
     branches = graph.branches() - graph.frames()
-    parts = [name for name in graph.nodes if name in branches and graph.type(name) in SLICES]
+    parts = [name for name in graph.nodes if name in branches and graph.type(name) in _PARTS]
     outside = {tensor.node for name in branches for tensor in graph.inputs(name)} - branches if parts else set()
     before = {name: _ahead(graph, name, outside) for name in parts}
-    free = {name: found for name, found in before.items() if found and _are_data(graph, found, branches, trained)}
+    wholes = {name: _whole(graph, found, branches, trained) for name, found in before.items() if found}
+    counts = collections.Counter(wholes.values())  # of one that is not shared out, a part may be guarded by its branch
+    free = {name: before[name] for name, whole in wholes.items() if whole is not None and counts[whole] > 1}
     if not free:
         return graph
     result = GraphCopy(graph)
@@ -55,7 +60,7 @@ def _ahead(graph: Graph, name: str, outside: Collection[str]) -> list[str]:
       Their names, without the Switch and Identity nodes by which others enter; [] if one of them changes something,
       joins branches, or waits for more than its branch.
     """
-    inside = graph.order(graph.ancestors([name], outside, controls=False) - set(outside))
+    inside = graph.order(_computed_inside(graph, name, outside))
     computing = [one for one in inside if graph.type(one) not in ("Identity", *SWITCHES)]
     definitions = [registered_op(graph.type(one)) for one in computing]
     is_pure = all(definition is not None and not definition.is_stateful for definition in definitions)
@@ -64,17 +69,45 @@ def _ahead(graph: Graph, name: str, outside: Collection[str]) -> list[str]:
     return computing if is_free and not any(graph.type(one) in CONTROL_FLOW for one in computing) else []
 
 
+def _computed_inside(graph: Graph, name: str, outside: Collection[str]) -> set[str]:
+    """Returns the nodes that a part's value is computed by, up to those outside; predicates of Switch nodes are not."""
+    found: set[str] = set()
+    todo = [name]
+    while todo:
+        one = todo.pop()
+        if one not in found and one not in outside:
+            found.add(one)
+            todo += [tensor.node for tensor in graph.inputs(one)[: 1 if graph.type(one) in SWITCHES else None]]
+    return found
+
+
 def _is_of_predicate(graph: Graph, name: str) -> bool:
     """Whether a node is a predicate in its own branch, for which what has no inputs waits there."""
     return graph.type(name) == "Identity" and graph.type(graph.inputs(name)[0].node) in SWITCHES
 
 
-def _are_data(graph: Graph, computing: Sequence[str], branches: Collection[str], trained: Collection[str]) -> bool:
-    """Returns whether a part is of data that enter its branch, and that depend on nothing that is trained."""
-    entering = {graph.before_branches(tensor).node for name in computing for tensor in graph.inputs(name)}
-    before = graph.ancestors(entering - set(computing), controls=False)
-    whole = _way_into_branch(graph, computing[-1], branches)
-    return bool(whole) and before.isdisjoint(trained) and any(op_types.is_source(graph.type(one)) for one in before)
+def _whole(
+    graph: Graph, computing: Sequence[str], branches: Collection[str], trained: Collection[str]
+) -> TensorId | None:
+    """Returns the data outside of a branch that a part is taken of, at constant places or those computed from sizes.
+
+    Args:
+      graph: the subgraph that a step runs.
+      computing: the nodes of the branch that the part is computed by, the part last.
+      branches: the nodes in branches, and in no loop.
+      trained: names of the variables that are trained.
+
+    Returns:
+      The data; None if there are others, or if they are no data, a part already, or depend on what is trained.
+    """
+    of_values = [name for name in computing if graph.type(name) not in op_types.SHAPE_OPS]
+    entering = {graph.before_branches(tensor) for name in of_values for tensor in graph.inputs(name)}
+    entering = {tensor for tensor in entering if tensor.node not in computing and graph.type(tensor.node) != "Const"}
+    before = graph.ancestors([tensor.node for tensor in entering], controls=False)
+    types = {graph.type(name) for name in before}
+    is_data = before.isdisjoint(trained) and types.isdisjoint(_PARTS) and any(map(op_types.is_source, types))
+    is_one = len(entering) == 1 and bool(_way_into_branch(graph, computing[-1], branches))
+    return entering.pop() if is_one and is_data else None
 
 
 def _way_into_branch(graph: Graph, name: str, branches: Collection[str]) -> list[TensorId]:

@@ -61,7 +61,9 @@ def changed(branch) -> bool:
     def build():
         table, weight = (v1.get_variable(n, [4, 3], use_resource=False) for n in ("table", "weight"))
         x = v1.placeholder(tf.float32, [4, 3], "x")
-        v1.cond(tf.reduce_sum(x) > 0, lambda: branch(table, x, weight), lambda: tf.zeros([2, 3]))
+        for tower in range(2):
+            with v1.name_scope(f"tower_{tower}"):
+                v1.cond(tf.reduce_sum(x) > 0, lambda: branch(table, x, weight), lambda: tf.zeros([2, 3]))
 
     graph = traced(build)
     found = with_parts_before_branches(graph, ["table"])
@@ -72,6 +74,19 @@ def changed(branch) -> bool:
 def test_a_part_of_data_is_taken_before_its_branch():
     assert changed(lambda table, x, weight: tf.split(x, 2)[0])
     assert changed(lambda table, x, weight: tf.split(tf.abs(x) * 2.0, 2)[0])
+
+
+def test_a_part_that_a_branch_may_guard_stays():
+    """As a row that only some batches have; so does what is gathered, whose places may be anywhere."""
+
+    @with_old_cond
+    def build():
+        x = v1.placeholder(tf.float32, [None, 3], "x")
+        v1.cond(tf.shape(x)[0] > 3, lambda: x[3], lambda: tf.zeros([3]))
+
+    graph = traced(build)
+    assert with_parts_before_branches(graph, []) is graph
+    assert not changed(lambda table, x, weight: tf.gather(x, [0, 1]))
 
 
 def test_parts_of_weights_of_random_numbers_and_behind_updates_stay():
