@@ -16,10 +16,10 @@ from legacy.saved.analysis.division.own_lookups import with_own_lookups
 from legacy.saved.analysis.division.own_sizes import with_own_sizes
 from legacy.saved.analysis.division.part_sizes import with_part_sizes
 from legacy.saved.analysis.division.row_slices import with_row_slices
+from legacy.saved.analysis.division.rows_by_tower import with_rows_by_tower
 from legacy.saved.analysis.input_places.equal_inputs import with_equal_inputs_once
 from legacy.saved.analysis.input_places.parts_in_branches import with_parts_before_branches
 from legacy.saved.analysis.phase_parts import PhaseParts
-from legacy.saved.analysis.reduction.rows_by_tower import with_rows_by_tower
 from legacy.saved.analysis.reduction.summed_rows import with_rows_added_once
 from legacy.saved.folding.settings import fold_known, fold_settings
 from legacy.saved.graph import op_types

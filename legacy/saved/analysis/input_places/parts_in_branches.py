@@ -102,12 +102,23 @@ def _whole(
     """
     of_values = [name for name in computing if graph.type(name) not in op_types.SHAPE_OPS]
     entering = {graph.before_branches(tensor) for name in of_values for tensor in graph.inputs(name)}
-    entering = {tensor for tensor in entering if tensor.node not in computing and graph.type(tensor.node) != "Const"}
+    entering = {tensor for tensor in entering if tensor.node not in computing and not _is_number(graph, tensor)}
     before = graph.ancestors([tensor.node for tensor in entering], controls=False)
     types = {graph.type(name) for name in before}
     is_data = before.isdisjoint(trained) and types.isdisjoint(_PARTS) and any(map(op_types.is_source, types))
     is_one = len(entering) == 1 and bool(_way_into_branch(graph, computing[-1], branches))
     return entering.pop() if is_one and is_data else None
+
+
+def _is_number(graph: Graph, tensor: TensorId) -> bool:
+    """Whether a tensor is computed from sizes of data, constants and scalars that are fed, as places of parts are."""
+    sizes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS}
+    before = graph.ancestors([tensor.node], sizes, controls=False)
+    types = {graph.type(name) for name in before}
+    sources = [graph.nodes[name] for name in before - sizes if op_types.is_source(graph.type(name))]
+    shapes = [node.attr["shape"].shape for node in sources if "shape" in node.attr]
+    is_fed = len(shapes) == len(sources) and not any(shape.dim or shape.unknown_rank for shape in shapes)
+    return is_fed and types.isdisjoint(op_types.VARIABLES)
 
 
 def _way_into_branch(graph: Graph, name: str, branches: Collection[str]) -> list[TensorId]:

@@ -38,6 +38,12 @@ def other_batch(step, x, y, tower):
     return v1.cond(tf.equal(step % 2, 0), lambda: tf.split(x, TOWERS)[tower], lambda: tf.split(y * 2.0, TOWERS)[tower])
 
 
+def places_from_outside(step, x, y, tower):
+    size = tf.shape(x)[0] // TOWERS
+    here = slice(tower * size, (tower + 1) * size)
+    return v1.cond(tf.equal(step % 2, 0), lambda: x[here], lambda: y[here] * 2.0)
+
+
 def branch_in_a_branch(step, x, y, tower):
     def inner():
         return v1.cond(step > 2, lambda: tf.split(y, TOWERS)[tower] + 1.0, lambda: rows(x, tower) * 2.0)
@@ -45,7 +51,7 @@ def branch_in_a_branch(step, x, y, tower):
     return v1.cond(tf.equal(step % 2, 0), lambda: rows(x, tower), inner)
 
 
-@pytest.mark.parametrize("part", [other_batch, branch_in_a_branch])
+@pytest.mark.parametrize("part", [other_batch, places_from_outside, branch_in_a_branch])
 def test_towers_that_take_their_parts_in_branches_are_lifted_and_written(part, tmp_path):
     setup = lifted(program(part), tmp_path)
     plan = setup.job.workload.plan
