@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Dict, NamedTuple, Tuple
 
 import tensorflow as tf
 
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
+from legacy.saved.facts.basics.first_values import first_value, with_first_value
 from legacy.saved.facts.basics.rows import Row
 from legacy.saved.facts.basics.whole_graph import scalar_constant
 from legacy.saved.facts.schedule_steps import changes, steps_to_show
@@ -136,11 +137,13 @@ def described_rate(analysed: AnalysedStep, train_op: str, tensor: str, schedules
     reads = [feed for feed in piece.feeds if feed.kind == "read"]
     variables = tuple(feed.key[0] for feed in reads)
     text, constants = _description(analysed, piece, variables)
-    is_counted = all(map(analysed.is_counter, variables))
+    held = _held_numbers(analysed, variables)
+    is_counted = all(analysed.is_counter(name) or name in held for name in variables) and len(held) < len(variables)
     key = (text, *(node.attr["value"].SerializeToString() for node in piece.graph_def.node))
     if is_counted and key not in schedules:
-        by_other = f"by {variables[0]}: " if variables and not _counts_steps(analysed, variables[0]) else ""
-        values, count = _values_by_step(piece, reads, _counted_before(analysed, tensor, variables))
+        counters = tuple(name for name in variables if name not in held)
+        by_other = f"by {counters[0]}: " if counters and not _counts_steps(analysed, counters[0]) else ""
+        values, count = _values_by_step(piece, reads, _counted_before(analysed, tensor, counters), held)
         schedules[key] = (by_other + values if count else values, count)
     values, count = schedules[key] if is_counted else ("-", 0)
     return LearningRate(train_op, tensor, text, values, variables, constants, is_level=count == 1)
@@ -171,6 +174,13 @@ def _constant(piece: Piece) -> float | None:
             return None
 
 
+def _held_numbers(analysed: AnalysedStep, variables: Collection[str]) -> Dict[str, float]:
+    """{variable that no step changes, and that is no counter: the number that it begins with, where it is known}."""
+    names = [name for name in variables if not analysed.is_changed(name) and not analysed.is_counter(name)]
+    found = {name: first_value(analysed.whole, name) for name in names}
+    return {name: value for name, value in found.items() if value is not None}
+
+
 def _counted_before(analysed: AnalysedStep, tensor: str, variables: Tuple[str, ...]) -> int:
     """Returns the number that a step adds to the only counter of a schedule before it computes the rate; 0 if none."""
     graph, name = analysed.graph, parse_tensor_name(tensor).node
@@ -190,12 +200,13 @@ def _description(analysed: AnalysedStep, piece: Piece, variables: Tuple[str, ...
     names = ", ".join([*variables, *_fed_scalars(analysed, piece)]) or "inputs"
     kinds = sorted({n.op for n in piece.graph_def.node} - {"Const", "Placeholder", "Identity", "Cast"})
     outside = [name for name in variables if not analysed.is_changed(name)]
+    shown = [name if analysed.is_counter(name) else with_first_value(analysed.whole, name) for name in outside]
     scalars = [scalar_constant(node) for node in piece.graph_def.node] if kinds else []
     constants = tuple(number for number in scalars if number is not None and number != 1)
     numbers = list(dict.fromkeys(f"{number:g}" for number in constants))
     text = f"a function of {names}, by {', '.join(kinds)}" if kinds else f"the value of {names}"
     text += f"; constants {', '.join(numbers)}" if numbers else ""
-    text += f"; the step does not change {', '.join(outside)}" if outside else ""
+    text += f"; the step does not change {', '.join(shown)}" if outside else ""
     if not kinds and variables and not outside and not any(map(analysed.is_counter, variables)):
         text += "; the step changes it"
     return text, constants
@@ -242,7 +253,7 @@ def _fed_schedule(analysed: AnalysedStep, tensor: str) -> str | None:
     return text + (f"; constants {', '.join(numbers)}" if numbers else "")
 
 
-def _values_by_step(piece: Piece, reads: list[Feed], counted: int) -> tuple[str, int]:
+def _values_by_step(piece: Piece, reads: list[Feed], counted: int, held: Mapping[str, float]) -> tuple[str, int]:
     """A schedule's values at some steps, e.g. "0: 0.1, 1000: 0.01", and their number.
 
     They are "-" and 0 unless it is a function of one scalar.
@@ -251,17 +262,24 @@ def _values_by_step(piece: Piece, reads: list[Feed], counted: int) -> tuple[str,
       piece: computes the schedule.
       reads: what it reads.
       counted: what a step adds to the counter before it computes the rate.
+      held: {variable that no step changes: its number}.
     """
-    if len(reads) != 1 or len(piece.feeds) != 1 or reads[0].shape != ():
+    counters = [read for read in reads if read.key[0] not in held]
+    if len(counters) != 1 or len(piece.feeds) != len(reads) or any(read.shape != () for read in reads):
         return "-", 0
     with tf.Graph().as_default(), v1.Session() as session:
         (tensor,) = import_graph(piece.graph_def, fetches=piece.fetches, subject="graph file")
-        holder = session.graph.get_tensor_by_name(reads[0].placeholder + ":0")
+        holders = {read.key[0]: session.graph.get_tensor_by_name(read.placeholder + ":0") for read in reads}
+        holder, fixed = holders.pop(counters[0].key[0]), {holders[name]: held[name] for name in held}
+
+        def value_at(step: int) -> float:
+            return float(session.run(tensor, {holder: step + counted, **fixed}))
+
         try:
-            found = changes(lambda step: float(session.run(tensor, {holder: step + counted})), steps_to_show(piece))
+            found = changes(value_at, steps_to_show(piece))
             if len(found) > MOST_VALUES:
                 steps = steps_to_show(piece, of_examples=False)
-                found = changes(lambda step: float(session.run(tensor, {holder: step + counted})), steps)
+                found = changes(value_at, steps)
         except tf.errors.OpError:
             return "-", 0
     texts = [f"{step}: {value:.6g}" for step, value in found]

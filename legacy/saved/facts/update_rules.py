@@ -7,11 +7,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from legacy.saved.analysis import updates_by_hand
 from legacy.saved.analysis.effects import GRADIENTS, RATES
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.clipping import CLIPPING_SCOPES
+from legacy.saved.facts.basics.first_values import with_first_value
 from legacy.saved.facts.basics.whole_graph import scalar_constant
 from legacy.saved.facts.learning_rates import LearningRate, described_rate, outside_of_branch, without_correction
+from legacy.saved.facts.plain_rules import plain_rule
 from legacy.saved.facts.rows_of_moments import moments_of_rows, slots_read
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import copied_variable
@@ -74,6 +77,9 @@ def _rule_name(analysed: AnalysedStep, phase: Phase, effect: Effect) -> str:
         return f"none: a copy of another weight in another type ({op})"
     if moments_of_rows(analysed, phase, effect):
         return f"Adam, row by row ({op})" if "Scatter" in op else f"Adam, of rows ({op})"
+    rule = plain_rule(analysed, phase, effect)
+    if rule is not None:
+        return f"{rule.name}, of plain ops ({op})"
     is_plain = "ScatterSub" in op and not slots_read(analysed, effect)
     return f"GradientDescent, row by row ({op})" if is_plain else f"written by hand ({op})"
 
@@ -99,13 +105,33 @@ def _constants(analysed: AnalysedStep, phase: Phase, effect: Effect) -> str:
         if constant is not None and np.ndim(constant) == 0:
             texts.append(f"{argument}={float(constant):g}")
         elif argument in held and argument not in RATES:
-            texts.append(f"{argument} in {held[argument]}")
+            texts.append(f"{argument} in {with_first_value(analysed.whole, held[argument])}")
+        elif argument.endswith("_power") and _is_of_decay(analysed, effect, argument, tensor):
+            continue  # b^t of its own decay, as Adam has it
         elif argument not in NO_CONSTANTS and _variable_read(analysed, tensor) is None:
             texts.append(_scheduled(analysed, phase, argument, tensor))
     attributes = analysed.graph.nodes[effect.node].attr
     if "use_nesterov" in attributes and attributes["use_nesterov"].b:
         texts.append("nesterov")
     return ", ".join(texts) or "-"
+
+
+def _is_of_decay(analysed: AnalysedStep, effect: Effect, argument: str, tensor: str) -> bool:
+    """Whether beta1_power, or beta2_power, is beta1^(count + 1), of a counter of steps."""
+    graph, power = analysed.graph, analysed.graph.origin(parse_tensor_name(tensor))
+    decays = [value for name, value in _arguments(analysed, effect) if name == argument.replace("_power", "")]
+    if graph.type(power.node) != "Pow" or len(decays) != 1:
+        return False
+    base, exponent = graph.inputs(power.node)
+    raised = graph.origin(exponent).node
+    while graph.type(raised) in ("Cast", "Identity"):
+        raised = graph.inputs(raised)[0].node
+    terms = graph.inputs(raised) if graph.type(raised) in op_types.ADDITIONS else []
+    ones = [term for term in terms if updates_by_hand.scalar(analysed.context, term) == 1]
+    reads = graph.ancestors([term.node for term in terms if term not in ones], controls=False) - {raised}
+    counters = [name for name in reads if graph.type(name) in op_types.VARIABLES]
+    is_count = len(terms) == 2 and len(ones) == 1 and len(counters) == 1 and analysed.is_counter(counters[0])
+    return is_count and _variable_read(analysed, base.name) == _variable_read(analysed, decays[0])
 
 
 def _scheduled(analysed: AnalysedStep, phase: Phase, argument: str, tensor: str) -> str:
@@ -152,6 +178,9 @@ def _constants_by_hand(analysed: AnalysedStep, phase: Phase, effect: Effect) -> 
     """The numbers in an update that was written by hand, its slots' updates included, in the graph's order."""
     if copied_variable(analysed.graph, effect.node):
         return "-"
+    rule = plain_rule(analysed, phase, effect)
+    if rule is not None:
+        return rule.constants
     entries = [entry for entry in phase.combine if weight_of_label(entry.weight) == effect.writes[0]]
     combined = [name for entry in entries for tower in entry.parts for name in tower]
     slots = _slot_updates(analysed, effect, combined)

@@ -227,7 +227,7 @@ def test_update_rules_with_their_constants_without_an_analysis(nesterov, constan
 
 def test_a_constant_that_a_variable_holds_is_named():
     held = analysed(momentum=lambda: v1.get_variable("slowness", initializer=0.5, use_resource=False))
-    assert [row["constants"] for row in update_rule_rows(held)] == ["lr=0.5, momentum in slowness"]
+    assert [row["constants"] for row in update_rule_rows(held)] == ["lr=0.5, momentum in slowness (0.5 at first)"]
 
 
 def test_rows_are_clipped_and_their_indices_are_not():

@@ -85,7 +85,7 @@ def test_a_rate_that_the_step_changes_is_no_slot():
     assert rate_and_values(page)[0] == "the value of rate; the step changes it"
     page = by_rate(lambda: variable("rate", trainable=False, value=0.1))
     assert role_of(page, "rate") == "learning rate"
-    assert rate_and_values(page)[0] == "the value of rate; the step does not change rate"
+    assert rate_and_values(page)[0] == "the value of rate; the step does not change rate (0.1 at first)"
 
 
 def test_values_of_a_rate_are_by_step_only_where_each_step_counts_one():
