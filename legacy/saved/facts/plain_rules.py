@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple, Optional
 
@@ -109,26 +110,25 @@ class _Rule:
                 return name
             name = ends[0]
 
-    def _step(self, gradient: float, held: Sequence[float], steps: float, weight: float = _WEIGHT) -> Optional[float]:
-        """What is added to the weight."""
+    def _step(self, gradient: float, held: Sequence[float], steps: float, weight: float = _WEIGHT) -> float:
+        """What is added to the weight; NaN if that is not known."""
         value = self._number(self._effect.values[0], gradient, held, steps, weight)
-        if value is None:
-            return None
         return -value if "Sub" in self._effect.op else value if "Add" in self._effect.op else value - weight
 
     def _number(
         self, tensor: str, gradient: float, held: Sequence[float], steps: float, weight: float = _WEIGHT
-    ) -> Optional[float]:
+    ) -> float:
         given = {**dict(zip(self.slots, held)), self._weight: weight, self.gradient: gradient}
         if self._rate:
             given[self._rate] = 1.0
-        return self._updates.value(tensor, given, steps)
+        value = self._updates.value(tensor, given, steps)
+        return math.nan if value is None else value
 
-    def _new(self, place: int, old: float, gradient: float) -> Optional[float]:
-        """What a run sets a slot to."""
+    def _new(self, place: int, old: float, gradient: float) -> float:
+        """What a run sets a slot to; NaN if that is not known."""
         effect = self._assigned[self.slots[place]]
         if effect.op not in op_types.SETS or len(effect.values) != 1:
-            return None
+            return math.nan
         held = [0.25] * len(self.slots)
         held[place] = old
         return self._number(effect.values[0], gradient, held, 0.0)
@@ -136,7 +136,7 @@ class _Rule:
     def _kept(self, place: int, power: int) -> Optional[float]:
         """The share b of a slot's new value b * old + (1 - b) * gradient ** power; None of any other slot."""
         share = self._new(place, 1.0, 0.0)
-        if share is None or not 0 < share < 1:
+        if not 0 < share < 1:
             return None
         pairs = [(square, gradient) for square in _SQUARES for gradient in _GRADIENTS]
         wanted = [share * old + (1 - share) * gradient**power for old, gradient in pairs]
@@ -171,7 +171,9 @@ class _Rule:
                 return None
             early = [self._step(_GRADIENTS[0], pairs[0], float(count)) for count in _COUNTS]
             name = _corrected(early, late[0], found.steps(means[0], squares[0], beta1, beta2))
-            return name and PlainRule(name, f"beta1={_shown(beta1)}, beta2={_shown(beta2)}, {found.text()}")
+            if name is None:
+                return None
+            return PlainRule(name, f"beta1={_shown(beta1)}, beta2={_shown(beta2)}, {found.text()}")
         return None
 
     def _is_fixed(self, held: Sequence[float]) -> bool:
@@ -205,17 +207,15 @@ class _Divisor(NamedTuple):
         return [moments, tuple(self.step(mean, square) * two**0.5 / one for one, two in rests)]
 
 
-def _divisor(
-    numerators: Sequence[Optional[float]], steps: Sequence[Optional[float]], squares: Sequence[Optional[float]]
-) -> Optional[_Divisor]:
+def _divisor(numerators: Sequence[float], steps: Sequence[float], squares: Sequence[float]) -> Optional[_Divisor]:
     """The divisor of steps -lr * n / (sqrt(s) + e), or of -lr * n / sqrt(s + e); None of any others."""
-    if None in (*numerators, *steps, *squares) or not all(steps) or min(squares) <= 0:  # type: ignore[type-var]
+    if not all(map(math.isfinite, (*numerators, *steps, *squares))) or not all(steps) or min(squares) <= 0:
         return None
-    quotients = -np.array(numerators, float) / np.array(steps, float)
+    quotients = -np.array(numerators) / np.array(steps)
     if quotients.min() <= 0:
         return None
     for power in (1, 2):
-        left, roots = quotients**power, np.array(squares, float) ** (power / 2)
+        left, roots = quotients**power, np.array(squares) ** (power / 2)
         slope, shift = np.polyfit(roots, left, 1)
         if slope > 0 and np.allclose(slope * roots + shift, left, rtol=EXACT, atol=0.0):
             epsilon = shift / slope
@@ -224,17 +224,15 @@ def _divisor(
     return None
 
 
-def _corrected(
-    early: Sequence[Optional[float]], late: Optional[float], steps: Sequence[Sequence[float]]
-) -> Optional[str]:
+def _corrected(early: Sequence[float], late: float, steps: Sequence[Sequence[float]]) -> Optional[str]:
     """The name of an Adam by its first steps; None where they are neither corrected nor as the late one."""
     if any(_equal(early, own) for own in steps):
         return "Adam"
     return "Adam without bias correction" if _equal(early, [late] * len(early)) else None
 
 
-def _equal(found: Sequence[Optional[float]], wanted: Sequence[Optional[float]], near: float = NEAR) -> bool:
-    return all(a is not None and b is not None and abs(a - b) <= near * abs(b) for a, b in zip(found, wanted))
+def _equal(found: Sequence[float], wanted: Sequence[float], near: float = NEAR) -> bool:
+    return all(abs(a - b) <= near * abs(b) for a, b in zip(found, wanted))
 
 
 def _shown(number: float) -> str:

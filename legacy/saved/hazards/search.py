@@ -25,6 +25,7 @@ from legacy.saved.hazards import (
     labels,
     lengths,
     losses,
+    memories,
     metrics,
     models,
     normalization,
@@ -97,6 +98,7 @@ GRAPH_CHECKS = (
     *reinforcement.GRAPH_CHECKS,
     *updates.GRAPH_CHECKS,
     *averages.GRAPH_CHECKS,
+    *memories.GRAPH_CHECKS,
 )
 #: Checks of a graph that cannot be analysed; each has one of another name in `ANALYSIS_CHECKS`, which sees more.
 CHECKS_WITHOUT_ANALYSIS = (statistics.statistics_of_towers_as_written,)

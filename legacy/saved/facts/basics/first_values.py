@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from legacy.saved.analysis.initializers import CONSTANT, find_initializer
+from legacy.saved.analysis.initializers import find_initializer
 from workloads.lifted.graph import Graph
+from workloads.lifted.plan.initializers import CONSTANT
 
 
 def first_value(whole: Graph, variable: str) -> float | None:

@@ -6,8 +6,10 @@ May import the basics of hazards and facts; the search of hazards imports this f
 from legacy.saved.hazards.lengths import (
     convolutions,
     counted_padding,
+    kept_labels,
     lookahead,
     other_lengths,
+    pixels,
     time_major,
 )
 
@@ -21,6 +23,8 @@ GRAPH_CHECKS = (
     lookahead.masks_off_by_one,
     lookahead.targets_read_by_attention,
     convolutions.series_read_ahead,
+    kept_labels.losses_of_one_label,
+    pixels.pixels_read,
 )
 
 #: Checks that need an analysis.

@@ -42,6 +42,7 @@ GRAPH_CHECKS = (
     infinite_derivatives.losses_that_are_not_numbers,
     domains.halved_ranges,
     domains.roots_of_negative_numbers,
+    domains.probabilities_without_softmax,
     domains.angles_at_one,
     domains.sines_at_one,
     counts.counts_that_may_be_zero,

@@ -20,8 +20,8 @@ _PARTS = ("Cast", "ExpandDims", "Identity", "Reshape", "Slice", "Squeeze", "Stri
 _PRODUCTS = ("MatMul", "Conv2D", "BatchMatMul", "BatchMatMulV2")
 #: {op type: its result for 0}.
 _LEAST = {"Tanh": "0", "Sigmoid": "0.5"}
-#: A larger number under a root may be an offset.
-MOST_EPSILON = 1e-2
+#: The largest number that is added as an epsilon.
+SMALL = 1e-2
 _BOUNDS = ("ClipByValue", "Maximum", "Minimum", "Tanh", "Sigmoid")
 
 
@@ -59,12 +59,51 @@ def roots_of_negative_numbers(whole: WholeGraph) -> Iterator[Hazard]:
             return
 
 
+def probabilities_without_softmax(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds logarithms of a layer's results that are clipped between 0 and 1 as they are; one hazard for all.
+
+    So does the cross entropy of Keras that is given logits for probabilities: it clips them, perhaps after a division
+    by their sum.
+    """
+    graph = whole.graph
+    for name in whole.minimized_ops("Log"):
+        clipped = _without_epsilon(whole, graph.inputs(name)[0].node)
+        value, bounds = clipped, []
+        while graph.type(value) in ("Minimum", "Maximum", "ClipByValue", "Identity"):
+            bounds += [whole.value(tensor.node) for tensor in graph.inputs(value)[1:]]
+            value = graph.inputs(value)[0].node
+        numbers = [bound for bound in bounds if bound is not None]
+        if len(numbers) < 2 or min(numbers) < 0 or not 0.5 < max(numbers) <= 1:
+            continue
+        layer = _layer_without_activation(whole, _without_sum(whole, value))
+        if layer and gradient_flow(whole).passes(name):
+            yield Hazard(
+                "LOGITS_FOR_PROBABILITIES",
+                name,
+                f"{name} is the logarithm of {layer}, a layer's output without an activation, which {clipped} clips to "
+                f"{min(numbers):.3g} to {max(numbers):.3g} as if it were a probability: no gradient passes elsewhere",
+                "apply a softmax or a sigmoid first, or give the logits to a loss that takes them; for parity keep it",
+            )
+            return
+
+
 def _without_epsilon(whole: WholeGraph, name: str) -> str:
-    """The node to which a small constant is added, which keeps it from 0, and not from negative numbers."""
-    inputs = [tensor.node for tensor in whole.graph.inputs(name)]
-    numbers = [whole.value(node) for node in inputs] if whole.graph.type(name) in ("Add", "AddV2") else []
-    small = [number is not None and abs(number) <= MOST_EPSILON for number in numbers]
-    return inputs[small.index(False)] if sorted(small) == [False, True] else name
+    """The node to which a small constant is added, or the node itself."""
+    graph = whole.graph
+    inputs = [tensor.node for tensor in graph.inputs(name)] if graph.type(name) in ("Add", "AddV2") else []
+    others = [node for node in inputs if whole.value(node) is None]
+    is_small = len(others) == 1 and all(0 < (whole.value(node) or 0) <= SMALL for node in inputs if node not in others)
+    return others[0] if is_small else name
+
+
+def _without_sum(whole: WholeGraph, name: str) -> str:
+    """The node that is divided by its own sum, or the node itself."""
+    graph, inputs = whole.graph, whole.graph.inputs(name)
+    if graph.type(name) not in op_types.QUOTIENTS:
+        return name
+    value, total = (graph.origin(tensor).node for tensor in inputs)
+    is_own = graph.type(total) == "Sum" and graph.origin(graph.inputs(total)[0]).node == value
+    return value if is_own else name
 
 
 def _layer_among_factors(whole: WholeGraph, name: str) -> str:

@@ -40,7 +40,7 @@ def regularization(whole: WholeGraph, found: Analysis | None = None) -> Iterator
     penalties = find_penalties(whole)
     weights = _weights_by_target(whole, _targets(whole, found))
     towers = _towers_of_targets(whole, list(weights))
-    reached = whole.graph.ancestors(list(weights), controls=False)
+    reached = whole.graph.ancestors([*weights, *whole.targets], controls=False)  # also those of another train op
     groups = _corresponding(whole, penalties)
     lost = lost_penalties(whole, groups, reached)
     if lost:

@@ -6,6 +6,7 @@ May import the basics of hazards and facts; the search of hazards imports this f
 from legacy.saved.hazards.signs import (
     distances_for_logits,
     equal_targets,
+    far_errors,
     free_zones,
     heads,
     idle_hinges,
@@ -28,4 +29,5 @@ GRAPH_CHECKS = (
     log_sums.minimized_log_sums,
     nearest_pairs.nearest_is_itself,
     lookups.products_pushed_one_way,
+    far_errors.losses_of_large_errors,
 )

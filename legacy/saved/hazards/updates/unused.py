@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.basics.clipping import CLIPPING_OPS
 from legacy.saved.facts.basics.whole_graph import WholeGraph, has_data_of_its_own
+from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.hazard import Hazard
@@ -21,6 +22,9 @@ _SQUARES = ("Square", "SquaredDifference", "Pow", "Sqrt", "Norm")
 NO_BOUND = 1e6
 #: A name scope with the number of a tower.
 _NUMBERED = re.compile(r"(?i)((?:tower|clone|replica|gpu|device|worker)s?_?)(\d+)")
+
+#: The number of a name scope that was entered before, and that of a GPU.
+_REPEATED, _GPU = re.compile(r"_(\d+)(?=/|$)"), re.compile(r"(?i)gpu:(\d+)")
 
 
 def unused_clipping(whole: WholeGraph) -> Iterator[Hazard]:
@@ -120,11 +124,35 @@ def losses_of_other_towers(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def _twins(whole: WholeGraph, name: str) -> list[str]:
-    """Nodes named as this one, but for the number of the tower, and of its type; of data, too."""
+    """Nodes named as this one, but for the number of the tower or of its scope, and of its type; of data, too."""
     graph, found = whole.graph, []
     for place in _NUMBERED.finditer(name.rpartition("/")[0]):
         for number in range(16):
             other = f"{name[: place.start(2)]}{number}{name[place.end(2) :]}"
             if other != name and other in graph.nodes and graph.type(other) == graph.type(name) and other in whole.data:
                 found.append(other)
+    return found + [other for other in _earlier_names(name) if _is_on_another_gpu(whole, name, other)]
+
+
+def _earlier_names(name: str) -> list[str]:
+    """Names that a node had if its name scope were the first of its kind, or an earlier one.
+
+    >>> _earlier_names("net_2/loss/Mean")
+    ['net/loss/Mean', 'net_1/loss/Mean']
+    """
+    found = []
+    for place in _REPEATED.finditer(name.rpartition("/")[0]):
+        rest = name[place.end() :]
+        found += [name[: place.start()] + (f"_{number}" if number else "") + rest for number in range(int(place[1]))]
     return found
+
+
+def _is_on_another_gpu(whole: WholeGraph, name: str, other: str) -> bool:
+    """Whether a node is of another's type, of data from where the other's are, and on another GPU."""
+    graph = whole.graph
+    if other not in graph.nodes or graph.type(other) != graph.type(name) or other not in whole.data:
+        return False
+    devices = [_GPU.search(graph.nodes[node].device) for node in (name, other)]
+    before = [graph.ancestors([node], controls=False) for node in (name, other)]
+    sources = [{node for node in nodes if op_types.is_source(graph.type(node))} for nodes in before]
+    return None not in devices and len({found[1] for found in devices if found}) == 2 and sources[0] == sources[1]

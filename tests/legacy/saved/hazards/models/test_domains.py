@@ -4,7 +4,13 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.models.domains import angles_at_one, halved_ranges, roots_of_negative_numbers, sines_at_one
+from legacy.saved.hazards.models.domains import (
+    angles_at_one,
+    halved_ranges,
+    probabilities_without_softmax,
+    roots_of_negative_numbers,
+    sines_at_one,
+)
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -23,11 +29,28 @@ def found(check, loss):
 @pytest.mark.parametrize(
     "loss, count",
     [
+        (lambda y, x, w: tf.math.log(tf.clip_by_value(y, 1e-7, 1 - 1e-7)), 1),
+        (lambda y, x, w: tf.math.log(tf.clip_by_value(y, 1e-7, 1 - 1e-7) + 1e-7), 1),
+        (lambda y, x, w: tf.math.log(tf.clip_by_value(y / tf.reduce_sum(y, -1, True), 1e-7, 1 - 1e-7)), 1),
+        (lambda y, x, w: tf.math.log(tf.clip_by_value(tf.nn.softmax(y), 1e-7, 1 - 1e-7)), 0),
+        (lambda y, x, w: tf.math.log(tf.clip_by_value(tf.sigmoid(y), 1e-7, 1 - 1e-7) + 1e-7), 0),
+        (lambda y, x, w: tf.math.log(tf.clip_by_value(y, 1e-7, 1e7) + 1.0), 0),  # of a number, not a probability
+    ],
+)
+def test_logits_that_are_clipped_as_probabilities_are_named(loss, count):
+    assert found(probabilities_without_softmax, loss) == ["LOGITS_FOR_PROBABILITIES"] * count
+
+
+@pytest.mark.parametrize(
+    "loss, count",
+    [
         (lambda y, x, w: tf.sqrt(y[:, :2]), 1),
         (lambda y, x, w: tf.sqrt(tf.reshape(y, [2, 4, 3])[..., 1:]), 1),
         (lambda y, x, w: tf.math.log(y), 1),
         (lambda y, x, w: tf.sqrt(y + 1e-6), 1),
         (lambda y, x, w: tf.sqrt(y + 1.0), 0),  # an offset
+        (lambda y, x, w: tf.math.log(y + 1e-8), 1),
+        (lambda y, x, w: tf.math.log(y + 1.0), 0),  # of what is above -1, perhaps
         (lambda y, x, w: tf.math.log(tf.reduce_sum(y * tf.one_hot(tf.argmax(x, 1) % 3, 3), 1)), 1),
         (lambda y, x, w: tf.math.log(tf.reduce_sum(tf.nn.softmax(y) * tf.one_hot(tf.argmax(x, 1) % 3, 3), 1)), 0),
         (lambda y, x, w: tf.math.log(tf.reduce_sum(tf.exp(y), 1)), 0),

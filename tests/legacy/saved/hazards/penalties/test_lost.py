@@ -3,6 +3,7 @@
 import pytest
 import tensorflow as tf
 
+from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.penalties.counts import regularization
 from legacy.saved.hazards.penalties.lost import lost_penalties
@@ -47,3 +48,19 @@ def test_a_weighted_sum_of_squares_is_lost_and_a_norm_is_displayed(used, count):
     groups = [[penalty] for penalty in find_penalties(whole)]
     assert bool(lost_penalties(whole, groups, reached=set())) == bool(count)
     assert [hazard.id for hazard in regularization(whole)] == ["REGULARIZATION_LOST"] * count
+
+
+@pytest.mark.parametrize("minimized, count", [(True, 0), (False, 1)])
+def test_a_penalty_of_another_train_op_is_not_lost(minimized, count):
+    def build():
+        u, w = (v1.get_variable(name, [3, 3], use_resource=False) for name in "uw")
+        hidden = v1.placeholder(tf.float32, [8, 3], "x") @ u
+        optimizer = v1.train.GradientDescentOptimizer(0.5)
+        optimizer.minimize(tf.reduce_mean(tf.square(hidden)), name="train")
+        penalty = tf.multiply(tf.nn.l2_loss(u), 0.5, name="weight_loss")
+        other = tf.reduce_mean(tf.square(hidden @ w))
+        optimizer.minimize(other + penalty if minimized else other, name="train_other")
+
+    graph = saved(traced(build), trainable_variables=["u", "w"])
+    found = analyse_graph(graph, "made-for-a-test", ["train"])
+    assert [hazard.id for hazard in regularization(WholeGraph(graph, found), found)] == ["REGULARIZATION_LOST"] * count

@@ -117,3 +117,22 @@ def test_a_tower_whose_loss_is_not_minimized_is_named(minimized, scopes, count):
 
     found = [hazard.op for hazard in losses_of_other_towers(whole_of(build))]
     assert found == ["tower_0/loss"] * count
+
+
+@pytest.mark.parametrize(
+    "minimized, devices, fed_apart, count",
+    [("last", "gpu", False, 1), ("sum", "gpu", False, 0), ("last", "cpu", False, 0), ("last", "gpu", True, 0)],
+)
+def test_a_tower_that_a_loop_overwrites_is_named_by_its_repeated_scope(minimized, devices, fed_apart, count):
+    def build():
+        w, x = model()
+        halves = [x, v1.placeholder(tf.float32, [4, 4], "evaluated")] if fed_apart else tf.split(x, 2)
+        losses = []
+        for tower, half in enumerate(halves):
+            with tf.device(f"/{devices}:{tower}"), tf.name_scope("net"):
+                losses.append(tf.reduce_mean(tf.square(half @ w), name="loss"))
+        loss = losses[-1] if minimized == "last" else tf.add_n(losses)
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    found = [hazard.op for hazard in losses_of_other_towers(whole_of(build))]
+    assert found == ["net/loss"] * count
