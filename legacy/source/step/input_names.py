@@ -75,7 +75,7 @@ def input_names(plan: Plan) -> InputNames:
             )
         if not entry.shape and not entry.example:
             raise Unwritten(f"inputs: the rank of {entry.name!r} is not known")
-    words = [_input_name(entry) for entry in data]
+    words = _with_columns_of_labels(data, [_input_name(entry) for entry in data])
     kinds = [(example_sizes(entry), entry.dtype.startswith("float")) for entry in data]
     inputs: Dict[str, Input] = {}
     for entry, kind, short in zip(data, kinds, words):
@@ -118,6 +118,17 @@ def _input_name(entry: Input) -> str:
         return "flags"
     is_vector = rank == 4 and list(sizes[-3:-1]) == [1, 1]  # as noise for transposed convolutions has
     return "features" if rank == 2 or is_vector else "images" if rank == 4 else "data"
+
+
+def _with_columns_of_labels(data: Sequence[Input], words: Sequence[str]) -> Sequence[str]:
+    """Returns names where a vector and a column of whole numbers are all data: words, and their neighbors as labels.
+
+    Losses of sampled classes take a column of labels, and a vector of other numbers is then looked up.
+    """
+    columns = [list(example_sizes(entry)) == [1] and entry.dtype.startswith("int") for entry in data]
+    if len(data) != 2 or sorted(words) != ["ids", "labels"] or columns.count(True) != 1:
+        return words
+    return ["labels" if is_column else "ids" for is_column in columns]
 
 
 def _setting_name(name: str, rates: Collection[str]) -> str:

@@ -27,6 +27,23 @@ def test_inputs_without_a_telling_name_are_named_after_what_their_type_and_shape
     assert found == {"flags": "Placeholder", "features": "Placeholder_1", "labels": "Placeholder_2"}
 
 
+@pytest.mark.parametrize(
+    "sizes, names",
+    [
+        (([2], [2, 1]), ["ids", "labels"]),  # words and one neighbor of each, as losses of sampled classes take them
+        (([2, 1], [2]), ["labels", "ids"]),
+        (([2], [2, 5]), ["labels", "ids"]),  # classes of sentences
+    ],
+)
+def test_a_column_beside_a_vector_of_whole_numbers_is_labels(sizes, names):
+    plan = plan_of({"x": [3]})
+    plan.inputs[:] = [
+        Input(name, "int32", list(shape), "batch", 0, [f"{name}:0", f"{name}_1:0"], name)
+        for name, shape in zip(["Placeholder", "Placeholder_1"], sizes)
+    ]
+    assert list(input_names(plan).inputs) == names
+
+
 def test_the_shape_of_a_sparse_tensor_is_no_batch_of_examples():
     plan = plan_of({"x": [3]})
     parts = {"indices": ("int64", [None, 2]), "values": ("float32", [None])}
