@@ -41,7 +41,8 @@ def probe_gradients(context: Context, phase: PhaseParts, cutter: Cutter) -> tupl
         inputs = _update_inputs(context, effect, nodes)
         for label, value in inputs:
             target = parse_tensor_name(value)
-            parts = nearest_tensors(context.graph, target, nodes, _similar_to(context, target), count)
+            is_similar = _similar_to(context, target, shape if len(inputs) == 1 else None)
+            parts = nearest_tensors(context.graph, target, nodes, is_similar, count)
             if not any(parts):
                 continue
             if count == 1 and len(parts[0]) == 1 and not _is_mean_of_one(context, target):
@@ -198,12 +199,20 @@ def nearest_derivatives(graph: Graph, tensor: TensorId, is_candidate: Callable[[
     return []
 
 
-def _similar_to(context: Context, target: TensorId) -> Callable[[str, int], bool]:
+def _similar_to(
+    context: Context, target: TensorId, of_variable: Sequence[int | None] | None = None
+) -> Callable[[str, int], bool]:
     """Returns a test for tensors that could be parts of `target`.
 
     They have its dtype and rank, and its dimensions but for the first: rows may be concatenated.
+
+    Args:
+      context: of the subgraph that a step runs.
+      target: the tensor.
+      of_variable: the shape that it has where TensorFlow does not tell, as of the gradient that a loop leaves.
     """
     dtype, shape = context.signature(target)
+    shape = of_variable if shape is None else shape
 
     def is_similar(name: str, output: int) -> bool:
         other_dtype, other = context.signature(TensorId(name, output))

@@ -208,3 +208,24 @@ def test_a_gradient_without_data_is_each_towers_own():
 def test_a_gradient_without_data_of_one_tower_only_is_none_of_the_towers():
     combines, _, _ = probed(linear_behind(1), ("w", "b"))
     assert [combine.weight for combine in combines] == ["w"]
+
+
+def divided_by_a_count():
+    """Gradients of unknown shape, as a loop leaves them, whose mean is divided by the number of all towers' words."""
+    w = tf.raw_ops.VariableV2(shape=[2], dtype=tf.float32, name="w")
+    halves = tf.split(v1.placeholder(tf.float32, [4, 2], name="x"), 2, name="halves")
+    found, counts = [], []
+    for tower in range(2):
+        with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+            gradient = tf.gradients(tf.reduce_sum(tf.multiply(halves[tower], w), name="loss"), [w])[0]
+            found.append(v1.placeholder_with_default(gradient, None, name="gradient"))
+            counts.append(tf.reduce_sum(halves[tower], name="count"))
+    mean = tf.reduce_mean(tf.stack(found), 0, name="mean")
+    delta = tf.divide(mean, tf.add_n(counts, name="counts"), name="divided")
+    tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=delta, name="train")
+
+
+def test_a_count_is_not_taken_for_a_gradient_whose_shape_is_not_known():
+    (combine,), of_towers, _ = probed(divided_by_a_count)
+    assert (combine.kind, combine.tensor) == ("mean", "mean:0")
+    assert of_towers == [{"w": "tower_0/gradient:0"}, {"w": "tower_1/gradient:0"}]
