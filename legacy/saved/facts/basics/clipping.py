@@ -84,6 +84,10 @@ def _text(graph: Graph, kind: str, inside: list[str]) -> str:
         bounds = _constants(graph, scaled, SCALES)
         if _gradients_of_norm(graph, smaller) == 1:
             return "by the norm of each alone (a global norm of one)" + _numbers(bounds)
+    elif kind == "average_norm":  # the gradient times the bound times the smaller of N / norm and 1 / bound
+        quotients = set(_constants(graph, inside, ("RealDiv", "Div")))
+        bounds = [number for number in _constants(graph, inside, ("Mul",)) if number in quotients]
+        bounds = bounds if len(bounds) == 1 else []
     else:
         bounds = _constants(graph, inside, ("Maximum",)) or _constants(graph, inside, ("Mul",))
         bounds = bounds if len(bounds) == 1 else []

@@ -36,8 +36,7 @@ def derivatives_of_new_values(whole: WholeGraph) -> Iterator[Hazard]:
                     f"{forward} takes {variable} before {assigns[0]} assigns it, and its derivative {name} takes it "
                     "afterwards: a read of a reference variable is no copy, so that the gradient is multiplied by the "
                     "new value",
-                    "assign the state behind the train op, or in a run of its own; the lift "
-                    "takes the new value, too",
+                    "assign the state behind the train op, or in a run of its own; the lift takes the new value, too",
                 )
                 return
 

@@ -30,7 +30,8 @@ def unused_dropout(whole: WholeGraph) -> Iterator[Hazard]:
         for result in _results(whole, name):
             dropped = _dropped(whole, result)
             is_of_loop = _leaves_loop_unread(whole, result)
-            if dropped is not None and (is_of_loop or not graph.users(result)) and not graph.after(result):
+            is_unread = dropped is not None and (is_of_loop or not graph.users(result)) and not graph.after(result)
+            if dropped is not None and is_unread and not _is_used_at_another_step(whole, dropped):
                 unread = (
                     "the result is in the outputs of a loop, which no op uses"
                     if is_of_loop
@@ -44,6 +45,22 @@ def unused_dropout(whole: WholeGraph) -> Iterator[Hazard]:
                     "a port without this dropout trains the same; if dropout was meant, use its result",
                 )
                 return
+
+
+def _is_used_at_another_step(whole: WholeGraph, dropped: str) -> bool:
+    """Whether dropout of what the same weights give elsewhere in the tower is used, as of the last step of an RNN."""
+    graph = whole.graph
+
+    def key(name: str) -> tuple[object, ...]:
+        while graph.type(name) in _SCALES and None not in [whole.value(t.node) for t in graph.inputs(name)[1:]]:
+            name = graph.inputs(name)[0].node
+        made_by = frozenset(graph.ancestors([name], controls=False) & whole.trainable)
+        return graph.type(name), whole.labels.get(name), made_by
+
+    decisions = [name for name in graph.nodes if name in whole.reach and "drop" in name.lower()]
+    results = [one for name in decisions if kept_share(whole, name) is not None for one in _results(whole, name)]
+    others = [_dropped(whole, result) for result in results if result in whole.minimized]
+    return any(key(other) == key(dropped) for other in others if other is not None)
 
 
 def _leaves_loop_unread(whole: WholeGraph, result: str) -> bool:

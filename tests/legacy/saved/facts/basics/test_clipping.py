@@ -15,7 +15,7 @@ BY_HAND = "by a norm, written by hand"
     [
         (lambda g: tf.clip_by_value(g, -1.0, 2.0), "by value, at -1 and 2"),
         (lambda g: tf.clip_by_norm(g, 3.0), "by norm, at 3"),
-        (lambda g: v1.clip_by_average_norm(g, 0.5), "by average norm"),
+        (lambda g: v1.clip_by_average_norm(g, 0.5), "by average norm, at 0.5"),
         (lambda g: tf.clip_by_global_norm([g, 2 * g], 5.0)[0][0], "by global norm, at 5"),
         (lambda g: tf.clip_by_global_norm([g], 5.0)[0][0], "by the norm of each alone (a global norm of one), at 5"),
         (lambda g: tf.clip_by_global_norm([g, g], v1.placeholder(tf.float32, [], "c"))[0][0], "by global norm"),

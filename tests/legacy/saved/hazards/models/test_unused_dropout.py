@@ -52,6 +52,20 @@ def test_dropout_that_something_else_takes_is_not():
     assert hazards(handed_on, of_old) == []
 
 
+@pytest.mark.parametrize("drop", [of_old, of_1_15])
+@pytest.mark.parametrize("shared, count", [(True, 0), (False, 1)])
+def test_dropout_of_the_steps_before_the_last_is_no_hazard(drop, shared, count):
+    def build():
+        w, u = (v1.get_variable(name, [4, 4], use_resource=False) for name in "wu")
+        first = tf.tanh(v1.placeholder(tf.float32, [2, 4], "x") @ w)
+        drop(first)
+        last = tf.tanh(v1.placeholder(tf.float32, [2, 4], "y") @ w + first @ (w if shared else u))
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(drop(last)), name="train")
+
+    found = unused_dropout(WholeGraph(saved(traced(build), trainable_variables=["w", "u"])))
+    assert [hazard.id for hazard in found] == ["DROPOUT_UNUSED"] * count
+
+
 def hazards_of_loop(take, of_state=False):
     """Hazards of a loop with dropout of its outputs, of which the loss takes `take(outputs, state)`."""
 
