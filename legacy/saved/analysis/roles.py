@@ -82,7 +82,7 @@ def _weights_and_slots(
         weight = effect.writes[0]
         weights.add(weight)
         slots.update((slot, weight) for slot in effect.writes[1:])
-        read = [_variable_behind(graph, state, parse_tensor_name(value)) for value in effect.values]
+        read = [_variable_behind(graph, state, _before_casts(graph, value)) for value in effect.values]
         for variable in read if op_types.is_apply(effect.op) else []:
             if variable:
                 slots.setdefault(variable, weight if len(used) == 1 else "")
@@ -142,6 +142,14 @@ def _is_shape_of_slot(state: VariableUses, variable: str, weight: str) -> bool:
     shape, whole = state.variables[variable].shape, state.variables[weight].shape or ()
     without_one = [[*whole[:axis], *whole[axis + 1 :]] for axis in range(len(whole)) if len(whole) > 1]
     return shape == state.variables[weight].shape or (shape is not None and [*shape] in without_one)
+
+
+def _before_casts(graph: Graph, name: str) -> TensorId:
+    """The tensor that another type of a tensor is made of, as Adam's powers are cast to that of its weights."""
+    tensor = parse_tensor_name(name)
+    while graph.type(tensor.node) == "Cast":
+        tensor = graph.inputs(tensor.node)[0]
+    return tensor
 
 
 def _variable_behind(graph: Graph, state: VariableUses, tensor: TensorId) -> str | None:

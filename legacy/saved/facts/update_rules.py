@@ -163,7 +163,7 @@ def held_constants(analysed: AnalysedStep, effect: Effect) -> dict[str, str]:
 def _variable_read(analysed: AnalysedStep, tensor: str) -> str | None:
     """The variable whose value a tensor is; None of any other tensor."""
     before = parse_tensor_name(tensor)
-    while analysed.graph.type(before.node) in ("Identity", "ReadVariableOp", *SWITCHES):
+    while analysed.graph.type(before.node) in ("Identity", "ReadVariableOp", "Cast", *SWITCHES):
         before = analysed.graph.inputs(before.node)[0]
     return analysed.plan.aliases.get(tensor) or analysed.plan.aliases.get(before.name)
 

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.reduction.multipliers import multiplier_of_mean
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_weights import constant_factor
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.graph.old_ops import registered_op
 from workloads.lifted.plan import Combine, Effect, Phase
@@ -30,6 +32,8 @@ def multipliers_without_effect(whole: WholeGraph, found: Analysis) -> Iterator[H
         scaled = [weight for weight, factor in factors.items() if factor is not None]
         if not scaled or not any(entry.kind == "mean" for entry in taken):
             continue
+        if all(_weighs_losses(whole, phase, abs(factors[weight] or 0.0)) for weight in scaled):
+            continue
         names = ", ".join(scaled[:3])
         numbers = ", ".join(f"{number:g}" for number in sorted({factors[weight] or 0.0 for weight in scaled}))
         rule = updates[scaled[0]].op.rpartition("Apply")[2]
@@ -40,6 +44,18 @@ def multipliers_without_effect(whole: WholeGraph, found: Analysis) -> Iterator[H
             "divides each gradient by its own size: the steps are those without the constant",
             "an optimizer of their own with another learning rate; for parity leave the old behaviour as it is",
         )
+
+
+def _weighs_losses(whole: WholeGraph, phase: Phase, factor: float) -> bool:
+    """Whether a constant is the weight of a loss: it multiplies an addend of the gradients of other variables, too."""
+    graph = whole.graph
+    for entry in phase.combine:
+        sums = [graph.origin(parse_tensor_name(name)).node for tower in entry.parts[:1] for name in tower]
+        for total in [name for name in sums if name in graph.nodes and graph.type(name) in op_types.ADDITIONS]:
+            scales = [constant_factor(whole, graph.origin(term).node) for term in graph.inputs(total)]
+            if any(one is not None and abs(abs(one[1]) - factor) <= 1e-5 * factor for one in scales):
+                return True
+    return False
 
 
 def _node(phase: Phase, weight: str) -> str:

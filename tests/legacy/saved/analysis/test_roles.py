@@ -36,6 +36,15 @@ def test_weights_slots_averages_and_statistics_are_recognised_by_their_updates()
     }
 
 
+def test_powers_that_are_cast_to_the_type_of_the_weights_are_slots():
+    def build():
+        w = v1.get_variable("w", initializer=tf.constant([1.0, 2.0], tf.float64), use_resource=False)
+        v1.train.AdamOptimizer(0.5).apply_gradients([(tf.constant([1.0, 1.0], tf.float64), w)])
+
+    found = roles_of(build)
+    assert {found["beta1_power"], found["beta2_power"]} == {("slot", "", None)}
+
+
 @pytest.mark.parametrize(
     "update, role, of",
     [

@@ -136,3 +136,14 @@ def test_constants_that_variables_hold_are_listed_with_their_first_values():
 def test_powers_that_are_not_those_of_the_next_step_are_listed():
     (row,) = update_rule_rows(step_of_keras_adam(2))
     assert row["constants"].startswith("beta1_power by step (0: 0.5625, ")
+
+
+def test_an_adam_of_double_precision_has_the_constants_of_single_precision():
+    def build():
+        w = v1.get_variable("w", initializer=tf.constant([1.0, 2.0], tf.float64), use_resource=False)
+        x = v1.placeholder(tf.float64, [2], "x")
+        v1.train.AdamOptimizer(0.5).minimize(tf.reduce_sum(x * w), name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    (row,) = update_rule_rows(AnalysedStep(analyse_graph(graph, "g", ["train"])))
+    assert row["constants"] == "lr=0.5, beta1=0.9, beta2=0.999, epsilon=1e-08"

@@ -31,6 +31,27 @@ def named(factors, optimizer, clip=False):
     return [hazard.id for hazard in multipliers_without_effect(WholeGraph(graph, found), found)]
 
 
+@pytest.mark.parametrize("weight, count", [(0.25, 0), (1.0, 1), (0.5, 1)])
+def test_the_weight_of_a_second_loss_is_no_multiplier_of_its_own_head(weight, count):
+    """Each tower adds `weight` times a second loss's gradients to those of a shared kernel; its head's have 0.25."""
+
+    def build():
+        shared, first, second = (v1.get_variable(n, [3, 3], use_resource=False) for n in ("shared", "first", "second"))
+        towers = []
+        for tower, x in enumerate(tf.split(v1.placeholder(tf.float32, [8, 3], "x"), 2)):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                one, other = (tf.reduce_mean(tf.nn.softplus(tf.tanh(x @ shared) @ head)) for head in (first, second))
+                gradients, of_other = tf.gradients(one, [shared, first]), tf.gradients(other, [shared, second])
+                towers.append([gradients[0] + weight * of_other[0], gradients[1], 0.25 * of_other[1]])
+        means = [tf.reduce_mean(tf.stack(own), 0) for own in zip(*towers)]
+        adam()().apply_gradients(list(zip(means, [shared, first, second])), name="train")
+
+    graph = saved(traced(build), trainable_variables=["shared", "first", "second"])
+    found = analyse_graph(graph, "small", ["train"])
+    hazards = [hazard.id for hazard in multipliers_without_effect(WholeGraph(graph, found), found)]
+    assert hazards == ["MULTIPLIER_WITHOUT_EFFECT"] * count
+
+
 def adam(epsilon=1e-8):
     return lambda: v1.train.AdamOptimizer(0.001, epsilon=epsilon)
 
