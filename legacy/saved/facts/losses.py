@@ -154,11 +154,17 @@ def _shared_terms(analysed: AnalysedStep, phase: Phase) -> list[str]:
 
 
 def _terms(analysed: AnalysedStep, name: str) -> list[str]:
-    """The terms of a loss that is a sum, without constants; a sum times a constant has the terms of the sum."""
+    """The terms of a loss that is a sum, without constants; a sum times a constant has the terms of the sum.
+
+    So has one with the opposite sign; and a difference has two terms.
+    """
     graph = analysed.graph
     if graph.type(name) in ("Identity", "RealDiv", "Div", "ExpandDims", "Reshape", "Squeeze") and graph.inputs(name):
         return _terms(analysed, graph.inputs(name)[0][0])
-    if graph.type(name) in op_types.ADDITIONS:
+    if graph.type(name) == "Neg":
+        terms = _terms(analysed, graph.inputs(name)[0][0])
+        return terms if len(terms) > 1 else [name]
+    if graph.type(name) in (*op_types.ADDITIONS, "Sub"):
         return [term for before, _ in graph.inputs(name) for term in _terms(analysed, before)]
     if graph.type(name) == "Mul":
         factors = [before for before, _ in graph.inputs(name) if graph.type(before) != "Const"]

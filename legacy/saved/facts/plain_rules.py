@@ -111,7 +111,7 @@ class _Rule:
             name = ends[0]
 
     def _step(self, gradient: float, held: Sequence[float], steps: float, weight: float = _WEIGHT) -> float:
-        """What is added to the weight; NaN if that is not known."""
+        """Returns the number that is added to the weight; NaN if that is not known."""
         value = self._number(self._effect.values[0], gradient, held, steps, weight)
         return -value if "Sub" in self._effect.op else value if "Add" in self._effect.op else value - weight
 
@@ -125,7 +125,7 @@ class _Rule:
         return math.nan if value is None else value
 
     def _new(self, place: int, old: float, gradient: float) -> float:
-        """What a run sets a slot to; NaN if that is not known."""
+        """Returns the number that a run sets a slot to; NaN if that is not known."""
         effect = self._assigned[self.slots[place]]
         if effect.op not in op_types.SETS or len(effect.values) != 1:
             return math.nan
@@ -182,7 +182,7 @@ class _Rule:
 
 
 class _Divisor(NamedTuple):
-    """What a rule divides by: the root of a number, with an epsilon added to it or within.
+    """The divisor of a rule: the root of a number, with an epsilon added to it or within.
 
     Attributes:
       rate: the learning rate.

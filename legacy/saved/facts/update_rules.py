@@ -75,17 +75,20 @@ def _rule_name(analysed: AnalysedStep, phase: Phase, effect: Effect) -> str:
         return op_types.rule_name(op)
     if copied_variable(analysed.graph, effect.node):
         return f"none: a copy of another weight in another type ({op})"
-    if moments_of_rows(analysed, phase, effect):
-        return f"Adam, row by row ({op})" if "Scatter" in op else f"Adam, of rows ({op})"
     rule = plain_rule(analysed, phase, effect)
     if rule is not None:
         return f"{rule.name}, of plain ops ({op})"
+    if moments_of_rows(analysed, phase, effect):
+        return f"Adam, row by row ({op})" if "Scatter" in op else f"Adam, of rows ({op})"
     is_plain = "ScatterSub" in op and not slots_read(analysed, effect)
     return f"GradientDescent, row by row ({op})" if is_plain else f"written by hand ({op})"
 
 
 def _constants(analysed: AnalysedStep, phase: Phase, effect: Effect) -> str:
     """The scalar constants that an update rule takes, e.g. "beta1=0.9, beta2=0.999"; "-" if there are none."""
+    rule = None if op_types.is_apply(effect.op) else plain_rule(analysed, phase, effect)
+    if rule is not None:
+        return rule.constants
     moments = moments_of_rows(analysed, phase, effect)
     if moments is not None:
         rate = analysed.learning_rate(effect)
@@ -178,9 +181,6 @@ def _constants_by_hand(analysed: AnalysedStep, phase: Phase, effect: Effect) -> 
     """The numbers in an update that was written by hand, its slots' updates included, in the graph's order."""
     if copied_variable(analysed.graph, effect.node):
         return "-"
-    rule = plain_rule(analysed, phase, effect)
-    if rule is not None:
-        return rule.constants
     entries = [entry for entry in phase.combine if weight_of_label(entry.weight) == effect.writes[0]]
     combined = [name for entry in entries for tower in entry.parts for name in tower]
     slots = _slot_updates(analysed, effect, combined)

@@ -49,12 +49,15 @@ class ScalarUpdates:
         self._waits: Dict[str, Set[str]] = {}
 
     def value(self, tensor: str, given: Mapping[str, float], steps: float = 0.0) -> Optional[float]:
-        """Returns a tensor's value; None where an op is none of arithmetic, or reads what has no number.
+        """Evaluates a tensor.
 
         Args:
           tensor: its name.
           given: {variable: the number that it holds before the run, or node: its result}.
           steps: the number that counters hold before the run.
+
+        Returns:
+          Its value; None where an op is none of arithmetic, or reads what has no number.
         """
         try:
             return _Evaluation(self, given, steps).of(parse_tensor_name(tensor))

@@ -101,6 +101,9 @@ def averages_that_never_move(whole: WholeGraph) -> Iterator[Hazard]:
             ]
             is_of_itself = not others and _is_sum_without_constants(whole, whole.graph.inputs(name)[1].node)
             is_of_itself = is_of_itself and len(kept.weights) > 1 and name not in whole.data
+            # Not a slow copy, which goes towards the weights in some of the steps.
+            before = set().union(*(variables_behind(whole.graph, node) for node in kept.weights)) - {variable}
+            is_of_itself = is_of_itself and all(map(whole.is_scalar, before))
             if abs(kept.share - 1) < TOLERANCE and (is_of_itself or others) and not any(others):
                 fixed.setdefault(variable, name)
     for name in fixed.values():

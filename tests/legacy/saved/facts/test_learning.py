@@ -55,6 +55,25 @@ def test_a_loss_and_its_terms():
     ]
 
 
+@pytest.mark.parametrize(
+    "total, terms",
+    [
+        (lambda one, other: one - 0.5 * other, ["one", "mul_2"]),
+        (lambda one, other: -(one + other), ["one", "other"]),
+        (lambda one, other: -one, ["Neg"]),
+    ],
+)
+def test_a_difference_has_the_terms_of_both_sides(total, terms):
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        x = v1.placeholder(tf.float32, [2], "x")
+        one, other = tf.reduce_sum(x * w, name="one"), tf.reduce_mean(tf.square(x * w), name="other")
+        v1.train.GradientDescentOptimizer(0.5).minimize(total(one, other), name="train")
+
+    step = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"]))
+    assert [row["term"] for row in loss_rows(step)][1:] == terms
+
+
 def test_a_penalty_of_weights_that_a_var_list_leaves_out_is_no_regularizer():
     def build():
         w, kept = (v1.get_variable(name, initializer=[1.0, 2.0], use_resource=False) for name in ("w", "kept"))

@@ -95,6 +95,23 @@ def test_rules_of_plain_ops_have_the_names_of_optimizers(update, rule, constants
     assert constants in (found[1], None)
 
 
+@pytest.mark.parametrize("beta, text", [(0.5, "0.125, always"), (0.625, "a function of count, ")])
+def test_the_rate_of_an_adam_of_plain_ops_is_without_its_corrections(beta, text):
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        count = v1.get_variable("count", initializer=0, use_resource=False, trainable=False)
+        zeros = v1.zeros_initializer()
+        slots = [v1.get_variable(name, [2], None, zeros, trainable=False, use_resource=False) for name in ("m", "v")]
+        (gradient,) = tf.gradients(tf.reduce_sum(v1.placeholder(tf.float32, [2], "x") * w), [w])
+        updates = adam(of_rate=True, beta=beta)(w, gradient, *slots, tf.cast(count, tf.float32) + 1.0)
+        with tf.control_dependencies(updates):
+            v1.assign_add(count, 1, name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    (rate,) = find_learning_rates(AnalysedStep(analyse_graph(graph, "g", ["train"])))
+    assert rate.text.startswith(text)
+
+
 def step_of_keras_adam(count_of_power):
     """The step of an Adam as Keras makes it: hyperparameters in variables, and powers of them by a counter."""
 

@@ -187,6 +187,14 @@ def moved(check, move):
     return [hazard.id for hazard in check(whole)]
 
 
+def slow_copy(kept, labels, results):
+    """A slow copy that goes towards a weight of its shape in some of the steps."""
+    count = v1.get_variable("count", initializer=0, trainable=False, use_resource=False)
+    weight = v1.get_variable("weight", [9, 3], use_resource=False)
+    share = 0.5 * tf.cast(tf.equal(count % 5, 0), tf.float32)
+    return v1.assign(kept, kept + share * (weight - kept))
+
+
 def from_results(kept, labels, results):
     return 0.5 * (tf.gather(kept, labels) - results)
 
@@ -239,6 +247,7 @@ def test_centers_that_are_trained_besides_are_named(trained, count, kind):
         (lambda kept, y, h: v1.assign(kept, 0.75 * kept), 0),
         (lambda kept, y, h: v1.assign(kept, tf.identity(kept)), 0),
         (lambda kept, y, h: v1.assign(kept, kept + 2.0), 0),
+        (slow_copy, 0),
     ],
 )
 def test_an_average_of_itself_is_named(move, count):
