@@ -211,8 +211,8 @@ def _similar_to(
       target: the tensor.
       of_variable: the shape that it has where TensorFlow does not tell, as of the gradient that a loop leaves.
     """
-    dtype, shape = context.signature(target)
-    shape = of_variable if shape is None else shape
+    dtype, known = context.signature(target)
+    shape = of_variable if known is None else known
 
     def is_similar(name: str, output: int) -> bool:
         other_dtype, other = context.signature(TensorId(name, output))

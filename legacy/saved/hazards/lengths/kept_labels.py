@@ -34,7 +34,8 @@ def losses_of_one_label(whole: WholeGraph) -> Iterator[Hazard]:
 
 def _only_users(whole: WholeGraph, name: str) -> list[str]:
     """The forward nodes that use a node's elements in what is minimized, past ops that hand them on."""
-    graph, todo, found = whole.graph, [name], []
+    graph, todo = whole.graph, [name]
+    found: list[str] = []
     while todo:
         for user in {use.node for use in graph.users(todo.pop()) if use.node in whole.minimized}:
             if is_gradient_op(user) or graph.type(user) in op_types.SHAPE_OPS:
