@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
-from legacy.saved.tower_search.labellings import Labelling, Source
+from legacy.saved.tower_search.labelling.labellings import Labelling, Source
 from legacy.saved.tower_search.towers import Towers
 from workloads.lifted.graph import Graph, device_of
 from workloads.lifted.tensors import gradient_names
 
 #: Words of which programs make the names of their towers.
 _TOWER_WORDS = re.compile(r"(?i)tower|clone|replica|worker|gpu|cpu|device|shard|parallel|learner|agent|thread|rank")
+
+#: Ops that make a number of a weight, as penalties do.
+_SUMS = ("L2Loss", "Sum", "Mean", "Max", "Min", "Prod")
 
 #: Ops that hand on the value of a variable.
 _READS = ("Identity", "ReadVariableOp", "Enter", "RefEnter", "Cast", "Switch", "RefSwitch")
@@ -66,27 +69,40 @@ def may_be_towers(
         return True
     if not {towers.tower_of(name) for name in targets} >= set(range(towers.count)):
         return False
-    users = _forward_users_by_weight(graph, weights)
+    users = _forward_users_by_weight(graph, weights, towers)
     return not weights or any(len({towers.tower_of(name) for name in found} - {None}) > 1 for found in users)
 
 
-def _forward_users_by_weight(graph: Graph, weights: Collection[str]) -> Iterator[set[str]]:
-    """Yields for each weight the nodes that compute with its value, and with no gradient."""
+def _forward_users_by_weight(
+    graph: Graph, weights: Collection[str], towers: Towers | None = None
+) -> Iterator[set[str]]:
+    """Yields for each weight the nodes that compute with its value, and with no gradient.
+
+    Args:
+      graph: the subgraph that a step runs.
+      weights: names of the variables that are trained.
+      towers: a candidate; if given, what is made of weights alone, such as a normalized weight, is handed on, too. Not
+        so their sums: a penalty is of all layers, whatever takes it.
+    """
     gradients = [name for name in graph.nodes if gradient_names.is_gradient_op(name)]
     of_gradients = graph.descendants(gradients, controls=False)
+    passed = {name for name in graph.nodes if graph.type(name) in _READS}
+    if towers is not None:
+        alone = {name for name in graph.nodes if not towers.masks.get(name, 0) and name not in of_gradients}
+        passed |= {name for name in alone if graph.type(name) not in _SUMS}
     for weight in weights:
-        yield _forward_users(graph, weight, of_gradients)
+        yield _forward_users(graph, weight, passed, of_gradients)
 
 
-def _forward_users(graph: Graph, weight: str, of_gradients: Collection[str]) -> set[str]:
-    """The nodes that compute with a variable's value, and with no gradient."""
+def _forward_users(graph: Graph, weight: str, passed: Collection[str], of_gradients: Collection[str]) -> set[str]:
+    """The nodes that compute with a variable's value, which some nodes hand on, and with no gradient."""
     found, seen, todo = set(), {weight}, [weight]
     while todo:
         for user, _, _ in graph.users(todo.pop()):
             if user in seen:
                 continue
             seen.add(user)
-            if graph.type(user) in _READS:
+            if user in passed:
                 todo.append(user)
             elif user not in of_gradients:
                 found.add(user)

@@ -1,8 +1,8 @@
 """Finds the towers: the copies of the model, one a device, that share variables and compute on parts of a batch.
 
-Candidate labellings of the nodes (see `labellings`) are tried and judged by the data flow alone: in true towers
-nearly every node that depends on data depends on the data of *one* label. Layers called conv1, conv2 make labels too,
-but each depends on the one before. A tower may take a few tensors of another one, such as its loss; see `Leak`.
+Candidate labellings of the nodes (see `labelling`) are tried and judged by the data flow alone: in true towers nearly
+every node that depends on data depends on the data of *one* label. Layers called conv1, conv2 make labels too, but each
+depends on the one before. A tower may take a few tensors of another one, such as its loss; see `Leak`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
+import itertools
 import operator
 from collections.abc import Collection, Sequence
 
@@ -17,7 +18,8 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.branches import are_branches, may_be_towers
 from legacy.saved.tower_search.different_parts import NO_FORWARD, different_parts
-from legacy.saved.tower_search.labellings import SMALLEST_TOWER, Labelling, Source, labellings
+from legacy.saved.tower_search.labelling.labellings import SMALLEST_TOWER, Labelling, Source, labellings
+from legacy.saved.tower_search.labelling.own_gradients import labellings_by_gradients
 from legacy.saved.tower_search.settings import is_scalar_setting
 from legacy.saved.tower_search.tower_flow import TowerFlow
 from legacy.saved.tower_search.towers import Towers
@@ -60,9 +62,11 @@ def find_towers(
     best, best_score, doubt = None, 0.0, ""
     best_readers: set[str] = set()
     tried: set[frozenset[tuple[str, int]]] = set()
-    for labelling in labellings(graph):
+    for labelling in itertools.chain(labellings(graph), labellings_by_gradients(graph, update_inputs)):
         labelled = frozenset(labelling.labels.items())
-        if doubt and labelling.source is Source.SUFFIXES:
+        if best is not None and labelling.source is Source.GRADIENTS:
+            break  # it is for loops that give their towers no names at all
+        if doubt and labelling.source in (Source.SUFFIXES, Source.GRADIENTS):
             break  # of what stands on several devices by its author's will, numbers of names tell nothing
         in_numbers = {number for name, number in labelling.labels.items() if name in in_models}
         if labelled in tried or len(in_numbers) < len(set(labelling.labels.values())):

@@ -9,7 +9,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.batch_slices import DATA, batch_slices
-from legacy.saved.tower_search.labellings import Labelling
+from legacy.saved.tower_search.labelling.labellings import Labelling
 from legacy.saved.tower_search.takers import takers_of_kept_examples
 from legacy.saved.tower_search.towers import Towers, owners
 from workloads.lifted.graph import Graph, TensorId

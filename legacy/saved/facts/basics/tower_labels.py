@@ -13,7 +13,7 @@ from legacy.saved.graph.assignments import variable_of
 from legacy.saved.runs.train_ops import find_train_ops
 from legacy.saved.tower_search.batch_slices import DATA
 from legacy.saved.tower_search.different_parts import different_parts
-from legacy.saved.tower_search.labellings import SMALLEST_TOWER, Source, labellings
+from legacy.saved.tower_search.labelling.labellings import SMALLEST_TOWER, Source, labellings
 from legacy.saved.tower_search.towers import Towers, owners
 from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import is_gradient_op

@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.op_types import LOOKUPS
-from legacy.saved.tower_search.labellings import labellings
+from legacy.saved.tower_search.labelling.labellings import labellings
 from legacy.saved.tower_search.tower_flow import TowerFlow
 from tests.legacy.saved.graphs import traced, two_towers
 

@@ -1,4 +1,4 @@
-from legacy.saved.tower_search.labellings import labellings
+from legacy.saved.tower_search.labelling.labellings import labellings
 from tests.legacy.saved.graphs import graph_of
 
 

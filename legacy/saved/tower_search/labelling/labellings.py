@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from legacy.saved.graph.op_types import VARIABLES
-from legacy.saved.tower_search.mixed_devices import labels_of_both_kinds
+from legacy.saved.tower_search.labelling.mixed_devices import labels_of_both_kinds
 from workloads.lifted.graph import Graph, device_of
 from workloads.lifted.graph.control_flow import ENTERS
 from workloads.lifted.tensors import gradient_names
@@ -31,11 +31,12 @@ OWN_SCOPES = re.compile(r"^(gradients|cond|while)(_\d+)?$")
 
 
 class Source(enum.Enum):
-    """The part of the nodes that a labelling reads tower numbers from."""
+    """What a labelling reads tower numbers from: a part of the nodes, or the backward passes that an update joins."""
 
     DEVICES = enum.auto()
     NAME_SCOPES = enum.auto()
     SUFFIXES = enum.auto()
+    GRADIENTS = enum.auto()
     NOTHING = enum.auto()
 
 
@@ -43,7 +44,7 @@ class Labelling(NamedTuple):
     """Tower numbers for some nodes of a graph.
 
     Attributes:
-      source: the part of the nodes that has the numbers.
+      source: what has the numbers.
       found_by: the same in words, with the name: "device /gpu:k".
       labels: {node: tower number}, from 0 without gaps.
     """
