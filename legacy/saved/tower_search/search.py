@@ -10,9 +10,8 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
-import itertools
 import operator
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
@@ -62,10 +61,14 @@ def find_towers(
     best, best_score, doubt = None, 0.0, ""
     best_readers: set[str] = set()
     tried: set[frozenset[tuple[str, int]]] = set()
-    for labelling in itertools.chain(labellings(graph), labellings_by_gradients(graph, update_inputs)):
+
+    def candidates() -> Iterator[Labelling]:
+        yield from labellings(graph)
+        if best is None:  # it may be a loop that gives its towers no names at all
+            yield from labellings_by_gradients(graph, update_inputs)
+
+    for labelling in candidates():
         labelled = frozenset(labelling.labels.items())
-        if best is not None and labelling.source is Source.GRADIENTS:
-            break  # it is for loops that give their towers no names at all
         if doubt and labelling.source in (Source.SUFFIXES, Source.GRADIENTS):
             break  # of what stands on several devices by its author's will, numbers of names tell nothing
         in_numbers = {number for name, number in labelling.labels.items() if name in in_models}

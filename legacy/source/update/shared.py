@@ -130,7 +130,7 @@ def with_results(plan: Plan, graph: Graph, phase: Phase, effects: Sequence[Effec
         node = parse_tensor_name(tensor).node
         return bool(known & {node, *graph.ancestors([node], controls=False)})
 
-    found = [*phase.crossings, *_rows_of_twins(plan, phase)]
+    found = [*phase.crossings, *_rows_of_twins(plan, phase), *_rows_of_inputs(plan, phase)]
     rows = [row for row in found if None not in row and not from_known(str(row[0]))]
     used = _used(plan, graph, phase, effects, [*given, *(str(tensor) for row in rows for tensor in row)])
     results = [row for row in rows if used & set(row) and row not in phase.early]
@@ -224,6 +224,13 @@ def _rows_of_twins(plan: Plan, phase: Phase) -> List[List[Optional[str]]]:
         first = phase.twins[str(tensor)]
         rows.setdefault(first, [first, *[None] * (plan.towers - 1)])[tower] = tensor
     return list(rows.values())
+
+
+def _rows_of_inputs(plan: Plan, phase: Phase) -> List[List[Optional[str]]]:
+    """Returns rows of the inputs of which one tower's leaves it, as where the update runs the model on its batch."""
+    alone = {str(tensor) for row in phase.crossings if None in row for tensor in row if tensor is not None}
+    each = [list(entry.tensors) for entry in plan.inputs if len(set(entry.tensors)) == plan.towers]
+    return [list(row) for row in each if alone & set(row)]
 
 
 def _factor_lines(plan: Plan, graph: Graph, phase: Phase, tensor: str, tensors: Dict[str, Expression]) -> List[str]:

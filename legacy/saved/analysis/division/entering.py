@@ -64,13 +64,14 @@ def _tensors_entering(
       tower_nodes: {node: the tower that computes it}.
       stop: tensors that are no cuts.
       with_numbers: whether numbers that are computed from settings are computed by the step, and the settings its cuts,
-        as are those that are made from random numbers, such as noise that is added to combined gradients.
+        as are those that are made from random numbers, such as noise that is added to combined gradients. So is what is
+        made from tensors that are no cuts, as by a model that is run on the first tower's batch once more.
 
     Returns:
       The tensors, in the order of first use.
     """
     found: dict[TensorId, None] = {}
-    fed = _behind_data(step) if with_numbers else set()
+    fed = _behind_data(step, stop) if with_numbers else set()
     seen, todo = set(ends), list(reversed(ends))
     while todo:
         for tensor in step.graph.inputs(todo.pop()):
@@ -89,14 +90,26 @@ def _tensors_entering(
     return list(found)
 
 
-def _behind_data(step: LabelledStep) -> set[str]:
-    """The nodes that depend on placeholders other than scalar settings, but for the shapes of combined gradients."""
+def _behind_data(step: LabelledStep, stop: Collection[TensorId]) -> set[str]:
+    """The nodes that depend on placeholders other than scalar settings, but for the shapes of combined gradients.
+
+    Args:
+      step: the step.
+      stop: tensors that leave the towers: what depends on data by these alone is not among the nodes.
+    """
     graph = step.graph
     placeholders = [name for name in graph.nodes if graph.type(name) == "Placeholder"]
-    data = [name for name in placeholders if not is_scalar_setting(graph, step.imported, name)]
+    found = {name for name in placeholders if not is_scalar_setting(graph, step.imported, name)}
     shapes = [name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS]
     of_combined = {name for name in shapes if step.towers.is_shared(graph.inputs(name)[0].node)}
-    return graph.descendants(data, controls=False, stop=of_combined)
+    todo = list(found)
+    while todo:
+        name = todo.pop()
+        users = () if name in of_combined else graph.users(name)
+        reached = {use.node for use in users if TensorId(name, use.output) not in stop} - found
+        found |= reached
+        todo += reached
+    return found
 
 
 def brings_data(graph: Graph, towers: Towers, producer: str) -> bool:

@@ -40,7 +40,7 @@ def labellings_by_gradients(graph: Graph, update_inputs: Sequence[TensorId]) -> 
         needed = graph.ancestors(names, controls=False)
         several |= labels.keys() & needed
         labels.update(dict.fromkeys(needed, number))
-    labels = {name: labels[name] for name in graph.nodes if name in labels.keys() - several}
+    labels = {name: number for name, number in labels.items() if name not in several}
     if _are_copies(graph, labels):
         yield Labelling(Source.GRADIENTS, "backward passes of their own", labels)
 
