@@ -10,6 +10,7 @@ from legacy.saved.derivatives.overridden_gradients import override_sentences
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.clipping import CLIPPING_SCOPES
 from legacy.saved.facts.basics.joint_losses import is_differentiated_by_each, is_no_sum
+from legacy.saved.facts.combining.ratios_of_sums import ratio_sentences
 from legacy.saved.facts.combining.sums import sum_text
 from legacy.saved.facts.combining.unequal_means import unequal_mean_sentences
 from legacy.saved.facts.combining.words import is_summed
@@ -147,6 +148,7 @@ def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate
     yield from _of_factors(analysed, phase)
     yield from decay_sentences(analysed, phase)
     yield from unequal_mean_sentences(analysed, phase)
+    yield from ratio_sentences(analysed, phase)
     yield from _of_schedules(analysed, phase, rates)
     if phase.joined_beside:
         yield (

@@ -38,12 +38,12 @@ def unequal_mean_sentences(analysed: AnalysedStep, phase: Phase) -> Iterator[str
       analysed: the training step.
       phase: one of its train ops.
     """
-    graph, averaged = analysed.graph, _averaged(analysed, phase)
+    graph, averaged = analysed.graph, averaged_of_towers(analysed, phase)
     if not averaged:
         return
     sizes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS or _is_settled(analysed, name)}
     weights = {variable.name for variable in analysed.plan.variables if variable.role == "weight"}
-    for quotient in _quotients(analysed, parse_tensor_name(phase.losses[0]).node) if phase.losses else []:
+    for quotient in quotients_of_loss(analysed, parse_tensor_name(phase.losses[0]).node) if phase.losses else []:
         is_mean = graph.type(quotient) == "Mean"
         rows, *numbers = graph.inputs(quotient)
         divisor = _choice(graph, rows.node) if is_mean else graph.origin(numbers[0]).node
@@ -63,7 +63,7 @@ def unequal_mean_sentences(analysed: AnalysedStep, phase: Phase) -> Iterator[str
             return
 
 
-def _averaged(analysed: AnalysedStep, phase: Phase) -> str:
+def averaged_of_towers(analysed: AnalysedStep, phase: Phase) -> str:
     """Returns what a train op averages over several towers, their gradients or their losses; "" if neither."""
     towers = analysed.plan.towers
     if towers > 1 and any(one.kind == "mean" or abs(one.scale * towers - 1) < TOLERANCE for one in phase.combine):
@@ -121,7 +121,7 @@ def _choice(graph: Graph, rows: str) -> str:
     return ""
 
 
-def _quotients(analysed: AnalysedStep, loss: str) -> Iterator[str]:
+def quotients_of_loss(analysed: AnalysedStep, loss: str) -> Iterator[str]:
     """Yields the scalar quotients and means among the terms of a loss and their factors.
 
     A loss whose rank is not known, as of a sum of what a loop returns, is one number too, and so are its terms.

@@ -20,6 +20,7 @@ _MOVES = frozenset(
         "ConcatV2",
         "Identity",
         "Pack",
+        "ParallelConcat",
         "Slice",
         "Split",
         "SplitV",
@@ -33,6 +34,8 @@ _MOVES = frozenset(
 #: {op that joins tensors: its inputs that are joined, without the axis}.
 _JOINED = {"Concat": slice(1, None), "ConcatV2": slice(0, -1), "Pack": slice(0, None)}
 _NUMBER = re.compile(r"\d+")
+#: A name scope up to its first number.
+_NUMBERED = re.compile(r"^.*?\d+(?=/|$)")
 #: Most types of ops that are listed for an input.
 MOST_LISTED = 6
 #: So many inputs that are computed alike have a sentence each.
@@ -100,8 +103,18 @@ def _adds_numbers(graph: Graph, name: str, data: Collection[str]) -> bool:
 def _are_of_towers(analysed: AnalysedStep, ends: Collection[str]) -> bool:
     """Returns whether each tower has a node of its own among some: by its device, or in scopes that differ in numbers.
 
-    `embedding_lookup` stands in its tower's scope, and on the device of the table.
+    `embedding_lookup` stands in its tower's scope, and on the device of the table. An op outside of the towers that is
+    called twice has a scope with a number, too, in which no tower computes.
     """
     scopes = {name.rpartition("/")[0] for name in ends}
     is_numbered = len(scopes) == len({_NUMBER.sub("#", scope) for scope in scopes}) * analysed.plan.towers
+    is_numbered = is_numbered and _have_towers(analysed, scopes)
     return len(ends) > 1 and (is_numbered or set(ends) <= analysed.context.towers.slices)
+
+
+def _have_towers(analysed: AnalysedStep, scopes: Collection[str]) -> bool:
+    """Returns whether a tower computes in each of some name scopes, or in the outermost one with a number around it."""
+    matches = (_NUMBERED.match(scope) for scope in scopes)
+    around = {match.group() + "/" for match in matches if match is not None}
+    owned = [name for name in analysed.graph.nodes if analysed.context.towers.tower_of(name) is not None]
+    return all(any(name.startswith(scope) for name in owned) for scope in around)

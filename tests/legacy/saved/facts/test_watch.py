@@ -26,6 +26,7 @@ def sums(monkeypatch):
     monkeypatch.setattr(watch, "_of_factors", lambda step, phase: ())
     monkeypatch.setattr(watch, "_of_overrides", lambda step: ())
     monkeypatch.setattr(watch, "unequal_mean_sentences", lambda step, phase: ())
+    monkeypatch.setattr(watch, "ratio_sentences", lambda step, phase: ())
     monkeypatch.setattr(watch, "idle_counter_sentences", lambda step, rates: ())
     monkeypatch.setattr(watch, "examples_of_tower", lambda step: step.plan.batch)
     monkeypatch.setattr(watch, "is_summed", lambda step, phase, combine: combine.kind == "sum")

@@ -141,3 +141,33 @@ def test_a_number_that_all_examples_give_to_every_tower_is_named():
     analysed = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "m"))
     (text,) = preparation_sentences(analysed)
     assert text.startswith("total is what ops outside of the towers compute from valid:0 (Sum)")
+
+
+def dealt(prepare):
+    """The sentences on two towers whose shards of a batch `prepare(rows, number)` makes before them."""
+
+    def build():
+        rows = tf.unstack(v1.placeholder(tf.float32, [4, 3], "x"))
+        shards = [prepare(rows[tower::2], tower) for tower in range(2)]
+        w, gradients = v1.get_variable("w", initializer=[1.0, 2.0, 3.0], use_resource=False), []
+        for tower, shard in enumerate(shards):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                gradients += tf.gradients(tf.reduce_sum(tf.sigmoid(shard * w)), w)
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients), w)], name="train")
+
+    return list(
+        preparation_sentences(AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "m")))
+    )
+
+
+def test_numbered_scopes_in_which_no_tower_computes_are_outside_of_them():
+    def squared(rows, number):
+        with tf.name_scope(f"prepare_{number + 1}"):
+            return tf.square(tf.stack(rows))
+
+    (text,) = dealt(squared)
+    assert "is what ops outside of the towers compute from" in text
+
+
+def test_examples_that_are_dealt_out_and_stacked_again_are_only_moved():
+    assert not dealt(lambda rows, number: tf.parallel_stack(rows))
