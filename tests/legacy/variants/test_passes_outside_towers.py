@@ -27,9 +27,9 @@ def built_before(uses_first_batch):
         model(batches[0 if uses_first_batch else 2])
         gradients, optimizer = [], v1.train.MomentumOptimizer(0.125, 0.5)
         for n in range(2):
-            with v1.variable_scope(v1.get_variable_scope(), reuse=True), tf.device(f"/gpu:{n}"):
-                with v1.name_scope(f"gpu_{n}"):
-                    gradients.append(optimizer.compute_gradients(model(batches[n])))
+            reused = v1.variable_scope(v1.get_variable_scope(), reuse=True)
+            with reused, tf.device(f"/gpu:{n}"), v1.name_scope(f"gpu_{n}"):
+                gradients.append(optimizer.compute_gradients(model(batches[n])))
         means = [(tf.add(*(g for g, _ in pairs)) / 2, pairs[0][1]) for pairs in zip(*gradients)]
         with tf.control_dependencies(v1.get_collection("updates")):
             return optimizer.apply_gradients(means)
