@@ -8,13 +8,17 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.dropout import kept_share
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.variable_reads import variable_read
+from workloads.lifted.tensors.gradient_names import forward_name, is_gradient_op
 
 _LAYERS = ("MatMul", "Conv2D", "Conv3D")
 _PASSES = ("Mul", "SelectV2", "Cast", "RealDiv", "Div", "Identity", "Reshape")
 
 
 def dropout_of_frozen_layers(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds dropout behind layers whose weights nothing changes, and before one of them; one hazard for all."""
+    """Finds dropout behind layers whose weights nothing changes, and before one of them; one hazard for all.
+
+    A weight whose gradient the step computes is meant to be trained, as a copy of a tower that nothing changes.
+    """
     graph, changed = whole.graph, set(whole.writes.values())
     for name in [name for name in graph.nodes if name in whole.reach and "drop" in name.lower()]:
         share = kept_share(whole, name)
@@ -23,7 +27,8 @@ def dropout_of_frozen_layers(whole: WholeGraph) -> Iterator[Hazard]:
         for layer in _layers_behind(whole, name):
             weight = variable_read(graph, graph.inputs(layer)[1].node)
             before = {variable_read(graph, node) for node in graph.ancestors([layer], controls=False)} - {"", weight}
-            if weight and weight not in changed and before and not before & changed:
+            is_fixed = weight and weight not in changed and before and not before & changed
+            if is_fixed and not _is_differentiated(whole, layer):
                 yield Hazard(
                     "DROPOUT_OF_FROZEN",
                     name,
@@ -32,6 +37,13 @@ def dropout_of_frozen_layers(whole: WholeGraph) -> Iterator[Hazard]:
                     "leave dropout out of it; for parity keep it",
                 )
                 return
+
+
+def _is_differentiated(whole: WholeGraph, layer: str) -> bool:
+    """Returns whether a gradient op of a layer takes what the layer takes, as that of its weight does."""
+    activations = whole.graph.inputs(layer)[0]
+    users = {use.node for use in whole.graph.users(activations.node)} & whole.reach
+    return any(is_gradient_op(user) and forward_name(user, whole.graph.nodes) == layer for user in users)
 
 
 def _layers_behind(whole: WholeGraph, name: str) -> list[str]:

@@ -3,8 +3,10 @@
 import pytest
 import tensorflow as tf
 
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.models.frozen_dropout import dropout_of_frozen_layers
-from tests.legacy.saved.hazards.minimized import fed, found
+from tests.legacy.saved.graphs import saved, traced
+from tests.legacy.saved.hazards.minimized import fed, found, variable
 
 v1 = tf.compat.v1
 
@@ -25,3 +27,24 @@ def test_dropout_of_a_fixed_network_is_named(trained, rate, count):
         return tf.reduce_mean(tf.square(student - h))
 
     assert found(dropout_of_frozen_layers, total) == ["DROPOUT_OF_FROZEN"] * count
+
+
+@pytest.mark.parametrize("copies_take_gradients, count", [(True, 0), (False, 1)])
+def test_a_towers_copies_whose_gradients_train_those_of_another_are_no_fixed_network(copies_take_gradients, count):
+    def loss_of(tower):
+        weights = [variable(f"tower_{tower}/w{layer}", 4, 4) for layer in range(2)]
+        hidden = v1.nn.dropout(fed(f"x{tower}", 8, 4) @ weights[0], rate=0.5, name=f"dropout{tower}")
+        return tf.reduce_mean(tf.square(hidden @ weights[1])), weights
+
+    def build():
+        (first, weights), (second, copies) = loss_of(0), loss_of(1)
+        if copies_take_gradients:
+            pairs = zip(tf.gradients(first, weights), tf.gradients(second, copies))
+            gradients = [(one + other) / 2 for one, other in pairs]
+        else:
+            gradients = tf.gradients(first * second, weights)
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients(zip(gradients, weights), name="train")
+
+    names = [f"tower_{tower}/w{layer}" for tower in range(2) for layer in range(2)]
+    hazards = dropout_of_frozen_layers(WholeGraph(saved(traced(build), trainable_variables=names)))
+    assert [hazard.id for hazard in hazards] == ["DROPOUT_OF_FROZEN"] * count
