@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import tensorflow as tf
 
+from legacy.saved.graph.imported import ImportedGraph
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.graph.importing import import_graph
 from workloads.lifted.pieces.cutter import Cutter
@@ -91,6 +92,25 @@ def not_constant(graph: Graph, names: Iterable[str]) -> list[str]:
     sources = {node: 1 for node in before if not graph.inputs(node) and graph.type(node) != "Const"}
     arriving = graph.flow(graph.order(before), sources, controls=False)
     return sorted(name for name, node in nodes.items() if arriving[node] or node in sources)
+
+
+def taken_beside(graph: Graph, imported: ImportedGraph, effects: Iterable[Effect]) -> set[str]:
+    """Returns the arrays that assignments combine with the old value of their variable, such as a batch's mean.
+
+    What makes them need not be evaluated to find a decay, as where the update runs a model. A number may be a decay.
+
+    Args:
+      graph: the subgraph that a step runs.
+      imported: the same graph in TensorFlow.
+      effects: updates of variables.
+    """
+    found = set()
+    for effect in [one for one in effects if one.op.startswith("Assign") and one.condition is None]:
+        after = graph.descendants(effect.writes[:1], controls=False)
+        before = graph.ancestors([parse_tensor_name(str(value)).node for value in effect.values], controls=False)
+        taken = {tensor for name in before & after for tensor in graph.inputs(name) if tensor.node not in after}
+        found |= {tensor.name for tensor in taken if all(imported.shape(*tensor) or (0,))}
+    return found
 
 
 def _variable(feed: Feed) -> str:

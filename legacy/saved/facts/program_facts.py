@@ -20,7 +20,7 @@ from legacy.saved.facts.basics.rows import Row, Sections
 from legacy.saved.facts.basics.tower_numbers import tower_in_graph
 from legacy.saved.facts.combining.rows import combining_rows
 from legacy.saved.facts.combining.unequal_weights import unequal_weight_sentences
-from legacy.saved.facts.decays import Decays, not_constant
+from legacy.saved.facts.decays import Decays, not_constant, taken_beside
 from legacy.saved.facts.defaults import default_sentences, unused_sentences
 from legacy.saved.facts.inputs.input_rows import input_rows
 from legacy.saved.facts.learning_rates import LearningRate, find_learning_rates
@@ -87,7 +87,9 @@ class _ProgramFacts:
         self._origins, self._fed = found.cut.origins, found.fed
         self._analysed, self._found = AnalysedStep(found), found
         crossings = {name for phase in self._plan.phases for row in phase.crossings for name in row if name}
-        self._decays = Decays(self._analysed.cutter, not_constant(self._graph, crossings), self._analysed.addend)
+        effects = [effect for phase in self._plan.phases for effect in phase.effects]
+        given = crossings | taken_beside(self._graph, self._analysed.imported, effects)
+        self._decays = Decays(self._analysed.cutter, not_constant(self._graph, given), self._analysed.addend)
         self._whole, self._trained, self._joined = saved.graph, found.trained, found.whole
         self._writes = written_variables(saved.graph)
         self._changed = {name for phase in self._plan.phases for effect in phase.effects for name in effect.writes}

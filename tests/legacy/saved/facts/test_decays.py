@@ -4,9 +4,11 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
-from legacy.saved.facts.decays import not_constant
+from legacy.saved.facts.decays import not_constant, taken_beside
 from legacy.saved.facts.program_facts import program_facts
+from legacy.saved.graph.imported import ImportedGraph
 from tests.legacy.saved.graphs import graph_of, saved, traced
+from workloads.lifted.plan import Effect
 
 v1 = tf.compat.v1
 
@@ -124,3 +126,14 @@ def test_what_follows_from_constants_alone_keeps_its_value(source, names):
     """As the axes of the moments of a layer that no loss uses; as zeros they would make another divisor."""
     graph = graph_of(f"a = {source}()\nb = Const()\naxes = Pack(a, b)\nrank = Const()")
     assert not_constant(graph, ["axes:0", "rank:0"]) == names
+
+
+def test_arrays_beside_a_variable_are_taken_and_numbers_are_not():
+    def build():
+        moving = v1.get_variable("moving", initializer=[0.0, 0.0], use_resource=False, trainable=False)
+        x, share = v1.placeholder(tf.float32, [4, 2], "x"), v1.placeholder(tf.float32, [], "share")
+        v1.assign_sub(moving, (moving - tf.reduce_mean(tf.tanh(x), 0, name="mean")) * share, name="update")
+
+    graph = traced(build)
+    effect = Effect("update", "AssignSub", ["moving"], ["mul:0"], None)
+    assert taken_beside(graph, ImportedGraph(graph), [effect]) == {"mean:0"}
