@@ -95,7 +95,7 @@ def not_constant(graph: Graph, names: Iterable[str]) -> list[str]:
 
 
 def taken_beside(graph: Graph, imported: ImportedGraph, effects: Iterable[Effect]) -> set[str]:
-    """Returns the arrays that assignments combine with the old value of their variable, such as a batch's mean.
+    """Finds the arrays that assignments combine with the old value of their variable, such as a batch's mean.
 
     What makes them need not be evaluated to find a decay, as where the update runs a model. A number may be a decay.
 
@@ -103,6 +103,9 @@ def taken_beside(graph: Graph, imported: ImportedGraph, effects: Iterable[Effect
       graph: the subgraph that a step runs.
       imported: the same graph in TensorFlow.
       effects: updates of variables.
+
+    Returns:
+      Their names.
     """
     found = set()
     for effect in [one for one in effects if one.op.startswith("Assign") and one.condition is None]:
