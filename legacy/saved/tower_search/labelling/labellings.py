@@ -31,7 +31,7 @@ OWN_SCOPES = re.compile(r"^(gradients|cond|while)(_\d+)?$")
 
 
 class Source(enum.Enum):
-    """What a labelling reads tower numbers from: a part of the nodes, or the backward passes that an update joins."""
+    """Source of a labelling: a part of the nodes, or the backward passes that an update joins."""
 
     DEVICES = enum.auto()
     NAME_SCOPES = enum.auto()
