@@ -17,7 +17,7 @@ from legacy.saved.facts.plain_rules import plain_rule
 from legacy.saved.facts.schedule_steps import changes, steps_to_show
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import copied_variable
-from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.graph.importing import import_graph
 from workloads.lifted.pieces.piece import Feed, Piece
 from workloads.lifted.plan import Effect, Phase
