@@ -16,7 +16,7 @@ from legacy.saved.analysis.division.own_lookups import with_own_lookups
 from legacy.saved.analysis.division.own_sizes import with_own_sizes
 from legacy.saved.analysis.division.part_sizes import with_part_sizes
 from legacy.saved.analysis.division.row_slices import with_row_slices
-from legacy.saved.analysis.division.rows_by_tower import with_rows_by_tower
+from legacy.saved.analysis.division.rows_by_tower import NOTE_ON_ROWS, with_rows_by_tower
 from legacy.saved.analysis.input_places.equal_inputs import with_equal_inputs_once
 from legacy.saved.analysis.input_places.parts_in_branches import with_parts_before_branches
 from legacy.saved.analysis.phase_parts import PhaseParts
@@ -221,13 +221,16 @@ def _divided(whole: Graph, targets: Sequence[str], trainable: list[str]) -> _Div
         cut = cut._replace(graph=with_assigned_values(context, assigned, ends))
         context = Context(cut.graph, trainable)
     analysed = phases.analyse_phases(context, targets)
+    made = []
     for changed in (with_equal_inputs_once, with_rows_by_tower, with_own_sizes, with_part_sizes):
         changed_graph = changed(context.graph, context.imported, [phase.divided for phase in analysed])
         if changed_graph is not None:
             cut = cut._replace(graph=cone.leading_to(changed_graph, ends))
             context = Context(cut.graph, trainable)
             analysed = phases.analyse_phases(context, targets)
+            made.append(changed)
     notes = [*filter(None, [note_on_lookups(lookups), *notes_on_reads(used)])]
+    notes += [NOTE_ON_ROWS] if with_rows_by_tower in made else []
     return _Divided(cut, context, analysed, notes, sorted({read.variable for read in used if read.by_rule}))
 
 

@@ -234,16 +234,9 @@ class Graph:
             depths: Dict[str, int] = {}
             for name in self.order(self.nodes):
                 before = [tensor.node for tensor in self._inputs[name]] + self._controls[name]
-                step = (
-                    0
-                    if name in frames
-                    else 1
-                    if self._types[name] in SWITCHES
-                    else -1
-                    if self._types[name] in MERGES
-                    else 0
-                )
-                depths[name] = max(max((depths.get(one, 0) for one in before), default=0) + step, 0)
+                entered = name not in frames and self._types[name] in SWITCHES
+                left = name not in frames and self._types[name] in MERGES
+                depths[name] = max(max((depths.get(one, 0) for one in before), default=0) + entered - left, 0)
             joins = {name for name in self.nodes if self._types[name] in MERGES + EXITS and name not in frames}
             self._regions[MERGES] = {name for name in joins if not depths[name]}
         return self._regions[MERGES]

@@ -17,6 +17,12 @@ from workloads.lifted.graph.edits import GraphCopy
 from workloads.lifted.graph.tensor_names import forget_placement, input_text
 from workloads.lifted.tensors import gradient_names
 
+#: The sentence of a page on such rows.
+NOTE_ON_ROWS = (
+    "the old graph joins the rows of all towers' lookups of a table at once; in a lift, each tower's are joined first, so "
+    "that sums of an index's rows may round differently"
+)
+
 
 def with_rows_by_tower(graph: Graph, imported: ImportedGraph, steps: Sequence[StepParts]) -> Graph | None:
     """Joins the rows of each tower's lookups before those of all towers are joined.

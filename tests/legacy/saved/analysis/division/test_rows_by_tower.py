@@ -3,6 +3,7 @@
 import pytest
 import tensorflow as tf
 
+from legacy.saved.analysis.division.rows_by_tower import NOTE_ON_ROWS
 from tests.legacy.source.trained import assert_port_verified, source_of
 from tests.legacy.variants.programs import TOWERS, assert_same, lifted, towers
 
@@ -39,7 +40,9 @@ def joined_loss(lookups, of_all=True):
 @pytest.mark.parametrize("lookups", [1, 2])
 def test_rows_of_all_lookups_are_those_of_all_towers(lookups, tmp_path):
     setup = lifted(joined_loss(lookups), tmp_path)
-    (phase,) = setup.job.workload.plan.phases
+    plan = setup.job.workload.plan
+    (phase,) = plan.phases
+    assert (NOTE_ON_ROWS in plan.about.get("watch", [])) is (lookups > 1)
     assert {one.kind for one in phase.combine} == {"concat"}
     assert {"of_tower" in name for one in phase.combine for (name,) in one.parts} == {lookups > 1}
     assert_same(setup)
