@@ -118,7 +118,19 @@ def inputs_lines(inputs: Dict[str, Input]) -> List[str]:
     line = "        return {" + ", ".join(items) + "}"
     if len(line) <= WIDTH:
         return [line]
-    return ["        return {", *[f"            {item}," for item in items], "        }"]
+    lines = [line for item in items for line in _item_lines(f"            {item},")]
+    return ["        return {", *lines, "        }"]
+
+
+def _item_lines(line: str) -> List[str]:
+    """Returns the lines of an item of a dict, broken at the bracket of its call where one line is too short.
+
+    >>> _item_lines(4 * " " + '"' + 80 * "x" + '": InputSpec((3,), "int", classes=2),')[1:]
+    ['        (3,), "int", classes=2', '    ),']
+    """
+    opening, call, given = line.partition(": InputSpec(")
+    indent = " " * (len(line) - len(line.lstrip()))
+    return [line] if len(line) <= WIDTH else [opening + call, f"{indent}    {given[:-2]}", f"{indent}),"]
 
 
 def spec_text(entry: Input) -> str:

@@ -61,6 +61,9 @@ PROGRAMS = {
     "SegmentProd": lambda x: raw.SegmentProd(data=x, segment_ids=IDS),
     "SegmentSum": lambda x: raw.SegmentSum(data=x, segment_ids=IDS),
     "SpaceToBatchND": lambda x: raw.SpaceToBatchND(input=tf.reshape(x, [1, 3, 3]), block_shape=[2], paddings=[[0, 1]]),
+    "SparseSegmentMean": lambda x: raw.SparseSegmentMean(data=x, indices=[2, 0, 0], segment_ids=IDS),
+    "SparseSegmentSqrtN": lambda x: raw.SparseSegmentSqrtN(data=x, indices=[2, 0, 0], segment_ids=IDS),
+    "SparseSegmentSum": lambda x: raw.SparseSegmentSum(data=x, indices=[2, 0, 0], segment_ids=IDS),
     "SparseToDense": lambda x: raw.SparseToDense(
         sparse_indices=[0, 2, 1], output_shape=[4], sparse_values=x[:, 0], default_value=0.5, validate_indices=False
     ),
