@@ -19,8 +19,8 @@ from workloads.lifted.tensors import gradient_names
 
 #: The sentence of a page on such rows.
 NOTE_ON_ROWS = (
-    "the old graph joins the rows of all towers' lookups of a table at once; in a lift, each tower's are joined first, so "
-    "that sums of an index's rows may round differently"
+    "the old graph joins the rows of all towers' lookups of a table at once; in a lift, each tower's are joined first, "
+    "so that sums of an index's rows may round differently"
 )
 
 
