@@ -20,8 +20,8 @@ from workloads.lifted.plan import Variable
 from workloads.lifted.workload import KINDS, LiftedWorkload
 from workloads.program import State
 
-#: Ops that ask whether numbers are finite.
-_ASK_FINITE = {"IsFinite", "IsInf", "IsNan", "CheckNumerics"}
+#: Ops that ask whether numbers are finite, and one that ends a step of others.
+_ASK_FINITE, _CHECK = {"IsFinite", "IsInf", "IsNan"}, "CheckNumerics"
 #: Ops that decide by numbers of steps, or compute these.
 _DECISIONS = {*COMPARISONS, *REMAINDERS, "Equal", "NotEqual"}
 #: A longer period is not searched: a run of so many steps would show it as well.
@@ -39,7 +39,7 @@ class Deciders(NamedTuple):
       periods: the numbers that predicates divide by.
       period: predicates of remainders are the same after so many counts; 1 without any.
       scales: float scalars that a branch changes, such as a loss scale.
-      ask_finite: whether a predicate asks if numbers are finite.
+      ask_finite: whether a predicate or an update asks if numbers are finite.
     """
 
     counters: list[Variable]
@@ -54,14 +54,16 @@ def find_deciders(workload: LiftedWorkload) -> Deciders | None:
     """Returns what decides the branches in which a lift changes variables, or what it computes at which steps.
 
     Returns:
-      The numbers; None if it changes variables in no branch, and compares no counter with whole numbers.
+      The numbers; None if it changes variables in no branch, compares no counter with whole numbers, and asks nowhere
+      whether numbers are finite.
     """
     plan, graph = workload.plan, workload.graph
     effects = [e for phase in plan.phases for e in phase.effects if e.condition is not None]
     of_step = functions_of_step(graph, graph.nodes)
-    if not effects and not any(graph.type(name) in _DECISIONS for name in of_step):
-        return None
     predicates = [condition.predicate for effect in effects for condition in effect.conditions]
+    asks = _asks_finite(workload, predicates)
+    if not effects and not asks and not any(graph.type(name) in _DECISIONS for name in of_step):
+        return None
     whole = _whole_numbers_before(graph, predicates) | graph.ancestors(of_step, controls=False)
     names = {plan.aliases[f"{node}:0"] for node in whole if f"{node}:0" in plan.aliases}
     changed = {name for effect in effects for name in effect.writes}
@@ -71,15 +73,24 @@ def find_deciders(workload: LiftedWorkload) -> Deciders | None:
     divisors = {graph.inputs(node)[1].node for node in whole if graph.type(node) in REMAINDERS}
     periods = sorted({number for node, number in numbers.items() if node in divisors})
     period = math.lcm(*periods)
-    before = graph.ancestors([parse_tensor_name(predicate).node for predicate in predicates], controls=False)
     return Deciders(
         counters=[v for v in scalars if v.name in names and "int" in v.dtype],
         numbers=sorted(set(numbers.values())),
         periods=periods,
         period=period if period <= LONGEST_PERIOD else 1,
         scales=[v for v in scalars if v.name in changed and "float" in v.dtype],
-        ask_finite=any(graph.type(node) in _ASK_FINITE for node in before),
+        ask_finite=asks,
     )
+
+
+def _asks_finite(workload: LiftedWorkload, predicates: list[str]) -> bool:
+    """Whether branches are taken by what numbers are finite, or gradients replaced; not where others end the step."""
+    plan, graph = workload.plan, workload.graph
+    deciding = graph.ancestors([parse_tensor_name(name).node for name in predicates], controls=False)
+    values = [parse_tensor_name(name).node for phase in plan.phases for e in phase.effects for name in e.values]
+    types = {graph.type(node) for node in graph.ancestors(values, controls=False)}
+    replaces = bool(types & _ASK_FINITE) and _CHECK not in types
+    return replaces or any(graph.type(node) in {*_ASK_FINITE, _CHECK} for node in deciding)
 
 
 def overflowing(last: State, deciders: Deciders) -> Iterator[Visit]:

@@ -67,6 +67,34 @@ def test_the_deciders_of_a_loss_scale_and_of_a_count(tmp_path):
     assert not found.scales
 
 
+def replaced(replace):
+    """Gradient descent, of gradients that `replace` has changed."""
+
+    def build():
+        xs = split_batch()
+        mean = tf.add_n(towers(lambda tower: gradient_of(xs[tower]))) / 2.0
+        return v1.train.GradientDescentOptimizer(0.25).apply_gradients([(replace(mean), weights())])
+
+    return build
+
+
+def finite_or_zero(gradient):
+    return tf.where(tf.math.is_finite(gradient), gradient, tf.constant(0.0, shape=gradient.shape))
+
+
+@pytest.mark.parametrize(
+    "replace, asks",
+    [
+        (finite_or_zero, True),
+        (lambda gradient: gradient * 2.0, False),
+        (lambda gradient: finite_or_zero(v1.check_numerics(gradient, "not finite")), False),  # others end the step
+    ],
+)
+def test_gradients_that_are_replaced_unless_finite_are_made_to_overflow(replace, asks, tmp_path):
+    found = find_deciders(lifted(replaced(replace), tmp_path).job.workload)
+    assert (found is not None and found.ask_finite) is asks
+
+
 def test_counts_move_to_where_a_remainder_changes():
     found = list(in_other_branches(Visit("v", last_state()), Deciders([COUNT], [3], [3], 3, [], False)))
     assert [visit.name for visit in found] == ["v, count at 20", "v, count at 18", "v, count at 19"]
