@@ -148,17 +148,21 @@ def _halves(numbers: Sequence[int], visited: Sequence[int]) -> list[int]:
 
 
 def _with_weights_of_zeros(state: State) -> Iterator[Visit]:
-    """Yields the state with every second weight zero, then near zero, and with the other ones.
+    """Yields the state with every second weight zero, then near zero, and with the other ones; likewise few kernels.
 
     There act the guards of a ratio of norms, as in `where(norm > 0, norm / norm_of_gradient, 1)`. With all weights zero
-    hardly any would have a gradient.
+    hardly any would have a gradient; nor has a kernel of zeros if its neighbors, or the bias behind it, are zeros, too.
     """
     names = list(state.weights)
-    for factor, place in ((0.0, "zero"), (SMALL_WEIGHTS, "near zero")):
-        for chosen, which in ((names[0::2], "every second weight"), (names[1::2], "the other weights")):
-            small = {name: times(state.weights[name], factor) for name in chosen}
-            if small:
-                yield Visit(f"{which} at {place}", dataclasses.replace(state, weights={**state.weights, **small}))
+    kernels = [name for name in names if state.weights[name].ndim > 1]
+    groups = {"every second weight": names[0::2], "the other weights": names[1::2]}
+    apart = {f"every fourth kernel from number {n + 1}": kernels[n::4] for n in range(4)}
+    for some in (groups, apart):
+        for factor, place in ((0.0, "zero"), (SMALL_WEIGHTS, "near zero")):
+            for which, chosen in some.items():
+                small = {name: times(state.weights[name], factor) for name in chosen}
+                if small:
+                    yield Visit(f"{which} at {place}", dataclasses.replace(state, weights={**state.weights, **small}))
 
 
 def _halved(averages: Arrays) -> Arrays:

@@ -130,6 +130,16 @@ def test_every_second_weight_is_set_to_zero_and_near_zero(tmp_path):
         {"a": near, "b": 3.0, "c": near},
         {"a": 3.0, "b": near, "c": 3.0},
     ]
+    kernels = State(
+        4, {name: np.full([1] * rank, 3.0, np.float32) for name, rank in zip("abcd", (2, 1, 2, 1))}, {}, {}, {}
+    )
+    apart = [visit for visit in visits_of_lift(workload, [], kernels, COVERAGE) if "every fourth kernel" in visit.name]
+    assert [visit.name for visit in apart] == [
+        f"every fourth kernel from number {number} at {place}" for place in ("zero", "near zero") for number in (1, 2)
+    ]
+    assert {name: float(value.sum()) for name, value in apart[1].state.weights.items()} == dict(
+        a=3.0, b=3.0, c=0.0, d=3.0
+    )
     one = State(4, {"w": np.float32(3)}, {}, {}, {})
     names = [visit.name for visit in visits_of_lift(workload, [], one, COVERAGE)]
     assert "every second weight at zero" in names and "the other weights at zero" not in names
