@@ -20,12 +20,14 @@ class Visit(NamedTuple):
       has_random_weights: whether its weights were drawn at random.
       may_overflow: whether it is compared under "exact" alone where the left side's step overflows: a port whose
         formula overflows later, such as that of a cross-entropy, has the same mathematics.
+      may_underflow: whether it is left out where gradients differ by underflow alone, as with weights near zero.
     """
 
     name: str
     state: State
     has_random_weights: bool = False
     may_overflow: bool = False
+    may_underflow: bool = False
 
 
 class Tour(abc.ABC):

@@ -20,6 +20,7 @@ from parity.comparison.runs.options import ALONE, IDENTICAL_BITS, UNOBSERVED, Co
 from parity.comparison.runs.training_check import TrainingCheck
 from parity.comparison.runs.variable_match import match_variables
 from parity.comparison.tour import Tour, Visit
+from parity.comparison.underflow import differ_by_underflow_alone
 from workloads.job import Job
 from workloads.program import Program, State, StepRecord
 from workloads.support.errors import OpFailed
@@ -144,6 +145,8 @@ class _Comparison:
         if record is None:
             return False
         judged_record = judged.step()
+        if visit.may_underflow and differ_by_underflow_alone(record, judged_record):
+            return False
         self.judge.compare_step(record, judged_record, None, self._other_orders(), is_visit=True)
         if self.observers.rules is not None:
             self.observers.rules.add(record, judged_record, visit.state)

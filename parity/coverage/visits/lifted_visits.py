@@ -162,7 +162,8 @@ def _with_weights_of_zeros(state: State) -> Iterator[Visit]:
             for which, chosen in some.items():
                 small = {name: times(state.weights[name], factor) for name in chosen}
                 if small:
-                    yield Visit(f"{which} at {place}", dataclasses.replace(state, weights={**state.weights, **small}))
+                    changed = dataclasses.replace(state, weights={**state.weights, **small})
+                    yield Visit(f"{which} at {place}", changed, may_underflow=factor == SMALL_WEIGHTS)
 
 
 def _halved(averages: Arrays) -> Arrays:

@@ -117,6 +117,47 @@ def test_a_visit_that_only_the_port_refuses_is_no_parity_and_no_silence():
         verify(left, Refusing(right), made.job, 2, Criterion("locked", "exact"), observers=Observers(tour=tour))
 
 
+class Underflowing:
+    """A program whose gradients are of one tiny number in visits, as where factors have underflowed."""
+
+    def __init__(self, program, tiny):
+        self._program, self._tiny, self._visits = program, tiny, False
+
+    def __getattr__(self, name):
+        return getattr(self._program, name)
+
+    def load(self, state):
+        self._visits = not any(value.any() for value in state.weights.values())
+        self._program.load(state)
+
+    def step(self):
+        record = self._program.step()
+        tiny = [{name: np.full_like(g, self._tiny) for name, g in own.items()} for own in record.gradients]
+        return dataclasses.replace(record, gradients=tiny) if self._visits else record
+
+
+class Zeros(Jumps):
+    """A tour to weights of zeros."""
+
+    def __init__(self, may_underflow):
+        super().__init__()
+        self._may_underflow = may_underflow
+
+    def visits(self, last):
+        zeros = {name: np.zeros_like(value) for name, value in last.weights.items()}
+        yield Visit("zeros", dataclasses.replace(last, weights=zeros), may_underflow=self._may_underflow)
+
+
+@pytest.mark.parametrize("may_underflow, verdict", [(True, Verdict.PARITY), (False, Verdict.NO_PARITY)])
+def test_a_visit_that_may_underflow_is_left_out_where_nothing_else_differs(may_underflow, verdict):
+    made = setup(WORKLOAD)
+    with made.legacy_program() as left, made.modern_program() as right:
+        sides = Underflowing(left, 2.0**-110), Underflowing(right, 2.0**-111)
+        observers = Observers(tour=Zeros(may_underflow))
+        result = verify(*sides, made.job, 2, Criterion("locked", "exact"), observers=observers)
+    assert result.verdict is verdict and result.visits == ([] if may_underflow else ["zeros"])
+
+
 def test_nothing_is_visited_after_a_failure():
     result = compared(Jumps(40), lambda workload: dataclasses.replace(workload, learning_rate=schedules.Fixed(1.0)))
     assert result.verdict is Verdict.NO_PARITY and result.visits == [] and result.failed_visit is None
