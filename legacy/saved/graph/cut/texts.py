@@ -14,12 +14,14 @@ from workloads.lifted.graph import Graph, TensorId
 def is_data_source(graph: Graph, name: str) -> bool:
     """Returns whether a node brings data into a step: by its type, or since it compares texts.
 
-    A node that reads texts which are made of numbers does not: a step takes the numbers, as the program was fed. The
-    size of a table is data unless the graph tells it.
+    A node that reads texts which are made of numbers does not: a step takes the numbers, as the program was fed. Nor
+    does one that reads a text in each iteration of a loop. The size of a table is data unless the graph tells it.
     """
     if is_size(graph, name):
         return known_size(graph, name) is None
     if not op_types.is_source(graph.type(name)) and not _compares_texts(graph, name):
+        return False
+    if reads_texts(graph, name) and name in graph.frames():
         return False
     reads = graph.type(name) in (*op_types.HASHES, *op_types.TEXT_CUTS) or reads_texts(graph, name)
     return not (reads and any(graph.type(before) == "AsString" for before in graph.ancestors([name], controls=False)))

@@ -7,6 +7,7 @@ from legacy.saved.graph.cut.cone import extract_cone
 from legacy.saved.graph.cut.tables import known_size
 from legacy.saved.graph.cut.texts import is_data_source
 from tests.legacy.saved.graphs import traced
+from tests.legacy.source.conditional import with_old_cond
 
 v1 = tf.compat.v1
 
@@ -70,6 +71,20 @@ def test_texts_that_are_made_of_numbers_are_read_in_the_step():
 
     assert set(cone_of(build).origins) == {"numbers"}
     assert not is_data_source(traced(build), "equal")
+
+
+@with_old_cond
+def test_texts_that_a_loop_reads_one_by_one_are_data():
+    def build():
+        texts = words()
+
+        def read(number, total):
+            return number + 1, total + tf.strings.to_number(texts[number], name="read")
+
+        total = v1.while_loop(lambda number, _: number < 3, read, [0, 0.0])[1]
+        tf.identity(total, name="loss")
+
+    assert set(cone_of(build).origins) == {"words"}
 
 
 def filled(keys):
