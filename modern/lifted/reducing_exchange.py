@@ -44,7 +44,8 @@ def make_exchange(job: Job, phase: Phase, all_reduce: str) -> Exchange:
     written = any(combine.kind == "kept as written" for combine in phase.combine)
     if job.replicas == towers and (ALL_REDUCES[all_reduce].in_order or written):
         return ExchangeAsWritten(phase, towers)
-    if written or ((plan.own_parts or plan.updated) and job.replicas != towers):
+    own = plan.own_parts or plan.own_variables or plan.updated
+    if written or (own and job.replicas != towers):
         why = own_number_only(plan)
         raise InputError(f"--replicas: got {job.replicas}, {why}, and only works for its own {towers} towers")
     require(

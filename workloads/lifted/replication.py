@@ -39,6 +39,9 @@ def own_number_only(plan: Plan) -> str:
         return f"gradients take weights that the same run has updated before ({listed(plan.updated, _MOST_LISTED)})"
     if plan.own_parts:
         return f"each tower takes its own part of {listed([own.whole for own in plan.own_parts], _MOST_LISTED)}"
+    if plan.own_variables:
+        names = listed(plan.own_variables, _MOST_LISTED)
+        return f"each tower reads variables of its own, of which a step does not change all ({names})"
     joined = [name for phase in plan.phases for name in phase.joined]
     return f"the update takes what all towers' results are joined in ({listed(joined, _MOST_LISTED)})" if joined else ""
 

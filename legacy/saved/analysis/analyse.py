@@ -266,6 +266,7 @@ def _plan(context: Context, cut: cone.Cone, name: str, analysed: list[PhaseParts
         phases=planned,
         differences=matched.differences,
         own_parts=matched.own_parts,
+        own_variables=correspondence.not_kept_alike(matched.own_variables, variables, planned),
         unsafe=dict(cut.unsafe),
         notes=[*filter(None, [towers.doubt]), *phases.leak_notes(context, analysed), *_phase_notes(context, analysed)],
     )

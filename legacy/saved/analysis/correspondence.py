@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from legacy.saved.analysis.context import Context
@@ -12,7 +12,7 @@ from legacy.saved.graph import loops, op_types
 from legacy.saved.graph.differentiation import differentiated, without_zero
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.pieces.noise import TWINS
-from workloads.lifted.plan import Noise
+from workloads.lifted.plan import Noise, Phase, Variable
 from workloads.lifted.plan.records import OwnParts
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ class Correspondence(NamedTuple):
       noise: random ops of the towers.
       common_noise: random ops whose numbers are drawn once for all towers.
       own_parts: what is cut into parts once for all, such as a state of all examples, and tower k takes part k.
+      own_variables: (variable of the first tower, the one that another tower reads in its place).
       differences: where towers are not the same, in words.
     """
 
@@ -36,6 +37,7 @@ class Correspondence(NamedTuple):
     noise: list[Noise]
     common_noise: list[Noise]
     own_parts: list[OwnParts]
+    own_variables: list[tuple[str, str]]
     differences: list[str]
 
 
@@ -55,7 +57,34 @@ def find_correspondence(context: Context, phases: Sequence[PhaseParts]) -> Corre
     ]
     parts = find_own_parts(context.graph, context.imported, context.state.aliases, [match.parts for match in matches])
     rows = _input_rows(context, cuts, matches)
-    return Correspondence(rows, common, noise, common_noise, parts.own, differences + parts.others)
+    own = list(dict.fromkeys(pair for match in matches for pair in _own_variables(context, match)))
+    return Correspondence(rows, common, noise, common_noise, parts.own, own, differences + parts.others)
+
+
+def _own_variables(context: Context, match: tensor_matching.TensorMatch) -> Iterator[tuple[str, str]]:
+    """Yields the variables of the first tower in whose place another one reads its own, with these."""
+    variables = context.state.variables
+    for other, first in match.firsts.items():
+        if first.node != other.node and first.node in variables and other.node in variables:
+            yield first.node, other.node
+
+
+def not_kept_alike(own: Sequence[tuple[str, str]], variables: Sequence[Variable], phases: Sequence[Phase]) -> list[str]:
+    """Finds variables of the first tower that need not hold what other towers' have: a step changes not all of them.
+
+    A tower's own state is none of these: another number of replicas keeps one for each.
+
+    Args:
+      own: (variable of the first tower, the one that another tower reads in its place).
+      variables: of the step.
+      phases: its train ops.
+
+    Returns:
+      Their names.
+    """
+    changed = {name for phase in phases for effect in phase.effects for name in effect.writes}
+    states = {variable.name for variable in variables if variable.role == "state"}
+    return list(dict.fromkeys(first for first, other in own if not {first, other} <= changed | states))
 
 
 def match_with_first(

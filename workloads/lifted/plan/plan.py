@@ -53,6 +53,8 @@ class Plan:
       about: {topic: text} for people, among them the named fields of a `Workload`.
       notes: sentences for people about what is unusual, such as a tower that reads another's loss.
       own_parts: what is cut into parts once for all towers, of which each takes its own.
+      own_variables: variables of the first tower in whose place another one reads its own, of which a step
+        does not change both.
       updated: weights whose values after their update the gradients of the same run take.
       own_batches: number of batches of the program's own data that the lift keeps, since made-up ones do not run.
       usual_batch: where the graph takes any number, examples of one tower by its slices or dataset; None if unknown.
@@ -77,6 +79,7 @@ class Plan:
     about: Dict[str, Any] = dataclasses.field(default_factory=dict)
     notes: List[str] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
     own_parts: List[OwnParts] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
+    own_variables: List[str] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
     updated: List[str] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
     own_batches: int = dataclasses.field(default=0, metadata={OMIT_EMPTY: True})
     usual_batch: Optional[int] = dataclasses.field(default=None, metadata={OMIT_EMPTY: True})

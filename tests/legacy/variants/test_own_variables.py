@@ -1,0 +1,82 @@
+"""Towers that each read variables of their own: other numbers of replicas run where a step changes all of them."""
+
+import dataclasses
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.report.page import inspect_graph
+from tests.legacy.variants.programs import TOWERS, assert_same, lifted, setup_of, split_batch, towers
+from workloads.lifted.replication import replica_counts
+from workloads.support.errors import InputError
+
+v1 = tf.compat.v1
+ONLY = "2 only: each tower reads variables of its own, of which a step does not change all ({})"
+
+
+def program(trained, resource=False, names=("tower_0", "tower_1"), optimizer=v1.train.GradientDescentOptimizer):
+    """Two towers, the first layer of which is in a scope of the tower's, the second one shared.
+
+    Args:
+      trained: numbers of the towers whose own weights are updated, by the mean of all towers' gradients.
+      resource: the kind of variables.
+      names: of the towers' scopes.
+      optimizer: of all weights.
+    """
+
+    def build():
+        xs = split_batch()
+
+        def weight(name, shape):
+            initializer = v1.glorot_uniform_initializer(seed=1)
+            return v1.get_variable(name, shape, initializer=initializer, use_resource=resource)
+
+        def tower(number):
+            with v1.variable_scope(names[number]):
+                own = weight("own", [3, 3])
+            with v1.variable_scope("head", reuse=v1.AUTO_REUSE):
+                head = weight("w", [3, 2])
+            loss = tf.reduce_mean(tf.tanh(xs[number] @ own @ head) ** 2)
+            return [own, head], tf.gradients(loss, [own, head])
+
+        made = towers(tower)
+        means = [tf.add_n(list(parts)) / TOWERS for parts in zip(*(gradients for _, gradients in made))]
+        pairs = [(means[0], made[number][0][0]) for number in trained]
+        return optimizer(0.125).apply_gradients([*pairs, (means[1], made[0][0][1])], name="train")
+
+    return build
+
+
+def at(replicas, tmp_path):
+    """The same program at another number of replicas."""
+    return dataclasses.replace(setup_of(str(tmp_path / "lifted"), replicas), replicated=True)
+
+
+STALE = {
+    "of the first tower": (program([0]), "tower_0/own"),
+    "of the last tower, resources": (program([1], resource=True, names=("a", "b")), "a/own"),
+    "none": (program([], optimizer=v1.train.AdamOptimizer), "tower_0/own"),
+}
+
+
+@pytest.mark.parametrize("kind", STALE)
+def test_towers_whose_own_variables_are_not_all_changed_run_at_their_own_number(kind, tmp_path):
+    build, name = STALE[kind]
+    setup = lifted(build, tmp_path)
+    assert replica_counts(setup.job.workload.plan) == ONLY.format(name)
+    page = inspect_graph(str(tmp_path / "graph.meta"))
+    assert {row["what"]: row["is"] for row in page["towers"]}["replicas of a port"] == ONLY.format(name)
+    assert_same(setup)
+    others = at(4, tmp_path)
+    for make in (others.legacy_program, others.modern_program):
+        with pytest.raises(InputError, match="replicas: got 4, each tower reads variables of its own"), make() as made:
+            made.step()
+
+
+@pytest.mark.parametrize("optimizer", [v1.train.GradientDescentOptimizer, v1.train.AdamOptimizer])
+def test_copies_that_a_step_changes_in_all_towers_run_at_any_number(optimizer, tmp_path):
+    setup = lifted(program([0, 1], optimizer=optimizer), tmp_path)
+    plan = setup.job.workload.plan
+    assert plan.own_variables == [] and replica_counts(plan) == "any number"
+    assert_same(setup)
+    assert_same(at(3, tmp_path))
