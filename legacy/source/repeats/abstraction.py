@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import itertools
 import re
-from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import TYPE_CHECKING, Counter, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from legacy.source.basics.expressions import (
     BATCH_SIZE,
@@ -86,11 +86,14 @@ def make_function(
       The function and {start of a block: the statement that calls it}; None if it would have too many results.
     """
     blocks = [statements[start : start + length] for start in starts]
-    outputs = _outputs(statements, starts, length, read or Readings())
+    read = read or Readings()
+    outputs = _outputs(statements, starts, length, read)
     if not 0 < len(outputs) <= MOST_RESULTS or _is_for_lines_outside(blocks[0], [row for row, _ in outputs]):
         return None
-    whole = usual_folder([target for statement in statements for target in statement.targets])
-    made = function_of_blocks(blocks, [blocks[0][row].targets[number] for row, number in outputs], shape, batch, whole)
+    whole = read.of_all(statements, _folder_of_all)
+    results = [blocks[0][row].targets[number] for row, number in outputs]
+    asked = (tuple(results), batch, whole)
+    made = read.of_blocks(blocks, asked, lambda: function_of_blocks(blocks, results, shape, batch, whole, read))
     if any(_names_in(s.expression) - set(made.function.parameters) for s in made.function.statements):
         return None  # a name that the function around the blocks was given
     name = function_name(made.function.statements, made.function.scope, taken)
@@ -114,6 +117,7 @@ def function_of_blocks(
     shape: Callable[[str], Optional[List[int]]],
     batch: int = 0,
     whole: str = "",
+    read: Optional[Readings] = None,
 ) -> Abstracted:
     """Makes a function of blocks of statements.
 
@@ -123,11 +127,12 @@ def function_of_blocks(
       shape: returns a tensor's static shape, or None.
       batch: number of examples that the shapes are for.
       whole: the name scope of all statements of the program.
+      read: keeps what is read of the statements.
 
     Returns:
       The function and the arguments of its calls.
     """
-    work = Parameters(blocks, shape)
+    work = Parameters(blocks, shape, read)
     body = [Statement(s.targets, with_holes(s.expression, work.contents(row))) for row, s in enumerate(blocks[0])]
     needs_batch = any(leaf == BATCH_SIZE for statement in body for leaf in leaves(statement.expression))
     has_rows = needs_batch and work.rows_follow(batch)
@@ -171,15 +176,24 @@ def _names_in(node: Expression) -> Set[str]:
     return {name for part in parts if not isinstance(part, (str, bool)) for name in _names_in(part)}
 
 
+def _folder_of_all(statements: Sequence[Statement]) -> str:
+    """Returns the folder that most of the tensors that statements make are in."""
+    return usual_folder([target for statement in statements for target in statement.targets])
+
+
+def _uses_of_all(statements: Sequence[Statement]) -> Counter[str]:
+    """Returns how often statements use each tensor."""
+    return collections.Counter(tensor for statement in statements for tensor in values_used(statement.expression))
+
+
 def _outputs(
     statements: Sequence[Statement], starts: Sequence[int], length: int, read: Readings
 ) -> List[Tuple[int, int]]:
     """Returns (row, number) of the targets that one of the blocks hands to the statements outside of it."""
-    uses = [read.uses(statement) for statement in statements]
-    everywhere = collections.Counter(itertools.chain.from_iterable(uses))
+    everywhere = read.of_all(statements, _uses_of_all)
     found: Set[Tuple[int, int]] = set()
     for start in starts:
-        inside = collections.Counter(itertools.chain.from_iterable(uses[start : start + length]))
+        inside = collections.Counter(itertools.chain.from_iterable(map(read.uses, statements[start : start + length])))
         for row in range(length):
             targets = statements[start + row].targets
             found |= {(row, n) for n, target in enumerate(targets) if everywhere[target] > inside[target]}

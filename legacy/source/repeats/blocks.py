@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import itertools
 from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from legacy.source.basics.expressions import Call, Value, Variable
@@ -48,7 +49,7 @@ def repeated_blocks(
     read = read or Readings()
     keys = [read.skeleton(statement)[0] + str(len(statement.targets)) for statement in statements[:-1]]
     lines = [estimated_lines(statement) for statement in statements]
-    in_loops = lines_with_loops(statements, lines)
+    before = [0, *itertools.accumulate(lines_with_loops(statements, lines, read))]
     found: List[Repeated] = []
     for length in range(1, min(MOST_STATEMENTS, len(keys) // 2) + 1):
         places: Dict[Tuple[str, ...], List[int]] = collections.defaultdict(list)
@@ -58,10 +59,13 @@ def repeated_blocks(
             apart = _apart(starts, length)
             if len(apart) < 2:
                 continue
+            sizes = {start: before[start + length] - before[start] for start in apart}
+            at_most = sum(sizes.values()) - fewest_lines(apart, length) - OVERHEAD
+            if at_most <= 0:
+                continue
             block = statements[starts[0] : starts[0] + length]
-            body = sum(lines_with_loops(block, lines[starts[0] :]))
-            sizes = {start: sum(in_loops[start : start + length]) for start in apart}
-            saved = sum(sizes.values()) - body - fewest_lines(apart, length) - OVERHEAD
+            body = sum(lines_with_loops(block, lines[starts[0] : starts[0] + length], read))
+            saved = at_most - body
             is_call = length == 1 and _calls(block[0], taken)
             if saved > 0 and not is_call and not _only_asks(block):
                 found.append(Repeated(saved, length, body, sizes))

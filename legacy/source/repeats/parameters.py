@@ -7,8 +7,9 @@ import re
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Set, Tuple
 
 from legacy.source.basics.expressions import Channels, Listing, Literal, Name, Scoped, Value, calls
-from legacy.source.lines.holes import FOLDER, Hole, skeleton
+from legacy.source.lines.holes import FOLDER, Hole
 from legacy.source.lines.naming import common_folder, numbered
+from legacy.source.repeats.readings import Readings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,20 +26,27 @@ class Parameters:
     Args:
       blocks: statements of each.
       shape: returns a tensor's static shape, or None.
+      read: keeps what is read of the statements.
 
     Attributes:
       parameters: names, in order.
       tensors: {tensor of the first block: parameter}.
     """
 
-    def __init__(self, blocks: Sequence[Sequence[Statement]], shape: Callable[[str], Optional[List[int]]]) -> None:
+    def __init__(
+        self,
+        blocks: Sequence[Sequence[Statement]],
+        shape: Callable[[str], Optional[List[int]]],
+        read: Optional[Readings] = None,
+    ) -> None:
+        read = read or Readings()
         self._shape = shape
         self._inner = {target for statement in blocks[0] for target in statement.targets}
         self._called = {part.function for statement in blocks[0] for part in calls(statement.expression)}
         #: For each hole of the first block, by row: the holes at that place in all blocks.
         self._rows: List[List[List[Hole]]] = []
         for row in range(len(blocks[0])):
-            columns = [skeleton(block[row].expression)[1] for block in blocks]
+            columns = [read.skeleton(block[row])[1] for block in blocks]
             self._rows.append([list(hole) for hole in zip(*columns)])
         self.parameters: List[str] = []
         self.tensors: Dict[str, str] = {}

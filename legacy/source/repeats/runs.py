@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import collections
-import itertools
 import re
 from typing import TYPE_CHECKING, Any, Counter, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from legacy.source.basics import expressions
-from legacy.source.basics.expressions import CARRIED, Call, Literal, Loop, Name, Scoped, Value, values_used
+from legacy.source.basics.expressions import CARRIED, Call, Literal, Loop, Name, Scoped, Value
 from legacy.source.basics.rendering import expression_text
-from legacy.source.lines.holes import skeleton, with_holes
+from legacy.source.lines.holes import with_holes
 from legacy.source.lines.identifiers import RESERVED, identifier
 from legacy.source.lines.statements import Statement
 from legacy.source.repeats.parameters import common_ends
+from legacy.source.repeats.readings import Readings
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -53,7 +53,10 @@ class Run(NamedTuple):
 
 
 def runs_of(
-    statements: Sequence[Statement], results: Collection[str] = (), taken: Collection[str] = ()
+    statements: Sequence[Statement],
+    results: Collection[str] = (),
+    taken: Collection[str] = (),
+    read: Optional[Readings] = None,
 ) -> Iterator[Run]:
     """Finds the runs of some statements.
 
@@ -61,16 +64,40 @@ def runs_of(
       statements: of a function.
       results: tensors that are used after the last statement.
       taken: names that no loop's number may have.
+      read: keeps what is read of the statements.
 
     Yields:
       the runs, in order; those of one statement are no loops.
     """
-    uses = collections.Counter([*results, *(tensor for s in statements for tensor in values_used(s.expression))])
+    read = read or Readings()
+    ends = _ends_of_calls(statements)
+    uses: Optional[Counter[str]] = None
     position = 0
     while position < len(statements):
-        run = _run_at(statements[position:], uses, taken) or Run(statements[position], 1)
+        run = None
+        if ends[position] - position >= FEWEST:
+            if uses is None:  # most statements have no calls in a row, and are asked for many times
+                uses = collections.Counter(
+                    [*results, *(tensor for statement in statements for tensor in read.uses(statement))]
+                )
+            run = _run_at(statements[position : ends[position]], uses, taken, read)
+        run = run or Run(statements[position], 1)
         yield run
         position += run.length
+
+
+def _ends_of_calls(statements: Sequence[Statement]) -> List[int]:
+    """Returns for each statement the number of the first one from it on that is no call of a function."""
+    ends: List[int] = []
+    for number in range(len(statements) - 1, -1, -1):
+        may_repeat = _may_repeat(statements[number])
+        ends.append((ends[-1] if ends else len(statements)) if may_repeat else number)
+    return ends[::-1]
+
+
+def may_have_runs(statements: Sequence[Statement]) -> bool:
+    """Returns whether there are enough calls in a row for a loop."""
+    return any(end - start >= FEWEST for start, end in enumerate(_ends_of_calls(statements)))
 
 
 class _Varying(NamedTuple):
@@ -97,12 +124,9 @@ class _Varying(NamedTuple):
         return Name(f"{'' if self.start.startswith('f') else 'f'}{self.start}{{{number}}}{self.end}")
 
 
-def _run_at(statements: Sequence[Statement], uses: Counter[str], taken: Collection[str]) -> Optional[Run]:
-    """Returns the loop that the first statements make; None if there is none."""
-    calls = list(itertools.takewhile(_may_repeat, statements))
-    if len(calls) < FEWEST:
-        return None
-    (outline, first), (second_outline, second) = (_outline(call) for call in calls[:2])
+def _run_at(calls: Sequence[Statement], uses: Counter[str], taken: Collection[str], read: Readings) -> Optional[Run]:
+    """Returns the loop that the first of some calls make; None if there is none."""
+    (outline, first), (second_outline, second) = (_outline(call, read) for call in calls[:2])
     carried = _places_of(calls[0], second)
     starts = [content for place, content in enumerate(first) if place in carried]
     if outline != second_outline or not starts or any(start != starts[0] for start in starts):
@@ -110,7 +134,7 @@ def _run_at(statements: Sequence[Statement], uses: Counter[str], taken: Collecti
     varying = [_varying(*pair) for pair in zip(first, second)]
     length = 1
     for before, call in zip(calls, calls[1:]):  # most runs end at their second call: no later one is read for these
-        own_outline, own = _outline(call)
+        own_outline, own = _outline(call, read)
         if own_outline != outline or _places_of(before, own) != carried or uses[before.targets[0]] != len(carried):
             break
         if not _continues(first, own, varying, carried, length):
@@ -128,9 +152,9 @@ def _run_at(statements: Sequence[Statement], uses: Counter[str], taken: Collecti
     return Run(Statement(calls[length - 1].targets, loop), length)
 
 
-def _outline(call: Statement) -> Tuple[str, List[Any]]:
+def _outline(call: Statement, read: Readings) -> Tuple[str, List[Any]]:
     """Returns the text of a call without what its holes hold, and that."""
-    text, holes = skeleton(call.expression)
+    text, holes = read.skeleton(call)
     return text, [hole.content for hole in holes]
 
 

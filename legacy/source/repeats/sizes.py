@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Dict, List, Sequence
+from typing import TYPE_CHECKING, Dict, List, Optional, Sequence
 
 from legacy.source.basics.expressions import Call, Loop, Name, Value, replace
 from legacy.source.basics.rendering import expression_text, layout
 from legacy.source.repeats.defaults import usual_arguments, without_usual
-from legacy.source.repeats.runs import runs_of, with_loops
+from legacy.source.repeats.runs import may_have_runs, runs_of, with_loops
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from legacy.source.basics.expressions import Expression
     from legacy.source.lines.statements import Statement
+    from legacy.source.repeats.readings import Readings
 
 #: Lines that a function costs besides its body: signature, docstring, result and two blank lines.
 OVERHEAD = 5
@@ -29,18 +30,23 @@ def estimated_lines(statement: Statement) -> int:
     return 1 + len(_OWNER.sub("", expression_text(statement.expression))) // LINE
 
 
-def lines_with_loops(statements: Sequence[Statement], lines: Sequence[int]) -> List[int]:
+def lines_with_loops(
+    statements: Sequence[Statement], lines: Sequence[int], read: Optional[Readings] = None
+) -> List[int]:
     """Returns the lines that statements take where runs of calls are loops: the first call of a run takes those of all.
 
     Args:
       statements: in order.
       lines: that each takes by itself.
+      read: keeps what is read of the statements.
 
     Returns:
       The lines of each.
     """
+    if not may_have_runs(statements):
+        return list(lines)
     result: List[int] = []
-    for run in runs_of(statements):
+    for run in runs_of(statements, read=read):
         own = lines[len(result)]
         result += [own + 1, *[0] * (run.length - 1)] if run.length > 1 else [own]
     return result

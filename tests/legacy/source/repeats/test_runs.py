@@ -8,7 +8,7 @@ from legacy.source.basics.expressions import Argument, Call, Literal, Loop, Name
 from legacy.source.basics.rendering import expression_text
 from legacy.source.lines.functions import function_lines
 from legacy.source.lines.statements import Statement
-from legacy.source.repeats.runs import with_loops
+from legacy.source.repeats.runs import may_have_runs, with_loops
 
 
 def unit(number: int, **changed: object) -> Statement:
@@ -91,3 +91,10 @@ def test_a_loop_is_written_with_the_name_of_its_result_and_keeps_others_alive():
         '        x = layer(scope, x, f"net/unit_{unit}", units=8, mask=y)',
         "    return x",
     ]
+
+
+def test_only_calls_in_a_row_may_have_runs():
+    between = Statement(("y",), Value("t1:0"))
+    assert may_have_runs([between, *(unit(n) for n in (1, 2, 3))])
+    assert not may_have_runs([unit(1), unit(2), between, unit(3), unit(4)])
+    assert not may_have_runs([])
