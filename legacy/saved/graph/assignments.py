@@ -43,6 +43,35 @@ def assigned_variable(graph: Graph, assignment: str) -> str | None:
     return None if casts else name
 
 
+def moves_by_a_share(graph: Graph, assignment: str) -> bool:
+    """Returns whether a node moves a variable towards a value, as a moving mean: `v -= (v - x) * share`.
+
+    Or as one term of two: `v = v * decay + x * (1 - decay)`.
+    """
+    kind, variable = graph.type(assignment), variable_of(graph, assignment)
+    value = graph.inputs(assignment)[1].node if len(graph.inputs(assignment)) > 1 else ""
+    if variable is None or not value:
+        return False
+    inputs = [tensor.node for tensor in graph.inputs(value)]
+    if kind in op_types.SETS and graph.type(value) == "Sub" and _is_value(graph, inputs[0], variable):
+        value = inputs[1]
+    elif kind in op_types.SETS:
+        factors = [[tensor.node for tensor in graph.inputs(term)] for term in inputs if graph.type(term) == "Mul"]
+        kept = [term for term in factors if any(_is_value(graph, factor, variable) for factor in term)]
+        return graph.type(value) in op_types.ADDITIONS and len(factors) == 2 and len(kept) == 1
+    elif kind not in op_types.SUBTRACTS:
+        return False
+    gaps = [tensor.node for tensor in graph.inputs(value)] if graph.type(value) == "Mul" else []
+    return any(_is_value(graph, graph.inputs(gap)[0].node, variable) for gap in gaps if graph.type(gap) == "Sub")
+
+
+def _is_value(graph: Graph, name: str, variable: str) -> bool:
+    """Whether a node hands on a variable's value."""
+    while graph.type(name) in PASSES:
+        name = graph.inputs(name)[0].node
+    return name == variable
+
+
 def _source_and_casts(graph: Graph, assignment: str) -> tuple[str | None, int]:
     """The variable whose value a node assigns, or None, and the number of casts on the way."""
     if graph.type(assignment) not in op_types.SETS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from legacy.saved.graph import op_types
-from legacy.saved.graph.assignments import ASSIGNMENTS, PASSES, variable_of, written_variables
+from legacy.saved.graph.assignments import ASSIGNMENTS, PASSES, moves_by_a_share, variable_of, written_variables
 from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import in_gradient_graphs
 
@@ -35,7 +35,8 @@ def trained_variables(graph: Graph, listed: Sequence[str] = ()) -> list[str]:
     update rule changes is trained; so is one that is set to what gradients give if the model reads it, too: slots and
     sums of gradients are read by updates alone. Slots, and the count of the updates, are no weights either where the
     collection has them, as of `tf.Variable(value, "name")`, whose second argument is `trainable`. Nor is what no node
-    computes with, such as a sum of gradients' norms that only other runs show.
+    computes with, such as a sum of gradients' norms that only other runs show. A moving mean of activations is a
+    statistic, also where the model's data are made by gradients, as adversarial examples are.
 
     Args:
       graph: a whole graph.
@@ -48,7 +49,10 @@ def trained_variables(graph: Graph, listed: Sequence[str] = ()) -> list[str]:
     gradients = in_gradient_graphs(graph.nodes)
     model = graph.ancestors(gradients, controls=False)
     changed = {name: variable_of(graph, name) for name in _set_by_gradients(graph, gradients)}
-    by_hand = [name for name, variable in changed.items() if variable in model]
+    means = {name for name in changed if moves_by_a_share(graph, name)}
+    if means:  # a mean of gradients, as of a momentum that the model reads, takes them beside the model
+        means -= set(_set_by_gradients(graph, gradients, stop=model - gradients))
+    by_hand = [name for name, variable in changed.items() if variable in model and name not in means]
     rules = set(applied) | set(by_hand)
     updated = [variable_of(graph, name) for name in graph.nodes if name in rules]
     weights = {variable_of(graph, name) for name in applied} | model
@@ -74,10 +78,10 @@ def _is_computed_with(graph: Graph, variable: str) -> bool:
     return False
 
 
-def _set_by_gradients(graph: Graph, gradients: set[str]) -> list[str]:
+def _set_by_gradients(graph: Graph, gradients: set[str], stop: Collection[str] = ()) -> list[str]:
     """The assignments that depend on gradients themselves, and not on an answer to a question about them."""
     answers = {name for name in graph.nodes if graph.type(name) in (*PREDICATES, *op_types.SHAPE_OPS)}
-    dependent = graph.descendants(gradients - answers, stop=answers, controls=False)
+    dependent = graph.descendants(gradients - answers, stop=answers.union(stop), controls=False)
     return [name for name in graph.nodes if name in dependent and graph.type(name).startswith(ASSIGNMENTS)]
 
 

@@ -79,3 +79,39 @@ def test_a_sum_of_gradients_that_no_model_reads_is_none():
 def test_what_nothing_computes_with_is_no_weight_where_the_collection_has_it(reading, trained):
     kept = f"norms = VariableV2()\nadd = AssignAdd(norms, gradients/loss_grad/Mul)\n{reading}"
     assert trained_variables(graph_of(BY_HAND + kept), ["w", "norms"]) == trained
+
+
+#: A moving mean that the model reads, of activations at data that gradients made, as adversarial examples are.
+ADVERSARIAL = """
+    x = Placeholder()
+    w = VariableV2()
+    mean = VariableV2()
+    near = Sub(x, mean)
+    loss = Mul(near, w)
+    gradients/loss_grad/Mul = Mul(near, w)
+    attack = Add(x, gradients/loss_grad/Mul)
+    seen = Mul(attack, w)
+    gradients_1/seen_grad/Mul = Mul(seen, attack)
+    share = Const()
+    kept = Const()
+    step = ApplyGradientDescent(w, share, gradients_1/seen_grad/Mul)
+    read = Identity(mean)
+"""
+
+
+@pytest.mark.parametrize(
+    "update, trained",
+    [
+        ("gap = Sub(read, seen)\n by = Mul(gap, share)\n move = AssignSub(mean, by)", ["w"]),
+        ("gap = Sub(read, seen)\n by = Mul(gap, share)\n new = Sub(read, by)\n move = Assign(mean, new)", ["w"]),
+        ("a = Mul(read, kept)\n b = Mul(seen, share)\n new = Add(a, b)\n move = Assign(mean, new)", ["w"]),
+        # A momentum that the model reads moves towards the gradient itself; one step of a weight takes it, too.
+        ("gap = Sub(read, gradients_1/seen_grad/Mul)\n by = Mul(gap, share)\n move = AssignSub(mean, by)", None),
+        ("by = Mul(gradients_1/seen_grad/Mul, share)\n move = AssignSub(mean, by)", None),
+        ("by = Mul(seen, share)\n new = Sub(read, by)\n move = Assign(mean, new)", None),  # unrolled: towards nothing
+    ],
+)
+def test_a_moving_mean_at_adversarial_examples_is_no_weight(update, trained):
+    found = trained_variables(graph_of(ADVERSARIAL + update), ["w"])
+    assert found == (trained or ["w", "mean"])
+    assert trained_variables(graph_of(ADVERSARIAL + update), ["w", "mean"]) == ["w", "mean"], "listed: it is declared"
