@@ -56,11 +56,13 @@ class Proof(NamedTuple):
       sentence: says it.
       in_any_order: see `Comparison`.
       asked: see `Comparison`; of the first tower.
+      differing: number of results that differ by rounding.
     """
 
     sentence: str
     in_any_order: bool
     asked: List[str]
+    differing: int = 0
 
 
 def prove_losses(
@@ -162,7 +164,7 @@ def _verdict(found: Mapping[str, Comparison], graph: Graph, data: str) -> Proof:
         why += _ROWS_IN_OTHER_ORDER if any(one.reordered_rows for one in all_found) else ""
         sentence = f"on {data}, {tensors} by rounding: {which}{why}"
     asked = next((one.asked for one in all_found if one.asked), [])
-    return Proof(sentence, any(one.in_any_order for one in all_found), asked)
+    return Proof(sentence, any(one.in_any_order for one in all_found), asked, len(differing))
 
 
 def _overrides(plan: Plan, graph: Graph) -> str:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import tensorflow as tf
 
 from legacy.source.basics.unwritten import Unwritten
 from workloads.support.errors import InputError, is_about_sizes
 from workloads.support.user.user_code import error_line
+
+if TYPE_CHECKING:
+    from workloads.lifted.plan import Plan
 
 #: What TensorFlow says of an op whose gradient a package outside of it has registered.
 _NO_GRADIENT = re.compile(r"No gradient defined for operation.*\(op type: (\w+)\)")
@@ -39,3 +43,16 @@ def reason_text(error: Exception) -> str:
         sizes = "--data takes the sizes from the program's own data, such as the folder of a recording"
         return f"proof: made-up sizes of the inputs do not fit each other: {str(error).splitlines()[0]}; {sizes}"
     return f"the graph has a form that is not known here ({type(error).__name__}: {str(error).splitlines()[:1]})"
+
+
+def require_float32_losses(plan: Plan) -> None:
+    """Raises `InputError` for a loss that is not float32, as that of a workload is; a standalone file may have any.
+
+    Where the weights are of another type too, no style writes them, and the model's own reason says so.
+    """
+    if any(variable.role == "weight" and variable.dtype != "float32" for variable in plan.variables):
+        return
+    for name in [name for phase in plan.phases for name in phase.losses if name in plan.tensors]:
+        if plan.tensors[name].dtype != "float32":
+            reason = f"loss: it is {plan.tensors[name].dtype}, and a workload's is float32"
+            raise refusal(plan.name, Unwritten(f"{reason}; --style=standalone may write it"))

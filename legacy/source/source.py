@@ -12,7 +12,7 @@ from legacy.source.basics.unwritten import Unwritten
 from legacy.source.loss_proof import prove_losses, setting_values
 from legacy.source.overrides.marking import with_custom_gradients
 from legacy.source.prepared import OldProgram, prepared
-from legacy.source.reasons import reason_text, refusal, with_both
+from legacy.source.reasons import reason_text, refusal, require_float32_losses, with_both
 from legacy.source.standalone import style as standalone_style
 from legacy.source.standalone import update_style
 from legacy.source.standalone.text import in_order
@@ -23,14 +23,19 @@ from legacy.source.step.losses_of_weights import with_minimized_losses
 from legacy.source.step.training_step import recover_step
 from legacy.source.step.weight_order import clipped_weights, require_clipped_order
 from legacy.source.styles import imported_style, step_style, workload_style
-from legacy.source.styles.docstring import MOST_LISTED, docstring, docstring_of_losses, docstring_of_update, notes_on
+from legacy.source.styles.docstring import (
+    default_note,
+    docstring,
+    docstring_of_losses,
+    docstring_of_update,
+    notes_on,
+)
 from legacy.source.styles.imported_style import losses_lines, with_equal_losses
 from legacy.source.styles.model_text import model_lines
 from legacy.source.tables import tables_note, tables_of, with_tables, write_tables
 from legacy.source.update.data_terms import with_data_terms
 from legacy.source.update.recovered import recover_updates
 from workloads.support.files.json_file import write_text
-from workloads.support.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,7 +44,6 @@ if TYPE_CHECKING:
 
     from legacy.saved.analysis.analyse import Analysis
     from workloads.lifted.graph import Graph
-    from workloads.lifted.plan import Variable
     from workloads.program import Arrays
 
 #: Errors that a graph of a form that nobody foresaw may raise.
@@ -57,11 +61,13 @@ class Source(NamedTuple):
       text: of the module.
       notes: lines for the console: what was kept as raw ops, or assumed.
       tables: {name: array} of the file beside it.
+      differing: number of its losses, gradients and statistics that differ by rounding.
     """
 
     text: str
     notes: List[str]
     tables: Arrays = {}
+    differing: int = 0
 
 
 class SourceOptions(NamedTuple):
@@ -99,37 +105,32 @@ def source_text(program: OldProgram, options: SourceOptions = DEFAULTS) -> Sourc
     """
     program = prepared(program)
     if options.style == "workload":
-        _check_losses(program)
+        require_float32_losses(program.plan)
     reason: Exception | None = None
     try:
         plan = with_minimized_losses(with_derivatives(program.plan, program.graph), program.graph)
         program = program._replace(plan=plan)
     except (Unwritten, *_SURPRISES) as error:
         reason = error
+    found = _source_or_reason(program, options, reason)
+    if isinstance(found, Source) and not found.differing:
+        return found
+    custom = program._replace(graph=with_custom_gradients(program.graph))
+    if custom.graph is not program.graph:  # a custom gradient in another form than the usual one rounds differently
+        own = _source_or_reason(custom, options, reason)
+        if isinstance(found, Unwritten):
+            found, program = own, custom
+        elif isinstance(own, Source) and own.differing < found.differing:
+            found = own
+    return found if isinstance(found, Source) else _source_in_part(program, options, found)
+
+
+def _source_or_reason(program: OldProgram, options: SourceOptions, reason: Exception | None) -> Source | Unwritten:
+    """Returns the source of a whole step, or why it cannot be written; see `_source_in_code`."""
     try:
         return _source_in_code(program, options, reason)
-    except Unwritten as second:
-        custom = program._replace(graph=with_custom_gradients(program.graph))
-        if custom.graph is program.graph:
-            return _source_in_part(program, options, second)
-    try:
-        return _source_in_code(custom, options, reason)
-    except Unwritten as third:
-        return _source_in_part(custom, options, third)
-
-
-def _check_losses(program: OldProgram) -> None:
-    """Raises `InputError` for a loss that is not float32, as that of a workload is; a standalone file may have any.
-
-    Where the weights are of another type too, no style writes them, and the model's own reason says so.
-    """
-    tensors = program.plan.tensors
-    if any(variable.role == "weight" and variable.dtype != "float32" for variable in program.plan.variables):
-        return
-    for name in [name for phase in program.plan.phases for name in phase.losses if name in tensors]:
-        if tensors[name].dtype != "float32":
-            reason = f"loss: it is {tensors[name].dtype}, and a workload's is float32; --style=standalone may write it"
-            raise refusal(program.plan.name, Unwritten(reason))
+    except Unwritten as error:
+        return error
 
 
 def _source_in_code(program: OldProgram, options: SourceOptions, reason: Exception | None) -> Source:
@@ -183,13 +184,14 @@ def _source_with_fields(program: OldProgram, options: SourceOptions) -> Source:
     step = recover_step(plan, graph, slot_starts(whole, plan, initial), initializers, held)
     values, assumed = setting_values(plan, step.model.settings, options.settings)
     notes = [*notes_on(step.model, assumed), *([step.learning_rate.note] if step.learning_rate.note else [])]
-    notes.extend(_default_note(modelled, unknown))
+    notes.extend(default_note(modelled, unknown))
     loss = WrittenLoss("tower_loss", plan.phases[0], step.model)
     proof = prove_losses(plan, graph, initial, [loss], model_lines(step.model), values, options.examples)
     require_clipped_order(step.clip, clipped_weights(plan, plan.phases[0]), proof.asked)
     notes.append(proof.sentence)
     text = STYLES[options.style](plan, step, docstring(plan, step, notes), values)
-    return _with_tables(Source(in_order(text) if proof.in_any_order else text, notes), graph)
+    text = in_order(text) if proof.in_any_order else text
+    return _with_tables(Source(text, notes, differing=proof.differing), graph)
 
 
 def _source_with_update(program: OldProgram, options: SourceOptions, reason: Exception) -> Source:
@@ -219,20 +221,14 @@ def _source_with_update(program: OldProgram, options: SourceOptions, reason: Exc
         lines = losses_lines(ImportedStep(losses, []))
         proof = prove_losses(plan, graph, initial, losses, lines, values, options.examples)
         notes.append(proof.sentence)
-        notes = [*dict.fromkeys(notes), *_default_note(plan.variables, unknown)]
+        notes = [*dict.fromkeys(notes), *default_note(plan.variables, unknown)]
         starts = first_values(plan.variables, initializers, initial)
         text = STEP_STYLES[options.style](plan, step, docstring_of_update(plan, step, notes), values, starts)
         text = in_order(text) if proof.in_any_order else text
         notes += [f"update as in the old graph: {why}" for why in step.reasons]
-        return _with_tables(Source(text, notes), graph)
+        return _with_tables(Source(text, notes, differing=proof.differing), graph)
     except (Unwritten, *_SURPRISES) as error:
         raise with_both(reason, error) from error
-
-
-def _default_note(variables: Sequence[Variable], unknown: Sequence[str]) -> List[str]:
-    """Names the weights that a source draws from the default distribution, since theirs is not known."""
-    weights = [variable.name for variable in variables if variable.role == "weight" and variable.name in unknown]
-    return [f"initializers not recognised, the default stands: {listed(weights, MOST_LISTED)}"] if weights else []
 
 
 def source_with_import(program: OldProgram, options: SourceOptions, reason: Exception) -> Source:
@@ -275,7 +271,7 @@ def source_with_import(program: OldProgram, options: SourceOptions, reason: Exce
 def _with_tables(source: Source, graph: Graph) -> Source:
     """Returns a source with the tables that its text uses."""
     tables = tables_of(source.text, graph)
-    return Source(with_tables(source.text), [*source.notes, *tables_note(tables)], tables)
+    return source._replace(text=with_tables(source.text), notes=[*source.notes, *tables_note(tables)], tables=tables)
 
 
 def source_of_analysis(found: Analysis, initial: Dict[str, np.ndarray], options: SourceOptions = DEFAULTS) -> Source:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from legacy.source.step.model import Model
     from legacy.source.step.training_step import TrainingStep
     from legacy.source.update.written import WrittenStep
-    from workloads.lifted.plan import Plan, Race
+    from workloads.lifted.plan import Plan, Race, Variable
 
 #: Most hazards and the like that are listed, and names in one of them.
 MOST_LISTED, MOST_NAMED = 8, 6
@@ -44,6 +44,12 @@ def notes_on(model: Model, assumed: Sequence[str]) -> List[str]:
     if fixed:
         notes.append("sizes that the old graph left open are fixed, as `inputs` says: " + ", ".join(fixed))
     return notes
+
+
+def default_note(variables: Sequence[Variable], unknown: Sequence[str]) -> List[str]:
+    """Returns a note on the weights that a source draws from the default distribution, since theirs is not known."""
+    weights = [variable.name for variable in variables if variable.role == "weight" and variable.name in unknown]
+    return [f"initializers not recognised, the default stands: {listed(weights, MOST_LISTED)}"] if weights else []
 
 
 def raw_ops(statements: Sequence[Statement]) -> List[str]:

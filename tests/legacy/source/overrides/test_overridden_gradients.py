@@ -147,6 +147,18 @@ def test_a_custom_gradient_that_is_the_usual_one_is_written_as_any_function(tmp_
     assert "with_derivative" not in source.text
 
 
+def test_a_custom_gradient_that_rounds_differently_is_written_as_it_is(tmp_path):
+    """As `tf.nn.swish` of TensorFlow 1.13 and later, which computes its sigmoid again."""
+
+    @tf.custom_gradient
+    def swish(code):
+        gate = tf.sigmoid(code)
+        return code * gate, lambda gradient: gradient * (gate * (1.0 + code * (1.0 - gate)))
+
+    _, source = assert_written(net(swish), tmp_path, "have the old graph's bits")
+    assert "with_derivative" in source.text and not source.differing
+
+
 def test_another_derivative_in_the_text_is_seen(tmp_path):
     setup = lifted(program(net(lambda x: overridden("Identity", "Reversed", tf.identity, x))), tmp_path)
 
