@@ -38,10 +38,15 @@ def verification_verdict(verification: Verification) -> str:
         return f"NOT SHOWN: {agreement}; but {'; '.join([*verification.unproven, *doubts])}"
     if verification.first is None:
         return "NO PARITY: the copies of a mirrored variable disagree: " + verification.drift[0]
-    verdict = _failure_verdict(verification.first, verification.tolerance_name)
-    if verification.failed_visit is not None:
-        verdict += f"; in the visit of {verification.failed_visit.name}"
-    return verdict
+    return "NO PARITY: " + failure_place(verification)
+
+
+def failure_place(verification: Verification) -> str:
+    """Returns the step, stage and values of the first tensor beyond its tolerance; "" if there is none."""
+    if verification.first is None:
+        return ""
+    place = _failure_place(verification.first, verification.tolerance_name)
+    return place + (f"; in the visit of {verification.failed_visit.name}" if verification.failed_visit else "")
 
 
 def list_reasons(reasons: Sequence[str]) -> str:
@@ -53,16 +58,16 @@ def list_reasons(reasons: Sequence[str]) -> str:
     return listed(reasons, MOST_REASONS, "; ")
 
 
-def _failure_verdict(failure: Failure, tolerance_name: str) -> str:
+def _failure_place(failure: Failure, tolerance_name: str) -> str:
     if failure.fact:
         rule = "by the workload's rule and the side's own record"
-        return f"NO PARITY: first at step {failure.step}, {rule}: {failure.fact}"
+        return f"first at step {failure.step}, {rule}: {failure.fact}"
     reason = tolerance.reason(failure.stage) if tolerance_name == "auto" else "exact"
     if not failure.difference.max_abs and not failure.difference.nonfinite_mismatch:
         reason += f"; all values are equal, {counted(failure.difference.differing, 'zero')} of another sign"
     precision = f" (both sides in {failure.precision})" if failure.precision else ""
     return (
-        f"NO PARITY: first at step {failure.step}, stage {failure.stage}{precision}: "
+        f"first at step {failure.step}, stage {failure.stage}{precision}: "
         f"{describe_difference(failure.difference, failure.step)}; allowed {format_number(failure.allowed)} relative, "
         f"found {format_number(failure.difference.max_rel)} ({reason})"
     )

@@ -11,7 +11,7 @@ from parity.comparison.runs import three_ways
 from parity.comparison.runs.three_ways import ORIGINAL_AND_PORT, ThreeWays
 from parity.comparison.setup import Setup
 from parity.reports.verification_tables import comparisons_table
-from parity.reports.verification_text import verification_notes
+from parity.reports.verification_text import failure_place, verification_notes
 from parity.verdict import report
 from workloads.progress.progress import Progress
 from workloads.support.machine import environment
@@ -49,7 +49,13 @@ def print_recorded_run(console: Console, result: ThreeWays) -> None:
         console.print("note: " + line)
     for missing in result.missing:
         console.print("note: the recording does not hold the " + missing)
-    report.print_verdict(console, three_ways.verdict(result), result.judged.verdict)
+    report.print_verdict(console, recorded_verdict(result), result.judged.verdict)
+
+
+def recorded_verdict(result: ThreeWays) -> str:
+    """Returns the verdict in one sentence, with the first tensor of the original beyond its tolerance."""
+    place = "" if result.passed else failure_place(result.judged)
+    return three_ways.verdict(result) + (f"; {place}" if place else "")
 
 
 def recorded_run_json(setup: Setup, result: ThreeWays) -> dict[str, Any]:
@@ -58,7 +64,7 @@ def recorded_run_json(setup: Setup, result: ThreeWays) -> dict[str, Any]:
         "workload": setup.job.workload.name,
         "job": setup.job.describe(),
         **result.columns[ORIGINAL_AND_PORT].to_json(),
-        "summary": three_ways.verdict(result),
+        "summary": recorded_verdict(result),
         "columns": {column: verification.to_json() for column, verification in result.columns.items()},
         "not_recorded": result.missing,
         "environment": environment.describe(),

@@ -3,7 +3,8 @@
 import pytest
 from rich.console import Console
 
-from parity.comparison.result import Verification
+from parity.comparison.difference import Difference
+from parity.comparison.result import Failure, Verification
 from parity.comparison.runs.three_ways import COLUMNS, ORIGINAL_AND_PORT, ThreeWays
 from parity.comparison.stage_summary import StageSummary
 from parity.verdict import recorded_run
@@ -28,6 +29,20 @@ def test_the_report_has_columns_notes_and_a_verdict(passed, verdict):
     assert lines[-1].startswith(verdict) and lines[-2] == "note: the recording does not hold the losses of train"
     assert any(line.startswith("note: ") and "w at step 1" in line for line in lines)
     assert all(any(column in line for line in lines) for column in COLUMNS)
+
+
+def test_the_verdict_names_the_first_tensor_of_the_original_that_differs():
+    result = three_ways(False)
+    assert recorded_run.recorded_verdict(result) == "NO PARITY with the original"
+    worst = Difference("net/w", index=(0, 1), left=2.0, right=2.5, differing=1, max_abs=0.5, max_rel=0.25)
+    result.judged.first = Failure(2, "weights", worst, 1e-6)
+    verdict = recorded_run.recorded_verdict(result)
+    assert "; first at step 2, stage weights: net/w[0,1] at step 2: 2.0 | 2.5; allowed 1e-06 relative" in verdict
+    assert recorded_run.recorded_run_json(setup(Dyadic()), result)["summary"] == verdict
+    passing = three_ways(True)
+    passing.judged.first = result.judged.first
+    assert recorded_run.recorded_verdict(passing).startswith("PARITY with the original: 3 steps, every stage")
+    assert "first at" not in recorded_run.recorded_verdict(passing)
 
 
 def test_json_has_the_judged_comparison_and_all_columns():
