@@ -3,7 +3,7 @@
 Here: checks of how averages move, and of where they begin. Not here: averages of gradients, as of a momentum
 (`updates`). Start with `moving.py`."""
 
-from legacy.saved.hazards.averages import beginnings, moving
+from legacy.saved.hazards.averages import beginnings, empty, moving
 
 #: Checks of the graph alone, in the order of the page.
 GRAPH_CHECKS = (
@@ -16,4 +16,5 @@ GRAPH_CHECKS = (
     moving.averages_whose_count_stays,
     beginnings.averages_that_begin_at_zero,
     beginnings.divisors_that_begin_at_zero,
+    empty.averages_of_nothing,
 )
