@@ -132,7 +132,7 @@ def find_hazards(saved: SavedGraph, found: Analysis | None = None) -> list[dict[
       found: its analysis, or None if it could not be analysed.
 
     Returns:
-      A row {"hazard", "op", "what", "in tf.distribute"} for each hazard.
+      A row {"hazard", "op", "what", "in tf.distribute"} for each hazard; one row for a run that recurs in a period.
     """
     whole = WholeGraph(saved, found)
     hazards = [hazard for check in GRAPH_CHECKS for hazard in _found_by(check, whole)]
@@ -141,7 +141,7 @@ def find_hazards(saved: SavedGraph, found: Analysis | None = None) -> list[dict[
         hazards += [hazard for check in CHECKS_WITHOUT_ANALYSIS for hazard in _found_by(check, whole)]
     else:
         hazards += [hazard for check in ANALYSIS_CHECKS for hazard in _found_by(check, whole, found)]
-    return [hazard.row() for hazard in hazards]
+    return [hazard.row() for hazard in dict.fromkeys(hazards)]
 
 
 def _found_by(check: Callable[..., Iterable[Hazard]], *subject: WholeGraph | Analysis | None) -> list[Hazard]:

@@ -57,6 +57,27 @@ def test_what_an_analysis_sees_too_is_named_once():
     assert found == [[("STATISTICS_OF_ONE_TOWER", "mean")]] * 2
 
 
+def clipped(name, value):
+    """A run that trains one weight and clips it besides, in no order."""
+    w = v1.get_variable(name, [2], use_resource=False)
+    (gradient,) = tf.gradients(tf.reduce_mean(tf.square(value * w)), [w])
+    update = v1.train.GradientDescentOptimizer(0.5).apply_gradients([(gradient, w)])
+    tf.group(update, v1.assign(w, tf.clip_by_value(w, -1.0, 1.0)), name=f"train_{name}")
+
+
+def test_a_run_that_recurs_in_a_period_is_named_once():
+    def build():
+        x = v1.placeholder(tf.float32, [4, 2], "x")
+        clipped("critic", x)
+        clipped("actor", x)
+
+    graph = saved(traced(build), trainable_variables=["critic", "actor"])
+    runs = ["train_critic", "train_critic", "train_actor"]
+    rows = find_hazards(graph, analyse_graph(graph, "small", runs))
+    raced = [row["what"] for row in rows if row["hazard"] == "WEIGHTS_RACE"]
+    assert len(raced) == 2 and "(critic)" in raced[0] and "(actor)" in raced[1]
+
+
 def test_a_check_that_fails_says_so_and_the_others_are_made(monkeypatch):
     def broken(whole):
         yield from ()
