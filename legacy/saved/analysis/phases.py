@@ -21,7 +21,7 @@ from legacy.saved.analysis.order.step_flow import StepFlow
 from legacy.saved.analysis.phase_parts import PhaseParts
 from legacy.saved.analysis.reduction.all_examples import AllExamples
 from legacy.saved.analysis.reduction.growth import Growth
-from legacy.saved.analysis.reduction.means_of_one import averaged_over_replicas
+from legacy.saved.analysis.reduction.means_of_one import averaged_over_replicas, is_mean_of_several
 from legacy.saved.analysis.reduction.multipliers import with_multiples_of_means
 from legacy.saved.analysis.results import combine_results
 from legacy.saved.graph.differentiation import differentiated
@@ -157,7 +157,9 @@ def _at_other_numbers(context: Context, phase: PhaseParts, combine: list[Combine
         own = AllExamples(context.graph, context.imported, context.data, growth, count)
         combine = own.with_divided(combine, minimized) if batch else combine
         return with_multiples_of_means(context.graph, context.imported, combine, context.towers.count)
-    if minimized and all(growth.power(loss) == 0 for loss in minimized):
+    is_doubted = bool(context.towers.doubt and combine)
+    own_mean = is_doubted and all(is_mean_of_several(context.graph, context.of_gradients, one) for one in combine)
+    if own_mean or minimized and all(growth.power(loss) == 0 for loss in minimized):
         return [averaged_over_replicas(one) for one in combine]
     return combine
 
