@@ -56,6 +56,19 @@ def _bounds_weights(whole: WholeGraph, found: Analysis, phase: Phase) -> bool:
     )
 
 
+def _follows_weights(found: Analysis, phase: Phase) -> bool:
+    """Whether a turn moves each variable by weights that others train, as elastic averaging does on a server."""
+    graph, rules, trained = found.cut.graph, found.context.state.rules, set()
+    for other in found.plan.phases:
+        if any(other.gradients):
+            trained.update(effect.writes[0] for effect in other.effects if effect.node in rules)
+    moved = [(effect.writes[0], effect.gradient) for effect in phase.effects if effect.node in rules]
+    return bool(moved) and all(
+        value is not None and graph.ancestors([parse_tensor_name(value).node], controls=False) & (trained - {name})
+        for name, value in moved
+    )
+
+
 def _reason_for_nothing(whole: WholeGraph, found: Analysis, phase: Phase) -> str | None:
     graph, imported = found.cut.graph, found.context.imported
     rates = [effect.learning_rate for effect in phase.effects if effect.learning_rate]
@@ -66,7 +79,8 @@ def _reason_for_nothing(whole: WholeGraph, found: Analysis, phase: Phase) -> str
         return None
     if not phase.combine and not any(phase.gradients):
         rules = {name for name in found.context.state.rules if name in graph.nodes}
-        return None if accumulating_writes(graph, rules) else "no gradient reaches an update"
+        is_meant = accumulating_writes(graph, rules) or _follows_weights(found, phase)
+        return None if is_meant else "no gradient reaches an update"
     if not phase.losses:
         return None
     name = parse_tensor_name(phase.losses[0]).node

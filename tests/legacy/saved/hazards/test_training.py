@@ -111,6 +111,28 @@ def test_a_turn_that_clips_weights_trains_nothing_by_intention():
     assert not list(training.nothing_trained(WholeGraph(graph, found), found))
 
 
+@pytest.mark.parametrize(
+    "moves, expected",
+    [
+        (lambda server, worker, x: server - worker, []),
+        (lambda server, worker, x: 0.5 * (server - tf.stop_gradient(worker)), []),
+        (lambda server, worker, x: 0.5 * server, ["NOTHING_TRAINED"]),  # follows itself alone
+        (lambda server, worker, x: tf.constant([1.0, 1.0]), ["NOTHING_TRAINED"]),
+    ],
+)
+def test_a_turn_that_moves_a_server_towards_its_workers_weights_is_meant(moves, expected):
+    def build():
+        server, worker = (v1.get_variable(name, initializer=[1.0, 2.0], use_resource=False) for name in "sw")
+        x = v1.placeholder(tf.float32, [2], "x")
+        loss = tf.reduce_sum(tf.square(x * worker))
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, var_list=[worker], name="train")
+        v1.train.AdamOptimizer(0.5).apply_gradients([(moves(server, worker, x), server)], name="push")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    found = analyse_graph(graph, "small", ["train", "push"])
+    assert [hazard.id for hazard in training.nothing_trained(WholeGraph(graph, found), found)] == expected
+
+
 @pytest.mark.parametrize("bounds, expected", [(True, []), (False, ["NOTHING_TRAINED"])])
 def test_a_run_of_several_ops_that_clip_weights_trains_nothing_by_intention(bounds, expected):
     """The norms of all matrices are bounded by a run of its own; setting them to what is fed is another matter."""
