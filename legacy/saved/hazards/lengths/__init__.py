@@ -6,6 +6,7 @@ May import the basics of hazards and facts; the search of hazards imports this f
 from legacy.saved.hazards.lengths import (
     convolutions,
     counted_padding,
+    full_masks,
     kept_labels,
     lookahead,
     other_lengths,
@@ -20,6 +21,7 @@ GRAPH_CHECKS = (
     counted_padding.states_behind_padding,
     other_lengths.masked_by_other_lengths,
     other_lengths.all_times_of_ctc,
+    full_masks.masks_of_all_positions,
     lookahead.masks_off_by_one,
     lookahead.targets_read_by_attention,
     convolutions.series_read_ahead,
