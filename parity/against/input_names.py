@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
+from legacy.source.lines.identifiers import identifier
 from workloads.frame import CATEGORICAL, NoiseSpec
 from workloads.lifted.made_up_data import part_of_whole
 from workloads.lifted.plan import Input, Noise, Plan
@@ -24,7 +25,8 @@ def match_inputs(
 ) -> dict[str, str]:
     """Finds the input of the old graph for each input of a workload: by name, or as the only one of its shape.
 
-    A name without its scopes is enough if only one input has it: "length" is "tower_0/rnn/length".
+    A name without its scopes is enough if only one input has it: "length" is "tower_0/rnn/length"; so is one that was
+    made a Python name, "x_input" for "tower_0/X_input".
 
     Args:
       plan: of the lift.
@@ -46,8 +48,10 @@ def match_inputs(
     found = {name: name for name in specs if name in old}
     for name in [name for name in specs if name not in found]:
         ends = [other for other in old if other not in found.values() and other.rpartition("/")[2] == name]
-        if len(ends) == 1:
-            found[name] = ends[0]
+        free = [other for other in old if other not in found.values() and _fits(old[other], specs[name], rows)]
+        same = [other for other in free if identifier(other) == name]
+        if len(ends) == 1 or len(same) == 1:
+            found[name] = (ends if len(ends) == 1 else same)[0]
     for name in [name for name in specs if name not in found]:
         alike = [other for other in old if other not in found.values() and _fits(old[other], specs[name], rows)]
         rivals = [other for other in specs if other not in found and alike and _fits(old[alike[0]], specs[other], rows)]

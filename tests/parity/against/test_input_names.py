@@ -97,6 +97,19 @@ def test_open_sizes_and_limits_are_the_ports():
     assert with_port_shapes(entry, InputSpec((3,))).limit == 7
 
 
+def open_ids(name):
+    return Input(name, "int32", [None, None], "batch", 7, [f"{name}:0"], f"{name}:0")
+
+
+def test_inputs_of_one_open_shape_correspond_by_their_names_as_python_has_them():
+    ids = {name: InputSpec((size,), "int", 7) for name, size in (("x_input", 4), ("word_ends", 3))}
+    plan = plan_with(open_ids("tower_0/X_input"), open_ids("tower_0/wordEnds"))
+    found = match_inputs(plan, {"x": InputSpec(()), **ids}, {})
+    assert found == {"x": "x", "x_input": "tower_0/X_input", "word_ends": "tower_0/wordEnds"}
+    with pytest.raises(InputError, match="has no 'x_input'"):
+        match_inputs(plan_with(open_ids("a/X_input"), open_ids("b/X_input")), {"x": InputSpec(()), **ids}, {})
+
+
 def test_noise_corresponds_by_its_place_in_the_path():
     first, second = "tower_0/fc1/dropout/uniform/RandomUniform", "tower_0/fc2/dropout/uniform/RandomUniform"
     found = match_noise(noisy(first, second), {"fc2/dropout": UNIFORM, "fc1/dropout": UNIFORM})
