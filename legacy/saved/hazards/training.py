@@ -58,7 +58,8 @@ def _bounds_weights(whole: WholeGraph, found: Analysis, phase: Phase) -> bool:
 
 def _follows_weights(found: Analysis, phase: Phase) -> bool:
     """Whether a turn moves each variable by weights that others train, as elastic averaging does on a server."""
-    graph, rules, trained = found.cut.graph, found.context.state.rules, set()
+    graph, rules = found.cut.graph, found.context.state.rules
+    trained: set[str] = set()
     for other in found.plan.phases:
         if any(other.gradients):
             trained.update(effect.writes[0] for effect in other.effects if effect.node in rules)
