@@ -32,6 +32,7 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 MOST_EXAMPLES = 1 << 16
 #: Relative difference within which a divisor is an integer: it is stored as a float32, or as its reciprocal.
 INTEGER_TOLERANCE = 1e-4
+_ADVICE = "tf.nn.compute_average_loss with the global batch, and reduce with SUM"
 
 
 def batch_constants(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
@@ -52,7 +53,7 @@ def batch_constants(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             if divisor in counts or divisor > MOST_EXAMPLES:
                 continue
             is_of_terms = all(_behind_sign(graph, tensor.node) != total for tensor in graph.inputs(name))
-            is_weight = graph.type(name) == "Mul" or is_flat or is_of_terms
+            is_weight = graph.type(name) == "Mul" or is_flat or is_of_terms or graph.type(total) == "L2Loss"
             if is_weight and divisor not in of_all_towers:
                 continue  # the weight of a term; a number of elements of each example, such as times, or of terms
             if divisor not in of_all_towers and (is_of_chosen_positions(found, total) or _is_of_runs(found, divisor)):
@@ -64,8 +65,7 @@ def batch_constants(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
                 continue  # such as the number of an image's pixels: a mean over these, and a sum over examples
             text = _divided_text(divisor, plan.batch, plan.towers)
             text += ", unless that is twice its own, for half of the squares" if is_half else ""
-            advice = "tf.nn.compute_average_loss with the global batch, and reduce with SUM"
-            yield Hazard("BATCH_SIZE_CONSTANT", name, text, advice)
+            yield Hazard("BATCH_SIZE_CONSTANT", name, text, _ADVICE)
 
 
 def _is_of_runs(found: Analysis, divisor: int) -> bool:
@@ -149,7 +149,7 @@ def _are_squares(graph: Graph, total: str) -> bool:
     name = source_of_elements(graph, graph.inputs(total)[0]).node
     inputs = [source_of_elements(graph, tensor) for tensor in graph.inputs(name)] if graph.type(name) == "Mul" else []
     kinds = {graph.type(tensor.node) for tensor in inputs} | {graph.type(name)}  # a mask may multiply the squares
-    return bool(kinds & set(SQUARES)) or (len(inputs) == 2 and inputs[0] == inputs[1])
+    return graph.type(total) == "L2Loss" or bool(kinds & set(SQUARES)) or (len(inputs) == 2 and inputs[0] == inputs[1])
 
 
 def _divided_text(divisor: int, batch: int | None, towers: int) -> str:
@@ -174,7 +174,7 @@ def _divisor_of_sum(whole: WholeGraph, graph: Graph, name: str) -> tuple[int, st
     is_integer = divisor > 1 and abs(divisor - round(divisor)) < INTEGER_TOLERANCE * divisor
     if graph.type(name) != "Mul" and graph.type(other) in op_types.ADDITIONS and other in whole.graph.nodes:
         other = _sum_of_terms(whole, other)
-    return (round(divisor), other) if other and graph.type(other) == "Sum" and is_integer else None
+    return (round(divisor), other) if other and graph.type(other) in ("Sum", "L2Loss") and is_integer else None
 
 
 def _behind_sign(graph: Graph, name: str) -> str:
@@ -187,7 +187,7 @@ def _behind_sign(graph: Graph, name: str) -> str:
 def _sum_of_terms(whole: WholeGraph, name: str) -> str:
     """The first term of a sum of terms with constant weights that are Sum ops; "" if one of them is none."""
     leaves = [node for node in linear_weights(whole, name) if not any(linear_inputs(whole, node))]
-    return leaves[-1] if leaves and all(whole.graph.type(node) == "Sum" for node in leaves) else ""
+    return leaves[-1] if leaves and all(whole.graph.type(node) in ("Sum", "L2Loss") for node in leaves) else ""
 
 
 def same_batch(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:

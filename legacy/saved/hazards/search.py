@@ -20,6 +20,7 @@ from legacy.saved.hazards import (
     data,
     examples,
     frozen_rates,
+    goals,
     hinges,
     inputs,
     labels,
@@ -33,6 +34,7 @@ from legacy.saved.hazards import (
     placement,
     reinforcement,
     reports,
+    rules,
     schedules,
     signs,
     statistics,
@@ -99,6 +101,8 @@ GRAPH_CHECKS = (
     *updates.GRAPH_CHECKS,
     *averages.GRAPH_CHECKS,
     *memories.GRAPH_CHECKS,
+    *goals.GRAPH_CHECKS,
+    *rules.GRAPH_CHECKS,
 )
 #: Checks of a graph that cannot be analysed; each has one of another name in `ANALYSIS_CHECKS`, which sees more.
 CHECKS_WITHOUT_ANALYSIS = (statistics.statistics_of_towers_as_written,)

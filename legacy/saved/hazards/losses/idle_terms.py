@@ -56,6 +56,7 @@ def terms_without_gradient(whole: WholeGraph) -> Iterator[Hazard]:
     graph = whole.graph
     stops = {name for name in graph.nodes if graph.type(name) in _STOPS or _makes_whole_numbers(graph, name)}
     sizes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS} if stops else set()
+    updated = whole.trainable & {whole.variable_of(name) for name in whole.applies}  # no teacher that a var_list omits
     for target in whole.targets if stops else []:
         terms = linear_signs(whole, target)
         for name in terms:
@@ -68,7 +69,7 @@ def terms_without_gradient(whole: WholeGraph) -> Iterator[Hazard]:
             if not _is_trained_by(whole, name, sizes):
                 continue
             open_ways = graph.ancestors([name], stops | sizes, controls=False)
-            if not open_ways & whole.trainable and open_ways & stops and not gradient_flow(whole).passes(name):
+            if not open_ways & updated and open_ways & stops and not gradient_flow(whole).passes(name):
                 stop = sorted(open_ways & stops)[0]
                 yield Hazard(
                     "TERM_WITHOUT_GRADIENT",

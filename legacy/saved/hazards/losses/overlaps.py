@@ -29,6 +29,8 @@ def minimized_overlaps(whole: WholeGraph) -> Iterator[Hazard]:
     graph = whole.graph
     for target in whole.targets:
         for name, sign in linear_signs(whole, target).items():
+            if graph.type(name) == "Log":  # of which the loss has the overlap, or its minus
+                name = graph.origin(graph.inputs(name)[0]).node
             if sign <= 0 or graph.type(name) not in op_types.QUOTIENTS or is_gradient_op(name):
                 continue
             above, below = (graph.inputs(name)[place].node for place in (0, 1))

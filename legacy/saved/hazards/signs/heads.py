@@ -11,6 +11,7 @@ from legacy.saved.hazards.basics.directions import minimized_targets, trained_by
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
+from legacy.saved.hazards.labels import labels_of_one_class
 from legacy.saved.hazards.signs.pushes import Pushes
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -41,7 +42,7 @@ def results_pushed_one_way(whole: WholeGraph) -> Iterator[Hazard]:
             parts = [part for part in every if pushes[own].sign(part) is not None]  # others are of another loss alone
             others = [part for each in pushed[1:] for group in each[number:][:1] for part in group]
             signs = {pushes[own].sign(part) for part in [*parts, *others]} - {None}
-            if len(signs) != 1 or not signs & {1, -1} or _is_all_of_a_loss(whole, parts):
+            if len(signs) != 1 or not signs & {1, -1} or _is_all_of_a_loss(whole, parts) or _is_told(whole, parts):
                 continue
             yield Hazard(
                 "PUSHED_ONE_WAY",
@@ -52,6 +53,11 @@ def results_pushed_one_way(whole: WholeGraph) -> Iterator[Hazard]:
                 "look for a term with the wrong sign, or a missing one; for parity keep it",
             )
             return
+
+
+def _is_told(whole: WholeGraph, parts: list[TensorId]) -> bool:
+    """Whether LABELS_OF_ONE_CLASS says of a layer's results why they are pushed."""
+    return any(whole.graph.ancestors([one.op]) & {part.node for part in parts} for one in labels_of_one_class(whole))
 
 
 def _layers_with_bias(whole: WholeGraph) -> dict[str, dict[int, list[TensorId]]]:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_weights import constant_factor
 from legacy.saved.runs.accumulation import ADDITIONS, accumulators, sums_of_gradients
 from workloads.lifted.plan import Race
 from workloads.support.wording import counted, listed, plural
@@ -35,14 +36,15 @@ def kept_gradients(whole: WholeGraph) -> Iterator[Hazard]:
     yield from _sums_of_no_run(whole, {name: kept[name] for name in kept if name in sums})
     yield from _resets_of_other_runs(whole, {name: kept[name] for name in kept if name in sums}, changes)
     overwritten = [variable for variable in kept if not _adds(whole, changes[variable], variable)]
-    overwritten = [variable for variable in overwritten if _is_divided(whole, variable)]
+    parts = {name for name in overwritten if any(_is_part(whole, write) for write in kept[name])}
+    overwritten = [name for name in overwritten if name in parts or _is_divided(whole, name)]
     if overwritten:
         yield Hazard(
             "ACCUMULATOR_OVERWRITTEN",
             kept[overwritten[0]][0],
             f"{counted(len(overwritten), 'variable keeps', 'variables keep')} gradients for another run's update, "
-            f"which divides them ({listed(overwritten, MOST_NAMED)}), and every run assigns its own: only the last "
-            "one's count",
+            f"{'divided for it' if overwritten[0] in parts else 'which divides them'} "
+            f"({listed(overwritten, MOST_NAMED)}), and every run assigns its own: only the last one's count",
             "add them up; for parity, divide the last batch's gradients",
         )
 
@@ -152,6 +154,15 @@ def _adds(whole: WholeGraph, writes: list[str], variable: str) -> bool:
         if whole.graph.type(name).endswith(ADDITIONS) or variable in whole.graph.ancestors(value, controls=False):
             return True
     return False
+
+
+def _is_part(whole: WholeGraph, write: str) -> bool:
+    """Whether an assignment takes a gradient over a whole number of runs: the towers' mean, or another number's."""
+    graph, value = whole.graph, whole.graph.inputs(write)[1].node
+    found = constant_factor(whole, value) if graph.type(value) in ("RealDiv", "Div") else None
+    number = 1 / found[1] if found is not None else 0.0
+    is_averaged = found is not None and graph.type(found[0]) in ("Mean", "RealDiv", "Div")
+    return number > 1 and number.is_integer() and (is_averaged or number != whole.count)
 
 
 def _is_divided(whole: WholeGraph, variable: str) -> bool:

@@ -42,7 +42,7 @@ def _multiple_of(whole: WholeGraph, change: str, variable: str | None) -> str:
         if is_gradient_op(name):
             continue
         kind = whole.graph.type(name)
-        product = name if kind in _PRODUCTS else product if kind in COPIES else ""
+        product = name if kind in _PRODUCTS else product if kind in (*COPIES, *op_types.SETS) else ""
         new = {(before, product) for before in _terms(whole, name)} - seen
         seen |= new
         todo += sorted(new)
@@ -54,6 +54,8 @@ def _terms(whole: WholeGraph, name: str) -> list[str]:
     kind, inputs = whole.graph.type(name), [tensor.node for tensor in whole.graph.inputs(name)]
     if kind in COPIES:
         return inputs[:1]
+    if kind in op_types.SETS:
+        return inputs[1:2]  # the value that it hands on, as of a momentum
     if kind in (*SUMS, "Neg"):
         return inputs
     if kind == "Mean":

@@ -33,6 +33,8 @@ def decayed_twice(whole: WholeGraph) -> Iterator[Hazard]:
     decays = {**added, **assigned}
     penalties = [one for one in find_penalties(whole) if one.op in whole.minimized and _SQUARES & set(one.kind)]
     twice = [name for name in decays if any(name in penalty.variables for penalty in penalties)]
+    if not twice:
+        yield from _decayed_beside_the_update(added, assigned)
     if twice:
         penalty = next(penalty for penalty in penalties if twice[0] in penalty.variables)
         yield Hazard(
@@ -41,6 +43,24 @@ def decayed_twice(whole: WholeGraph) -> Iterator[Hazard]:
             f"{counted(len(twice), 'weight')} ({listed(twice, MOST_NAMED)}) decay by a penalty of the loss and by "
             f"{'an assignment' if twice[0] in assigned else 'a term of the update'} besides, such as {twice[0]} by "
             f"{penalty.op} and {decays[twice[0]]}",
+            "leave one of them out; for parity keep both",
+        )
+
+
+def _decayed_beside_the_update(added: Mapping[str, str], assigned: Mapping[str, str]) -> Iterator[Hazard]:
+    """Finds weights that decay by a term of their update and by an assignment besides; one hazard for all.
+
+    Args:
+      added: {weight: the product that its update contains}.
+      assigned: {weight: the assignment that lessens it}.
+    """
+    both = [name for name in added if name in assigned]
+    if both:
+        yield Hazard(
+            "WEIGHT_DECAYED_TWICE",
+            assigned[both[0]],
+            f"{counted(len(both), 'weight')} ({listed(both, MOST_NAMED)}) decay by a term of the update and by an "
+            f"assignment besides, such as {both[0]} by {added[both[0]]} and {assigned[both[0]]}",
             "leave one of them out; for parity keep both",
         )
 
