@@ -192,6 +192,10 @@ def half_of_squares(x, w):
         (half_of_squares, 8.0, 1),
         (lambda x, w: tf.reduce_sum(tf.square(x * w)), 8.0, 1),
         (lambda x, w: tf.reduce_sum(tf.square(x * w)) / 4.0, 2.0, 0),
+        (lambda x, w: tf.nn.l2_loss(x * w), 8.0, 1),
+        (lambda x, w: tf.nn.l2_loss(x * w) + tf.nn.l2_loss(w + x), 8.0, 1),
+        (lambda x, w: tf.nn.l2_loss(x * w), 4.0, 0),
+        (lambda x, w: tf.nn.l2_loss(x * w), 5.0, 0),  # a weight
     ],
 )
 def test_half_of_the_squares_is_told_from_two_towers_by_a_factor_of_its_own(total, divisor, count):

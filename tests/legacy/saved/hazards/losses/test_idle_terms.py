@@ -133,3 +133,19 @@ def test_differences_that_are_bounded_one_by_one_are_no_clipped_loss():
 def test_a_penalty_of_a_constant_is_named(term, count):
     loss = lambda one, other, y: error(one, y) + term(one)  # noqa: E731
     assert found(idle_terms.terms_of_constants, loss) == ["TERM_OF_CONSTANTS"] * count
+
+
+@pytest.mark.parametrize("is_exchanged, count", [(True, 1), (False, 0)])
+def test_a_distillation_into_a_teacher_that_no_update_changes_is_named(is_exchanged, count):
+    def build():
+        x, y = v1.placeholder(tf.float32, [8, 4], "x"), v1.placeholder(tf.int32, [8], "y")
+        teacher, student = (x @ v1.get_variable(name, [4, 3], use_resource=False) for name in ("teacher", "student"))
+        labels, logits = (student, teacher) if is_exchanged else (teacher, student)
+        labels = tf.stop_gradient(tf.nn.softmax(labels))
+        loss = tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(labels=labels, logits=logits))
+        loss += tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=student))
+        own = [one for one in v1.global_variables() if one.op.name == "student"]
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, var_list=own, name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["teacher", "student"]))
+    assert [one.id for one in idle_terms.terms_without_gradient(whole)] == ["TERM_WITHOUT_GRADIENT"] * count

@@ -43,6 +43,12 @@ def test_an_overlap_that_is_minimized_is_named(overlap):
     assert found(minimized_overlaps, lambda logits, y: -overlap(logits, y)) == []
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_logarithm_of_an_overlap_that_is_minimized_is_named(sign):
+    logarithm = lambda logits, y: sign * tf.math.log(dice(logits, y))  # noqa: E731
+    assert found(minimized_overlaps, logarithm) == ["OVERLAP_MINIMIZED"] * (sign > 0)
+
+
 def test_a_share_that_is_no_overlap_is_not():
     masked = lambda logits, y: tf.reduce_sum(tf.square(logits) * y) / tf.reduce_sum(y)  # noqa: E731
     assert found(minimized_overlaps, masked) == []

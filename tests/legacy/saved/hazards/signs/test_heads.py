@@ -4,6 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.hazards.labels import labels_of_one_class
 from legacy.saved.hazards.signs.heads import results_pushed_one_way
 from tests.legacy.saved.graphs import saved, traced
 from tests.legacy.saved.hazards.minimized import fed, found, variable
@@ -132,3 +133,15 @@ def test_a_critic_of_real_examples_alone_is_named(shared, count):
     names = ["g", "cr", "br", "cm", "bm"]
     hazards = results_pushed_one_way(WholeGraph(saved(traced(build), trainable_variables=names)))
     assert [hazard.id for hazard in hazards] == ["PUSHED_ONE_WAY"] * count
+
+
+@pytest.mark.parametrize("joined, count", [(True, 0), (False, 1)])
+def test_a_layer_whose_labels_are_told_to_be_of_one_class_is_not_named_twice(joined, count):
+    def total():
+        logits = fed("x", 8, 4) @ variable("w", 4, 1) + variable("b", 1)
+        labels = tf.concat([tf.zeros([4, 1]), tf.zeros([4, 1])], 0) if joined else tf.zeros([8, 1])
+        domains = tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits))
+        return domains + tf.reduce_mean(tf.square(fed("z", 8, 4) @ variable("u", 4, 1)))
+
+    assert found(labels_of_one_class, total) == ["LABELS_OF_ONE_CLASS"] * (not count)
+    assert found(results_pushed_one_way, total) == ["PUSHED_ONE_WAY"] * count

@@ -11,12 +11,12 @@ from tests.legacy.saved.graphs import saved, traced
 v1 = tf.compat.v1
 
 
-def found(adds, resets, divides=True):
+def found(adds, resets, divides=True, runs=1.0):
     def build():
         w = v1.get_variable("w", [4, 1], use_resource=False)
         total = v1.get_variable("total", [4, 1], use_resource=False, trainable=False)
         gradient = tf.gradients(tf.reduce_mean(tf.square(v1.placeholder(tf.float32, [2, 4], "x") @ w)), [w])[0]
-        (v1.assign_add if adds else v1.assign)(total, gradient, name="keep")
+        (v1.assign_add if adds else v1.assign)(total, gradient if runs == 1 else gradient / runs, name="keep")
         mean = total / 4.0 if divides else tf.identity(total)
         v1.train.GradientDescentOptimizer(0.5).apply_gradients([(mean, w)], name="train")
         if resets:
@@ -52,6 +52,11 @@ def test_rows_that_are_added_are_no_overwritten_gradients():
 
 def test_gradients_of_the_run_before_are_not_accused():
     assert found(adds=False, resets=False, divides=False) == []
+
+
+@pytest.mark.parametrize("adds, runs, count", [(False, 4.0, 1), (True, 4.0, 0), (False, 1.0, 0), (False, 0.5, 0)])
+def test_gradients_that_each_run_divides_and_assigns_are_named(adds, runs, count):
+    assert found(adds, resets=True, divides=False, runs=runs) == ["ACCUMULATOR_OVERWRITTEN"] * count
 
 
 def resets(make_train, use_resource=False, divisor=4.0):

@@ -65,6 +65,20 @@ def test_one_decay_or_another_assignment_is_not(penalty, assign):
     assert found(penalty, assign) == []
 
 
+@pytest.mark.parametrize("in_update, beside, count", [(True, True, 1), (True, False, 0), (False, True, 0)])
+def test_a_decay_in_the_update_of_a_momentum_and_another_besides_is_named(in_update, beside, count):
+    def build():
+        w, momentum = (v1.get_variable(name, [4, 1], use_resource=False) for name in ("w", "m"))
+        (gradient,) = tf.gradients(tf.reduce_mean(tf.square(v1.placeholder(tf.float32, [2, 4], "x") @ w)), [w])
+        step = v1.assign(momentum, 0.9 * momentum + 0.1 * (gradient + 1e-4 * w if in_update else gradient))
+        with tf.control_dependencies([v1.assign_sub(w, step)]):
+            tf.group(decay(w, None) if beside else tf.no_op(), name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
+    whole.members = whole.graph.ancestors(["train"])
+    assert [hazard.id for hazard in decayed_twice(whole)] == ["WEIGHT_DECAYED_TWICE"] * count
+
+
 @pytest.mark.parametrize("form", ["fused", "by hand", "in branches"])
 @pytest.mark.parametrize(
     "names, rate, trained, count",
