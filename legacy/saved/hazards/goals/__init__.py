@@ -3,13 +3,14 @@
 Here: checks of one loss and what it is given. Not here: signs that hold for all data, in `signs`.
 Start with `volumes.py`."""
 
-from legacy.saved.hazards.goals import overlaps_of_boxes, told_apart, unused_changes, volumes
+from legacy.saved.hazards.goals import logits_for_labels, overlaps_of_boxes, told_apart, unused_changes, volumes
 
 #: Checks of the graph alone, in the order of the page.
 GRAPH_CHECKS = (
     overlaps_of_boxes.minimized_overlaps_of_boxes,
     volumes.volumes_that_shrink,
     told_apart.equal_examples_told_apart,
+    logits_for_labels.labels_that_are_logits,
     unused_changes.unused_changes_of_examples,
     unused_changes.unused_masks_of_results,
 )

@@ -11,8 +11,10 @@ from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
 
 #: Ops by which a random change of an example ends: masks, noise, flips and crops.
-_CHANGES = ("Mul", "Add", "AddV2", "Sub", "ReverseV2", "Select", "SelectV2", "Slice", "Merge", "ClipByValue")
-_CHANGES += ("Minimum", "Maximum", "Identity", "Reshape", "AdjustContrastv2")
+_CHANGES = (
+    *("Mul", "Add", "AddV2", "Sub", "ReverseV2", "Select", "SelectV2", "Slice", "Merge", "ClipByValue"),
+    *("Minimum", "Maximum", "Identity", "Reshape", "AdjustContrastv2"),
+)
 
 
 def unused_changes_of_examples(whole: WholeGraph) -> Iterator[Hazard]:

@@ -16,8 +16,10 @@ from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops that hand on elements of which a flow is made: parts, joins, permutations and sums.
-_WAYS = ("Split", "SplitV", "StridedSlice", "GatherV2", "Gather", "ReverseV2", "Transpose", "Reshape", "Identity")
-_WAYS += ("ConcatV2", "Add", "AddV2", "Sub", "BiasAdd", "Mul", "Unpack", "Pack")
+_WAYS = (
+    *("Split", "SplitV", "StridedSlice", "GatherV2", "Gather", "ReverseV2", "Transpose", "Reshape", "Identity"),
+    *("ConcatV2", "Add", "AddV2", "Sub", "BiasAdd", "Mul", "Unpack", "Pack"),
+)
 
 
 def volumes_that_shrink(whole: WholeGraph) -> Iterator[Hazard]:

@@ -14,8 +14,10 @@ from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops that hand a ratio on, perhaps bounded, or times an update.
-_WAYS = (*COPIES, "Squeeze", "Select", "SelectV2", "Mul", "Minimum", "Maximum", "Neg", *op_types.SETS)
-_WAYS += ("Add", "AddV2", "Sub", "AssignSub", "AssignSubVariableOp", "AssignAdd", "AssignAddVariableOp")
+_WAYS = (
+    *(*COPIES, "Squeeze", "Select", "SelectV2", "Mul", "Minimum", "Maximum", "Neg", "Add", "AddV2", "Sub"),
+    *(*op_types.SETS, "AssignSub", "AssignSubVariableOp", "AssignAdd", "AssignAddVariableOp"),
+)
 _DIVISORS = ("Add", "AddV2", "Maximum", *COPIES, "Squeeze")
 
 
