@@ -36,7 +36,8 @@ def minimized_overlaps_of_boxes(whole: WholeGraph) -> Iterator[Hazard]:
 
 def _signs(whole: WholeGraph, target: str) -> dict[str, int]:
     """{node: sign} as of `linear_signs`, also through means with weights: sum(x w) / sum(w)."""
-    _graph, found, todo = whole.graph, dict[str, int](), [(target, 1)]
+    found: dict[str, int] = {}
+    todo = [(target, 1)]
     while todo:
         start, own = todo.pop()
         for name, sign in linear_signs(whole, start).items():

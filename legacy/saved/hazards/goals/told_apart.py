@@ -48,7 +48,7 @@ def equal_examples_told_apart(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def _copies(whole: WholeGraph, name: str) -> int:
-    """How often a node has the same examples, one after the other; 0 of other joins."""
+    """The number of times that a node has the same examples, one after the other; 0 of other joins."""
     *parts, last = whole.graph.inputs(name)
     if whole.graph.type(name) == "Tile":
         times = constant_array(whole.graph, last.node)

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.constants import constant_array
+from legacy.saved.hazards.basics.cross_entropies import cross_entropies, filled
 from legacy.saved.hazards.basics.directions import minimized_targets, trained_by
+from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
-from legacy.saved.hazards.labels import labels_of_one_class
 from legacy.saved.hazards.signs.pushes import Pushes
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -42,7 +43,7 @@ def results_pushed_one_way(whole: WholeGraph) -> Iterator[Hazard]:
             parts = [part for part in every if pushes[own].sign(part) is not None]  # others are of another loss alone
             others = [part for each in pushed[1:] for group in each[number:][:1] for part in group]
             signs = {pushes[own].sign(part) for part in [*parts, *others]} - {None}
-            if len(signs) != 1 or not signs & {1, -1} or _is_all_of_a_loss(whole, parts) or _is_told(whole, parts):
+            if len(signs) != 1 or not signs & {1, -1} or _is_all_of_a_loss(whole, parts) or _is_told(whole, own, parts):
                 continue
             yield Hazard(
                 "PUSHED_ONE_WAY",
@@ -55,9 +56,21 @@ def results_pushed_one_way(whole: WholeGraph) -> Iterator[Hazard]:
             return
 
 
-def _is_told(whole: WholeGraph, parts: list[TensorId]) -> bool:
-    """Whether LABELS_OF_ONE_CLASS says of a layer's results why they are pushed."""
-    return any(whole.graph.ancestors([one.op]) & {part.node for part in parts} for one in labels_of_one_class(whole))
+def _is_told(whole: WholeGraph, targets: tuple[str, ...], parts: list[TensorId]) -> bool:
+    """Whether LABELS_OF_ONE_CLASS says why a layer is pushed: labels that are joined of several parts are all equal.
+
+    Args:
+      whole: the graph.
+      targets: the losses that push it.
+      parts: its results.
+    """
+    graph, nodes = whole.graph, {part.node for part in parts}
+    needed = graph.ancestors(targets, controls=False)
+    entropies = [one for one in cross_entropies(whole) if one.is_sigmoid and one.op in needed]
+    own = [one for one in entropies if graph.ancestors([one.logits.node], controls=False) & nodes]
+    kinds = [graph.type(source_of_elements(graph, one.labels).node) for one in own]
+    numbers = {filled(whole, one.labels.node) for one in entropies}
+    return len(numbers) == 1 and None not in numbers and "ConcatV2" in kinds
 
 
 def _layers_with_bias(whole: WholeGraph) -> dict[str, dict[int, list[TensorId]]]:
