@@ -92,7 +92,7 @@ def _without_epsilon(whole: WholeGraph, name: str) -> str:
     graph = whole.graph
     inputs = [tensor.node for tensor in graph.inputs(name)] if graph.type(name) in ("Add", "AddV2") else []
     others = [node for node in inputs if whole.value(node) is None]
-    is_small = len(others) == 1 and all(0 < (whole.value(node) or 0) <= SMALL for node in inputs if node not in others)
+    is_small = len(others) == 1 and all(abs(whole.value(node) or 0) <= SMALL for node in inputs if node not in others)
     return others[0] if is_small else name
 
 

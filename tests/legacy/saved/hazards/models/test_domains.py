@@ -48,6 +48,7 @@ def test_logits_that_are_clipped_as_probabilities_are_named(loss, count):
         (lambda y, x, w: tf.sqrt(tf.reshape(y, [2, 4, 3])[..., 1:]), 1),
         (lambda y, x, w: tf.math.log(y), 1),
         (lambda y, x, w: tf.sqrt(y + 1e-6), 1),
+        (lambda y, x, w: tf.sqrt(y + 0.0), 1),
         (lambda y, x, w: tf.sqrt(y + 1.0), 0),  # an offset
         (lambda y, x, w: tf.math.log(y + 1e-8), 1),
         (lambda y, x, w: tf.math.log(y + 1.0), 0),  # of what is above -1, perhaps
