@@ -18,7 +18,10 @@ from legacy.saved.analysis.division.part_sizes import with_part_sizes
 from legacy.saved.analysis.division.row_slices import with_row_slices
 from legacy.saved.analysis.division.rows_by_tower import NOTE_ON_ROWS, with_rows_by_tower
 from legacy.saved.analysis.input_places.equal_inputs import with_equal_inputs_once
-from legacy.saved.analysis.input_places.parts_in_branches import with_parts_before_branches
+from legacy.saved.analysis.input_places.parts_in_branches import (
+    require_inputs_before_branches,
+    with_parts_before_branches,
+)
 from legacy.saved.analysis.phase_parts import PhaseParts
 from legacy.saved.analysis.reduction.summed_rows import with_rows_added_once
 from legacy.saved.folding.settings import fold_known, fold_settings
@@ -131,6 +134,7 @@ def _analyse(
     cut, context, analysed = divided.cut, divided.context, divided.phases
     plan = _plan(context, cut, name, analysed)
     require_untrained_before_inputs(context.graph, plan)
+    require_inputs_before_branches(context.graph, plan)
     plan.settings, plan.updated = run.settings, divided.updated
     read = set().union(*[phase.members for phase in analysed])
     plan.notes += [*divided.notes, *run.notes, *unused_notes(whole, run.unused, read)]

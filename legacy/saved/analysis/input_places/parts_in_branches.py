@@ -13,12 +13,14 @@ import tensorflow as tf
 
 from legacy.saved.graph import op_types
 from legacy.saved.tower_search.batch_slices import SLICES
-from workloads.lifted.graph import CONTROL_FLOW, SWITCHES, Graph, TensorId, input_text
+from workloads.lifted.graph import CONTROL_FLOW, MERGES, SWITCHES, Graph, TensorId, input_text, parse_tensor_name
 from workloads.lifted.graph.edits import GraphCopy
 from workloads.lifted.graph.old_ops import registered_op
+from workloads.lifted.plan import Plan
+from workloads.support.errors import InputError
 
-#: Ops that take parts at given places; what is gathered may not be there.
-_PARTS = tuple(kind for kind in SLICES if not kind.startswith("Gather"))
+#: Ops that take consecutive rows; what is gathered may be any examples, of a table of all.
+_ROWS = tuple(kind for kind in SLICES if not kind.startswith("Gather"))
 #: Attribute by which a node has the device of another one.
 _COLOCATION = "_class"
 
@@ -34,7 +36,7 @@ def with_parts_before_branches(graph: Graph, trained: Collection[str]) -> Graph:
       The graph; the same if it has no such branch.
     """
     branches = graph.branches() - graph.frames()
-    parts = [name for name in graph.nodes if name in branches and graph.type(name) in _PARTS]
+    parts = [name for name in graph.nodes if name in branches and graph.type(name) in SLICES]
     outside = {tensor.node for name in branches for tensor in graph.inputs(name)} - branches if parts else set()
     before = {name: _ahead(graph, name, outside) for name in parts}
     wholes = {name: _whole(graph, found, branches, trained) for name, found in before.items() if found}
@@ -46,6 +48,33 @@ def with_parts_before_branches(graph: Graph, trained: Collection[str]) -> Graph:
     for name, found in free.items():
         _take_before(graph, result, name, found)
     return result.graph()
+
+
+def require_inputs_before_branches(graph: Graph, plan: Plan) -> None:
+    """Checks that no input of a lift is in a branch, where it would be there although the branch is not taken.
+
+    What joins the branches would take either value then. An input in front of all branches enters one by a Switch; the
+    next batch that a source gives in a branch, and ops of it alone, are behind none.
+
+    Args:
+      graph: the subgraph that a step runs.
+      plan: of its lift.
+
+    Raises:
+      InputError: an input is; the message names its op.
+    """
+    loops = graph.frames()
+    joins = {name for name in graph.nodes if graph.type(name) in MERGES and name not in loops}
+    switches = [name for name in graph.nodes if graph.type(name) in SWITCHES]
+    chosen = graph.descendants(switches) | set(switches)
+    branches = graph.branches() - loops
+    for name in [parse_tensor_name(name).node for entry in plan.inputs + plan.common for name in entry.tensors]:
+        after = graph.descendants([name], controls=False, stop=chosen | joins) if joins else set()
+        if name in branches or not joins.isdisjoint(after - {name}):
+            raise InputError(
+                f"graph file: data enter the step by {name!r} ({graph.type(name)}) in a branch of a `cond`: where it is "
+                "not taken, a lift's data would be there nevertheless; take the data before the branch"
+            )
 
 
 def _ahead(graph: Graph, name: str, outside: Collection[str]) -> list[str]:
@@ -105,7 +134,7 @@ def _whole(
     entering = {tensor for tensor in entering if tensor.node not in computing and not _is_number(graph, tensor)}
     before = graph.ancestors([tensor.node for tensor in entering], controls=False)
     types = {graph.type(name) for name in before}
-    is_data = before.isdisjoint(trained) and types.isdisjoint(_PARTS) and any(map(op_types.is_source, types))
+    is_data = before.isdisjoint(trained) and types.isdisjoint(_ROWS) and any(map(op_types.is_source, types))
     is_one = len(entering) == 1 and bool(_way_into_branch(graph, computing[-1], branches))
     return entering.pop() if is_one and is_data else None
 
