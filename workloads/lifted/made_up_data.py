@@ -159,7 +159,8 @@ def part_of_whole(entry: Input, entries: Sequence[Input]) -> Input | None:
       The input; its parts joined are `entry`.
     """
     parts = [other for other in entries if other.origin == entry.origin and other.kind == "batch" and not other.sparse]
-    is_whole = entry.kind == "same" and entry.tensors[0] == entry.origin
+    source, _, output = entry.origin.rpartition(":")  # of whose outputs but the first one a placeholder has the number
+    is_whole = entry.kind == "same" and entry.tensors[0] in (entry.origin, f"{source}__{output}:0")
     return parts[0] if is_whole and len(parts) == 1 and parts[0].dtype == entry.dtype else None
 
 

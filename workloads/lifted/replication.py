@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from workloads.lifted.made_up_data import part_of_whole
 from workloads.lifted.plan import is_indices_label
 from workloads.support.wording import listed
 
@@ -42,6 +43,10 @@ def own_number_only(plan: Plan) -> str:
     if plan.own_variables:
         names = listed(plan.own_variables, _MOST_LISTED)
         return f"each tower reads variables of its own, of which a step does not change all ({names})"
+    entries = plan.inputs + plan.common
+    wholes = [entry for entry in entries if part_of_whole(entry, entries) and (entry.shape or [None])[0] is not None]
+    if wholes and plan.towers > 1:
+        return f"towers take all {(wholes[0].shape or [0])[0]} rows of {wholes[0].origin}, of which each has its part"
     joined = [name for phase in plan.phases for name in phase.joined]
     return f"the update takes what all towers' results are joined in ({listed(joined, _MOST_LISTED)})" if joined else ""
 

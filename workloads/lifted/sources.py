@@ -14,6 +14,7 @@ from workloads.lifted.made_up_data import (
     dealt_rows,
     made_up_sparse_tensor,
     made_up_values,
+    part_of_whole,
     sparse_groups,
     tie_parts,
 )
@@ -51,6 +52,9 @@ class _LiftedSource(Source):
         self._settings = settings or {}
         self._inputs: Dict[str, Input] = as_lifted(job.workload).inputs()
         self.shared = [name for name, entry in self._inputs.items() if entry.is_shared]
+        entries = list(self._inputs.values())
+        parts = {name: part_of_whole(entry, entries) for name, entry in self._inputs.items()}
+        self._parts = {name: part.name for name, part in parts.items() if part is not None}
 
 
 class LiftedSynthetic(_LiftedSource):
@@ -145,6 +149,8 @@ class LiftedData(_LiftedSource):
         shards: List[Arrays] = [{} for _ in range(replicas)]
         for name, entry in self._inputs.items():
             value = batch.get(name, self._settings.get(name))
+            if value is None and name in self._parts:
+                value = batch.get(self._parts[name])  # of all replicas
             have = ", ".join(sorted(batch)) or "nothing"
             require(value is not None, self._what, have, f"it must have {name!r}: {entry.dtype} {entry.shape}")
             value = checked_values(self._what, entry, value)
@@ -214,7 +220,7 @@ class LiftedOwnData(LiftedData):
         wanted = {
             name: Wanted(_rank_of_example(entry), f"{entry.dtype} {entry.shape}")
             for name, entry in inputs.items()
-            if name not in (settings or {})
+            if name not in (settings or {}) and part_of_whole(entry, list(inputs.values())) is None
         }
         order = Order(job.global_batch, job.seed, shuffle, job.workload.last_batch)
         self._batches = data.batches(Request(order, wanted, lambda what, arrays, count: arrays))
@@ -245,11 +251,12 @@ class LiftedOwnData(LiftedData):
         def cut(batch: Dict[str, tf.Tensor]) -> Dict[str, tf.Tensor]:
             parts = {}
             for name, part in like[0].items():
+                given = name if name in batch else self._parts.get(name, name)
                 if name in batch and kinds[name] in ("batch", "whole"):
                     value = tf.cast(batch[name], part.dtype)
                     parts[name] = tf.reshape(value, (replicas,) + part.shape)
                 else:
-                    value = tf.cast(batch[name], part.dtype) if name in batch else tf.constant(part)
+                    value = tf.cast(batch[given], part.dtype) if given in batch else tf.constant(part)
                     parts[name] = tf.repeat(value[tf.newaxis], replicas, 0)
             return parts
 

@@ -12,13 +12,19 @@ from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors import gradient_names
 
 
-def find_cuts(step: LabelledStep, tower_nodes: dict[str, int], returns: list[list[TensorId]]) -> list[list[TensorId]]:
+def find_cuts(
+    step: LabelledStep,
+    tower_nodes: dict[str, int],
+    returns: list[list[TensorId]],
+    computed: Collection[str] = (),
+) -> list[list[TensorId]]:
     """Finds the tensors that bring data into the towers.
 
     Args:
       step: the step.
       tower_nodes: {node: the tower that computes it}.
       returns: for each tower, tensors that come back into it; they are no cuts.
+      computed: nodes outside of the towers that the step computes, as of all towers' data.
 
     Returns:
       For each tower its cuts, in the order of first use.
@@ -26,12 +32,16 @@ def find_cuts(step: LabelledStep, tower_nodes: dict[str, int], returns: list[lis
     cuts = []
     for tower in range(step.towers.count):
         own = [name for name in step.graph.nodes if tower_nodes.get(name) == tower]  # in the order of the graph
-        cuts.append(_tensors_entering(step, own, tower_nodes, set(returns[tower])))
+        cuts.append(_tensors_entering(step, own, tower_nodes, set(returns[tower]), computed))
     return cuts
 
 
 def find_common_cuts(
-    step: LabelledStep, tower_nodes: dict[str, int], returned: list[TensorId], leaving: Collection[TensorId] = ()
+    step: LabelledStep,
+    tower_nodes: dict[str, int],
+    returned: list[TensorId],
+    leaving: Collection[TensorId] = (),
+    computed: Collection[str] = (),
 ) -> list[TensorId]:
     """Finds the tensors that bring data or settings into the nodes that are computed once.
 
@@ -40,13 +50,14 @@ def find_common_cuts(
       tower_nodes: {node: the tower that computes it}.
       returned: returns that are computed once.
       leaving: tensors that leave the towers, which are no cuts.
+      computed: nodes outside of the towers that the step computes, as of all towers' data.
 
     Returns:
       The tensors, sorted.
     """
     losses = [name for name, _ in step.losses if name not in tower_nodes]
     ends = step.order.effects + losses + [name for name, _ in returned]
-    return sorted(_tensors_entering(step, ends, tower_nodes, leaving, with_numbers=True))
+    return sorted(_tensors_entering(step, ends, tower_nodes, leaving, computed, with_numbers=True))
 
 
 def _tensors_entering(
@@ -54,6 +65,7 @@ def _tensors_entering(
     ends: list[str],
     tower_nodes: dict[str, int],
     stop: Collection[TensorId] = (),
+    computed: Collection[str] = (),
     with_numbers: bool = False,
 ) -> list[TensorId]:
     """Tensors that bring data or settings to some nodes, directly or by way of nodes that belong to no tower.
@@ -63,6 +75,7 @@ def _tensors_entering(
       ends: the nodes.
       tower_nodes: {node: the tower that computes it}.
       stop: tensors that are no cuts.
+      computed: nodes of no tower that are computed by the step, whatever they hold.
       with_numbers: whether numbers that are computed from settings are computed by the step, and the settings its cuts,
         as are those that are made from random numbers, such as noise that is added to combined gradients. So is what is
         made from tensors that are no cuts, as by a model that is run on the first tower's batch once more.
@@ -82,7 +95,7 @@ def _tensors_entering(
                 (producer not in fed and step.graph.type(producer) != "Placeholder")
                 or is_number_of_settings(step.graph, step.imported, step.state.aliases, producer)
             )
-            if brings_data(step.graph, step.towers, producer) and not is_computed:
+            if brings_data(step.graph, step.towers, producer) and not is_computed and producer not in computed:
                 found[tensor] = None
             elif producer not in seen:
                 seen.add(producer)

@@ -15,6 +15,7 @@ from legacy.saved.analysis.division.entering import find_common_cuts, find_cuts
 from legacy.saved.analysis.division.labelled_step import LabelledStep
 from legacy.saved.analysis.division.returns import find_returns, find_saved_tensors, owned_inputs
 from legacy.saved.analysis.division.tower_nodes import find_tower_nodes
+from legacy.saved.analysis.input_places.wholes import numbers_of_wholes
 from workloads.lifted.graph import TensorId
 
 
@@ -59,7 +60,11 @@ def divide_step(step: LabelledStep) -> StepParts:
     early = find_crossings(graph, step.state, returned, tower_nodes, owners)
     saved = [find_saved_tensors(graph, tower_nodes, tower, tensors, early) for tower, tensors in enumerate(returns)]
     cuts = find_cuts(step, tower_nodes, returns)
-    computed = [tensor for tensor in returned if tensor not in owners and tensor[0] not in tower_nodes]
+    returned_once = [tensor for tensor in returned if tensor not in owners and tensor[0] not in tower_nodes]
     leaving = {tensor for row in [*crossings.values(), *early.values()] for tensor in row.values()}
-    common_cuts = find_common_cuts(step, tower_nodes, computed, leaving)
+    common_cuts = find_common_cuts(step, tower_nodes, returned_once, leaving)
+    computed = numbers_of_wholes(graph, step.imported, cuts, common_cuts)
+    if computed:
+        cuts = find_cuts(step, tower_nodes, returns, computed)
+        common_cuts = find_common_cuts(step, tower_nodes, returned_once, leaving, computed)
     return StepParts(tower_nodes, cuts, common_cuts, crossings, returns, early, saved)

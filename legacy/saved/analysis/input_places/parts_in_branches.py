@@ -72,8 +72,8 @@ def require_inputs_before_branches(graph: Graph, plan: Plan) -> None:
         after = graph.descendants([name], controls=False, stop=chosen | joins) if joins else set()
         if name in branches or not joins.isdisjoint(after - {name}):
             raise InputError(
-                f"graph file: data enter the step by {name!r} ({graph.type(name)}) in a branch of a `cond`: where it is "
-                "not taken, a lift's data would be there nevertheless; take the data before the branch"
+                f"graph file: data enter the step by {name!r} ({graph.type(name)}) in a branch of a `cond`: where it "
+                "is not taken, a lift's data would be there nevertheless; take the data before the branch"
             )
 
 
