@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.legacy.source.trained import source_of
-from tests.legacy.variants.programs import BATCH, TOWERS, assert_same, lifted, setup_of, towers, weights
+from tests.legacy.source.trained import assert_port_verified, assert_trains_alike, source_of
+from tests.legacy.variants.programs import BATCH, TOWERS, assert_same, lifted, towers, weights
 from workloads.data.function import FunctionData
 from workloads.data.opening import open_data
 from workloads.lifted.replication import replica_counts
@@ -67,7 +67,6 @@ def test_a_sum_over_all_towers_batch_follows_from_their_parts(where, part, tmp_p
     assert inputs_of(setup) == {"x": "batch", "lengths": "batch", "lengths:0": "same"}
     assert replica_counts(setup.job.workload.plan) == "any number"
     assert_same(setup)
-    assert_same(setup_of(str(tmp_path / "lifted"), replicas=TOWERS), steps=2)
 
 
 def mean(lengths):
@@ -124,3 +123,15 @@ def test_a_source_has_no_constant_in_its_place(where, tmp_path):
     setup = lifted(program(tf.reduce_sum, where=where), tmp_path)
     with pytest.raises(InputError, match="towers use all of 'lengths:0', and not only its size"):
         source_of(setup)
+
+
+@pytest.mark.parametrize("part", [halves, bounds])
+def test_an_update_joins_the_parts_of_all_towers(part, tmp_path):
+    setup = lifted(program(tf.reduce_sum, part, where="update"), tmp_path)
+    source = source_of(setup, "workload")
+    for replicas in (1, 2, 4):
+        assert_port_verified(setup, tmp_path, source, replicas)
+    assert_trains_alike(setup, tmp_path)
+    assert "tf.concat(gather(context, part), axis=0)" in source.text
+    own = source.text.replace("tf.concat(gather(context, part), axis=0)", "part")
+    assert not assert_port_verified(setup, tmp_path, source, changed=lambda text: own).passed
