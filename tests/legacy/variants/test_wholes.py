@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from legacy.source.update.joined_parts import with_joined_parts
 from tests.legacy.source.trained import assert_port_verified, assert_trains_alike, source_of
 from tests.legacy.variants.programs import BATCH, TOWERS, assert_same, lifted, towers, weights
 from workloads.data.function import FunctionData
@@ -123,6 +124,8 @@ def test_a_source_has_no_constant_in_its_place(where, tmp_path):
     setup = lifted(program(tf.reduce_sum, where=where), tmp_path)
     with pytest.raises(InputError, match="towers use all of 'lengths:0', and not only its size"):
         source_of(setup)
+    lift = setup.job.workload
+    assert with_joined_parts(lift.plan, lift.graph) == (lift.plan, lift.graph)  # of what towers take
 
 
 @pytest.mark.parametrize("part", [halves, bounds])
