@@ -11,6 +11,7 @@ from legacy.source.step.derivatives import raw_gradients
 from legacy.source.step.input_names import names_of_lift
 from legacy.source.step.model import Model, recover_model
 from legacy.source.step.statistics import find_states
+from workloads.lifted.graph import parse_tensor_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,6 +86,9 @@ def recover_losses(plan: Plan, graph: Graph, reasons: Sequence[str]) -> Imported
                 raise Unwritten("loss: several are minimized; a lift takes one of its towers' place")
             if _derivatives_are_lost(graph, phase):
                 raise Unwritten("gradients: the lift has them behind a clipping alone, and not as differentiation does")
+            lost = _settings_of_derivatives(plan, graph, phase)
+            if lost:
+                raise Unwritten(f"gradients: they depend on {', '.join(lost)}, and the towers' losses do not")
             model = recover_model(plan, graph, phase, find_states(plan, phase), {}, names=names_of_lift(plan))
         except Unwritten as reason:
             more[str(reason) if len(plan.phases) == 1 else f"{phase.train_op}: {reason}"] = None
@@ -101,6 +105,20 @@ def _derivatives_are_lost(graph: Graph, phase: Phase) -> bool:
         return False
     found = [raw_gradients(graph, phase, tower) for tower in range(len(phase.gradients))]
     return found != [dict(gradients) for gradients in phase.gradients]
+
+
+def _settings_of_derivatives(plan: Plan, graph: Graph, phase: Phase) -> List[str]:
+    """Returns the scalars that a tower's gradients depend on, and its loss does not.
+
+    Such as one that divides the sum of all towers' losses: it enters a tower by the derivative that it begins with,
+    which is 1 where a written loss is differentiated.
+    """
+    losses = graph.ancestors([parse_tensor_name(loss).node for loss in phase.losses], controls=False)
+    names = [name for gradients in phase.gradients for name in gradients.values()]
+    nodes = [parse_tensor_name(name).node for name in names]
+    behind = graph.ancestors([node for node in nodes if node in graph.nodes], controls=False) - losses
+    settings = [entry for entry in plan.inputs + plan.common if entry.kind == "setting"]
+    return [entry.name for entry in settings if parse_tensor_name(entry.tensors[0]).node in behind]
 
 
 def loss_function(plan: Plan, phase: Phase, others: Sequence[WrittenLoss]) -> str:

@@ -128,14 +128,22 @@ def recover_model(
     if scalar and plan.tensors[phase.losses[0]].shape:
         loss = call("tf.squeeze", loss)
     model = _model(recovery, [loss, *parts], written, phase, statistics, names)
-    _require_no_numbers_of_batches(plan, graph, model)
+    _require_no_numbers_of_batches(plan, graph, phase, model)
     return model
 
 
-def _require_no_numbers_of_batches(plan: Plan, graph: Graph, model: Model) -> None:
-    """Raises `Unwritten` as `require_fed` does for a model's constants."""
+def _require_no_numbers_of_batches(plan: Plan, graph: Graph, phase: Phase, model: Model) -> None:
+    """Raises `Unwritten` as `require_fed` does for a model's constants, and for what its gradients alone depend on.
+
+    A number by which the sum of all towers' losses is divided enters a tower by the derivative that it begins with.
+    """
     found = [leaf for statement in all_statements(model) for leaf in leaves(statement.expression)]
-    require_fed(plan, graph, model.settings, {leaf.text for leaf in found if isinstance(leaf, Name)})
+    names = {leaf.text for leaf in found if isinstance(leaf, Name)}
+    gradients = [parse_tensor_name(name).node for own in phase.gradients for name in own.values()]
+    behind = graph.ancestors([node for node in gradients if node in graph.nodes], controls=False)
+    nodes = {entry.name: parse_tensor_name(entry.tensors[0]).node for entry in plan.inputs + plan.common}
+    names |= {constant for constant, source in model.settings.items() if nodes[source] in behind}
+    require_fed(plan, graph, model.settings, names)
 
 
 def require_fed(plan: Plan, graph: Graph, settings: Mapping[str, str], names: Collection[str]) -> None:
