@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from legacy.saved.analysis import analyse, initial_values
+from legacy.saved.analysis import analyse, correspondence, initial_values
 from legacy.saved.analysis.initializers import find_initializer
 from legacy.saved.data_trial.fitting import fit_made_up_data
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
@@ -109,6 +109,8 @@ def lift_graph(
     start, begun, held = _start_values(found, checkpoint)
     found = found._replace(begun=begun, held=held)
     found.plan.notes += filter(None, [initial_values.begun_text(begun), initial_values.held_text(held)])
+    apart = correspondence.begun_apart(found.own_variables, found.plan.variables, start)
+    found.plan.own_variables = list(dict.fromkeys([*found.plan.own_variables, *apart]))
     for variable in found.plan.variables:
         variable.shape = list(start[variable.name].shape)
         if variable.role == "weight":

@@ -42,7 +42,7 @@ def own_number_only(plan: Plan) -> str:
         return f"each tower takes its own part of {listed([own.whole for own in plan.own_parts], _MOST_LISTED)}"
     if plan.own_variables:
         names = listed(plan.own_variables, _MOST_LISTED)
-        return f"each tower reads variables of its own, of which a step does not change all ({names})"
+        return f"each tower reads variables of its own, which need not stay equal ({names})"
     entries = plan.inputs + plan.common
     wholes = [entry for entry in entries if part_of_whole(entry, entries) and (entry.shape or [None])[0] is not None]
     if wholes and plan.towers > 1:

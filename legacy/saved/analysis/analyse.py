@@ -54,6 +54,7 @@ class Analysis(NamedTuple):
       given: names of the settings whose values were given, and not assumed.
       begun: names of the slots and averages that begin from initializers, where a lift's checkpoint leaves them out.
       held: {switch: its value in a lift's checkpoint} of variables that are taken to have another value.
+      own_variables: (variable of the first tower, the one that another tower reads in its place).
     """
 
     plan: Plan
@@ -65,6 +66,7 @@ class Analysis(NamedTuple):
     given: Collection[str] = ()
     begun: Sequence[str] = ()
     held: Mapping[str, object] = {}
+    own_variables: Sequence[tuple[str, str]] = ()
 
 
 def analyse_graph(
@@ -132,7 +134,8 @@ def _analyse(
     carried = {parse_tensor_name(name).name for name in carry}
     divided = _divided(whole, targets, run.trainable)
     cut, context, analysed = divided.cut, divided.context, divided.phases
-    plan = _plan(context, cut, name, analysed)
+    matched = correspondence.find_correspondence(context, analysed)
+    plan = _plan(context, cut, name, analysed, matched)
     require_untrained_before_inputs(context.graph, plan)
     require_inputs_before_branches(context.graph, plan)
     plan.settings, plan.updated = run.settings, divided.updated
@@ -144,7 +147,7 @@ def _analyse(
     fed = [tensor for tensor in fed if tensor.is_placeholder or tensor.name not in entries]
     fed = [tensor for tensor in fed if not tensor.is_computed or parse_tensor_name(tensor.name).node in cut.graph.nodes]
     plan.notes += filter(None, [feeds_text(fed)])
-    return Analysis(plan, cut, whole, context, run.trainable, fed, frozenset(feed))
+    return Analysis(plan, cut, whole, context, run.trainable, fed, frozenset(feed), own_variables=matched.own_variables)
 
 
 class _Run(NamedTuple):
@@ -238,10 +241,15 @@ def _divided(whole: Graph, targets: Sequence[str], trainable: list[str]) -> _Div
     return _Divided(cut, context, analysed, notes, sorted({read.variable for read in used if read.by_rule}))
 
 
-def _plan(context: Context, cut: cone.Cone, name: str, analysed: list[PhaseParts]) -> Plan:
+def _plan(
+    context: Context,
+    cut: cone.Cone,
+    name: str,
+    analysed: list[PhaseParts],
+    matched: correspondence.Correspondence,
+) -> Plan:
     """The plan of some analysed train ops."""
     graph, imported, towers = context.graph, context.imported, context.towers
-    matched = correspondence.find_correspondence(context, analysed)
     batch = inputs.batch_size(graph, imported, matched.rows)
     shared = towers.count > 1 and not inputs.own_rows(imported, matched.rows)
     describer = inputs.InputDescriber(graph, imported, cut.origins, batch, shared)

@@ -11,10 +11,12 @@ from workloads.lifted.replication import replica_counts
 from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
-ONLY = "2 only: each tower reads variables of its own, of which a step does not change all ({})"
+ONLY = "2 only: each tower reads variables of its own, which need not stay equal ({})"
 
 
-def program(trained, resource=False, names=("tower_0", "tower_1"), optimizer=v1.train.GradientDescentOptimizer):
+def program(
+    trained, resource=False, names=("tower_0", "tower_1"), optimizer=v1.train.GradientDescentOptimizer, apart=False
+):
     """Two towers, the first layer of which is in a scope of the tower's, the second one shared.
 
     Args:
@@ -22,18 +24,19 @@ def program(trained, resource=False, names=("tower_0", "tower_1"), optimizer=v1.
       resource: the kind of variables.
       names: of the towers' scopes.
       optimizer: of all weights.
+      apart: whether the towers' own weights begin with numbers of their own.
     """
 
     def build():
         xs = split_batch()
 
-        def weight(name, shape):
-            initializer = v1.glorot_uniform_initializer(seed=1)
+        def weight(name, shape, seed=1):
+            initializer = v1.glorot_uniform_initializer(seed=seed)
             return v1.get_variable(name, shape, initializer=initializer, use_resource=resource)
 
         def tower(number):
             with v1.variable_scope(names[number]):
-                own = weight("own", [3, 3])
+                own = weight("own", [3, 3], 1 + number * apart)
             with v1.variable_scope("head", reuse=v1.AUTO_REUSE):
                 head = weight("w", [3, 2])
             loss = tf.reduce_mean(tf.tanh(xs[number] @ own @ head) ** 2)
@@ -80,3 +83,11 @@ def test_copies_that_a_step_changes_in_all_towers_run_at_any_number(optimizer, t
     assert plan.own_variables == [] and replica_counts(plan) == "any number"
     assert_same(setup)
     assert_same(at(3, tmp_path))
+
+
+def test_copies_that_begin_apart_run_at_their_own_number(tmp_path):
+    setup = lifted(program([0, 1], apart=True), tmp_path)
+    assert replica_counts(setup.job.workload.plan) == ONLY.format("tower_0/own")
+    assert_same(setup)
+    with pytest.raises(InputError, match="replicas: got 4, each tower reads variables of its own"):
+        at(4, tmp_path).legacy_program().__enter__()

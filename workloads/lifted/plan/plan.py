@@ -54,7 +54,7 @@ class Plan:
       notes: sentences for people about what is unusual, such as a tower that reads another's loss.
       own_parts: what is cut into parts once for all towers, of which each takes its own.
       own_variables: variables of the first tower in whose place another one reads its own, of which a step
-        does not change both.
+        does not change both, or weights that begin apart.
       updated: weights whose values after their update the gradients of the same run take.
       own_batches: number of batches of the program's own data that the lift keeps, since made-up ones do not run.
       usual_batch: where the graph takes any number, examples of one tower by its slices or dataset; None if unknown.
