@@ -14,7 +14,6 @@ from legacy.source.basics.expressions import BATCH_SIZE, Expression, Infix, Lite
 from workloads.lifted.averaging import division_rounds
 from workloads.lifted.graph import Graph, parse_tensor_name, tensor_name
 from workloads.lifted.graph.edits import GraphCopy
-from workloads.lifted.made_up_data import part_of_whole
 from workloads.lifted.replication import sums_over_all_examples, sums_parts_of_mean, sums_to_mean
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ def with_sizes_in_losses(plan: Plan, graph: Graph) -> Tuple[Plan, Graph]:
 
 
 def size_below_sum(plan: Plan, graph: Graph, phase: Phase) -> Optional[TensorId]:
-    """Returns what all losses' sum is divided by, if it is no constant and depends on all towers' data or sizes alone.
+    """Returns what all losses' sum is divided by, if it is no constant and depends on sizes of all towers' data alone.
 
     Args:
       plan: of the lift.
@@ -108,9 +107,7 @@ def size_below_sum(plan: Plan, graph: Graph, phase: Phase) -> Optional[TensorId]
         node = whole[0] if len(whole) == 1 else ""
     if len(found) != 1 or graph.type(graph.origin(found[0]).node) == "Const":
         return None
-    entries = plan.inputs + plan.common
-    others = [entry for entry in entries if part_of_whole(entry, entries) is None]
-    data = {parse_tensor_name(tensor).node for entry in others for tensor in entry.tensors}
+    data = {parse_tensor_name(tensor).node for entry in plan.inputs + plan.common for tensor in entry.tensors}
     sizes = [name for name in graph.nodes if graph.type(name) in ("Shape", "Size")]
     return None if data & graph.ancestors([found[0].node], stop=sizes, controls=False) else found[0]
 

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import sys
 from collections.abc import Iterator
-from multiprocessing import resource_tracker
+
+if sys.version_info >= (3, 8):
+    from multiprocessing import resource_tracker
+else:  # for TensorFlow 1.x
+    from multiprocessing import semaphore_tracker as resource_tracker
 
 
 @contextlib.contextmanager

@@ -271,9 +271,11 @@ def test_a_number_of_all_examples_is_no_setting():
         page = sections_of(build)
         return {row["name"]: row["kind"] for row in page["inputs"]}, watched(page)
 
+    kinds, texts = over(lambda _: tf.add(tf.reduce_sum(v1.placeholder(tf.float32, [8], "all")), 1e-6, name="total"))
+    assert kinds["all"] == "of all examples"
+    assert [text for text in texts if text.startswith("all is what ops outside of the towers compute from all:0")]
     kinds, texts = over(lambda weights: tf.add(tf.reduce_sum(weights), 1e-6, name="total"))
-    assert kinds["total"] == "of all examples"
-    assert [text for text in texts if text.startswith("total is what ops outside of the towers compute from weights:0")]
+    assert kinds["weights"] == "batch" and not [text for text in texts if "outside of the towers" in text]
     kinds, texts = over(lambda weights: tf.add(v1.placeholder(tf.float32, [], "fed"), 1e-6))
     assert "of all examples" not in kinds.values()
 

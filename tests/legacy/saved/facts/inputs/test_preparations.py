@@ -127,11 +127,13 @@ def test_what_each_tower_looks_up_by_itself_is_not_said_to_be_outside_of_it(on_d
     assert "is what ops at the start of the towers compute from" in text
 
 
-def test_a_number_that_all_examples_give_to_every_tower_is_named():
+@pytest.mark.parametrize("shared_out", [False, True])
+def test_a_number_that_all_examples_give_to_every_tower_is_named_unless_their_parts_make_it(shared_out):
     def build():
         w = v1.get_variable("w", initializer=[1.0, 2.0, 3.0], use_resource=False)
         x, valid = v1.placeholder(tf.float32, [4, 3], "x"), v1.placeholder(tf.float32, [4], "valid")
-        total, gradients = tf.reduce_sum(valid, name="total"), []
+        counted = valid if shared_out else v1.placeholder(tf.float32, [4], "counted")
+        total, gradients = tf.reduce_sum(counted, name="total"), []
         for tower in range(2):
             with tf.device(f"/gpu:{tower}"):
                 losses = tf.reduce_sum(tf.sigmoid(tf.split(x, 2)[tower] * w), 1) * tf.split(valid, 2)[tower]
@@ -139,8 +141,8 @@ def test_a_number_that_all_examples_give_to_every_tower_is_named():
         v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients), w)], name="train")
 
     analysed = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "m"))
-    (text,) = preparation_sentences(analysed)
-    assert text.startswith("total is what ops outside of the towers compute from valid:0 (Sum)")
+    named = ["counted is what ops outside of the towers compute from counted:0 (Sum)"]
+    assert [text.partition(";")[0] for text in preparation_sentences(analysed)] == ([] if shared_out else named)
 
 
 def dealt(prepare):
