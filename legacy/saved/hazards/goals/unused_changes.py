@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
@@ -19,14 +19,13 @@ _CHANGES = (
 
 def unused_changes_of_examples(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds examples that random numbers change, where no op takes the result, and a loss takes them as they were."""
-    graph = whole.graph
-    for name in _ends(whole):
-        before = graph.ancestors([name], controls=False)
-        if not _draws(whole, name) or before & made_by_weights(whole) or graph.type(name) not in _CHANGES:
+    graph, drawn = whole.graph, _drawn(whole)
+    for name in [name for name in _ends(whole) if name in drawn and graph.type(name) in _CHANGES]:
+        if graph.ancestors([name], controls=False) & made_by_weights(whole):
             continue
         taken = [tensor for tensor in graph.inputs(name) if tensor.node in whole.minimized & whole.data]
         taken = [tensor for tensor in taken if any(_is_given(whole, n) for n in graph.ancestors([tensor.node]))]
-        if taken and not _draws(whole, taken[0].node) and not _is_changed_elsewhere(whole, taken[0].node):
+        if taken and taken[0].node not in drawn and not _is_changed_elsewhere(whole, taken[0].node, drawn):
             yield Hazard(
                 "AUGMENTATION_UNUSED",
                 name,
@@ -55,15 +54,16 @@ def unused_masks_of_results(whole: WholeGraph) -> Iterator[Hazard]:
             return
 
 
-def _draws(whole: WholeGraph, name: str) -> bool:
-    before = whole.graph.ancestors([name], controls=False)
-    return any(op_types.is_random(whole.graph.type(node)) for node in before)
+def _drawn(whole: WholeGraph) -> set[str]:
+    """The nodes that depend on random numbers."""
+    random = [name for name in whole.graph.nodes if op_types.is_random(whole.graph.type(name))]
+    return whole.graph.descendants(random, controls=False)
 
 
-def _is_changed_elsewhere(whole: WholeGraph, name: str) -> bool:
+def _is_changed_elsewhere(whole: WholeGraph, name: str, drawn: Collection[str]) -> bool:
     """Whether a loss takes examples as random numbers change them, so that others may be for display."""
     users = {use.node for use in whole.graph.users(name) if use.node in whole.minimized - made_by_weights(whole)}
-    return any(_draws(whole, user) for user in users)
+    return not users.isdisjoint(drawn)
 
 
 def _ends(whole: WholeGraph) -> list[str]:
