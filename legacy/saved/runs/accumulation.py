@@ -7,15 +7,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from legacy.saved.graph import op_types, sync_replicas
 from legacy.saved.graph.assignments import ASSIGNMENTS, variable_of
 from legacy.saved.runs.train_ops import TrainOpError, ends_that_run
-from workloads.lifted.graph import Graph
+from workloads.lifted.graph import SWITCHES, Graph
 from workloads.lifted.tensors.gradient_names import in_gradient_graphs
 from workloads.support.errors import InputError
 from workloads.support.wording import listed
 
 #: Endings of those that add to it.
 ADDITIONS = ("Add", "AddVariableOp", "NdAdd")
-#: Ops that hand a value to the branch that a predicate decides on.
-SWITCHES = ("Switch", "RefSwitch")
 #: Op types of staging areas, which have a name and no handle.
 STAGES = ("Stage", "Unstage", "StagePeek", "MapStage", "OrderedMapStage", "MapUnstage", "OrderedMapUnstage")
 #: Beginnings of the op types that take from a queue, a staging area or an accumulator.
