@@ -13,7 +13,7 @@ from workloads.lifted.graph import made_dense, parse_tensor_name
 from workloads.lifted.plan import TensorType, indices_label, is_indices_label, weight_of_label
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterable
 
     from workloads.lifted.graph import Graph, TensorId
     from workloads.lifted.plan import Phase, Plan, Variable
@@ -214,3 +214,34 @@ def _weight_of(variable: Variable, weights: Sequence[Variable]) -> str:
             f"gradients: {variable.name!r} accumulates those of a weight that neither updates nor names tell"
         )
     return found[0]
+
+
+def settings_of_gradients(plan: Plan, graph: Graph, phase: Phase) -> List[str]:
+    """Returns the names of the scalar inputs that the towers' gradients depend on.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+      phase: the train op.
+
+    Returns:
+      The names.
+    """
+    return settings_before(plan, graph, [name for gradients in phase.gradients for name in gradients.values()])
+
+
+def settings_before(plan: Plan, graph: Graph, tensors: Iterable[str]) -> List[str]:
+    """Returns the names of the scalar inputs that some tensors depend on.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+      tensors: names of the tensors; those that the graph does not have are left out.
+
+    Returns:
+      The names.
+    """
+    nodes = [parse_tensor_name(name).node for name in tensors]
+    before = graph.ancestors([node for node in nodes if node in graph.nodes], controls=False)
+    settings = [entry for entry in plan.inputs + plan.common if entry.kind == "setting"]
+    return [entry.name for entry in settings if parse_tensor_name(entry.tensors[0]).node in before]

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.lines.identifiers import identifier
 from legacy.source.lines.naming import free_name
-from legacy.source.step.derivatives import raw_gradients
+from legacy.source.step.derivatives import raw_gradients, settings_before, settings_of_gradients
 from legacy.source.step.input_names import names_of_lift
 from legacy.source.step.model import Model, recover_model
 from legacy.source.step.statistics import find_states
-from workloads.lifted.graph import parse_tensor_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,12 +112,8 @@ def _settings_of_derivatives(plan: Plan, graph: Graph, phase: Phase) -> List[str
     Such as one that divides the sum of all towers' losses: it enters a tower by the derivative that it begins with,
     which is 1 where a written loss is differentiated.
     """
-    losses = graph.ancestors([parse_tensor_name(loss).node for loss in phase.losses], controls=False)
-    names = [name for gradients in phase.gradients for name in gradients.values()]
-    nodes = [parse_tensor_name(name).node for name in names]
-    behind = graph.ancestors([node for node in nodes if node in graph.nodes], controls=False) - losses
-    settings = [entry for entry in plan.inputs + plan.common if entry.kind == "setting"]
-    return [entry.name for entry in settings if parse_tensor_name(entry.tensors[0]).node in behind]
+    of_losses = settings_before(plan, graph, phase.losses)
+    return [name for name in settings_of_gradients(plan, graph, phase) if name not in of_losses]
 
 
 def loss_function(plan: Plan, phase: Phase, others: Sequence[WrittenLoss]) -> str:

@@ -26,6 +26,7 @@ from legacy.source.lines.computed_once import computed_once
 from legacy.source.lines.penalties import penalties_ask_again, sum_penalties, with_shapes_first
 from legacy.source.lines.penalties_by_ending import penalties_by_ending
 from legacy.source.lines.statements import Statement, build_statements, shared_data_first
+from legacy.source.step.derivatives import settings_of_gradients
 from legacy.source.step.input_names import InputNames, input_names
 from legacy.source.step.losses_of_weights import require_losses
 from legacy.source.step.statistic_updates import update_lines, with_updates
@@ -139,10 +140,8 @@ def _require_no_numbers_of_batches(plan: Plan, graph: Graph, phase: Phase, model
     """
     found = [leaf for statement in all_statements(model) for leaf in leaves(statement.expression)]
     names = {leaf.text for leaf in found if isinstance(leaf, Name)}
-    gradients = [parse_tensor_name(name).node for own in phase.gradients for name in own.values()]
-    behind = graph.ancestors([node for node in gradients if node in graph.nodes], controls=False)
-    nodes = {entry.name: parse_tensor_name(entry.tensors[0]).node for entry in plan.inputs + plan.common}
-    names |= {constant for constant, source in model.settings.items() if nodes[source] in behind}
+    of_gradients = settings_of_gradients(plan, graph, phase)
+    names |= {constant for constant, source in model.settings.items() if source in of_gradients}
     require_fed(plan, graph, model.settings, names)
 
 

@@ -24,7 +24,7 @@ def unused_changes_of_examples(whole: WholeGraph) -> Iterator[Hazard]:
         if graph.ancestors([name], controls=False) & made_by_weights(whole):
             continue
         taken = [tensor for tensor in graph.inputs(name) if tensor.node in whole.minimized & whole.data]
-        taken = [tensor for tensor in taken if any(_is_given(whole, n) for n in graph.ancestors([tensor.node]))]
+        taken = [tensor for tensor in taken if _is_of_source(whole, tensor.node)]
         if taken and taken[0].node not in drawn and not _is_changed_elsewhere(whole, taken[0].node, drawn):
             yield Hazard(
                 "AUGMENTATION_UNUSED",
@@ -73,5 +73,5 @@ def _ends(whole: WholeGraph) -> list[str]:
     return [name for name in ends if not graph.users(name) and not graph.after(name)]
 
 
-def _is_given(whole: WholeGraph, name: str) -> bool:
-    return op_types.is_source(whole.graph.type(name))
+def _is_of_source(whole: WholeGraph, name: str) -> bool:
+    return any(op_types.is_source(whole.graph.type(node)) for node in whole.graph.ancestors([name]))
