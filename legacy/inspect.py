@@ -38,12 +38,13 @@ def main(graph: str) -> int:
 def _inspect(graph: str, feed: dict[str, str]) -> int:
     """Prints the page; runs in a child process, since a damaged graph can crash TensorFlow."""
     environment.prepare(exact=False)
-    from legacy.saved.report import page
+    from legacy.saved.report.page import inspect_graph
+    from legacy.saved.report.page_text import page_lines
     from workloads.progress.progress import Progress
 
     Progress("inspect " + os.path.basename(graph)).stage("reading the graph")
-    sections = page.inspect_graph(graph, FLAGS.train_op, feed, FLAGS["with"].value, FLAGS.layout)
-    for line in page.page_lines(sections, FLAGS.rows):
+    sections = inspect_graph(graph, FLAGS.train_op, feed, FLAGS["with"].value, FLAGS.layout)
+    for line in page_lines(sections, FLAGS.rows):
         print(line)
     command.write_json(sections)
 

@@ -31,6 +31,7 @@ COMMON = (
     "legacy.factory",
     "legacy.saved.lifting",
     "legacy.saved.report.page",
+    "legacy.saved.report.page_text",
     "modern.factory",
     "parity.reports.causes",
     "parity.verdict.recorded_run",

@@ -9,7 +9,8 @@ import functools
 import os
 
 from legacy.saved.graph import graph_file
-from legacy.saved.report import page
+from legacy.saved.report.page import inspect_graph
+from legacy.saved.report.page_text import page_lines
 from legacy.source.source import OldProgram, Source, SourceOptions, source_text
 from tests import old_programs
 from tests.house import ROOT
@@ -54,10 +55,10 @@ def page_text(name: str) -> str:
     before = os.getcwd()
     os.chdir(ROOT)
     try:
-        sections = page.inspect_graph(graph, old_programs.TRAIN_OPS.get(name, []))
+        sections = inspect_graph(graph, old_programs.TRAIN_OPS.get(name, []))
     finally:
         os.chdir(before)
-    return "\n".join(page.page_lines(sections, ROWS)).lstrip("\n") + "\n"
+    return "\n".join(page_lines(sections, ROWS)).lstrip("\n") + "\n"
 
 
 @functools.lru_cache(maxsize=None)

@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis import analyse
 from legacy.saved.graph import graph_file
-from legacy.saved.report import page
+from legacy.saved.report import page, page_text
 from tests import old_programs
 from workloads.lifted.graph import Graph
 from workloads.support.errors import InputError
@@ -77,7 +77,7 @@ def test_inspect_shows_every_section(name):
     sections = page.inspect_graph(old_programs.path(name, "graph.meta"), old_programs.TRAIN_OPS.get(name, []))
     assert {"towers", "inputs", "losses", "combining", "optimizers", "variables"} <= set(sections)
     assert sections["optimizers"] and sections["combining"] and sections["losses"]
-    assert len(list(page.page_lines(sections, 5))) > 30
+    assert len(list(page_text.page_lines(sections, 5))) > 30
 
 
 def test_inspect_reads_schedules_and_clipping():

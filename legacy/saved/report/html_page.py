@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import List
 
 from legacy.saved.facts.basics.rows import ASSUMED, NOT_ANALYSED, Row, Sections
-from legacy.saved.report.page import HEADINGS, NOT_SEARCHED
+from legacy.saved.report.page_text import HEADINGS, NOT_SEARCHED
 from workloads.html import page as html
 from workloads.support.wording import counted
 

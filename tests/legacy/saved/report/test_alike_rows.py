@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from legacy.saved.report.alike_rows import fold_rows
-from legacy.saved.report.page import page_lines
+from legacy.saved.report.page_text import page_lines
 
 
 def rows_of_layers(count: int) -> list[dict[str, object]]:
