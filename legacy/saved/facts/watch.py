@@ -12,6 +12,7 @@ from legacy.saved.facts.basics.clipping import CLIPPING_SCOPES
 from legacy.saved.facts.basics.joint_losses import is_differentiated_by_each, is_no_sum
 from legacy.saved.facts.combining.ratios_of_sums import ratio_sentences
 from legacy.saved.facts.combining.sums import sum_text
+from legacy.saved.facts.combining.uncombined import uncombined_sentences
 from legacy.saved.facts.combining.unequal_means import unequal_mean_sentences
 from legacy.saved.facts.combining.words import is_summed
 from legacy.saved.facts.decoupled_decay import decay_sentences, factor_of_weight
@@ -94,18 +95,40 @@ def _of_statistics(statistics: Sequence[VariableUpdate], towers: int) -> Iterato
 
 
 def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate]) -> Iterator[str]:
-    towers, of = analysed.plan.towers, analysed.numbers.of
     yield from ("race: " + text for text in race_sentences(phase.races))
+    yield from _of_losses(analysed, phase)
+    yield from uncombined_sentences(analysed, phase)
+    summed = any(is_summed(analysed, phase, combine) for combine in phase.combine) and analysed.plan.towers > 1
+    summed = summed and not is_no_sum(analysed, phase)
+    summed = summed and (not phase.shared_loss or _has_scalar_losses(analysed, phase))
+    text = sum_text(analysed, phase) if summed and abs(phase.loss_scale - 1) < WEIGHT_TOLERANCE else ""
+    yield from [f"{phase.train_op}: {text}"] if text else []
+    yield from _of_weights(analysed, phase)
+    yield from _of_conditions(analysed, phase)
+    yield from _of_factors(analysed, phase)
+    yield from decay_sentences(analysed, phase)
+    yield from unequal_mean_sentences(analysed, phase)
+    yield from ratio_sentences(analysed, phase)
+    yield from _of_schedules(analysed, phase, rates)
+    if phase.joined_beside:
+        yield (
+            f"{phase.train_op}: how results of all towers set {listed(phase.joined_beside, MOST_LISTED)} is not "
+            f"recognised; replicas of another number than {analysed.plan.towers} set it from the first and the last "
+            "tower's"
+        )
+
+
+def _of_losses(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
+    """Yields a sentence where it is not known what is minimized, and on how the towers' losses are joined."""
+    towers, of = analysed.plan.towers, analysed.numbers.of
     sets_alone = len(analysed.plan.phases) > 1 and not phase.combine  # as a turn that clips or copies weights
     if not phase.losses and (any(phase.gradients) or not (analysed.accumulators or sets_alone)):
         trained = [tower for tower, gradients in enumerate(phase.gradients) if gradients]
         unknown = "the gradient graph does not tell what is minimized"
-        of_one = (
-            f"the loss of tower {of(trained[0])} alone is differentiated" if len(trained) == 1 < towers else unknown
-        )
+        is_of_one = len(trained) == 1 < towers
+        of_one = f"the loss of tower {of(trained[0])} alone is differentiated" if is_of_one else unknown
         yield f"{phase.train_op}: {of_one}; losses are not compared"
-    no_sum = is_no_sum(analysed, phase)
-    if no_sum:
+    if is_no_sum(analysed, phase):
         yield (
             f"{phase.train_op}: a function of all towers' losses that is no sum is minimized: how much each counts "
             "depends on what they are"
@@ -120,41 +143,6 @@ def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate
             )
         else:
             yield f"{phase.train_op}: each tower's loss counts 1/{towers}: its sum over towers is a mean"
-    kept = [combine for combine in phase.combine if combine.kind == "kept as written"]
-    alone = [combine.weight for combine in kept if sum(map(bool, combine.parts)) == 1 and towers > 1]
-    if alone:
-        combined = {combine.weight for combine in phase.combine if combine.kind != "kept as written"}
-        names = list(dict.fromkeys(alone))
-        besides = " besides the combined ones" if combined.issuperset(names) else ""
-        which = listed(names, MOST_LISTED)
-        if analysed.accumulators.issuperset(names):
-            yield f"{phase.train_op}: each tower adds its own gradients to variables of its own: {which}"
-        else:
-            owners = {tower for one in kept for tower, names in enumerate(one.parts) if names and one.weight in alone}
-            if len(owners) == 1:
-                yield f"{phase.train_op}: gradients of tower {of(min(owners))} alone are applied{besides} to {which}"
-            else:
-                yield f"{phase.train_op}: towers apply their own gradients, uncombined{besides}, to {which}"
-    others = [combine for combine in kept if combine.weight not in alone]
-    odd = list(dict.fromkeys(combine.weight for combine in others if analysed.probe.weights(combine) is None))
-    if odd:
-        yield "combining not recognised, kept as written: " + listed(odd, MOST_LISTED)
-    summed = any(is_summed(analysed, phase, combine) for combine in phase.combine) and towers > 1
-    summed = summed and not no_sum and (not phase.shared_loss or _has_scalar_losses(analysed, phase))
-    text = sum_text(analysed, phase) if summed and abs(phase.loss_scale - 1) < WEIGHT_TOLERANCE else ""
-    yield from [f"{phase.train_op}: {text}"] if text else []
-    yield from _of_weights(analysed, phase)
-    yield from _of_conditions(analysed, phase)
-    yield from _of_factors(analysed, phase)
-    yield from decay_sentences(analysed, phase)
-    yield from unequal_mean_sentences(analysed, phase)
-    yield from ratio_sentences(analysed, phase)
-    yield from _of_schedules(analysed, phase, rates)
-    if phase.joined_beside:
-        yield (
-            f"{phase.train_op}: how results of all towers set {listed(phase.joined_beside, MOST_LISTED)} is not "
-            f"recognised; replicas of another number than {towers} set it from the first and the last tower's"
-        )
 
 
 def _has_scalar_losses(analysed: AnalysedStep, phase: Phase) -> bool:
