@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from legacy.saved.analysis.analyse import Analysis
+    from legacy.saved.graph.graph_file import SavedGraph
     from workloads.lifted.plan import Plan
     from workloads.program import Arrays
 
@@ -94,12 +95,7 @@ def lift_graph(
     report("reading " + path)
     saved = as_requested(with_own_gradients(with_fed_inputs(graph_file.read_graph_file(path))), options.layout)
     name = options.name or os.path.basename(path).partition(".")[0]
-    options = dataclasses.replace(options, feed={**recorded_switches(saved), **options.feed})
-    if not options.train_op and not options.beside:
-        ran = ran_in_recording(saved, options.feed)
-        if ran.train_op:
-            report("train ops of the recording beside the graph: " + ran.describe())
-            options = dataclasses.replace(options, train_op=ran.train_op, beside=ran.beside)
+    options = _with_recorded(saved, options, report)
     report("taking the training step apart")
     found = analyse.analyse_graph(saved, name, options.train_op, options.feed, options.carry, options.beside)
     require_safe(found.plan, options.allow_ops)
@@ -108,13 +104,7 @@ def lift_graph(
     report("collecting values")
     start, begun, held = _start_values(found, checkpoint)
     found = found._replace(begun=begun, held=held)
-    found.plan.notes += filter(None, [initial_values.begun_text(begun), initial_values.held_text(held)])
-    apart = correspondence.begun_apart(found.own_variables, found.plan.variables, start)
-    found.plan.own_variables = list(dict.fromkeys([*found.plan.own_variables, *apart]))
-    for variable in found.plan.variables:
-        variable.shape = list(start[variable.name].shape)
-        if variable.role == "weight":
-            variable.initializer = str(find_initializer(found.whole, variable.name, variable.shape) or "")
+    _describe_start(found, start)
     found.plan.usual_batch = usual_batch(AnalysedStep(found))
     own: Sequence[Arrays] = ()
     if options.own_data is not None:
@@ -130,6 +120,28 @@ def lift_graph(
     if use is not None:
         use(found, start)
     return found.plan
+
+
+def _with_recorded(saved: SavedGraph, options: LiftOptions, report: Callable[[str], None]) -> LiftOptions:
+    """Returns options with the switches and train ops of the recording beside the graph, where none are given."""
+    options = dataclasses.replace(options, feed={**recorded_switches(saved), **options.feed})
+    ran = None if options.train_op or options.beside else ran_in_recording(saved, options.feed)
+    if ran is None or not ran.train_op:
+        return options
+    report("train ops of the recording beside the graph: " + ran.describe())
+    return dataclasses.replace(options, train_op=ran.train_op, beside=ran.beside)
+
+
+def _describe_start(found: Analysis, start: Arrays) -> None:
+    """Adds to the plan what the values that variables start from tell: notes, shapes, and which begin apart."""
+    plan = found.plan
+    plan.notes += filter(None, [initial_values.begun_text(found.begun), initial_values.held_text(found.held)])
+    apart = correspondence.begun_apart(found.own_variables, plan.variables, start)
+    plan.own_variables = list(dict.fromkeys([*plan.own_variables, *apart]))
+    for variable in plan.variables:
+        variable.shape = list(start[variable.name].shape)
+        if variable.role == "weight":
+            variable.initializer = str(find_initializer(found.whole, variable.name, variable.shape) or "")
 
 
 def _start_values(found: Analysis, checkpoint: str | None) -> initial_values.StartValues:
