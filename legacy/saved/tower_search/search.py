@@ -11,7 +11,7 @@ import collections
 import dataclasses
 import functools
 import operator
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
@@ -51,47 +51,73 @@ def find_towers(
       `Towers` of the labelling with the highest score; one by suffixes of names must be better by a margin.
     """
     settings = {name for name in graph.nodes if is_scalar_setting(graph, imported, name)}
-    flow = TowerFlow(graph, imported, settings, update_inputs, weights)
-    backward = {name for name in graph.nodes if gradient_names.is_gradient_op(name)} or set(graph.nodes)
-    of_variables = graph.descendants(set(variables), controls=False)
-    model = graph.ancestors(backward, controls=False) & of_variables
-    # What combines each variable's gradients has numbers, too, and lies behind all models.
-    in_models = of_variables - (graph.descendants(backward, controls=False) - backward)
-    readers = model & _readers(graph, weights)
-    best, best_score, doubt = None, 0.0, ""
-    best_readers: set[str] = set()
-    tried: set[frozenset[tuple[str, int]]] = set()
+    search = _Search(graph, TowerFlow(graph, imported, settings, update_inputs, weights), variables, weights)
+    for labelling in labellings(graph):
+        search.judge(labelling)
+    if search.best is None:  # it may be a loop that gives its towers no names at all
+        for labelling in labellings_by_gradients(graph, update_inputs):
+            search.judge(labelling)
+    if search.best is not None:
+        return search.best
+    nothing = Labelling(Source.NOTHING, "there is one", {name: 0 for name in graph.nodes})
+    return dataclasses.replace(search.flow.towers(nothing), doubt=search.doubt)
 
-    def candidates() -> Iterator[Labelling]:
-        yield from labellings(graph)
-        if best is None:  # it may be a loop that gives its towers no names at all
-            yield from labellings_by_gradients(graph, update_inputs)
 
-    for labelling in candidates():
+class _Search:
+    """The towers that explain a graph best, of the labellings judged so far.
+
+    Attributes:
+      flow: the data flow that towers are found with.
+      best: the towers; None if no labelling fits.
+      doubt: why devices that look like towers are none; see `_doubt`.
+    """
+
+    def __init__(self, graph: Graph, flow: TowerFlow, variables: Collection[str], weights: Collection[str]) -> None:
+        self.flow, self._graph, self._weights = flow, graph, weights
+        self.best: Towers | None = None
+        self.doubt = ""
+        self._score, self._best_readers = 0.0, set[str]()
+        self._tried: set[frozenset[tuple[str, int]]] = set()
+        backward = {name for name in graph.nodes if gradient_names.is_gradient_op(name)} or set(graph.nodes)
+        of_variables = graph.descendants(set(variables), controls=False)
+        self._model = graph.ancestors(backward, controls=False) & of_variables
+        # What combines each variable's gradients has numbers, too, and lies behind all models.
+        self._in_models = of_variables - (graph.descendants(backward, controls=False) - backward)
+        self._readers = self._model & _readers(graph, weights)
+
+    def judge(self, labelling: Labelling) -> None:
+        """Keeps the towers of a labelling if they are the best so far, or notes why devices are none."""
+        if self.doubt and labelling.source in (Source.SUFFIXES, Source.GRADIENTS):
+            return  # of what stands on several devices by its author's will, numbers of names tell nothing
         labelled = frozenset(labelling.labels.items())
-        if doubt and labelling.source in (Source.SUFFIXES, Source.GRADIENTS):
-            break  # of what stands on several devices by its author's will, numbers of names tell nothing
-        in_numbers = {number for name, number in labelling.labels.items() if name in in_models}
-        if labelled in tried or len(in_numbers) < len(set(labelling.labels.values())):
-            continue
-        tried.add(labelled)
-        candidate = flow.towers(labelling)
-        if not may_be_towers(graph, labelling, candidate, flow.targets, weights):
-            continue
-        score = float(_score(candidate, update_inputs, model))
+        in_numbers = {number for name, number in labelling.labels.items() if name in self._in_models}
+        if labelled in self._tried or len(in_numbers) < len(set(labelling.labels.values())):
+            return
+        self._tried.add(labelled)
+        graph, candidate = self._graph, self.flow.towers(labelling)
+        if not may_be_towers(graph, labelling, candidate, self.flow.targets, self._weights):
+            return
+        score = float(_score(candidate, self.flow.update_inputs, self._model))
         score /= SUFFIX_MARGIN if labelling.source is Source.SUFFIXES else 1.0
-        is_refuted = score <= best_score or _is_leaky(graph, candidate) or _crosses_more(graph, candidate, best)
-        is_refuted = is_refuted or best is not None and _within(candidate, readers) < _within(best, readers)
-        labelled_readers = readers & labelling.labels.keys()
-        is_refuted = is_refuted or bool(best_readers) and not labelled_readers
-        by_devices = labelling.source is Source.DEVICES
-        parts = "" if is_refuted and not by_devices else different_parts(graph, candidate, weights)
-        if not is_refuted and not parts and not are_branches(graph, candidate, weights):
-            best, best_score, best_readers = candidate, score, labelled_readers
+        readers = self._readers & labelling.labels.keys()
+        is_refuted, by_devices = self._is_refuted(candidate, score, readers), labelling.source is Source.DEVICES
+        parts = "" if is_refuted and not by_devices else different_parts(graph, candidate, self._weights)
+        if not is_refuted and not parts and not are_branches(graph, candidate, self._weights):
+            self.best, self._score, self._best_readers = candidate, score, readers
         elif by_devices:
-            doubt = doubt or _doubt(graph, candidate, parts)
-    one = best or flow.towers(Labelling(Source.NOTHING, "there is one", {name: 0 for name in graph.nodes}))
-    return one if best else dataclasses.replace(one, doubt=doubt)
+            self.doubt = self.doubt or _doubt(graph, candidate, parts)
+
+    def _is_refuted(self, candidate: Towers, score: float, readers: Collection[str]) -> bool:
+        """Returns whether towers explain the graph no better than the best so far, or hold fewer of its layers."""
+        if (
+            score <= self._score
+            or _is_leaky(self._graph, candidate)
+            or _crosses_more(self._graph, candidate, self.best)
+        ):
+            return True
+        if self.best is not None and _within(candidate, self._readers) < _within(self.best, self._readers):
+            return True
+        return bool(self._best_readers) and not readers
 
 
 def _readers(graph: Graph, weights: Collection[str]) -> set[str]:

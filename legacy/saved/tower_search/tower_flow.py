@@ -30,6 +30,7 @@ class TowerFlow:
       weights: see `search.find_towers`.
 
     Attributes:
+      update_inputs: see `search.find_towers`.
       targets: nodes that are differentiated.
     """
 
@@ -42,7 +43,7 @@ class TowerFlow:
         weights: Collection[str],
     ) -> None:
         self._graph, self._imported = graph, imported
-        self._settings, self._update_inputs = settings, update_inputs
+        self._settings, self.update_inputs = settings, update_inputs
         self._order = graph.order(set(graph.nodes))
         self._weights = set(weights)
         self._model = graph.descendants(set(weights), controls=False) if weights else set()
@@ -70,8 +71,8 @@ class TowerFlow:
                     break
                 slices |= found
             masks = self._masks(labels, slices, (), together)
-        without_data = [name for name, _ in self._update_inputs if not masks.get(name, 0) & DATA]
-        if len(without_data) == len(self._update_inputs):  # the data are constants, or kept in variables
+        without_data = [name for name, _ in self.update_inputs if not masks.get(name, 0) & DATA]
+        if len(without_data) == len(self.update_inputs):  # the data are constants, or kept in variables
             masks = self._masks(labels, slices, {name for name in labels if self._graph.inputs(name)}, together)
         elif count > 1:
             positions = self._positions(masks, labels)
