@@ -78,18 +78,6 @@ def moments_without_correction(whole: WholeGraph) -> Iterator[Hazard]:
             return
 
 
-def _is_divided(whole: WholeGraph, name: str) -> bool:
-    """Whether a node is a quotient, times a learning rate perhaps."""
-    graph = whole.graph
-    todo = [name]
-    while todo:
-        name = todo.pop()
-        if graph.type(name) in op_types.QUOTIENTS:
-            return True
-        todo += [tensor.node for tensor in graph.inputs(name)] if graph.type(name) in ("Mul", "Identity") else []
-    return False
-
-
 def _follows_squares(whole: WholeGraph, mean: Kept, spread: Kept) -> bool:
     """Whether an average follows the squares of what another one follows."""
     squares = {tensor.node for tensor in (squared(whole, node) for node in spread.weights) if tensor is not None}
