@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.linear_weights import linear_weights
+from legacy.saved.hazards.basics.linear_weights import linear_inputs, linear_weights
 
 #: Ops on the way from a product of rows and weights to its elements.
 _ROW_PASSES = ("Identity", "BiasAdd", "Add", "AddV2", "Cast", "Softmax", "LogSoftmax", "Sigmoid")
@@ -59,11 +59,52 @@ def reported_losses(whole: WholeGraph) -> Iterator[Hazard]:
         if len(found) != whole.count or max(shares) - min(shares) > TOLERANCE * abs(max(shares)):
             continue
         times = shares[0] * whole.count
-        if all(abs(abs(times) - right) > TOLERANCE for right in (1, whole.count)):  # a log-likelihood is minus a loss
-            yield Hazard(
-                "REPORTED_LOSS_SCALED",
-                name,
-                f"{name} shows the sum of {whole.count} towers' losses times {shares[0]:g}: {times:g} times their mean",
-                "strategy.reduce(MEAN) gives the mean; curves of old and new runs differ by this factor",
-            )
-            return
+        if any(abs(abs(times) - right) <= TOLERANCE for right in (1, whole.count)):  # a log-likelihood is minus a loss
+            continue
+        yield _scaled(name, times, whole.count, _counts_of_terms(whole, weights, list(found)))
+        return
+
+
+def _counts_of_terms(whole: WholeGraph, weights: dict[str, float], towers: Iterable[int]) -> dict[str, float]:
+    """Returns {term of the towers' losses: how often a summary counts it, beside the mean of these losses}.
+
+    A summary may add terms of the losses to the losses themselves, such as each tower's cross entropy and its total.
+
+    Args:
+      whole: the graph.
+      weights: {node: weight} in the summary; see `linear_weights`.
+      towers: those whose losses it adds.
+    """
+    losses = [name for name in whole.targets if whole.labels.get(name) in set(towers)]
+    in_mean: dict[str, float] = {}
+    for loss in losses:
+        for name, weight in linear_weights(whole, loss).items():
+            in_mean[name] = in_mean.get(name, 0.0) + weight / whole.count
+    ends = [name for name in in_mean if not list(linear_inputs(whole, name))]
+    return {name: weights.get(name, 0.0) / in_mean[name] for name in ends if in_mean[name]}
+
+
+def _scaled(name: str, times: float, count: int, terms: dict[str, float]) -> Hazard:
+    """Returns the hazard of a summary that shows the losses with a factor, or their terms with several.
+
+    Args:
+      name: of the summary.
+      times: how often it counts the mean of the losses.
+      count: of the towers.
+      terms: see `_counts_of_terms`.
+    """
+    least, most = (min(terms, key=terms.__getitem__), max(terms, key=terms.__getitem__)) if terms else (name, name)
+    if not terms or max(abs(terms[end] - times) for end in (least, most)) <= TOLERANCE * abs(times):
+        return Hazard(
+            "REPORTED_LOSS_SCALED",
+            name,
+            f"{name} shows the sum of {count} towers' losses times {times / count:g}: {times:g} times their mean",
+            "strategy.reduce(MEAN) gives the mean; curves of old and new runs differ by this factor",
+        )
+    return Hazard(
+        "REPORTED_LOSS_SCALED",
+        name,
+        f"{name} adds terms of {count} towers' losses to the losses: beside their mean it counts {most} "
+        f"{terms[most]:g} times, and {least} {terms[least]:g} times",
+        "report the loss that is minimized; curves of old and new runs differ by these factors",
+    )
