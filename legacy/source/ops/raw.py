@@ -6,6 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any, Dict
 
 import tensorflow as tf
+from tensorflow.core.framework import tensor_shape_pb2
 
 from legacy.source.basics.expressions import Name, call
 from legacy.source.basics.unwritten import Unwritten
@@ -83,8 +84,10 @@ def _default(attribute: Any) -> Any:
 def _attribute(value: Any) -> Any:
     if hasattr(value, "as_datatype_enum"):
         return Name("tf." + value.name)
-    if hasattr(value, "as_list"):
-        return value.as_list()
+    if isinstance(value, tensor_shape_pb2.TensorShapeProto):
+        value = tf.TensorShape(value)
+    if isinstance(value, tf.TensorShape):
+        return value.as_list() if value.rank is not None else None
     if isinstance(value, list):
         return [_attribute(item) for item in value]
     return value

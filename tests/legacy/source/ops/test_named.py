@@ -103,3 +103,12 @@ def test_an_attribute_without_a_parameter_is_written_by_the_op(monkeypatch):
     monkeypatch.setitem(named.NAMED, "Cumsum", named.Named("tf.cumsum", ("axis",)))
     assert "tf.raw_ops.Cumsum(" in "".join(written(PROGRAMS["Cumsum"], X))
     assert "tf.cumsum(" in "".join(written(lambda x: raw.Cumsum(x=x, axis=1), X))
+
+
+def test_a_shape_among_the_attributes_is_written_as_a_list():
+    def stacked(x):
+        row = tf.reshape(x[0], [1, 3, 3])
+        return raw.ParallelConcat(values=[row, row], shape=[2, 3, 3])
+
+    text = "".join(written(stacked, X))
+    assert "tf.raw_ops.ParallelConcat(" in text and "shape=[2, 3, 3])" in text
