@@ -12,6 +12,7 @@ from typing import Tuple
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.tower_search.row_stacks import stacks_of
 from legacy.saved.tower_search.tables import GATHERS
 from workloads.lifted.graph import Graph, TensorId
 
@@ -55,7 +56,8 @@ def batch_slices(
     found = {name for name in masks if name in candidates and _serves_several_towers(graph, masks, labels, name)}
     for name, mask in masks.items():
         if mask == DATA:
-            found |= _slices_of(graph, imported, name, labels, candidates) | _stacks_of(graph, name, labels, candidates)
+            found |= _slices_of(graph, imported, name, labels, candidates)
+            found |= stacks_of(graph, imported, name, labels, candidates)
     return found or _slices_of_prepared(graph, imported, masks, labels, candidates, model)
 
 
@@ -141,21 +143,6 @@ def _made_alike(
             own = sorted((key, value.SerializeToString()) for key, value in attributes if key[0] != "_")
             found[name] = numbers.setdefault((graph.type(name), *inputs, *own), len(numbers))
     return found
-
-
-def _stacks_of(graph: Graph, name: str, labels: Mapping[str, int], candidates: Collection[str]) -> set[str]:
-    """Returns the nodes that stack rows again which a node unstacked, where no two towers take the same row."""
-    users = graph.users(name) if graph.type(name) == "Unpack" else []
-    stacks = {use.node for use in users}
-    if not stacks or not stacks <= set(candidates) or any(graph.type(stack) != "Pack" for stack in stacks):
-        return set()  # of other nodes no attribute is read: that would set it
-    axes = {graph.nodes[node].attr["axis"].i for node in (name, *stacks)}
-    others = [before for stack in stacks for before in graph.inputs(stack) if before.node != name]
-    takers: dict[int, set[int]] = collections.defaultdict(set)
-    for use in users:
-        takers[use.output].add(labels[use.node])
-    is_dealt = len({labels[stack] for stack in stacks}) >= 2 and all(len(towers) == 1 for towers in takers.values())
-    return stacks if is_dealt and axes == {0} and not others else set()
 
 
 def _serves_several_towers(graph: Graph, masks: Mapping[str, int], labels: Mapping[str, int], name: str) -> bool:

@@ -134,22 +134,36 @@ def test_a_split_inside_one_tower_is_its_own():
     assert slices_of(build) == set()
 
 
-def stacks_of(deal, axis=0):
+def stacks_of(deal, axis=0, stack=tf.stack):
     """The slices where towers stack rows of an unstacked batch, of which `deal` gives those of a tower."""
 
     def build():
         rows = tf.unstack(tf.identity(batch(), name="rows"), axis=axis)
         for tower in range(2):
-            tf.stack(deal(rows, tower), name=f"t{tower}_stack")
+            stack(deal(rows, tower), name=f"t{tower}_stack")
 
     graph = traced(build)
-    labels = {f"t{tower}_stack": tower for tower in range(2)}
+    own = [name for name in graph.nodes if name.startswith("t") and graph.type(name) != "Const"]
+    labels = {name: int(name[1]) for name in own}
     masks = {name: DATA if name not in labels else DATA | TOWER[labels[name]] for name in graph.nodes}
     return batch_slices(graph, ImportedGraph(graph), masks, labels, ())
 
 
 def test_rows_that_towers_stack_again_are_their_parts():
     assert stacks_of(lambda rows, tower: rows[tower::2]) == {"t0_stack", "t1_stack"}
+
+
+def parallel(rows, name, axis=0):
+    """What `tf.parallel_stack` makes; it runs in graphs of 1.x alone."""
+    single = [tf.expand_dims(row, axis, name=f"{name}/row_{number}") for number, row in enumerate(rows)]
+    return tf.raw_ops.ParallelConcat(values=single, shape=[len(rows), *rows[0].shape], name=f"{name}/all")
+
+
+def test_rows_that_towers_stack_in_parallel_are_their_parts():
+    found = stacks_of(lambda rows, tower: rows[tower::2], stack=parallel)
+    assert {"t0_stack/all", "t1_stack/all", "t0_stack/row_0"} <= found
+    assert stacks_of(lambda rows, tower: rows[tower : tower + 2], stack=parallel) == set()
+    assert stacks_of(lambda rows, tower: [*rows[tower::2], tf.zeros([3])], stack=parallel) == set()
 
 
 def test_rows_that_several_towers_stack_or_columns_or_what_is_stacked_beside_them_are_none():
