@@ -61,11 +61,13 @@ def reported_losses(whole: WholeGraph) -> Iterator[Hazard]:
         times = shares[0] * whole.count
         if any(abs(abs(times) - right) <= TOLERANCE for right in (1, whole.count)):  # a log-likelihood is minus a loss
             continue
-        yield _scaled(name, times, whole.count, _counts_of_terms(whole, weights, list(found)))
+        yield _scaled(
+            name, times, whole.count, _counts_of_terms(whole, weights, [node for node in weights if node in losses])
+        )
         return
 
 
-def _counts_of_terms(whole: WholeGraph, weights: dict[str, float], towers: Iterable[int]) -> dict[str, float]:
+def _counts_of_terms(whole: WholeGraph, weights: dict[str, float], losses: Iterable[str]) -> dict[str, float]:
     """Returns {term of the towers' losses: how often a summary counts it, beside the mean of these losses}.
 
     A summary may add terms of the losses to the losses themselves, such as each tower's cross entropy and its total.
@@ -73,9 +75,8 @@ def _counts_of_terms(whole: WholeGraph, weights: dict[str, float], towers: Itera
     Args:
       whole: the graph.
       weights: {node: weight} in the summary; see `linear_weights`.
-      towers: those whose losses it adds.
+      losses: of all towers, which the summary adds.
     """
-    losses = [name for name in whole.targets if whole.labels.get(name) in set(towers)]
     in_mean: dict[str, float] = {}
     for loss in losses:
         for name, weight in linear_weights(whole, loss).items():
