@@ -90,10 +90,11 @@ def _lift(graph: str, feed: dict[str, str], carry: dict[str, str] | None, settin
     environment.prepare(exact=True)
     from legacy.lift_examples import DataOfProgram
     from legacy.saved.analysis.initial_values import begun_text, held_text
+    from legacy.saved.facts.basics.unsafe_ops import python_note
     from legacy.saved.lifting import lift_graph
     from legacy.saved.runs.recorded_feeds import feeds_text
     from legacy.source.source import SourceOptions, source_of_analysis, write_source
-    from workloads.lifted.replication import own_number_only
+    from workloads.lifted.replication import divided_loops, own_number_only
     from workloads.progress.progress import Progress
 
     written: list[str] = []
@@ -101,7 +102,8 @@ def _lift(graph: str, feed: dict[str, str], carry: dict[str, str] | None, settin
     progress = Progress("lift " + os.path.basename(graph))
 
     def write(found: Analysis, values: Arrays) -> None:
-        written.extend(filter(None, [feeds_text(found.fed), begun_text(found.begun), held_text(found.held)]))
+        told = [feeds_text(found.fed), begun_text(found.begun), held_text(found.held), python_note(found.plan)]
+        written.extend(filter(None, told))
         if FLAGS.source:
             progress.stage("writing " + FLAGS.source)
             folder = os.path.relpath(FLAGS.out, os.path.dirname(FLAGS.source) or ".") if FLAGS.out else ""
@@ -116,6 +118,8 @@ def _lift(graph: str, feed: dict[str, str], carry: dict[str, str] | None, settin
     plan = lift_graph(graph, FLAGS.out, FLAGS.checkpoint, options, progress.stage, write)
     reason = own_number_only(plan)
     replicas = f"; runs on {counted(plan.towers, 'replica')} only: {reason}" if reason else ""
+    apart = divided_loops(plan)
+    replicas = f"; the reference of a source alone: {apart}" if apart else replicas
     if FLAGS.out:
         print(f"{FLAGS.out}: {plan.name}, {counted(plan.towers, 'tower')}, recognised by {plan.found_by}{replicas}")
     for line in [*data.notes(plan), *written]:

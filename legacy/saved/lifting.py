@@ -12,6 +12,7 @@ from legacy.saved.analysis import analyse, correspondence, initial_values
 from legacy.saved.analysis.initializers import find_initializer
 from legacy.saved.data_trial.fitting import fit_made_up_data
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
+from legacy.saved.facts.basics.unsafe_ops import python_in_model, python_note
 from legacy.saved.facts.inputs.tower_batch import usual_batch
 from legacy.saved.facts.program_facts import description_fields, program_facts
 from legacy.saved.graph import graph_file
@@ -100,6 +101,7 @@ def lift_graph(
     found = analyse.analyse_graph(saved, name, options.train_op, options.feed, options.carry, options.beside)
     require_safe(found.plan, options.allow_ops)
     require_equal_parts(found.plan)
+    found.plan.notes += filter(None, [python_note(found.plan)])
     keep_settings(found.plan, options.settings)
     report("collecting values")
     start, begun, held = _start_values(found, checkpoint)
@@ -169,6 +171,13 @@ def require_equal_parts(plan: Plan) -> None:
 def require_safe(plan: Plan, allow_ops: Collection[str]) -> None:
     """Raises `InputError` if a step runs unsafe ops of types that are not in `allow_ops`."""
     refused = {node: op for node, op in plan.unsafe.items() if op not in allow_ops}
+    in_model = {node: op for node, op in refused.items() if node in python_in_model(plan)}
+    if in_model:
+        listed = ", ".join(f"{node} ({op})" for node, op in sorted(in_model.items())[:8])
+        raise InputError(
+            f"graph file: the model runs Python, whose code is not in the graph: {listed}; with "
+            f"--allow_ops={','.join(sorted(set(in_model.values())))} a lift takes its results as data"
+        )
     if refused:
         listed = ", ".join(f"{node} ({op})" for node, op in sorted(refused.items())[:8])
         raise InputError(

@@ -10,6 +10,7 @@ from legacy.saved.derivatives.overridden_gradients import override_sentences
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.clipping import CLIPPING_SCOPES
 from legacy.saved.facts.basics.joint_losses import is_differentiated_by_each, is_no_sum
+from legacy.saved.facts.basics.unsafe_ops import python_in_model
 from legacy.saved.facts.combining.ratios_of_sums import ratio_sentences
 from legacy.saved.facts.combining.sums import sum_text
 from legacy.saved.facts.combining.uncombined import uncombined_sentences
@@ -71,8 +72,12 @@ def sentences(
         yield from _of_statistics(statistics, plan.towers)
     if any(noise.how == "seeded" for noise in plan.noise + plan.common_noise):
         yield "some random ops have no stateless twin; they are reproducible by seed and order only"
+    in_model = python_in_model(plan)
     for node, kind in plan.unsafe.items():
-        yield f"{node} ({kind}) runs Python, touches files or reaches the network"
+        if node in in_model:
+            yield f"{node} ({kind}) is Python in the model, whose code is not in the graph: its results would be data"
+        else:
+            yield f"{node} ({kind}) runs Python, touches files or reaches the network"
 
 
 def _of_overrides(analysed: AnalysedStep) -> list[str]:

@@ -9,12 +9,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from legacy.saved.facts.basics.rows import Row
+from legacy.saved.facts.basics.unsafe_ops import python_in_model
 from workloads.lifted.plan import Plan, Variable
-from workloads.lifted.replication import replica_counts, unequal_parts
-from workloads.support.wording import counted
+from workloads.lifted.replication import divided_loops, replica_counts, unequal_parts
+from workloads.support.wording import counted, listed
 
 #: Folder that the next commands write and read.
 LIFT = "lifted"
+#: File that they write where no replica runs the lift itself.
+SOURCE = "port.py"
 
 
 def next_rows(plan: Plan, path: str, flags: Sequence[str]) -> list[Row]:
@@ -36,15 +39,27 @@ def next_rows(plan: Plan, path: str, flags: Sequence[str]) -> list[Row]:
         ]
     refused = sorted(set(plan.unsafe.values()))
     allowed = [f"--allow_ops={','.join(refused)}"] if refused else []
-    command = ["python", "-m", "legacy.lift", path, *_checkpoint_flag(path), f"--out={LIFT}", *flags, *allowed]
-    can = f"if you trust it: a step runs {', '.join(refused)}" if refused else "yes"
+    source = [f"--source={SOURCE}"] if divided_loops(plan) else []
+    command = ["python", "-m", "legacy.lift", path, *_checkpoint_flag(path), f"--out={LIFT}", *source, *flags, *allowed]
+    verified = f"{SOURCE}:PORT --against={LIFT}" if source else LIFT
     return [
-        {"what": "can be lifted", "is": can},
+        {"what": "can be lifted", "is": _can_be_lifted(plan, refused)},
         {"what": "replicas", "is": replica_counts(plan)},
         {"what": "parameters", "is": parameter_count(plan.variables)},
         {"what": "next command", "is": " ".join(map(shlex.quote, command))},
-        {"what": "then", "is": f"python -m parity.verify --workload={LIFT}"},
+        {"what": "then", "is": f"python -m parity.verify --workload={verified}"},
     ]
+
+
+def _can_be_lifted(plan: Plan, refused: Sequence[str]) -> str:
+    """Whether a graph can be lifted, and on what condition; `refused` are the types of its unsafe ops."""
+    in_model = sorted(python_in_model(plan))
+    if in_model:
+        return f"only with what {listed(in_model, 2)} made as data: Python in the model, whose code is not in the graph"
+    if refused:
+        return f"if you trust it: a step runs {', '.join(refused)}"
+    apart = divided_loops(plan)
+    return f"as the reference of a source alone: {apart}" if apart else "yes"
 
 
 def layout_rows(channels_first: int) -> list[Row]:

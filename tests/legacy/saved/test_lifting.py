@@ -7,6 +7,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.analysis.initial_values import held_text
+from legacy.saved.facts.basics.unsafe_ops import python_note
 from legacy.saved.lifting import LiftOptions, lift_graph, require_equal_parts, require_safe
 from tests.legacy.saved.graphs import traced
 from tests.small_lift import small_plan
@@ -106,6 +107,18 @@ def test_unsafe_ops_are_refused_unless_their_types_are_allowed():
     with pytest.raises(InputError, match="--allow_ops=ReadFile$"):
         require_safe(plan, ["PyFunc"])
     require_safe(plan, ["PyFunc", "ReadFile"])
+
+
+def test_python_in_the_model_is_refused_or_its_results_are_data():
+    plan = small_plan()
+    assert python_note(plan) == ""
+    plan.unsafe, plan.sources = {"mask": "PyFunc", "file": "ReadFile"}, {"mask__1": "mask:1"}
+    with pytest.raises(
+        InputError, match=r"code is not in the graph: mask \(PyFunc\); .*=PyFunc a lift takes its results"
+    ):
+        require_safe(plan, ["ReadFile"])
+    require_safe(plan, ["PyFunc", "ReadFile"])
+    assert python_note(plan).startswith("data for mask: ")
 
 
 def test_towers_of_unequal_parts_are_refused():

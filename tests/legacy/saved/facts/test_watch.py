@@ -303,3 +303,11 @@ def test_an_update_is_of_the_examples_of_all_runs_that_it_adds_up(accumulators, 
     rate = LearningRate("train", "rate:0", "a function", "-", ("global_step",), (0.5, 1000.0))
     (found,) = warnings(towers=2, batch=8, rates=[rate], counters=["global_step"], accumulators=accumulators)
     assert f"the schedule counts updates (global_step), each of {text}" in found
+
+
+def test_python_in_the_model_is_told_apart_from_ops_that_a_step_runs(monkeypatch):
+    monkeypatch.setattr(watch, "python_in_model", lambda plan: {"n": "PyFunc"})
+    assert warnings(unsafe={"n": "PyFunc", "m": "ReadFile"}) == [
+        "n (PyFunc) is Python in the model, whose code is not in the graph: its results would be data",
+        "m (ReadFile) runs Python, touches files or reaches the network",
+    ]

@@ -33,6 +33,24 @@ def test_ops_that_are_refused_are_asked_for(tmp_path):
     assert found["next command"].endswith("--allow_ops=PyFunc")
 
 
+def test_python_in_the_model_is_data_of_a_lift(tmp_path):
+    plan = small_job(str(tmp_path / "lift")).workload.plan
+    plan.unsafe["mask"] = "PyFunc"
+    plan.sources["mask"] = "mask:0"
+    found = answers(plan)
+    assert found["can be lifted"].startswith("only with what mask made as data: Python in the model")
+    assert found["next command"].endswith("--allow_ops=PyFunc")
+
+
+def test_a_lift_whose_loops_no_replica_runs_is_the_reference_of_a_source(tmp_path):
+    plan = small_job(str(tmp_path / "lift")).workload.plan
+    plan.divided_loops = ["tower_0/while/Tanh:0"]
+    found = answers(plan)
+    assert found["can be lifted"].startswith("as the reference of a source alone: a tower takes tower_0/while/Tanh:0")
+    assert found["next command"].endswith("--out=lifted --source=port.py")
+    assert found["then"] == "python -m parity.verify --workload=port.py:PORT --against=lifted"
+
+
 def test_unequal_parts_cannot_be_lifted(tmp_path, monkeypatch):
     plan = small_job(str(tmp_path / "lift")).workload.plan
     monkeypatch.setattr(next_step, "unequal_parts", lambda plan: "towers take 12, 36 rows of x")
