@@ -20,6 +20,7 @@ from modern.mirrored.state.variables import MirroredState
 from modern.mirrored.step.step_tensors import replica_arrays
 from modern.options import ModernOptions
 from workloads.job import Job
+from workloads.lifted.replication import require_whole_loops
 from workloads.lifted.tensors.lift_taps import find_taps
 from workloads.lifted.workload import as_lifted, op_errors_as_input_errors
 from workloads.program import Arrays, StepRecord
@@ -46,6 +47,8 @@ class LiftedProgram(InTurnProgram):
         self.strategy = mirrored_strategy(devices, options)
         start = self._workload.initial_state()
         port = self._workload.port
+        if port is None:
+            require_whole_loops(self._plan)
         owners = None if port is None else port.workload.owners()
         self._variables = MirroredState(self.strategy, start, owners=owners)
         phases = range(len(self._plan.phases))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from workloads.lifted.made_up_data import part_of_whole
 from workloads.lifted.plan import is_indices_label
+from workloads.support.errors import InputError
 from workloads.support.wording import listed
 
 if TYPE_CHECKING:
@@ -53,9 +54,9 @@ def own_number_only(plan: Plan) -> str:
 
 def replica_counts(plan: Plan) -> str:
     """Returns the numbers of replicas that a port of a program runs at, as a text."""
-    unequal, reason = unequal_parts(plan), own_number_only(plan)
-    if unequal:
-        return f"none: {unequal}"
+    none, reason = unequal_parts(plan) or divided_loops(plan), own_number_only(plan)
+    if none:
+        return f"none: {none}"
     return f"{plan.towers} only: {reason}" if reason else "any number"
 
 
@@ -67,6 +68,25 @@ def unequal_parts(plan: Plan) -> str:
         if entry.kind == "batch" and len(sizes) == plan.towers and len(set(sizes)) > 1:
             return f"towers take {', '.join(map(str, sizes))} rows of {entry.name}, and replicas take equal numbers"
     return ""
+
+
+def divided_loops(plan: Plan) -> str:
+    """Returns why replicas cannot run the towers' graphs, of which one differentiates another's loop; else "".
+
+    The gradient of a `while` loop of 1.x is made of ops in that loop, and of a loop that reads what these kept.
+    """
+    if not plan.divided_loops:
+        return ""
+    return (
+        f"a tower takes {listed(plan.divided_loops, 1)} out of another's while loop, and replicas run loops as a whole"
+    )
+
+
+def require_whole_loops(plan: Plan) -> None:
+    """Raises `InputError` if replicas cannot run the towers' graphs since one takes part of another's loop."""
+    reason = divided_loops(plan)
+    if reason:
+        raise InputError(f"--workload: no replica runs this lift: {reason}; its source may be compared by --against")
 
 
 def towers_differ(plan: Plan) -> bool:

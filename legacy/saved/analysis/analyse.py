@@ -15,6 +15,7 @@ from legacy.saved.analysis.division.early_lookups import early_lookups, note_on_
 from legacy.saved.analysis.division.own_lookups import with_own_lookups
 from legacy.saved.analysis.division.own_sizes import with_own_sizes
 from legacy.saved.analysis.division.part_sizes import with_part_sizes
+from legacy.saved.analysis.division.returns import returns_in_loops
 from legacy.saved.analysis.division.row_slices import with_row_slices
 from legacy.saved.analysis.division.rows_by_tower import NOTE_ON_ROWS, with_rows_by_tower
 from legacy.saved.analysis.input_places.equal_inputs import with_equal_inputs_once
@@ -280,6 +281,7 @@ def _plan(
         own_parts=matched.own_parts,
         own_variables=correspondence.not_kept_alike(matched.own_variables, variables, planned),
         unsafe=dict(cut.unsafe),
+        divided_loops=returns_in_loops(context.graph, planned),
         notes=[*filter(None, [towers.doubt]), *phases.leak_notes(context, analysed), *_phase_notes(context, analysed)],
     )
 

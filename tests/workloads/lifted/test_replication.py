@@ -12,12 +12,14 @@ from workloads.lifted.replication import (
     own_number_only,
     replica_counts,
     replica_of_tower,
+    require_whole_loops,
     rescaling,
     tower_of_crossing,
     tower_of_replica,
     towers_differ,
     unequal_parts,
 )
+from workloads.support.errors import InputError
 
 
 def test_the_docstrings_examples_hold():
@@ -48,6 +50,15 @@ def test_gradients_behind_an_update_forbid_another_number():
     plan = small_plan()
     plan.updated = ["d/w"]
     assert own_number_only(plan) == "gradients take weights that the same run has updated before (d/w)"
+
+
+def test_loops_that_another_tower_differentiates_are_run_by_no_replica():
+    plan = small_plan()
+    require_whole_loops(plan)
+    plan.divided_loops = ["tower_0/while/Tanh:0", "tower_0/while/Identity:0"]
+    assert replica_counts(plan).startswith("none: a tower takes tower_0/while/Tanh:0 and 1 more out of another's while")
+    with pytest.raises(InputError, match="no replica runs this lift: a tower takes tower_0/while/Tanh:0"):
+        require_whole_loops(plan)
 
 
 def test_parts_of_unequal_size_are_told():

@@ -56,6 +56,7 @@ class Plan:
       own_variables: variables of the first tower in whose place another one reads its own, of which a step
         does not change both, or weights that begin apart.
       updated: weights whose values after their update the gradients of the same run take.
+      divided_loops: tensors inside of a tower's `while` loop that another tower takes, such as to differentiate it.
       own_batches: number of batches of the program's own data that the lift keeps, since made-up ones do not run.
       usual_batch: where the graph takes any number, examples of one tower by its slices or dataset; None if unknown.
     """
@@ -81,6 +82,7 @@ class Plan:
     own_parts: List[OwnParts] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
     own_variables: List[str] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
     updated: List[str] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
+    divided_loops: List[str] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
     own_batches: int = dataclasses.field(default=0, metadata={OMIT_EMPTY: True})
     usual_batch: Optional[int] = dataclasses.field(default=None, metadata={OMIT_EMPTY: True})
 

@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from legacy.saved.analysis.division.crossings import Crossings
 from legacy.saved.analysis.division.entering import brings_data
 from legacy.saved.graph import op_types
 from legacy.saved.tower_search.towers import Towers
-from workloads.lifted.graph import Graph, TensorId
-from workloads.lifted.tensors.gradient_names import is_gradient_op
+from workloads.lifted.graph import Graph, TensorId, parse_tensor_name
+from workloads.lifted.plan import Phase
+from workloads.lifted.tensors.gradient_names import in_gradient_graphs, is_gradient_op
 from workloads.support.errors import InputError
 
 #: Ops that make arrays and stacks of loops, which last as long as the run that made them.
 _OF_ONE_RUN = ("TensorArray", "Stack")
+
+
+def returns_in_loops(graph: Graph, phases: Sequence[Phase]) -> list[str]:
+    """Returns the returns inside of `while` loops, those of the forward pass first.
+
+    A tower that takes them differentiates another tower's loop: its function would be a part of that loop.
+
+    Args:
+      graph: the cut graph.
+      phases: the planned train ops.
+    """
+    returns = [name for phase in phases for tensors in phase.returns for name in tensors]
+    inside = graph.frames() if returns else set()
+    found = [name for name in dict.fromkeys(returns) if parse_tensor_name(name).node in inside]
+    return sorted(found, key=lambda name: bool(in_gradient_graphs([name])))
 
 
 def owned_inputs(graph: Graph, towers: Towers, tower_nodes: dict[str, int]) -> dict[TensorId, int]:
