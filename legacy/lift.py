@@ -89,7 +89,7 @@ def _lift(graph: str, feed: dict[str, str], carry: dict[str, str] | None, settin
     # A source is compared with the old towers bit by bit; and where made-up data have a wrong rank, oneDNN aborts.
     environment.prepare(exact=True)
     from legacy.lift_examples import DataOfProgram
-    from legacy.saved.analysis.initial_values import begun_text, held_text
+    from legacy.saved.analysis.initial_values import texts_of_values
     from legacy.saved.facts.basics.unsafe_ops import python_note
     from legacy.saved.lifting import lift_graph
     from legacy.saved.runs.recorded_feeds import feeds_text
@@ -102,7 +102,8 @@ def _lift(graph: str, feed: dict[str, str], carry: dict[str, str] | None, settin
     progress = Progress("lift " + os.path.basename(graph))
 
     def write(found: Analysis, values: Arrays) -> None:
-        told = [feeds_text(found.fed), begun_text(found.begun), held_text(found.held), python_note(found.plan)]
+        values_told = texts_of_values(found.begun, found.held, found.copied)
+        told = [feeds_text(found.fed), *values_told, python_note(found.plan)]
         written.extend(filter(None, told))
         if FLAGS.source:
             progress.stage("writing " + FLAGS.source)

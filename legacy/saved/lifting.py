@@ -104,8 +104,8 @@ def lift_graph(
     found.plan.notes += filter(None, [python_note(found.plan)])
     keep_settings(found.plan, options.settings)
     report("collecting values")
-    start, begun, held = _start_values(found, checkpoint)
-    found = found._replace(begun=begun, held=held)
+    start, begun, held, copied = _start_values(found, checkpoint)
+    found = found._replace(begun=begun, held=held, copied=copied)
     _describe_start(found, start)
     found.plan.usual_batch = usual_batch(AnalysedStep(found))
     own: Sequence[Arrays] = ()
@@ -137,7 +137,7 @@ def _with_recorded(saved: SavedGraph, options: LiftOptions, report: Callable[[st
 def _describe_start(found: Analysis, start: Arrays) -> None:
     """Adds to the plan what the values that variables start from tell: notes, shapes, and which begin apart."""
     plan = found.plan
-    plan.notes += filter(None, [initial_values.begun_text(found.begun), initial_values.held_text(found.held)])
+    plan.notes += filter(None, initial_values.texts_of_values(found.begun, found.held, found.copied))
     apart = correspondence.begun_apart(found.own_variables, plan.variables, start)
     plan.own_variables = list(dict.fromkeys([*plan.own_variables, *apart]))
     for variable in plan.variables:
@@ -149,8 +149,9 @@ def _describe_start(found: Analysis, start: Arrays) -> None:
 def _start_values(found: Analysis, checkpoint: str | None) -> initial_values.StartValues:
     """Returns the values that variables start from: a checkpoint's or the initializers', and settings that were fed."""
     begun: list[str] = []
+    copied: Sequence[str] = ()
     if checkpoint:
-        start, begun, _ = initial_values.values_from_checkpoint(checkpoint, found.plan, found.whole)
+        start, begun, _, copied = initial_values.values_from_checkpoint(checkpoint, found.plan, found.whole)
     else:
         start = initial_values.values_from_initializers([v.name for v in found.plan.variables], found.whole)
         start.update(initial_values.values_of_copies(found.plan, found.whole, start))
@@ -158,7 +159,7 @@ def _start_values(found: Analysis, checkpoint: str | None) -> initial_values.Sta
     assumed = [name for name in fed if checkpoint and name not in found.given]
     held = {name: start[name].item() for name in assumed if start[name].item() != fed[name].item()}
     start.update(fed)
-    return initial_values.StartValues(start, begun, held)
+    return initial_values.StartValues(start, begun, held, copied)
 
 
 def require_equal_parts(plan: Plan) -> None:

@@ -55,6 +55,7 @@ class Analysis(NamedTuple):
       given: names of the settings whose values were given, and not assumed.
       begun: names of the slots and averages that begin from initializers, where a lift's checkpoint leaves them out.
       held: {switch: its value in a lift's checkpoint} of variables that are taken to have another value.
+      copied: weights that a lift's checkpoint leaves out and the program sets to another weight's value.
       own_variables: (variable of the first tower, the one that another tower reads in its place).
     """
 
@@ -67,6 +68,7 @@ class Analysis(NamedTuple):
     given: Collection[str] = ()
     begun: Sequence[str] = ()
     held: Mapping[str, object] = {}
+    copied: Sequence[str] = ()
     own_variables: Sequence[tuple[str, str]] = ()
 
 

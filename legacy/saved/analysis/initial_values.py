@@ -39,11 +39,36 @@ class StartValues(NamedTuple):
       arrays: {variable: array}.
       begun: names of the slots and averages that begin from initializers, since the checkpoint's saver leaves them out.
       held: {switch: its value in the checkpoint} of variables that are taken to have another.
+      copied: weights that the checkpoint lacks and that the program sets to another weight's value before it trains.
     """
 
     arrays: Dict[str, np.ndarray]
     begun: List[str]
     held: Mapping[str, object] = {}
+    copied: Sequence[str] = ()
+
+
+def copied_text(copied: Sequence[str]) -> str:
+    """Returns a sentence on weights that begin as copies of others; "" for none."""
+    if not copied:
+        return ""
+    count = counted(len(copied), "weight begins as a copy", "weights begin as copies")
+    return (
+        f"{count} of another tower's, to which an op outside of the step sets "
+        f"{'it' if len(copied) == 1 else 'them'}, since the Saver does not write "
+        f"{'it' if len(copied) == 1 else 'them'}: {listed(copied, MOST_LISTED)}"
+    )
+
+
+def texts_of_values(begun: Sequence[str], held: Mapping[str, object], copied: Sequence[str]) -> list[str]:
+    """Returns the sentences on the values that variables start from, "" for each that there is no reason for.
+
+    Args:
+      begun: see `StartValues`.
+      held: the same.
+      copied: the same.
+    """
+    return [begun_text(begun), held_text(held), copied_text(copied)]
 
 
 def begun_text(begun: Sequence[str]) -> str:
@@ -89,6 +114,10 @@ def values_from_checkpoint(path: str, plan: Plan, whole: Graph) -> StartValues:
     stored = _with_parts(read, whole)
     stored.update(_mirrored_values(plan, stored))
     stored.update(_renamed_values(plan, stored, whole))
+    lacking = {variable.name for variable in plan.variables} - set(stored)
+    copies = values_of_copies(plan, whole, stored) if lacking else {}
+    copied = sorted(lacking & set(copies))
+    stored.update((name, copies[name]) for name in copied)
     for variable in plan.variables:
         _require_whole(variable.name, stored)
     missing = [variable for variable in plan.variables if variable.name not in stored]
@@ -106,7 +135,8 @@ def values_from_checkpoint(path: str, plan: Plan, whole: Graph) -> StartValues:
         except InputError as error:
             reason = str(error).replace("--checkpoint: ", "").replace("; give a checkpoint", "")
             raise InputError(f"--checkpoint: {path!r} lacks {listed(names, MOST_LISTED)}: {reason}") from error
-    return StartValues(values, [variable.name for variable in missing if variable.role in SAVED_ROLES])
+    begun = [variable.name for variable in missing if variable.role in SAVED_ROLES]
+    return StartValues(values, begun, copied=copied)
 
 
 def _with_parts(stored: dict[str, np.ndarray], whole: Graph) -> dict[str, np.ndarray]:
@@ -193,7 +223,8 @@ def values_of_copies(plan: Plan, whole: Graph, values: Mapping[str, np.ndarray])
       values: {variable: its initial value}.
 
     Returns:
-      {weight: value}; none of weights that are set to each other's, of which no first one is known.
+      {weight: value}; none of weights that are set to each other's, of which no first one is known, and of those
+      whose first one has no value.
     """
     weights = {variable.name for variable in plan.variables if variable.role == "weight"}
     in_step = {effect.node for phase in plan.phases for effect in phase.effects}
@@ -203,8 +234,9 @@ def values_of_copies(plan: Plan, whole: Graph, values: Mapping[str, np.ndarray])
         target = variable_of(whole, name) if source in weights else None
         if source is not None and target in weights and target != source:
             sources.setdefault(target, source)
-    first = {target: source for target, source in sources.items() if source not in sources}
-    alike = [name for name, source in first.items() if np.shape(values[name]) == np.shape(values[source])]
+    first = {target: source for target, source in sources.items() if source not in sources and source in values}
+    shapes = {name: np.shape(values[name]) for name in values}
+    alike = [name for name, source in first.items() if shapes.get(name, shapes[source]) == shapes[source]]
     return {name: values[first[name]] for name in alike}
 
 

@@ -30,7 +30,7 @@ def read(monkeypatch):
     def values(stored, *planned):
         monkeypatch.setattr(initial_values.checkpoint, "read", lambda path: stored, raising=False)
         monkeypatch.setattr(initial_values.checkpoint, "read_checkpoint", lambda path: stored, raising=False)
-        plan = types.SimpleNamespace(variables=[Variable(*entry) for entry in planned])
+        plan = types.SimpleNamespace(variables=[Variable(*entry) for entry in planned], phases=[])
         return values_from_checkpoint("model.ckpt", plan, traced(variables)).arrays
 
     return values
@@ -65,7 +65,9 @@ def test_variables_are_read_under_the_names_that_a_saver_gives_them(monkeypatch)
         v1.train.Saver({"w": copies[1], "v": copies[0]})
 
     monkeypatch.setattr(initial_values.checkpoint, "read_checkpoint", lambda path: {"w": 4 * W, "b": W})
-    plan = types.SimpleNamespace(variables=[Variable(f"replicated_{i}/w", [2], "float32", "weight") for i in range(2)])
+    plan = types.SimpleNamespace(
+        variables=[Variable(f"replicated_{i}/w", [2], "float32", "weight") for i in range(2)], phases=[]
+    )
     found = values_from_checkpoint("model.ckpt", plan, traced(build)).arrays
     assert [found[f"replicated_{i}/w"].tolist() for i in range(2)] == [[4.0, 8.0], [4.0, 8.0]]
     plan.variables.append(Variable("b", [2], "float32", "slot"))  # its own name comes first
@@ -73,6 +75,24 @@ def test_variables_are_read_under_the_names_that_a_saver_gives_them(monkeypatch)
     plan.variables.append(Variable("replicated_0/b", [2], "float32", "slot"))  # no saver restores it
     with pytest.raises(InputError, match="replicated_0/b: not in it"):
         values_from_checkpoint("model.ckpt", plan, traced(build))
+
+
+def test_weights_that_a_saver_leaves_out_begin_as_those_that_the_program_copies(monkeypatch):
+    def build(sync=True):
+        copies = [v1.get_variable(f"tower_{i}/w", [2], use_resource=False) for i in range(2)]
+        if sync:
+            copies[1].assign(copies[0].read_value(), name="sync")
+        v1.train.Saver({"w": copies[0]})
+
+    monkeypatch.setattr(initial_values.checkpoint, "read_checkpoint", lambda path: {"w": 4 * W})
+    plan = types.SimpleNamespace(
+        variables=[Variable(f"tower_{i}/w", [2], "float32", "weight") for i in range(2)], phases=[]
+    )
+    found = values_from_checkpoint("model.ckpt", plan, traced(build))
+    assert found.arrays["tower_1/w"].tolist() == [4.0, 8.0] and found.copied == ["tower_1/w"]
+    assert initial_values.copied_text(found.copied).startswith("1 weight begins as a copy of another tower's")
+    with pytest.raises(InputError, match="tower_1/w: not in it"):
+        values_from_checkpoint("model.ckpt", plan, traced(lambda: build(sync=False)))
 
 
 @pytest.mark.parametrize(
@@ -113,7 +133,7 @@ def test_slots_that_the_saver_does_not_write_begin_from_initializers(monkeypatch
     stored_values = {name: values[name] for name in stored if name != "shards"}
     monkeypatch.setattr(initial_values.checkpoint, "read_checkpoint", lambda path: stored_values)
     planned = [Variable("w", [2], "float32", "weight"), Variable("twice", [2], "float32", role)]
-    plan = types.SimpleNamespace(variables=planned)
+    plan = types.SimpleNamespace(variables=planned, phases=[])
     if refused:
         with pytest.raises(InputError, match=refused):
             values_from_checkpoint("model.ckpt", plan, traced(build))
@@ -158,7 +178,9 @@ def test_examples_that_a_checkpoint_lacks_are_named(monkeypatch):
         v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
         v1.get_variable("examples", initializer=v1.placeholder(tf.float32, [2], "x"), use_resource=False)
 
-    plan = types.SimpleNamespace(variables=[Variable(name, [2], "float32", "statistic") for name in ("w", "examples")])
+    plan = types.SimpleNamespace(
+        variables=[Variable(name, [2], "float32", "statistic") for name in ("w", "examples")], phases=[]
+    )
     monkeypatch.setattr(initial_values.checkpoint, "read_checkpoint", lambda path: {"w": W})
     message = r"--checkpoint: 'model.ckpt' lacks examples: the initial values depend on x \(Placeholder\), .* not run$"
     with pytest.raises(InputError, match=message):
