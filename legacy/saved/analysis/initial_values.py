@@ -67,6 +67,9 @@ def texts_of_values(begun: Sequence[str], held: Mapping[str, object], copied: Se
       begun: see `StartValues`.
       held: the same.
       copied: the same.
+
+    Returns:
+      The sentences, for the lift's notes and for the console.
     """
     return [begun_text(begun), held_text(held), copied_text(copied)]
 
