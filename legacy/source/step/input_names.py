@@ -77,10 +77,12 @@ def input_names(plan: Plan) -> InputNames:
             raise Unwritten(f"inputs: the rank of {entry.name!r} is not known")
     words = _with_columns_of_labels(data, [_input_name(entry) for entry in data])
     kinds = [(example_sizes(entry), entry.dtype.startswith("float")) for entry in data]
+    names = [entry.name for entry in data]
     inputs: Dict[str, Input] = {}
     for entry, kind, short in zip(data, kinds, words):
         found_again = kinds.count(kind) == 1 or entry.name.rpartition("/")[2] == short
-        inputs[short if found_again and words.count(short) == 1 else entry.name] = entry
+        is_own = words.count(short) == 1 and (short == entry.name or short not in names)  # and no other input's in full
+        inputs[short if found_again and is_own else entry.name] = entry
     settings: Dict[str, str] = {}
     rates = fed_learning_rates(plan)
     for entry in plan.inputs + plan.common:

@@ -27,6 +27,19 @@ def test_inputs_without_a_telling_name_are_named_after_what_their_type_and_shape
     assert found == {"flags": "Placeholder", "features": "Placeholder_1", "labels": "Placeholder_2"}
 
 
+@pytest.mark.parametrize("second, name", [("train_1__1", "train_1__1"), ("test_1__1", "test_1")])
+def test_a_short_name_is_no_other_inputs_name(second, name):
+    """Of the outputs of one batch op, "train_1" and "train_1__1": `--against` would take the one for the other."""
+    plan = plan_of({"x": [3]})
+    kinds = {"train_1": ("float32", [2, 28, 28, 1]), second: ("int32", [2])}
+    plan.inputs[:] = [
+        Input(name, dtype, shape, "batch", 0, [f"{name}:0", f"{name}_1:0"], name)
+        for name, (dtype, shape) in kinds.items()
+    ]
+    found = {name: entry.name for name, entry in input_names(plan).inputs.items()}
+    assert found == {"train": "train_1", name: second}
+
+
 @pytest.mark.parametrize(
     "sizes, names",
     [
