@@ -18,6 +18,9 @@ MOST_OPS = 6
 #: Ops that compute nothing.
 NO_WORK = {"Const", "Identity", "Placeholder", *op_types.VARIABLES}
 
+#: What gradients are that come out of the sums of other runs.
+ADDED_UP = "as added up in other runs"
+
 
 def combining_rows(analysed: AnalysedStep, all_reduced: Collection[str] = ()) -> list[dict[str, str]]:
     """Returns the ways in which gradients are combined and clipped, with the variables of each.
@@ -62,7 +65,7 @@ def _of_accumulated(analysed: AnalysedStep, phase: Phase) -> Iterator[tuple[str,
             continue
         clipping = analysed.clippings.text(nodes)
         kinds = sorted({analysed.graph.type(name) for name in nodes} - NO_WORK)
-        key = (phase.train_op, "as added up in other runs", listed_types(kinds), clipping or "no")
+        key = (phase.train_op, ADDED_UP, listed_types(kinds), clipping or "no")
         yield effect.writes[0], key
 
 

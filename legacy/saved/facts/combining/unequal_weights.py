@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.rows import Row
+from legacy.saved.facts.combining.rows import ADDED_UP
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import is_indices_label
 from workloads.support.wording import counted, listed, plural
@@ -46,8 +47,9 @@ def _untrained(analysed: AnalysedStep, trainable: Sequence[str], changed: set[st
 
 def _unclipped(combining: Sequence[Row]) -> Iterator[str]:
     """Weights whose gradients are not clipped, in a train op that clips others'."""
-    for train_op in dict.fromkeys(row["train op"] for row in combining):
-        rows = [row for row in combining if row["train op"] == train_op]
+    for train_op, is_sum in dict.fromkeys((row["train op"], row["are"] == ADDED_UP) for row in combining):
+        # Gradients may be clipped before they are added up, or the sums behind that.
+        rows = [row for row in combining if (row["train op"], row["are"] == ADDED_UP) == (train_op, is_sum)]
         names = [[n for n in row["of"].split(", ") if not is_indices_label(n)] for row in rows]
         clipped = {n for row, own in zip(rows, names) for n in own if row["clipped"] != "no"}
         unclipped = [n for row, own in zip(rows, names) for n in own if row["clipped"] == "no"] if clipped else []

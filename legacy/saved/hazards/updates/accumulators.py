@@ -34,7 +34,8 @@ def kept_gradients(whole: WholeGraph) -> Iterator[Hazard]:
             "set the sums to zero after each update",
         )
     yield from _sums_of_no_run(whole, {name: kept[name] for name in kept if name in sums})
-    yield from _resets_of_other_runs(whole, {name: kept[name] for name in kept if name in sums}, changes)
+    added = {name: kept[name] if name in sums else _additions(whole, kept[name], name) for name in kept}
+    yield from _resets_of_other_runs(whole, {name: writes for name, writes in added.items() if writes}, changes)
     overwritten = [variable for variable in kept if not _adds(whole, changes[variable], variable)]
     parts = {name for name in overwritten if any(_is_part(whole, write) for write in kept[name])}
     overwritten = [name for name in overwritten if name in parts or _is_divided(whole, name)]
@@ -72,6 +73,18 @@ def _sums_of_no_run(whole: WholeGraph, sums: dict[str, list[str]]) -> Iterator[H
         )
 
 
+def _additions(whole: WholeGraph, writes: list[str], variable: str) -> list[str]:
+    """The assignments that add to a sum which others begin, by a run's own gradients; none where another one changes it.
+
+    Args:
+      whole: the graph.
+      writes: the assignments that bring gradients to a variable.
+      variable: its name.
+    """
+    adding = [name for name in writes if whole.graph.type(name).endswith(ADDITIONS)]
+    return adding if not _adds(whole, [name for name in writes if name not in adding], variable) else []
+
+
 def _resets_of_other_runs(
     whole: WholeGraph, sums: dict[str, list[str]], changes: dict[str, list[str]]
 ) -> Iterator[Hazard]:
@@ -95,8 +108,8 @@ def _resets_of_other_runs(
             "ACCUMULATOR_NEVER_RESET",
             next(iter(left.values())),
             f"{counted(len(left), 'sum')} of gradients ({listed(list(left), MOST_NAMED)}): the graph has ops that set "
-            f"{plural(len(left), 'it', 'them')} back, such as {next(iter(left.values()))}, and no run of this period "
-            "runs them: every update takes the gradients of all runs before",
+            f"{plural(len(left), 'it', 'them')} back or anew, such as {next(iter(left.values()))}, and no run of this "
+            "period runs them: every update takes the gradients of all runs before",
             "set the sums to zero after each update; if the program did, name that run in --train_op",
         )
 

@@ -42,7 +42,7 @@ def sentences(clipped=("no", "no"), averages=(), trained=(("v", "w"),), writes=(
         rules={"rule_v", "rule_w"},
         is_changed=changed.__contains__,
     )
-    rows = [{"train op": "train_0", "of": name, "clipped": how} for name, how in zip("vw", clipped)]
+    rows = [{"train op": "train_0", "are": "mean", "of": name, "clipped": how} for name, how in zip("vw", clipped)]
     return list(unequal_weight_sentences(analysed, rows, ["v", "w"], {"update_" + name: name for name in writes}))
 
 
@@ -65,7 +65,8 @@ def test_what_is_done_to_a_part_of_the_weights_is_said(options, text):
 
 def test_a_weight_of_which_one_gradient_is_clipped_is_said_to_have_others():
     """As of a weight that two optimizers train, one of which clips."""
-    rows = [{"train op": "train", "of": of, "clipped": how} for of, how in (("v, w", "by norm, at 5"), ("w, u", "no"))]
+    ways = (("v, w", "by norm, at 5"), ("w, u", "no"))
+    rows = [{"train op": "train", "are": "mean", "of": of, "clipped": how} for of, how in ways]
     analysed = types.SimpleNamespace(
         plan=types.SimpleNamespace(variables=[]), graph=graph_of(GRAPH), phases=[], rules=(), is_changed=bool
     )
@@ -73,3 +74,17 @@ def test_a_weight_of_which_one_gradient_is_clipped_is_said_to_have_others():
         "train: clipping leaves out the gradient of u",
         "train: clipping leaves out some of the gradients of w",
     ]
+
+
+@pytest.mark.parametrize("clipped", [("by norm, at 5", "no"), ("no", "by norm, at 5")])
+def test_gradients_are_clipped_before_they_are_added_up_or_the_sums_behind_that(clipped):
+    """As of a run that adds its gradients to those of runs before, and applies the sums."""
+    ways = zip(("mean", "as added up in other runs"), ("sum_v, sum_w", "v, w"), clipped)
+    rows = [{"train op": "train", "are": are, "of": of, "clipped": how} for are, of, how in ways]
+    analysed = types.SimpleNamespace(
+        plan=types.SimpleNamespace(variables=[]), graph=graph_of(GRAPH), phases=[], rules=(), is_changed=bool
+    )
+    assert not list(unequal_weight_sentences(analysed, rows, [], {}))
+    rows.append({**rows[1], "of": "u", "clipped": {"no": "by norm, at 5"}.get(clipped[1], "no")})
+    left = {"no": "the gradients of v, w"}.get(clipped[1], "the gradient of u")
+    assert list(unequal_weight_sentences(analysed, rows, [], {})) == [f"train: clipping leaves out {left}"]

@@ -125,6 +125,24 @@ def test_a_reset_that_no_run_of_the_period_runs_is_named(runs, ids):
     assert [hazard.id for hazard in found] == ids
 
 
+@pytest.mark.parametrize("runs, ids", [(["train"], ["ACCUMULATOR_NEVER_RESET"]), (["begin", "train"], [])])
+def test_a_sum_that_only_another_run_begins_is_named(runs, ids):
+    """The first run of a period sets the sum to its own gradients, and the last one adds its own and applies it."""
+
+    def build():
+        w = v1.get_variable("w", [4, 1], use_resource=False)
+        total = v1.get_variable("total", [4, 1], use_resource=False, trainable=False)
+        gradient = tf.gradients(tf.reduce_mean(tf.square(v1.placeholder(tf.float32, [2, 4], "x") @ w)), [w])[0]
+        tf.group(v1.assign(total, gradient), name="begin")
+        with tf.control_dependencies([v1.assign_add(total, gradient)]):
+            v1.train.GradientDescentOptimizer(0.5).apply_gradients([(total / 2.0, w)], name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    found = list(kept_gradients(WholeGraph(graph, analyse_graph(graph, "made-for-a-test", runs))))
+    assert [hazard.id for hazard in found] == ids
+    assert all("such as Assign, and no run" in hazard.description for hazard in found)
+
+
 @pytest.mark.parametrize(
     "runs, ids",
     [
