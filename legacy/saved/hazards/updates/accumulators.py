@@ -74,7 +74,7 @@ def _sums_of_no_run(whole: WholeGraph, sums: dict[str, list[str]]) -> Iterator[H
 
 
 def _additions(whole: WholeGraph, writes: list[str], variable: str) -> list[str]:
-    """The assignments that add to a sum which others begin, by a run's own gradients; none where another one changes it.
+    """The assignments that add to a sum which others begin; none where another one changes it by its own value.
 
     Args:
       whole: the graph.
