@@ -99,6 +99,13 @@ def _of_statistics(statistics: Sequence[VariableUpdate], towers: int) -> Iterato
         yield f"{counted(len(alone[0]), 'statistic follows', 'statistics follow')} the first tower's batches only"
 
 
+def _has_sums(analysed: AnalysedStep, phase: Phase) -> bool:
+    """Whether some gradients are summed over the towers, and not all a multiple of their mean."""
+    return not phase.combine or any(
+        combine.kind != "sum" or is_summed(analysed, phase, combine) for combine in phase.combine
+    )
+
+
 def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate]) -> Iterator[str]:
     yield from ("race: " + text for text in race_sentences(phase.races))
     yield from _of_losses(analysed, phase)
@@ -140,7 +147,7 @@ def _of_losses(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
         )
     elif is_differentiated_by_each(analysed.graph, towers, phase):
         yield f"{phase.train_op}: each of the {towers} towers differentiates the one loss of all of them"
-    elif sums_to_mean(phase, towers) and not is_averaged_twice(phase, towers):
+    elif sums_to_mean(phase, towers) and not is_averaged_twice(phase, towers) and _has_sums(analysed, phase):
         if analysed.may_be_its_own(phase):
             yield (
                 f"{phase.train_op}: each tower's loss has the factor 1/{towers}; the sum over towers is a mean if that "

@@ -180,6 +180,23 @@ def test_a_sum_of_divided_losses_is_a_mean(towers_loss, text):
     assert only(sections_of(build)["combining"])["are"] == text
 
 
+@pytest.mark.parametrize(
+    "combine, is_said",
+    [
+        (tf.add_n, True),
+        (lambda gradients: tf.add_n(gradients) / 128.0, True),
+        (lambda gradients: tf.reduce_mean(tf.stack(gradients), 0) / 128.0, False),  # as of gradients in fixed point
+    ],
+)
+def test_half_of_a_square_is_said_to_make_a_mean_of_sums_alone(combine, is_said):
+    def build():
+        x = parts("x", 4, 3)
+        program(lambda tower: 0.5 * squares(x(tower)), combine=combine)()
+
+    said = [row["what"] for row in sections_of(build)["watch"] if "the sum over towers is a mean" in row["what"]]
+    assert bool(said) == is_said
+
+
 def test_sums_over_examples_that_are_divided_by_the_number_of_all():
     def build():
         x = parts("x", 6, 3)
