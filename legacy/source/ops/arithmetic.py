@@ -148,6 +148,8 @@ def write_function(op: OpView) -> Expression | None:
     values = [op.value(position) for position in range(len(arguments))]
     if all(value is not None and not value.shape for value in values) and op.dtype().startswith("float"):
         arguments = [one if isinstance(one, Literal) else call("float", one) for one in arguments]
+    if len(arguments) > 1 and isinstance(arguments[0], Literal) and op.dtype(0) == "int64":
+        arguments = [call("tf.constant", arguments[0], Name("tf.int64")), *arguments[1:]]  # not int32, as 0 is
     return call(FUNCTIONS[op.type], *arguments)
 
 

@@ -16,6 +16,7 @@ from legacy.source.definitions.choices_by_step import pieces_of, write_pieces
 from legacy.source.definitions.input_values import Names
 from legacy.source.definitions.recovery import Recovery
 from legacy.source.lines.statements import Statement, build_statements
+from legacy.source.ops.arithmetic import INFIX
 from workloads.lifted.graph.importing import import_graph
 from workloads.lifted.pieces.piece import VariableVersion
 
@@ -31,6 +32,8 @@ v1 = tf.compat.v1
 STEP = Name("step")
 #: Ops of a `cond`, which a schedule by pieces is made of in 1.x.
 _BRANCHES = ("Switch", "Merge")
+#: Ops of whole numbers whose texts take a step of int64 and a number of Python.
+_TAKE_ANY_STEP = (*INFIX, *_BRANCHES, "Const", "Identity")
 
 
 class LearningRate(NamedTuple):
@@ -89,7 +92,7 @@ def find_learning_rate(
         )
         raise Unwritten(f"learning rate: {tensor!r} is a function of {keys}")
     read = [feed.key[0] for feed in cut.piece.feeds]
-    given = {name: Literal(held[name][()]) if name in held else step_of(plan, name) for name in read}
+    given = {name: Literal(held[name][()]) if name in held else _step_in(plan, cut, name) for name in read}
     numbers = {name: literal_text(held[name][()]) for name in given if name in held}
     note = ", ".join(f"{name!r}, which no step changes, is {number}" for name, number in numbers.items())
     if any(node.op in _BRANCHES for node in cut.piece.graph_def.node) and not note:
@@ -125,6 +128,15 @@ def step_of(plan: Plan, counter: str) -> Expression:
     """
     dtype = next(variable.dtype for variable in plan.variables if variable.name == counter)
     return call("tf.cast", STEP, Name("tf." + dtype)) if dtype.startswith("float") else STEP
+
+
+def _step_in(plan: Plan, cut: Cut, counter: str) -> Expression:
+    """Returns the step for a schedule, in the counter's type where its functions of whole numbers take one type."""
+    step = step_of(plan, counter)
+    dtype = next(variable.dtype for variable in plan.variables if variable.name == counter)
+    is_given = step != STEP or dtype == "int64"  # as a step is
+    types = [node.attr["T"].type for node in cut.piece.graph_def.node if node.op not in _TAKE_ANY_STEP]
+    return step if is_given or tf.int32.as_datatype_enum not in types else call("tf.cast", STEP, Name("tf." + dtype))
 
 
 def exponential_decay(expression: Expression) -> Optional[Call]:

@@ -522,3 +522,28 @@ def test_a_rate_in_a_variable_is_a_number_of_a_workload(tmp_path):
     source = source_of(lifted(rate_in_a_variable, tmp_path), "workload")
     assert "learning_rate: Any = schedules.Fixed(0.1)" in source.text
     assert "'rate', which no step changes, is 0.1" in source.notes
+
+
+def late_decay(dtype):
+    """A program whose rate falls from the third step on; its counter has a type."""
+
+    def build():
+        x = split_batch()
+        step = v1.get_variable("step", [], dtype, initializer=v1.zeros_initializer(), trainable=False)
+        late = tf.maximum(tf.constant(0, dtype), step - tf.constant(2, dtype))
+        rate = v1.train.exponential_decay(0.25, late, 2, 0.5)
+        w = weight("w", [3, 2])
+        losses = towers(lambda tower: tf.reduce_sum(tf.tanh(tf.matmul(x[tower], w)) ** 2))
+        mean = tf.add_n([tf.gradients(loss, [w])[0] for loss in losses]) / TOWERS
+        return v1.train.AdamOptimizer(rate).apply_gradients([(mean, w)], step)
+
+    return build
+
+
+@pytest.mark.parametrize("dtype, late", [(tf.int32, "tf.cast(step, tf.int32) - 2"), (tf.int64, "step - 2")])
+def test_whole_numbers_of_a_schedule_have_one_type(dtype, late, tmp_path):
+    setup = lifted(late_decay(dtype), tmp_path)
+    source = source_of(setup, "workload")
+    assert late in source.text
+    assert_workload_verified(setup, tmp_path, source)
+    assert_trains_alike(setup, tmp_path, source_of(setup))
