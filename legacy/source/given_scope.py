@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, List, Mapping, Tuple
+from typing import TYPE_CHECKING, Any, List, Mapping, Sequence, Tuple
 
 import tensorflow as tf
 
@@ -65,16 +65,22 @@ class GivenScope(Scope):
 
     Args:
       frame: gives the values.
+      wholes: [(a tower's part of the data, what all towers have)].
 
     Attributes:
       changes: (statistic, new value) in the order in which they were asked for; each from the given value.
       asked: see `GivenFrame`.
     """
 
-    def __init__(self, frame: GivenFrame) -> None:
+    def __init__(self, frame: GivenFrame, wholes: Sequence[Tuple[tf.Tensor, tf.Tensor]] = ()) -> None:
         super().__init__(frame)
+        self._wholes = wholes
         self.changes: List[Tuple[str, tf.Tensor]] = []
         self.asked = frame.asked
+
+    def of_all(self, value: tf.Tensor) -> tf.Tensor:
+        """Returns what all towers have of a tower's part."""
+        return next(whole for part, whole in self._wholes if part is value)
 
     def update(self, name: str, value: Any) -> None:
         self.changes.append((name, value(self._frame.values_given[name]) if callable(value) else value))

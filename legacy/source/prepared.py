@@ -16,6 +16,7 @@ from legacy.source.overrides.marking import with_overridden_gradients
 from legacy.source.step.dealt_inputs import with_dealt_inputs
 from legacy.source.step.towers import tensors_of_towers
 from legacy.source.tables import with_equal_tables_joined
+from legacy.source.update.divided_sums import with_returned_numbers
 from legacy.source.update.joined_parts import with_joined_parts
 from workloads.lifted.model_copies import model_copies, with_one_model
 from workloads.lifted.summed_uses import with_sums_of_uses
@@ -57,6 +58,7 @@ def prepared(program: OldProgram) -> OldProgram:
     plan, graph = with_joined_lookups(plan, graph)
     plan, graph = with_sizes_in_losses(plan, with_overridden_gradients(graph))
     plan, graph = with_joined_parts(plan, graph)
+    plan = with_returned_numbers(plan, graph)
     return with_shared_variables(program._replace(plan=plan, graph=graph))
 
 

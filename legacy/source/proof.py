@@ -19,6 +19,7 @@ from legacy.source.step.derivatives import SUM_OF_ROWS, weight_gradients
 from legacy.source.step.learning import find_counters
 from legacy.source.step.losses_of_weights import loss_scales, losses_of_weights
 from legacy.towers.program import session_config
+from workloads.lifted.made_up_data import part_of_whole
 from workloads.lifted.plan import indices_label
 from workloads.numerics import gradient_sums
 
@@ -170,18 +171,15 @@ def _new_results(
 
         tensors = {name: given(np.asarray(value)) for name, value in tower.values.items() if value.dtype.kind != "O"}
         counts = [int(tower.values[name]) for name in find_counters(tower.phase, imported_graph(tower.graph))]
-        scopes, results = {}, {}
+        scopes, batches, results = {}, {}, {}
         for number in data:
             drawn = {name: given(value) for name, value in noises[number].items()}
-            scopes[number] = GivenScope(GivenFrame(tensors, drawn, number, tower.plan.towers, next(iter(counts), 0)))
+            frame = GivenFrame(tensors, drawn, number, tower.plan.towers, next(iter(counts), 0))
+            batches[number] = {n: given(value) for n, value in _batch_of(tower, number, data).items()}
+            wholes = {n: given(value) for n, value in _wholes_of(tower, number, data).items()}
+            scopes[number] = GivenScope(frame, [(batches[number][n], whole) for n, whole in wholes.items()])
         for number in data:
-            batch = {}
-            for name, entry in tower.names.inputs.items():
-                value = value_of(entry, number, data)
-                if name in tower.names.copied:
-                    value = np.stack([value] * (tower.plan.batch or ROWS))
-                batch[name] = given(value.astype(np.int32) if value.dtype.kind == "i" else value)
-            made = loss(scopes[number], batch)
+            made = loss(scopes[number], batches[number])
             results[number] = list(made) if isinstance(made, (list, tuple)) else [made]
         result, *parts = results[tower.number]
         if loss_of_all is not None:
@@ -208,6 +206,30 @@ def _new_results(
             found.append(new)
             changed.append([(name, value) for (name, _), value in zip(changes, values)])
         return _Computed(found, changed, in_any_order, scopes[tower.number].asked, rows_in_loops)
+
+
+def _batch_of(tower: Tower, number: int, data: Mapping[int, Arrays]) -> Arrays:
+    """Returns {name in the text: array} of the batch that tower `number` has, as a port's batches have it."""
+    batch = {}
+    for name, entry in tower.names.inputs.items():
+        value = value_of(entry, number, data)
+        if name in tower.names.copied:
+            value = np.stack([value] * (tower.plan.batch or ROWS))
+        batch[name] = _of_port(value)
+    return batch
+
+
+def _wholes_of(tower: Tower, number: int, data: Mapping[int, Arrays]) -> Arrays:
+    """Returns {name in the text: array} of what all towers have, where tower `number` reads all of it."""
+    entries = tower.plan.inputs + tower.plan.common
+    parts = [(part_of_whole(entry, entries), entry) for entry in entries]
+    names = {id(entry): name for name, entry in tower.names.inputs.items()}
+    return {names[id(part)]: _of_port(value_of(entry, number, data)) for part, entry in parts if id(part) in names}
+
+
+def _of_port(value: np.ndarray) -> np.ndarray:
+    """Returns an array in the type that a port's batch has."""
+    return value.astype(np.int32) if value.dtype.kind == "i" else value
 
 
 def _adds_three_parts(graph: tf.Graph) -> bool:

@@ -80,6 +80,13 @@ class StepScope(Scope):
         """The scope of random numbers that are drawn once for all replicas, such as noise on combined gradients."""
         return self.of(COMMON)
 
+    def of_all(self, value: tf.Tensor) -> tf.Tensor:
+        """Returns the rows that all replicas have of a value, one replica's after another's; for data of the batch.
+
+        A scope that only traces a loss has one replica's.
+        """
+        return tf.concat(gather(tf.distribute.get_replica_context(), value), axis=0)
+
     def update(self, name: str, value: Any) -> None:
         if name in self.updates:
             self.later_updates.append((name, value))

@@ -8,6 +8,7 @@ from legacy.source.basics.cut import DRAWS_CLASSES, variable_of
 from legacy.source.basics.expressions import OMIT, Expression, Name, Value, Variable, call
 from legacy.source.basics.typed import SHAPE_OPS
 from legacy.source.basics.unwritten import Unwritten
+from legacy.source.basics.values_of_all import values_of_all
 from legacy.source.ops import arithmetic
 from legacy.source.ops.view import OpView
 from workloads.frame import CATEGORICAL
@@ -112,8 +113,8 @@ class InputValues:
             raise Unwritten(f"model: {key!r} is computed outside of the towers ({feed.kind})")
         given = self._names.inputs[key]
         users = {user.type for user in op.operation.outputs[0].consumers()}
-        if op.operation.name in self._forward.wholes and not users <= set(SHAPE_OPS):  # `given` has its size alone
-            raise Unwritten(f"inputs: towers use all of {key!r}, and not only its size and their parts of it")
+        if op.operation.name in self._forward.wholes and not users <= set(SHAPE_OPS):
+            given = values_of_all(given)
         if op.operation.outputs[0].dtype.name == "bool":  # an integer in a port's batch
             return call("tf.cast", given, Name("tf.bool"))
         if op.operation.outputs[0].dtype.name == "int64" and not users <= set(TAKE_ANY_INTEGER):

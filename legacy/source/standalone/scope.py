@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, List, NamedTuple, Sequence
 
 from legacy.source.basics.expressions import Variable, leaves
+from legacy.source.basics.values_of_all import OF_ALL
 from legacy.source.step.model import all_statements
 from workloads.frame import CATEGORICAL, NOISE_OPS
 from workloads.numerics.random_keys import KEY_STRIDE
@@ -52,6 +53,13 @@ _REPLICAS = """
     def replicas(self):
         return tf.distribute.get_strategy().num_replicas_in_sync
 """
+#: Of a model that uses data of all replicas.
+_OF_ALL = '''
+    def of_all(self, value):
+        """Returns the rows of all replicas, in their order; in the first pass, which makes variables, those given."""
+        context = tf.distribute.get_replica_context()
+        return value if context is None else tf.concat(gather(context, value), axis=0)
+'''
 #: Of a train op that runs the loss of another replica, with its random numbers, and without its updates.
 _OF_REPLICA = """
     def of(self, replica):
@@ -162,6 +170,7 @@ def scope_of(models: Sequence[Model], functions: str, update: str = "", of_other
     text += _NAMES if lists_names else ""
     text += _LATER_UPDATE if updated_again else _UPDATE if has_updates else ""
     text += _REPLICAS if "scope.replicas" in functions + update else ""
+    text += _OF_ALL if f"{OF_ALL}(" in functions + update else ""
     text += _COMMON if "scope.common." in update else ""
     if of_others and (drawn or has_updates):
         text += _OF_REPLICA.format(given="self.values, " + ("self.step, " if has_step else "") + "replica")

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 from legacy.source.basics.rendering import literal_text
+from legacy.source.basics.values_of_all import OF_ALL
 from legacy.source.replica_step.lines import listed
 from legacy.source.replica_step.tables import (
     owner_lines,
@@ -70,7 +71,10 @@ def module_text(
     text = '"""' + "\n".join([*docstring, '"""', "", *imports, "import tensorflow as tf", "", *lines])
     parts = [with_missing_functions(functions, updates), *updates]
     names = ", ".join(update.function for update in step.updates)
-    parts += [*([GATHER] if step.calls_gather else []), f"TRAIN_OPS = [{names}]"]
+    parts += [
+        *([GATHER] if step.calls_gather or f"{OF_ALL}(" in functions + "".join(updates) else []),
+        f"TRAIN_OPS = [{names}]",
+    ]
     of_others = any(loss.with_others for loss in step.losses)
     scope = scope_of(models, functions, "".join(updates), of_others)
     parts += [scope.text, _trainer_text(step, scope, slots, owners)]

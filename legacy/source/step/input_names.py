@@ -6,10 +6,10 @@ import re
 from typing import TYPE_CHECKING, Dict, NamedTuple, Sequence
 
 from legacy.source.basics.cut import example_sizes
-from legacy.source.basics.divided_losses import REPLICAS
-from legacy.source.basics.expressions import Item, Name, call
+from legacy.source.basics.expressions import Item, Name
 from legacy.source.basics.rendering import literal_text
 from legacy.source.basics.unwritten import Unwritten
+from legacy.source.basics.values_of_all import size_of_all
 from legacy.source.lines.identifiers import identifier
 from legacy.source.lines.naming import free_name
 from workloads.lifted.made_up_data import SHAPE, BatchSize, made_up_shape, part_of_whole
@@ -151,16 +151,26 @@ def whole_sizes(plan: Plan, given: Mapping[str, Expression]) -> Dict[str, Expres
         part = part_of_whole(entry, entries)
         own = [given[tensor] for tensor in part.tensors if tensor in given] if part else []
         if own and entry.tensors[0] not in given:
-            found[entry.tensors[0]] = call("tf.repeat", own[0], REPLICAS, axis=0)
+            found[entry.tensors[0]] = size_of_all(own[0])
     return found
 
 
 def sizes_outside(plan: Plan) -> Dict[str, Expression]:
     """Returns {tensor: expression of its size} of what towers share out, and of their parts, outside of the towers."""
-    data = {
+    data = _parts_outside(plan)
+    return {**data, **whole_sizes(plan, data)}
+
+
+def wholes_outside(plan: Plan) -> Dict[str, Expression]:
+    """Returns {tensor: expression of its size} of what towers share out, and not of their parts."""
+    return whole_sizes(plan, _parts_outside(plan))
+
+
+def _parts_outside(plan: Plan) -> Dict[str, Expression]:
+    """Returns {tensor: expression} of the towers' parts of data."""
+    return {
         tensor: Item(Name("batch"), literal_text(name))
         for name, entry in input_names(plan).inputs.items()
         for tensor in entry.tensors
         if entry.has_examples
     }
-    return {**data, **whole_sizes(plan, data)}

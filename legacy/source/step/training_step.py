@@ -9,6 +9,7 @@ import numpy as np
 from legacy.saved.graph.imported import imported_graph
 from legacy.source.basics.divided_losses import divided_by_replicas
 from legacy.source.basics.unwritten import Unwritten
+from legacy.source.basics.values_of_all import uses_values_of_all
 from legacy.source.step.averages import Average, find_average
 from legacy.source.step.clipping import find_clipping
 from legacy.source.step.learning import (
@@ -19,7 +20,7 @@ from legacy.source.step.learning import (
     find_rule,
     learning_rate_tensor,
 )
-from legacy.source.step.model import Model, has_own_variables, recover_model
+from legacy.source.step.model import Model, all_statements, has_own_variables, recover_model
 from legacy.source.step.schedules import LearningRate, find_learning_rate
 from legacy.source.step.statistics import Statistics, find_statistics
 from legacy.source.step.weight_order import clipped_weights, in_clipped_order
@@ -109,6 +110,10 @@ def recover_step(
     model = parts.take(lambda: recover_model(plan, graph, phase, statistics, initializers, counters, scalar=True))
     if model is not None and has_own_variables(model):
         parts.reasons.append("model: towers read variables of their own; a workload's replicas share all")
+    if model is not None and uses_values_of_all([one.expression for one in all_statements(model)]):
+        parts.reasons.append(
+            "inputs: towers use all of a batch, and not only their parts of it; a workload's have these"
+        )
     if model is not None and not model.inputs:
         parts.reasons.append("inputs: no data enter a step; a workload has at least one input")
     if parts.reasons:

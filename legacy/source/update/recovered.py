@@ -12,6 +12,7 @@ from legacy.source.basics.divided_losses import divided_by_replicas, has_divisor
 from legacy.source.basics.expressions import Name
 from legacy.source.basics.rendering import literal_text
 from legacy.source.basics.unwritten import Unwritten
+from legacy.source.basics.values_of_all import uses_values_of_all
 from legacy.source.definitions.update_noise import noise_of_update
 from legacy.source.lines.naming import free_name
 from legacy.source.lookups.rows_set_before import rows_set_before
@@ -19,7 +20,7 @@ from legacy.source.step.imported_step import WrittenLoss
 from legacy.source.step.input_names import input_names
 from legacy.source.step.known_statistics import between_turns, find_known
 from legacy.source.step.learning import find_counter, find_counters
-from legacy.source.step.model import recover_model, require_fed
+from legacy.source.step.model import all_statements, recover_model, require_fed
 from legacy.source.step.towers import Towers
 from legacy.source.update.changes.groups import text_of_group
 from legacy.source.update.changes.lines import update_lines
@@ -141,6 +142,8 @@ def _update(
         phase, factor = _with_others(typed, graph, phase, effects, path, towers, of_loss + "_with_others", reason)
     path = path._replace(scales=[]) if factor.of_all or factor.with_others else path
     model = recover_model(plan, graph, phase, known, initializers, counters, apart=True)
+    if factor.with_others and uses_values_of_all([one.expression for one in all_statements(model)]):
+        raise Unwritten("towers: a loss with other towers' results uses all of a batch, and not only its tower's part")
     is_fixed = path.combine == "sum" and has_divisor(phase, plan.towers)
     if is_fixed:
         *first, last = model.statements

@@ -12,6 +12,7 @@ from legacy.source.basics.expressions import Definition, Expression, Infix, Lite
 from legacy.source.basics.forward import Forward
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.recovery import Recovery
+from legacy.source.step.input_names import wholes_outside
 from legacy.source.update.changes.place import names_of_variables
 from legacy.source.update.changes.wave_lines import own_lines
 from workloads.lifted.averaging import RECIPROCAL, division_rounds, form_of
@@ -235,11 +236,12 @@ def _rows_of_inputs(plan: Plan, phase: Phase) -> List[List[Optional[str]]]:
 
 def _factor_lines(plan: Plan, graph: Graph, phase: Phase, tensor: str, tensors: Dict[str, Expression]) -> List[str]:
     """Returns the lines that compute what returns to one tower."""
-    cut = cut_part(plan, graph, [tensor], list(tensors), phase.versions)
-    others = [str(feed.key) for feed in cut.piece.feeds if str(feed.key) not in tensors and feed.kind != "read"]
+    known = {**wholes_outside(plan), **tensors}
+    cut = cut_part(plan, graph, [tensor], list(known), phase.versions)
+    others = [str(feed.key) for feed in cut.piece.feeds if str(feed.key) not in known and feed.kind != "read"]
     if others:
         raise Unwritten(f"towers: {others[0]!r} is in the loss of all towers")
-    recovery = Recovery(Forward(cut, plan), names_of_variables(plan, tensors))
+    recovery = Recovery(Forward(cut, plan), names_of_variables(plan, known))
     result = recovery.expression_of(cut.fetches[0] if ":" in cut.fetches[0] else cut.fetches[0] + ":0")
     *lines, last = own_lines([*recovery.ordered([result]), Definition((), result)], plan.towers, {}, 4)
     if last.startswith("    )"):

@@ -69,7 +69,7 @@ class WrittenUpdate(NamedTuple):
     def gathers(self) -> bool:
         """Whether it uses results of each tower, and not only reduced ones."""
         factor = self.factor
-        of_all = self.uses_losses or factor.needed_of_all or factor.lines or factor.with_others
+        of_all = self.uses_losses or factor.needed_of_all or factor.of_all or factor.with_others
         return bool(of_all or not self.path.combine)
 
 

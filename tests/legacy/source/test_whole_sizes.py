@@ -9,7 +9,6 @@ from tests.legacy.source.trained import assert_port_verified, assert_trains_alik
 from tests.legacy.variants.programs import TOWERS, lifted, towers, weights
 from workloads.lifted.made_up_data import part_of_whole
 from workloads.lifted.plan import Input
-from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
 X = Input("x", "float32", [None, 3], "batch", 0, ["split:0", "split:1"], "x:0")
@@ -95,10 +94,11 @@ def test_the_size_of_the_batch_over_the_towers_is_that_of_a_part(split, tmp_path
     assert_trains_alike(setup, tmp_path)
 
 
-def test_the_values_of_the_whole_batch_are_no_tower_s(tmp_path):
+def test_the_values_of_the_whole_batch_are_gathered(tmp_path):
     setup = lifted(sums(over_values), tmp_path)
-    with pytest.raises(InputError, match="towers use all of 'x:0', and not only its size and their parts of it"):
-        source_of(setup)
+    source = source_of(setup, "workload")
+    assert 'scope.of_all(batch["x"])' in source.text
+    assert_port_verified(setup, tmp_path, source)
 
 
 def test_a_whole_has_one_input_of_its_parts():

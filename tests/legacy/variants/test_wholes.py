@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from legacy.source.update.divided_sums import with_returned_numbers
 from legacy.source.update.joined_parts import with_joined_parts
 from tests.legacy.source.trained import assert_port_verified, assert_trains_alike, source_of
 from tests.legacy.variants.programs import BATCH, TOWERS, assert_same, lifted, towers, weights
@@ -11,7 +12,6 @@ from workloads.data.function import FunctionData
 from workloads.data.opening import open_data
 from workloads.lifted.replication import replica_counts
 from workloads.lifted.sources import LiftedOwnData
-from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
 ROWS = TOWERS * BATCH
@@ -120,18 +120,29 @@ def assert_joined(shards):
 
 
 @pytest.mark.parametrize(
-    "where, reason",
-    [
-        ("loss", "gradients of the old graph contain what the towers' losses do not: net/w"),
-        ("tower", "towers use all of 'lengths:0', and not only its size"),
-    ],
+    "where, text", [("loss", "factor = 1.0 / tf.cast("), ("tower", "def tower_loss(scope, batch):")]
 )
-def test_a_source_has_no_constant_in_its_place(where, reason, tmp_path):
-    setup = lifted(program(tf.reduce_sum, where=where), tmp_path)
-    with pytest.raises(InputError, match=reason):
-        source_of(setup)
+@pytest.mark.parametrize("part", [halves, bounds])
+def test_a_source_gathers_what_divides_a_loss(where, text, part, tmp_path):
+    setup = lifted(program(tf.reduce_sum, part, where=where), tmp_path)
     lift = setup.job.workload
     assert with_joined_parts(lift.plan, lift.graph) == (lift.plan, lift.graph)  # of what towers take
+    source = source_of(setup, "workload")
+    for replicas in (1, 2, 4):
+        assert_port_verified(setup, tmp_path, source, replicas)
+    assert_trains_alike(setup, tmp_path)
+    assert text in source.text and source.text.count('scope.of_all(batch["lengths"])') == 1
+    own = source.text.replace('scope.of_all(batch["lengths"])', 'batch["lengths"]')
+    assert not assert_port_verified(setup, tmp_path, source, changed=lambda text: own).passed
+
+
+def test_a_number_of_whole_data_by_which_a_sum_is_divided_returns_to_all_towers(tmp_path):
+    lift = lifted(program(tf.reduce_sum), tmp_path).job.workload
+    (phase,) = with_returned_numbers(lift.plan, lift.graph).phases
+    assert len(phase.returns) == TOWERS and phase.returns[0] == phase.returns[1]
+    for where in ("tower", "update"):  # in each tower's loss, and in no gradient
+        lift = lifted(program(tf.reduce_sum, where=where), tmp_path).job.workload
+        assert with_returned_numbers(lift.plan, lift.graph) == lift.plan
 
 
 @pytest.mark.parametrize("part", [halves, bounds])

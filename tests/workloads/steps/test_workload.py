@@ -46,3 +46,7 @@ def test_updates_are_kept_as_they_are_given():
     scope = StepScope(None, {})
     scope.update("mean", abs)
     assert scope.updates == {"mean": abs}
+
+
+def test_a_scope_that_is_traced_alone_has_its_own_rows_of_what_all_have():
+    assert StepScope(None, {}).of_all(tf.constant([3, 1])).numpy().tolist() == [3, 1]
