@@ -57,7 +57,19 @@ def find_common_cuts(
     """
     losses = [name for name, _ in step.losses if name not in tower_nodes]
     ends = step.order.effects + losses + [name for name, _ in returned]
+    computed = {*computed, *_of_changed_values(step, tower_nodes)}
     return sorted(_tensors_entering(step, ends, tower_nodes, leaving, computed, with_numbers=True))
+
+
+def _of_changed_values(step: LabelledStep, tower_nodes: dict[str, int]) -> set[str]:
+    """The nodes before the towers that read a variable which the step changes, and that no tower takes.
+
+    As data they would hold no value of that variable, such as the rows of class centers that the step moves.
+    """
+    graph, changed = step.graph, {variable for names in step.state.writes.values() for variable in names}
+    reads = [name for name, names in step.state.reads.items() if changed & set(names) and step.towers.is_common(name)]
+    taken = {tensor.node for name in tower_nodes for tensor in graph.inputs(name)} - set(tower_nodes)
+    return graph.descendants(reads, controls=False) - graph.ancestors(taken, controls=False) if reads else set()
 
 
 def _tensors_entering(

@@ -60,3 +60,21 @@ def test_noise_of_the_shape_of_combined_gradients_is_no_data(shape_of, cuts):
     step = of_step(STEP.replace("rate, sum)", "rate, noisy)") + noise, data=("x0", "x1", "drawn", "noise"))
     step.towers.masks["sum"] = step.towers.masks["a"] | step.towers.masks["b"]
     assert find_common_cuts(step, STEP_TOWERS, []) == cuts
+
+
+@pytest.mark.parametrize("moved, cuts", [("centers", ["y"]), ("w", ["rows"])])
+def test_what_reads_a_variable_that_the_step_changes_is_no_data(moved, cuts):
+    """As the rows of class centers, which the update moves towards the towers' results."""
+    text = (
+        STEP.replace("rate, sum)", "rate, sum)")
+        + """
+    centers = VariableV2()
+    y = Placeholder()
+    rows = GatherV2(centers, y)
+    moving = ScatterSub(centers, y, rows)
+    """
+    )
+    writes = {"train": ["w"], "moving": [moved]}
+    step = of_step(text, writes=writes, reads={"rows": ["centers"]}, data=("x0", "x1", "y", "rows"))
+    found = [name for name, _ in find_common_cuts(step, STEP_TOWERS, []) if name != "y" or cuts == ["y"]]
+    assert found == cuts
