@@ -132,11 +132,11 @@ def _mixed(whole: WholeGraph, name: str) -> dict[str, tuple[str, bool]]:
     graph, found = whole.graph, {}
     before = graph.ancestors([name], controls=False)
     for node in [one for one in graph.nodes if one in before and graph.type(one) in ("Add", "AddV2")]:
-        terms = [_share_and_value(whole, tensor) for tensor in graph.inputs(node)]
+        terms = [share_and_value(whole, tensor) for tensor in graph.inputs(node)]
         (first, is_first, value), (second, is_second, other) = terms if len(terms) == 2 else (("", True, None),) * 2
         if not first or first != second or is_first == is_second or value is None or other is None:
             continue
-        turned = [_in_other_order(whole, one) for one in (value, other)]
+        turned = [in_other_order(whole, one) for one in (value, other)]
         if turned[0] == other and turned[1] is None:
             found[first] = (node, is_second)
         elif turned[1] == value and turned[0] is None:
@@ -144,8 +144,8 @@ def _mixed(whole: WholeGraph, name: str) -> dict[str, tuple[str, bool]]:
     return found
 
 
-def _share_and_value(whole: WholeGraph, product: TensorId) -> tuple[str, bool, TensorId | None]:
-    """(r, True, x) of r x with a random r, (r, False, x) of (1 - r) x; ("", True, None) of anything else."""
+def share_and_value(whole: WholeGraph, product: TensorId) -> tuple[str, bool, TensorId | None]:
+    """Returns (r, True, x) of r x with a random r, (r, False, x) of (1 - r) x; ("", True, None) of anything else."""
     graph = whole.graph
     inputs = graph.inputs(product.node) if graph.type(product.node) == "Mul" else []
     for one, other in zip(inputs, reversed(inputs)):
@@ -159,7 +159,7 @@ def _share_and_value(whole: WholeGraph, product: TensorId) -> tuple[str, bool, T
     return "", True, None
 
 
-def _in_other_order(whole: WholeGraph, tensor: TensorId) -> TensorId | None:
-    """The x of its rows in another order; None of anything else."""
+def in_other_order(whole: WholeGraph, tensor: TensorId) -> TensorId | None:
+    """Returns the x of its rows in another order; None of anything else."""
     kinds = (*_TURNS, "Gather", "GatherV2", "RandomShuffle", "Roll")
     return whole.graph.origin(whole.graph.inputs(tensor.node)[0]) if whole.graph.type(tensor.node) in kinds else None

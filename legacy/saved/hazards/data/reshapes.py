@@ -29,12 +29,13 @@ def reshaped_for_transposed(whole: WholeGraph, found: Analysis) -> Iterator[Haza
             continue
         before, after = _shape_before(found, name), imported.shape(name)
         is_meant = _is_beside_transposition(found, name) or _is_shift(found, name) or _joins_again(found, name)
-        if before and after and _is_transposed(before, after) and not is_meant:
+        is_wrong = before and after and (_is_transposed(before, after) or _merges_apart(before, after))
+        if before and after and is_wrong and not is_meant:
             yield Hazard(
                 "RESHAPED_FOR_TRANSPOSED",
                 name,
                 f"{name} reshapes {_text(before)} to {_text(after)}: a reshape keeps the order in memory, so that "
-                "examples and time steps, or pixels and channels, are mixed",
+                "examples and time steps, pixels and channels, or words and heads, are mixed",
                 "use tf.transpose; for parity keep the reshape",
             )
             return
@@ -124,6 +125,20 @@ def _is_transposed(before: _Shape, after: _Shape) -> bool:
         first_two = list(after) == [before[1], before[0], *before[2:]]
     is_image = len(before) == 4 and before[3] not in (1, before[1]) and before[1] == before[2] != 1
     return first_two or (is_image and list(after) == [before[0], before[3], before[1], before[2]])
+
+
+def _merges_apart(before: _Shape, after: _Shape) -> bool:
+    """Whether a shape has another one's second dimension merged into its last, past the third, as heads of attention.
+
+    >>> _merges_apart([3, 2, 6, 4], [3, 6, 8]), _merges_apart([3, 2, 6, 4], [18, 8])
+    (True, True)
+    >>> _merges_apart([3, 2, 6, 4], [3, 2, 24])
+    False
+    """
+    if len(before) != 4 or None in before or before[1] == before[2] or 1 in before[1:3]:
+        return False
+    merged = [before[0], before[2], (before[1] or 0) * (before[3] or 0)]
+    return list(after) in (merged, [(before[0] or 0) * (before[2] or 0), merged[2]])
 
 
 def _text(shape: _Shape) -> str:

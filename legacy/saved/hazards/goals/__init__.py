@@ -3,7 +3,15 @@
 Here: checks of one loss and what it is given. Not here: signs that hold for all data, in `signs`.
 Start with `volumes.py`."""
 
-from legacy.saved.hazards.goals import logits_for_labels, overlaps_of_boxes, told_apart, unused_changes, volumes
+from legacy.saved.hazards.goals import (
+    farthest_rows,
+    logits_for_labels,
+    mixed_shares,
+    overlaps_of_boxes,
+    told_apart,
+    unused_changes,
+    volumes,
+)
 
 #: Checks of the graph alone, in the order of the page.
 GRAPH_CHECKS = (
@@ -13,4 +21,6 @@ GRAPH_CHECKS = (
     logits_for_labels.labels_that_are_logits,
     unused_changes.unused_changes_of_examples,
     unused_changes.unused_masks_of_results,
+    mixed_shares.shares_that_do_not_add_up,
+    farthest_rows.farthest_rows,
 )

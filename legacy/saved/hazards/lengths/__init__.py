@@ -12,11 +12,13 @@ from legacy.saved.hazards.lengths import (
     other_lengths,
     pixels,
     time_major,
+    unrolled_words,
 )
 
 #: Checks of the graph alone, in the order of the page.
 GRAPH_CHECKS = (
     counted_padding.attended_padding,
+    counted_padding.attended_by_other_lengths,
     counted_padding.averaged_padding,
     counted_padding.states_behind_padding,
     other_lengths.masked_by_other_lengths,
@@ -27,6 +29,7 @@ GRAPH_CHECKS = (
     convolutions.series_read_ahead,
     kept_labels.losses_of_one_label,
     pixels.pixels_read,
+    unrolled_words.targets_read_at_once,
 )
 
 #: Checks that need an analysis.

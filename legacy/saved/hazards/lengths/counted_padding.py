@@ -46,6 +46,31 @@ def attended_padding(whole: WholeGraph) -> Iterator[Hazard]:
             return
 
 
+def attended_by_other_lengths(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds attention to the outputs of a loop with lengths, masked by those of another loop alone; one for all."""
+    graph = whole.graph
+    ends = [name for name in graph.nodes if is_outputs(graph, name) and not is_gradient_op(name)]
+    for softmax, outputs in _attention(whole):
+        own = set().union(*(given_by(whole, lengths_of_loop(whole, name) or name) for name in outputs))
+        if not all(lengths_of_loop(whole, name) for name in outputs):
+            continue
+        before = graph.ancestors([graph.inputs(softmax)[0].node], stop=ends, controls=False)
+        masks = [lengths for lengths in (lengths_of_mask(whole, name) for name in sorted(before)) if lengths]
+        loops = [name for name in ends if name not in outputs and lengths_of_loop(whole, name)]
+        of_others = set().union(*(given_by(whole, lengths_of_loop(whole, name)) for name in loops))
+        if masks and all(given_by(whole, one) & of_others and not given_by(whole, one) & own for one in masks):
+            yield Hazard(
+                "LENGTHS_OF_ANOTHER",
+                softmax,
+                f"{softmax} gives attention weights to the outputs of an RNN with the sequence lengths "
+                f"{named_lengths(whole, lengths_of_loop(whole, outputs[0]))}, and masks them by "
+                f"{named_lengths(whole, masks[0])}, the lengths of other sequences: words are left out, and padding "
+                "gets weights",
+                "mask by the lengths of the sequences that are attended to; for parity keep the mask",
+            )
+            return
+
+
 def averaged_padding(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds means over the times of outputs of a loop with lengths; one hazard for all."""
     graph = whole.graph

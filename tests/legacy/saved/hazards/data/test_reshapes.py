@@ -84,3 +84,16 @@ def test_rows_that_are_cut_off_and_reshaped_back_are_a_shift(rows_back, count):
         return tf.reshape(tf.reshape(x, [7, 4, 5], name="mixed")[1:], [rows_back, -1, 5])
 
     assert len(found([4, 7, 5], shifted)) == count
+
+
+@pytest.mark.parametrize(
+    "new, turned, count", [([3, 6, 8], False, 1), ([18, 8], False, 1), ([3, 6, 8], True, 0), ([3, 2, 24], False, 0)]
+)
+def test_heads_that_are_merged_past_the_words_are_named(new, turned, count):
+    """The results [batch, heads, words, units] of attention are transposed before they are joined."""
+    hazards = found([3, 2, 6, 4], lambda x: tf.reshape(tf.transpose(x, [0, 2, 1, 3]) if turned else x, new))
+    assert [hazard.id for hazard in hazards] == ["RESHAPED_FOR_TRANSPOSED"] * count
+
+
+def test_as_many_heads_as_words_tell_nothing():
+    assert found([3, 4, 4, 5], lambda x: tf.reshape(x, [3, 4, 20])) == []

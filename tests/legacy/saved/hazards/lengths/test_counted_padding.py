@@ -175,3 +175,27 @@ def test_a_mask_is_of_lengths_where_data_give_them_and_not_sizes(ends, is_length
 
     whole = WholeGraph(saved(traced(build)))
     assert bool(lengths_of_mask(whole, "mask")) == is_lengths
+
+
+@pytest.mark.parametrize(
+    "mask, decoder, count",
+    [
+        (("target",), "target", 1),
+        (("source",), "target", 0),
+        (("source", "target"), "target", 0),
+        (("third",), "target", 0),
+        (("target",), None, 0),
+    ],
+)
+def test_attention_masked_by_the_lengths_of_the_decoder_is_named(mask, decoder, count):
+    def total():
+        ends = {name: fed(name, 2, dtype=tf.int32) for name in ("source", "target", "third")}
+        read, _ = loop("encoder", ends["source"])
+        written, _ = loop("decoder", ends.get(decoder))
+        scores = tf.matmul(written, read, transpose_b=True)
+        for name in mask:
+            kept = tf.sequence_mask(ends[name], TIMES, tf.float32)
+            scores += (1.0 - (kept[:, None] if name != "target" or len(mask) == 1 else kept[:, :, None])) * -1e9
+        return tf.reduce_mean(tf.square(tf.matmul(tf.nn.softmax(scores), read)))
+
+    assert found(counted_padding.attended_by_other_lengths, total) == ["LENGTHS_OF_ANOTHER"] * count
