@@ -73,8 +73,13 @@ def _scale_of_products(whole: WholeGraph, name: str) -> float | None:
 
 
 def _is_of_results(whole: WholeGraph, name: str) -> bool:
-    sides = [tensor.node for tensor in whole.graph.inputs(name)[:2]] if whole.graph.type(name) in _PRODUCTS else []
-    return bool(sides) and all(one in made_by_weights(whole) and one in whole.data for one in sides)
+    """Whether a node has products of results with each other, or with others' results that nothing trains."""
+    graph, kind = whole.graph, whole.graph.type(name)
+    inner = graph.origin(graph.inputs(name)[0]).node if kind == "Sum" else name
+    is_product = kind in _PRODUCTS or (kind == "Sum" and graph.type(inner) == "Mul")
+    sides = [tensor.node for tensor in graph.inputs(inner)[:2]] if is_product else []
+    results = [one for one in sides if one in made_by_weights(whole) and one in whole.data]
+    return len(results) == 2 or (len(results) == 1 and not set(sides) - set(results) & made_by_weights(whole))
 
 
 def partners_of_one_example(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:

@@ -144,7 +144,10 @@ def averages_that_move_away(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def averages_before_updates(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds moving averages of weights that a step demands to move before its update; one hazard for all."""
+    """Finds moving averages of weights that a step demands to move before its update; one hazard for all.
+
+    An average that the loss takes after it has moved, as that of an encoder of keys, can only move before.
+    """
     graph = whole.graph
     updates = {whole.variable_of(apply): apply for apply in whole.applies if apply in whole.members}
     early: dict[str, tuple[str, str]] = {}
@@ -155,7 +158,9 @@ def averages_before_updates(whole: WholeGraph) -> Iterator[Hazard]:
         if not (0 < kept.share < 1 or most_kept(whole, name) < 1):
             continue
         read = graph.ancestors([graph.inputs(name)[1].node], controls=False) & set(updates)
-        if len(read) == 1 and updates[min(read)] in graph.descendants([name]):
+        waiting = graph.descendants([name]) if len(read) == 1 else set()
+        is_taken = any(variable_read(graph, node) == variable for node in waiting & whole.minimized)
+        if len(read) == 1 and updates[min(read)] in waiting and not is_taken:
             early[variable] = (name, updates[min(read)])
     for name, update in early.values():
         yield Hazard(

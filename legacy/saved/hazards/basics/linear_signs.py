@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import tensorflow as tf
+
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.constants import constant_array
+from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.linear_weights import COPIES, SUMS, constant_factor
 from legacy.saved.hazards.basics.sizes import is_number_of_elements
+from legacy.saved.hazards.basics.variable_reads import variable_read
+from legacy.saved.hazards.basics.weighed_values import counted_elements
 from workloads.lifted.graph import TensorId
 
 #: Ops whose results are above 0, as those of a schedule.
 _NEVER_NEGATIVE = ("Sigmoid", "Exp", "Softplus")
+#: Ops that give numbers above 0 of such numbers.
+_OF_STEPS = (
+    *("Cast", "Identity", "Mul", "Add", "AddV2", "Minimum", "Maximum"),
+    *("Pow", "Sqrt", "Rsqrt", "Select", "SelectV2"),
+)
+_WHOLE_NUMBERS = (tf.int32.as_datatype_enum, tf.int64.as_datatype_enum)
 #: {op: the first of its inputs that are values, as a choice has its condition before them}.
 _VALUES = {"Mul": 0, "Fill": 1, "Select": 1, "SelectV2": 1}
 
@@ -47,7 +58,20 @@ def linear_signs(whole: WholeGraph, target: str) -> dict[str, int]:
             is_mean = scaled is None and kind in op_types.QUOTIENTS
             if is_mean and (is_number_of_elements(whole, inputs[1]) or _is_count(whole, inputs[1])):
                 todo.append((inputs[0], sign))  # a mean by hand, or of `tf.losses`
+            elif is_mean:
+                todo += [(node, sign) for node in _weighted_values(whole, *inputs[:2])]
     return found
+
+
+def _weighted_values(whole: WholeGraph, total: str, divisor: str) -> list[str]:
+    """The values x of a weighted mean sum(w x) / sum(w) of data w: it rises with each x, whatever sign all w have."""
+    graph, weights = whole.graph, counted_elements(whole, divisor)
+    product = graph.origin(graph.inputs(total)[0]).node if graph.type(total) == "Sum" else ""
+    if not weights or not product or graph.type(product) != "Mul":
+        return []
+    factors = graph.inputs(product)
+    sources = [source_of_elements(graph, factor).node for factor in factors]
+    return [factors[1 - sources.index(weights)].node] if sources.count(weights) == 1 else []
 
 
 def _is_count(whole: WholeGraph, name: str) -> bool:
@@ -95,4 +119,20 @@ def _sign_of_weight(whole: WholeGraph, name: str) -> int:
     if kind == "Mul":
         return _sign_of_weight(whole, inputs[0]) * _sign_of_weight(whole, inputs[1])
     is_trained = bool(graph.ancestors([source], controls=False) & whole.trainable)
-    return int(kind in _NEVER_NEGATIVE and not is_trained)
+    return int(not is_trained and (kind in _NEVER_NEGATIVE or is_share_of_steps(whole, source)))
+
+
+def is_share_of_steps(whole: WholeGraph, name: str) -> bool:
+    """Returns whether a node is a number that counted steps and constants above 0 give, such as min(1, step / 1000)."""
+    graph, source = whole.graph, whole.graph.origin(TensorId(name, 0)).node
+    number = whole.value(source)
+    if number is not None:
+        return number > 0
+    variable = variable_read(graph, source)
+    if variable:
+        is_whole = graph.nodes[variable].attr["dtype"].type in _WHOLE_NUMBERS
+        return is_whole and variable not in whole.trainable and whole.is_scalar(variable)
+    inputs = [tensor.node for tensor in graph.inputs(source)]
+    values = inputs[_VALUES.get(graph.type(source), 0) :]
+    is_known = graph.type(source) in (*_OF_STEPS, *op_types.QUOTIENTS) and bool(values)
+    return is_known and all(is_share_of_steps(whole, before) for before in values)

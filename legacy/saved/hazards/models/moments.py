@@ -14,7 +14,7 @@ from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Axes along which no normalization takes the moments of images [examples, height, width, channels].
-_ODD = ([0], [0, 1], [0, 2])
+_ODD = ([0], [1], [2], [0, 1], [0, 2])
 _PASSES = ("Add", "AddV2", "BiasAdd", "Identity", "Relu")
 
 

@@ -6,11 +6,12 @@ import collections
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies, filled
 from legacy.saved.hazards.basics.directions import trained_by
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
-from legacy.saved.hazards.basics.linear_weights import COPIES
+from legacy.saved.hazards.basics.linear_weights import COPIES, linear_source
 from legacy.saved.hazards.basics.squares import squared
 from legacy.saved.hazards.basics.variable_reads import variable_read
 
@@ -38,6 +39,7 @@ def equal_targets(whole: WholeGraph) -> Iterator[Hazard]:
             drawn = squared_distance(whole, name)
             if entropy is not None:
                 drawn = entropy.logits.node, filled(whole, entropy.labels.node)
+            drawn = drawn or _hinge(whole, name)
             weight, product = layer(whole, drawn[0]) if drawn is not None else ("", "")
             if drawn is not None and drawn[1] is not None and weight in own:
                 is_made = bool(whole.graph.ancestors([product], controls=False) & makers)
@@ -61,6 +63,17 @@ def _side(label: float) -> float:
     return 1.0 if label > _UNDECIDED else 0.0 if label < _UNDECIDED else label
 
 
+def _hinge(whole: WholeGraph, name: str) -> tuple[str, float] | None:
+    """(x, the side that is wanted, 1 or -1) of a node that is max(0, 1 - x) or max(0, 1 + x); None of any other."""
+    graph = whole.graph
+    inputs = [tensor.node for tensor in graph.inputs(name)]
+    numbers = [whole.value(node) for node in inputs]
+    if graph.type(name) not in ("Relu", "Maximum") or (graph.type(name) == "Maximum" and 0 not in numbers):
+        return None
+    score, factor, margin = linear_source(whole, inputs[0 if graph.type(name) == "Relu" else 1 - numbers.index(0)])
+    return (score, -1.0 if factor > 0 else 1.0) if factor and margin > 0 else None
+
+
 def squared_distance(whole: WholeGraph, name: str) -> tuple[str, float | None] | None:
     """Returns (x, c) of a node that is (x - c)^2, or x^2; None of any other."""
     base = squared(whole, name)
@@ -80,4 +93,12 @@ def layer(whole: WholeGraph, name: str) -> tuple[str, str]:
     graph = whole.graph
     while graph.type(name) in (*COPIES, *_SUMS):
         name = graph.inputs(name)[0].node
-    return (variable_read(graph, graph.inputs(name)[1].node), name) if graph.type(name) in _LAYERS else ("", "")
+    return (_weight(whole, graph.inputs(name)[1].node), name) if graph.type(name) in _LAYERS else ("", "")
+
+
+def _weight(whole: WholeGraph, name: str) -> str:
+    """The variable that a layer multiplies by, perhaps divided by its norm; "" where it is none."""
+    graph = whole.graph
+    while graph.type(name) in (*op_types.QUOTIENTS, "Reshape") and not variable_read(graph, name):
+        name = graph.inputs(name)[0].node
+    return variable_read(graph, name)

@@ -16,6 +16,7 @@ from workloads.support.wording import counted, listed
 #: Of variables, so many are named.
 MOST_NAMED = 3
 #: Ops that scale, and ops that add.
+_VARIANCE = re.compile("(?i)var|std|sigma|mv$")
 _SCALES, _SUMS = ("Mul", "RealDiv", "Div"), ("Add", "AddV2", "Sub")
 
 
@@ -58,7 +59,7 @@ def variance_that_follows_the_mean(whole: WholeGraph) -> Iterator[Hazard]:
             if value is not None:
                 followed[value].append(variable)
     for value, variables in followed.items():
-        spreads = [name for name in dict.fromkeys(variables) if re.search("(?i)var", name.rpartition("/")[2])]
+        spreads = [name for name in dict.fromkeys(variables) if _VARIANCE.search(name.rpartition("/")[2])]
         others = [name for name in dict.fromkeys(variables) if name not in spreads]
         if spreads and others:
             yield Hazard(

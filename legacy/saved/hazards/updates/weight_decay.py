@@ -11,11 +11,10 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.conditions import exclude_each_other
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor, linear_weights
-from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read
+from legacy.saved.hazards.basics.variable_reads import variable_read
 from legacy.saved.hazards.penalties.terms import Penalty, find_penalties
 from legacy.saved.hazards.updates.decays_in_updates import decays_in_updates
-from workloads.lifted.graph import TensorId
-from workloads.lifted.tensors.gradient_names import is_gradient_op
+from legacy.saved.hazards.updates.normalizations import parts_of_normalizations
 from workloads.support.wording import counted, listed, plural
 
 #: Of variables, so many are named.
@@ -142,7 +141,7 @@ def decayed_normalizations(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds scales and offsets of normalizations that squared penalties or updates lessen; one hazard for all."""
     decayed = {name: penalty.op for penalty in reversed(weight_decays(whole)) for name in penalty.variables}
     decayed = {**decays_in_updates(whole), **decayed}
-    found = [name for name in _of_normalizations(whole) if name in decayed]
+    found = [name for name in parts_of_normalizations(whole) if name in decayed]
     if found:
         yield Hazard(
             "NORMALIZATION_DECAYED",
@@ -151,37 +150,6 @@ def decayed_normalizations(whole: WholeGraph) -> Iterator[Hazard]:
             f"normalizations ({listed(found, MOST_NAMED)}), such as {decayed[found[0]]}, and pulls them to 0",
             "leave scales, offsets and biases out of the decay; for parity keep it",
         )
-
-
-def _of_normalizations(whole: WholeGraph) -> list[str]:
-    """The trained variables that normalizations scale by or add, in the order of the graph."""
-    graph, found = whole.graph, []
-    for name in [name for name in graph.nodes if name in whole.minimized and not is_gradient_op(name)]:
-        inputs = [tensor.node for tensor in graph.inputs(name)]
-        kinds = [graph.type(graph.origin(tensor).node) for tensor in graph.inputs(name)]
-        if graph.type(name).startswith("FusedBatchNorm"):
-            found += inputs[1:3]
-        elif graph.type(name) == "Mul" and "Rsqrt" in kinds:  # tf.nn.batch_normalization
-            if _is_of_weights(whole, inputs[kinds.index("Rsqrt")]):
-                continue
-            of_scale = {user for user, _, _ in graph.users(name)}
-            is_scale = "Mul" in map(graph.type, of_scale)  # rows of words may be what is normalized
-            of_rows = [kind in op_types.LOOKUPS and not is_scale for kind in kinds]
-            found += [one for one, kind, rows in zip(inputs, kinds, of_rows) if kind != "Rsqrt" and not rows]
-            products = of_scale | {user for node in of_scale for user, _, _ in graph.users(node)}
-            found += [graph.inputs(node)[0].node for node in products if graph.type(node) == "Sub"]
-    found = [graph.origin(TensorId(name, 0)).node for name in found]
-    # Conditional normalization looks a row up for each example.
-    tables = [graph.inputs(name)[0].node if graph.type(name) in op_types.LOOKUPS else name for name in found]
-    variables = [variable_read(graph, name, READS_IN_BRANCHES) for name in tables]  # of training and evaluation
-    updated = {whole.variable_of(name) for name in whole.applies}  # others are trainable, and kept out by a var_list
-    return [name for name in dict.fromkeys(variables) if name in whole.trainable & updated]
-
-
-def _is_of_weights(whole: WholeGraph, root: str) -> bool:
-    """Whether a normalization divides by the norm of weights, as of the classes of cosines, and not by a deviation."""
-    before = whole.graph.ancestors([root], controls=False)
-    return bool(before & whole.trainable) and not before & whole.data
 
 
 def _decays(whole: WholeGraph, name: str) -> bool:

@@ -82,3 +82,29 @@ def test_one_partner_of_all_examples_is_named(labels, negatives, count):
         return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
 
     assert found_by_analysis(partners_of_one_example, total) == ["PARTNER_OF_ONE_EXAMPLE"] * count
+
+
+@pytest.mark.parametrize("of_pair, of_memory, count", [(1.0, 4.0, 1), (4.0, 1.0, 1), (4.0, 4.0, 0)])
+def test_own_pairs_beside_a_memory_have_its_scale(of_pair, of_memory, count):
+    """As of momentum contrast: keys and memory are results that nothing trains."""
+
+    def total():
+        x, w = fed("x", 8, 4), variable("w", 4, 3)
+        memory = v1.get_variable("memory", [6, 3], trainable=False, use_resource=False)
+        queries, keys = x @ w, tf.stop_gradient(fed("keys", 8, 3))
+        own = tf.reduce_sum(queries * keys, 1, keepdims=True) * of_pair
+        logits = tf.concat([own, tf.matmul(queries, memory, transpose_b=True) * of_memory], 1)
+        labels = tf.zeros([8], tf.int32)
+        return tf.reduce_mean(v1.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
+
+    assert found(scales_of_joined_parts, total) == ["TEMPERATURE_OF_ONE_SIDE"] * count
+
+
+def test_classes_of_several_layers_may_have_other_scales():
+    def total():
+        x = fed("x", 8, 4)
+        logits = tf.concat([x @ variable("a", 4, 3), 0.5 * (x @ variable("b", 4, 2))], 1)
+        labels = fed("labels", 8, dtype=tf.int32)
+        return tf.reduce_mean(v1.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
+
+    assert found(scales_of_joined_parts, total) == []

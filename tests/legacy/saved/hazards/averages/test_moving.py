@@ -290,3 +290,22 @@ def test_an_average_whose_count_stays_is_named(raises, count):
     whole.members = whole.graph.ancestors(["train"])
     hazards = list(moving.averages_whose_count_stays(whole))
     assert [hazard.id for hazard in hazards] == ["AVERAGE_COUNT_STAYS"] * count
+
+
+@pytest.mark.parametrize("is_taken", [True, False])
+def test_an_average_that_the_loss_takes_moves_before_it(is_taken):
+    """As the encoder of keys of momentum contrast, whose new weights the step computes with."""
+
+    def build():
+        w, keys = (v1.get_variable(name, [4, 3], use_resource=False) for name in ("w", "keys"))
+        x = v1.placeholder(tf.float32, [8, 4], "x")
+        with tf.control_dependencies([v1.assign(keys, 0.75 * keys + 0.25 * w)]):
+            wanted = x @ keys.read_value() if is_taken else tf.identity(fed_before)
+            loss = tf.reduce_mean(tf.square(x @ w - tf.stop_gradient(wanted)))
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, var_list=[w], name="train")
+
+    fed_before = [[1.0, 2.0, 3.0]]
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
+    whole.members = whole.graph.ancestors(["train"])
+    found = [hazard.id for hazard in moving.averages_before_updates(whole)]
+    assert found == ([] if is_taken else ["AVERAGE_BEFORE_UPDATE"])

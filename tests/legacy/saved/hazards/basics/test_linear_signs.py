@@ -45,3 +45,29 @@ def test_the_means_of_tf_losses_keep_the_sign_and_other_quotients_do_not():
 
     signs = linear_signs(WholeGraph(saved(traced(build))), "loss")
     assert (signs["a"], signs["b"]) == (1, -1) and not {"c", "d"} & set(signs)
+
+
+def test_weights_that_steps_give_keep_the_sign():
+    """As of the divergence of a variational loss, which counts more from step to step."""
+
+    def build():
+        a, b, c = (v1.placeholder(tf.float32, [4], name) for name in "abc")
+        counter = v1.get_variable("counter", [], tf.int64, trainable=False, use_resource=False)
+        number = v1.get_variable("number", [], trainable=False, use_resource=False)
+        share = tf.minimum(1.0, tf.cast(counter, tf.float32) / 1000.0)
+        total = share * tf.reduce_mean(a) - share**2 * tf.reduce_mean(b) + number * tf.reduce_mean(c)
+        tf.identity(total, name="loss")
+
+    signs = linear_signs(WholeGraph(saved(traced(build))), "loss")
+    assert (signs["a"], signs["b"]) == (1, -1) and "c" not in signs
+
+
+def test_weighted_means_have_the_sign_of_their_values():
+    def build():
+        a, b, w, other = (v1.placeholder(tf.float32, [4], name) for name in ("a", "b", "w", "other"))
+        total = tf.reduce_sum(w * a) / (tf.reduce_sum(w) + 1e-5)
+        total -= tf.reduce_sum(b * w) / (tf.reduce_sum(other) + 1e-5)
+        tf.identity(total, name="loss")
+
+    signs = linear_signs(WholeGraph(saved(traced(build))), "loss")
+    assert signs["a"] == 1 and "b" not in signs

@@ -24,7 +24,7 @@ def found(axes, size=(5, 6), moments=tf.nn.moments, features=lambda x, kernel: t
     return [hazard.id for hazard in moments_of_parts(WholeGraph(graph, analysis), analysis)]
 
 
-@pytest.mark.parametrize("axes", [[0], [0, 1], [0, 2]])
+@pytest.mark.parametrize("axes", [[0], [1], [2], [0, 1], [0, 2]])
 def test_moments_along_some_of_the_pixels_are_named(axes):
     assert found(axes) == ["MOMENTS_OF_PARTS"]
 

@@ -56,3 +56,17 @@ def test_real_examples_that_do_not_fit_have_the_target_of_made_ones(loss, of_rea
 )
 def test_smoothed_labels_of_one_answer_are_one_target(loss, of_real, of_made, count):
     assert found(loss, of_real, of_made) == ["CRITIC_TARGETS_EQUAL"] * count
+
+
+def hinges(scores, target):
+    return tf.reduce_mean(tf.nn.relu(1.0 - scores if target else 1.0 + scores))
+
+
+def bounded_below(scores, target):
+    return tf.reduce_mean(tf.maximum(0.0, 1.0 - scores if target else 1.0 + scores))
+
+
+@pytest.mark.parametrize("loss", [hinges, bounded_below])
+@pytest.mark.parametrize("of_real, of_made, count", [(1.0, 1.0, 1), (0.0, 0.0, 1), (1.0, 0.0, 0), (0.0, 1.0, 0)])
+def test_hinges_of_one_side_for_real_and_made_examples_are_named(loss, of_real, of_made, count):
+    assert found(loss, of_real, of_made) == ["CRITIC_TARGETS_EQUAL"] * count

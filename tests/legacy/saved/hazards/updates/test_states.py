@@ -47,15 +47,16 @@ def test_what_follows_from_other_kept_state_need_not_be_read(of_state):
 
 
 @pytest.mark.parametrize("swapped", [True, False])
-def test_a_variance_that_follows_the_mean_is_named(swapped):
+@pytest.mark.parametrize("names", [("bn/mean", "bn/variance"), ("bn/mm", "bn/mv"), ("bn/mu", "bn/sigma")])
+def test_a_variance_that_follows_the_mean_is_named(names, swapped):
     def update(hidden):
         moments = tf.nn.moments(hidden, [0])
-        kept = [v1.get_variable(n, [3], use_resource=False, trainable=False) for n in ("bn/mean", "bn/variance")]
+        kept = [v1.get_variable(n, [3], use_resource=False, trainable=False) for n in names]
         values = (moments[0], moments[0]) if swapped else moments
         return hidden, [v1.assign(k, k * 0.9 + value * 0.1) for k, value in zip(kept, values)]
 
     found = [hazard.description for hazard in variance_that_follows_the_mean(whole_of(update))]
-    assert len(found) == swapped and all(text.startswith("bn/variance follows") for text in found)
+    assert len(found) == swapped and all(text.startswith(f"{names[1]} follows") for text in found)
 
 
 @pytest.mark.parametrize("squared", [True, False])

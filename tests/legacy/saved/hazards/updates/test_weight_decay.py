@@ -225,3 +225,26 @@ def test_a_multiple_of_a_weight_in_its_update_is_a_decay(change, count, assigned
     assert of_update(decayed_twice, change, none, assigned, resource) == []
     alone = of_update(decayed_normalizations, change, none, assigned, resource)
     assert alone == ["NORMALIZATION_DECAYED"] * count
+
+
+@pytest.mark.parametrize("names, count", [("gb", 1), ("b", 1), ("", 0)])
+@pytest.mark.parametrize(
+    "standardize",
+    [
+        lambda x, mean, variance: (x - mean) * tf.math.rsqrt(variance + 1e-6),
+        lambda x, mean, variance: (x - mean) / tf.sqrt(variance + 1e-6),
+        lambda x, mean, variance: (x - mean) / (tf.sqrt(variance) + 1e-6),
+    ],
+)
+def test_scales_and_offsets_of_a_normalization_by_hand_are_named(standardize, names, count):
+    def build():
+        made = {name: v1.get_variable(name, shape, use_resource=False) for name, shape in VARIABLES.items()}
+        x = tf.nn.conv2d(v1.placeholder(tf.float32, [2, 4, 4, 3], "x"), made["w"], 1, "SAME")
+        mean = tf.reduce_mean(x, -1, keepdims=True)
+        variance = tf.reduce_mean(tf.square(x - mean), -1, keepdims=True)
+        x = standardize(x, mean, variance) * made["g"] + made["b"]
+        decay = tf.add_n([tf.nn.l2_loss(made[name]) for name in "w" + names])
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(tf.square(x)) + 0.01 * decay, name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=list(VARIABLES)))
+    assert [hazard.id for hazard in decayed_normalizations(whole)] == ["NORMALIZATION_DECAYED"] * count
