@@ -76,7 +76,8 @@ class _Search:
         self.flow, self._graph, self._weights = flow, graph, weights
         self.best: Towers | None = None
         self.doubt = ""
-        self._score, self._best_readers = 0.0, set[str]()
+        self._score = 0.0
+        self._best_readers: set[str] = set()
         self._tried: set[frozenset[tuple[str, int]]] = set()
         backward = {name for name in graph.nodes if gradient_names.is_gradient_op(name)} or set(graph.nodes)
         of_variables = graph.descendants(set(variables), controls=False)

@@ -157,21 +157,6 @@ def test_what_to_watch_for(options, text):
     assert warnings(**options) == [text]
 
 
-@pytest.mark.parametrize("towers, alone", [(2, True), (1, False)])
-def test_a_tower_that_applies_its_own_gradients_uncombined(towers, alone):
-    (found,) = warnings(kind="kept as written", parts=[["g:0"], []], towers=towers)
-    expected = "train: gradients of tower 0 alone are applied to w"
-    assert found == (expected if alone else "combining not recognised, kept as written: w")
-
-
-@pytest.mark.parametrize(
-    "kept, text", [(["w"], "each tower adds its own gradients"), (["v"], "gradients of tower 0 alone")]
-)
-def test_gradients_that_each_tower_adds_up_are_not_applied(kept, text):
-    (found,) = warnings(kind="kept as written", parts=[["g:0"], []], accumulators=kept)
-    assert found.startswith(f"train: {text}")
-
-
 @pytest.mark.parametrize("kept, count", [(["sum"], 0), ([], 1)])
 def test_a_run_that_differentiates_nothing_beside_sums_of_gradients_has_no_unknown_loss(kept, count):
     """It sets the sums back, or applies them."""

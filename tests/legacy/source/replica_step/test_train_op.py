@@ -4,9 +4,10 @@ import pytest
 import tensorflow as tf
 
 from legacy.source.basics.rendering import WIDTH
+from legacy.source.replica_step.differentiation import DIFFERENTIATE
 from legacy.source.replica_step.lines import clip_lines, dict_text, has_rows, listed
 from legacy.source.replica_step.tables import slot_lines, table_lines
-from legacy.source.replica_step.train_op import DIFFERENTIATE, train_op_text, with_short_lines
+from legacy.source.replica_step.train_op import train_op_text, with_short_lines
 from legacy.source.source import STEP_STYLES, STYLES
 from legacy.source.update.recovered import recover_updates
 from tests import old_programs
