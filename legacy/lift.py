@@ -102,8 +102,7 @@ def _lift(graph: str, feed: dict[str, str], carry: dict[str, str] | None, settin
     progress = Progress("lift " + os.path.basename(graph))
 
     def write(found: Analysis, values: Arrays) -> None:
-        values_told = texts_of_values(found.begun, found.held, found.copied)
-        told = [feeds_text(found.fed), *values_told, python_note(found.plan)]
+        told = [feeds_text(found.fed), *texts_of_values(found.start), python_note(found.plan)]
         written.extend(filter(None, told))
         if FLAGS.source:
             progress.stage("writing " + FLAGS.source)

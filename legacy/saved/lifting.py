@@ -104,9 +104,9 @@ def lift_graph(
     found.plan.notes += filter(None, [python_note(found.plan)])
     keep_settings(found.plan, options.settings)
     report("collecting values")
-    start, begun, held, copied = _start_values(found, checkpoint)
-    found = found._replace(begun=begun, held=held, copied=copied)
-    _describe_start(found, start)
+    found = found._replace(start=_start_values(found, checkpoint))
+    _describe_start(found)
+    start = found.start.arrays
     found.plan.usual_batch = usual_batch(AnalysedStep(found))
     own: Sequence[Arrays] = ()
     if options.own_data is not None:
@@ -134,10 +134,10 @@ def _with_recorded(saved: SavedGraph, options: LiftOptions, report: Callable[[st
     return dataclasses.replace(options, train_op=ran.train_op, beside=ran.beside)
 
 
-def _describe_start(found: Analysis, start: Arrays) -> None:
+def _describe_start(found: Analysis) -> None:
     """Adds to the plan what the values that variables start from tell: notes, shapes, and which begin apart."""
-    plan = found.plan
-    plan.notes += filter(None, initial_values.texts_of_values(found.begun, found.held, found.copied))
+    plan, start = found.plan, found.start.arrays
+    plan.notes += filter(None, initial_values.texts_of_values(found.start))
     apart = correspondence.begun_apart(found.own_variables, plan.variables, start)
     plan.own_variables = list(dict.fromkeys([*plan.own_variables, *apart]))
     for variable in plan.variables:
@@ -148,18 +148,18 @@ def _describe_start(found: Analysis, start: Arrays) -> None:
 
 def _start_values(found: Analysis, checkpoint: str | None) -> initial_values.StartValues:
     """Returns the values that variables start from: a checkpoint's or the initializers', and settings that were fed."""
-    begun: list[str] = []
-    copied: Sequence[str] = ()
     if checkpoint:
-        start, begun, _, copied = initial_values.values_from_checkpoint(checkpoint, found.plan, found.whole)
+        values = initial_values.values_from_checkpoint(checkpoint, found.plan, found.whole)
     else:
         start = initial_values.values_from_initializers([v.name for v in found.plan.variables], found.whole)
         start.update(initial_values.values_of_copies(found.plan, found.whole, start))
+        values = initial_values.StartValues(start, [])
+    start = values.arrays
     fed = {name: np.array(value, start[name].dtype) for name, value in found.plan.settings.items() if name in start}
     assumed = [name for name in fed if checkpoint and name not in found.given]
     held = {name: start[name].item() for name in assumed if start[name].item() != fed[name].item()}
     start.update(fed)
-    return initial_values.StartValues(start, begun, held, copied)
+    return values._replace(held=held)
 
 
 def require_equal_parts(plan: Plan) -> None:

@@ -15,6 +15,7 @@ from legacy.source.prepared import OldProgram, prepared
 from legacy.source.reasons import reason_text, refusal, require_float32_losses, with_both
 from legacy.source.standalone import style as standalone_style
 from legacy.source.standalone import update_style
+from legacy.source.standalone.saved_names import with_saved_names
 from legacy.source.standalone.text import in_order
 from legacy.source.step.averages import with_averages_of_statistics
 from legacy.source.step.derivatives import with_derivatives
@@ -285,7 +286,10 @@ def source_of_analysis(found: Analysis, initial: Dict[str, np.ndarray], options:
     Returns:
       The source; see `source_text`.
     """
-    return source_text(OldProgram(found.plan, found.cut.graph, found.whole, initial), options)
+    made = source_text(OldProgram(found.plan, found.cut.graph, found.whole, initial), options)
+    if options.style != "standalone":
+        return made
+    return made._replace(text=with_saved_names(made.text, found.start.renamed, bool(found.start.begun)))
 
 
 def write_source(path: str, source: Source) -> None:

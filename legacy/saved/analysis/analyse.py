@@ -18,6 +18,7 @@ from legacy.saved.analysis.division.part_sizes import with_part_sizes
 from legacy.saved.analysis.division.returns import returns_in_loops
 from legacy.saved.analysis.division.row_slices import with_row_slices
 from legacy.saved.analysis.division.rows_by_tower import NOTE_ON_ROWS, with_rows_by_tower
+from legacy.saved.analysis.initial_values import NO_VALUES, StartValues
 from legacy.saved.analysis.input_places.equal_inputs import with_equal_inputs_once
 from legacy.saved.analysis.input_places.parts_in_branches import (
     require_inputs_before_branches,
@@ -53,9 +54,7 @@ class Analysis(NamedTuple):
       trained: names of the variables that the program trains; see `trained_variables`.
       fed: tensors that the recording beside the graph fed in place of their own values, and the lift does not carry.
       given: names of the settings whose values were given, and not assumed.
-      begun: names of the slots and averages that begin from initializers, where a lift's checkpoint leaves them out.
-      held: {switch: its value in a lift's checkpoint} of variables that are taken to have another value.
-      copied: weights that a lift's checkpoint leaves out and the program sets to another weight's value.
+      start: what the variables of a lift start from; empty before these values are read.
       own_variables: (variable of the first tower, the one that another tower reads in its place).
     """
 
@@ -66,9 +65,7 @@ class Analysis(NamedTuple):
     trained: list[str]
     fed: Sequence[FedTensor] = ()
     given: Collection[str] = ()
-    begun: Sequence[str] = ()
-    held: Mapping[str, object] = {}
-    copied: Sequence[str] = ()
+    start: StartValues = NO_VALUES
     own_variables: Sequence[tuple[str, str]] = ()
 
 

@@ -39,6 +39,7 @@ class StartValues(NamedTuple):
       arrays: {variable: array}.
       begun: names of the slots and averages that begin from initializers, since the checkpoint's saver leaves them out.
       held: {switch: its value in the checkpoint} of variables that are taken to have another.
+      renamed: {variable: its name in the checkpoint} of those that have another there.
       copied: weights that the checkpoint lacks and that the program sets to another weight's value before it trains.
     """
 
@@ -46,6 +47,11 @@ class StartValues(NamedTuple):
     begun: List[str]
     held: Mapping[str, object] = {}
     copied: Sequence[str] = ()
+    renamed: Mapping[str, str] = {}
+
+
+#: Of a graph whose values are not read.
+NO_VALUES = StartValues({}, [])
 
 
 def copied_text(copied: Sequence[str]) -> str:
@@ -60,18 +66,9 @@ def copied_text(copied: Sequence[str]) -> str:
     )
 
 
-def texts_of_values(begun: Sequence[str], held: Mapping[str, object], copied: Sequence[str]) -> list[str]:
-    """Returns the sentences on the values that variables start from, "" for each that there is no reason for.
-
-    Args:
-      begun: see `StartValues`.
-      held: the same.
-      copied: the same.
-
-    Returns:
-      The sentences, for the lift's notes and for the console.
-    """
-    return [begun_text(begun), held_text(held), copied_text(copied)]
+def texts_of_values(values: StartValues) -> list[str]:
+    """Returns the sentences on the values that variables start from, "" for each that there is no reason for."""
+    return [begun_text(values.begun), held_text(values.held), copied_text(values.copied)]
 
 
 def begun_text(begun: Sequence[str]) -> str:
@@ -116,11 +113,13 @@ def values_from_checkpoint(path: str, plan: Plan, whole: Graph) -> StartValues:
     required = SAVED_BY_ANY if set(read) in saved_names(whole) else SAVED_ROLES
     stored = _with_parts(read, whole)
     stored.update(_mirrored_values(plan, stored))
-    stored.update(_renamed_values(plan, stored, whole))
+    renamed = _renamed(plan, stored, whole)
+    stored.update((name, stored[other]) for name, other in renamed.items())
     lacking = {variable.name for variable in plan.variables} - set(stored)
-    copies = values_of_copies(plan, whole, stored) if lacking else {}
+    copies = _copies(plan, whole, stored) if lacking else {}
     copied = sorted(lacking & set(copies))
-    stored.update((name, copies[name]) for name in copied)
+    renamed.update((name, renamed.get(copies[name], copies[name])) for name in copied)
+    stored.update((name, stored[copies[name]]) for name in copied)
     for variable in plan.variables:
         _require_whole(variable.name, stored)
     missing = [variable for variable in plan.variables if variable.name not in stored]
@@ -139,7 +138,7 @@ def values_from_checkpoint(path: str, plan: Plan, whole: Graph) -> StartValues:
             reason = str(error).replace("--checkpoint: ", "").replace("; give a checkpoint", "")
             raise InputError(f"--checkpoint: {path!r} lacks {listed(names, MOST_LISTED)}: {reason}") from error
     begun = [variable.name for variable in missing if variable.role in SAVED_ROLES]
-    return StartValues(values, begun, copied=copied)
+    return StartValues(values, begun, copied=copied, renamed=renamed)
 
 
 def _with_parts(stored: dict[str, np.ndarray], whole: Graph) -> dict[str, np.ndarray]:
@@ -159,12 +158,12 @@ def _mirrored_values(plan: Plan, stored: Mapping[str, np.ndarray]) -> dict[str, 
     return {name: stored[first] for name, first in copies.items() if first != name and first in stored}
 
 
-def _renamed_values(plan: Plan, stored: Mapping[str, np.ndarray], whole: Graph) -> dict[str, np.ndarray]:
-    """Returns the values of variables that a checkpoint has under the names that a saver of the graph gives."""
+def _renamed(plan: Plan, stored: Mapping[str, np.ndarray], whole: Graph) -> dict[str, str]:
+    """Returns {variable: its name in a checkpoint} of those that it has under names that a saver of the graph gives."""
     lacking = {v.name for v in plan.variables if v.name not in stored}
     names = restored_names(whole) if lacking else {}
     found = {name: [other for other in names.get(name, []) if other in stored] for name in lacking}
-    return {name: stored[others[0]] for name, others in found.items() if others}
+    return {name: others[0] for name, others in found.items() if others}
 
 
 def _require_whole(name: str, stored: dict[str, np.ndarray]) -> None:
@@ -229,6 +228,11 @@ def values_of_copies(plan: Plan, whole: Graph, values: Mapping[str, np.ndarray])
       {weight: value}; none of weights that are set to each other's, of which no first one is known, and of those
       whose first one has no value.
     """
+    return {name: values[source] for name, source in _copies(plan, whole, values).items()}
+
+
+def _copies(plan: Plan, whole: Graph, values: Mapping[str, np.ndarray]) -> dict[str, str]:
+    """Returns {weight: the weight that it is set to}; see `values_of_copies`."""
     weights = {variable.name for variable in plan.variables if variable.role == "weight"}
     in_step = {effect.node for phase in plan.phases for effect in phase.effects}
     sources: dict[str, str] = {}
@@ -239,8 +243,7 @@ def values_of_copies(plan: Plan, whole: Graph, values: Mapping[str, np.ndarray])
             sources.setdefault(target, source)
     first = {target: source for target, source in sources.items() if source not in sources and source in values}
     shapes = {name: np.shape(values[name]) for name in values}
-    alike = [name for name, source in first.items() if shapes.get(name, shapes[source]) == shapes[source]]
-    return {name: values[first[name]] for name in alike}
+    return {name: source for name, source in first.items() if shapes.get(name, shapes[source]) == shapes[source]}
 
 
 def _require_runnable(whole: Graph, initializers: list[str]) -> None:

@@ -87,7 +87,7 @@ def test_a_switch_that_the_checkpoint_holds_otherwise_is_named(value, feed, told
         None,
         str(tmp_path / "model.ckpt"),
         LiftOptions(feed=feed),
-        use=lambda found, start: notes.append(held_text(found.held)),
+        use=lambda found, start: notes.append(held_text(found.start.held)),
     )
     assert [note for note in notes if note] == [note for note in plan.notes if "holds" in note] == told
 
