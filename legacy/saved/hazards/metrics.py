@@ -105,7 +105,7 @@ def _scaled(name: str, times: float, count: int, terms: dict[str, float]) -> Haz
     return Hazard(
         "REPORTED_LOSS_SCALED",
         name,
-        f"{name} adds terms of {count} towers' losses to the losses: beside their mean it counts {most} "
+        f"{name} adds terms of {count} towers' losses to these losses: of the terms of their mean it counts {most} "
         f"{terms[most]:g} times, and {least} {terms[least]:g} times",
         "report the loss that is minimized; curves of old and new runs differ by these factors",
     )

@@ -1,4 +1,4 @@
-"""How a standalone program reads a checkpoint whose Saver left variables out, or wrote them under other names."""
+"""Reading of a checkpoint whose Saver left variables out, or wrote them under other names, in a standalone program."""
 
 from __future__ import annotations
 
