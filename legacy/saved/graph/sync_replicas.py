@@ -8,6 +8,7 @@ replicas, over which a port takes the mean. (tf.train.SyncReplicasOptimizer, Ten
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import tensorflow as tf
@@ -29,6 +30,8 @@ TAKES = ("AccumulatorTakeGradient", "ResourceAccumulatorTakeGradient", "SparseAc
 FIRST_PART = 2
 #: Ops that tell an accumulator the step, so that it drops gradients of earlier ones.
 SET_STEPS = ("AccumulatorSetGlobalStep", "ResourceAccumulatorSetGlobalStep")
+#: Names of constants: TensorFlow calls them after the op's input.
+_REQUIRED = r"TakeGradient(_\d+)?/num_required$"
 _DEQUEUES, _ENQUEUES = ("QueueDequeue", "QueueDequeueV2"), ("QueueEnqueueMany", "QueueEnqueueManyV2")
 
 
@@ -61,6 +64,14 @@ def with_own_gradients(saved: SavedGraph) -> SavedGraph:
 def accumulators(graph: Graph) -> list[str]:
     """Returns the names of the accumulators of gradients."""
     return [name for name in graph.nodes if graph.type(name) in ACCUMULATORS]
+
+
+def numbers_of_gradients(graph: Graph) -> list[str]:
+    """Returns the constants by which accumulators wait for so many gradients before a mean is taken.
+
+    Of a graph that `with_own_gradients` returned they are what is left of the ops that took the means.
+    """
+    return [name for name in graph.nodes if graph.type(name) == "Const" and re.search(_REQUIRED, name)]
 
 
 def _gradients_by_taker(graph: Graph) -> dict[str, list[str]]:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiated
-from legacy.saved.graph.sync_replicas import accumulators
+from legacy.saved.graph.sync_replicas import accumulators, numbers_of_gradients
 from legacy.saved.hazards.basics.copies import (
     are_copies,
     are_trained_by_all_towers,
@@ -157,11 +157,13 @@ def gradients_of_workers(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds accumulators in which a `SyncReplicasOptimizer` collects the gradients of several workers."""
     found = accumulators(whole.graph)
     if found:
+        numbers = {whole.value(name) for name in numbers_of_gradients(whole.graph)}
+        each = f", of {counted(int(numbers.pop() or 1), 'gradient')} each," if len(numbers) == 1 else ""
         yield Hazard(
             "GRADIENTS_OF_WORKERS",
             found[0],
-            f"workers put gradients into {counted(len(found), 'accumulator')} (SyncReplicasOptimizer), whose means a "
-            "thread of the chief applies, or drops as too old: page and lift take the step of one worker",
+            f"workers put gradients into {counted(len(found), 'accumulator')} (SyncReplicasOptimizer), whose means"
+            f"{each} a thread of the chief applies, or drops as too old: page and lift take the step of one worker",
             "workers are replicas, whose gradients are all-reduced in each step; with as many towers as before in all",
         )
 

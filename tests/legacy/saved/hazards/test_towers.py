@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph.sync_replicas import with_own_gradients
 from legacy.saved.hazards import missing_gradients, placement, towers
 from tests.legacy.saved.graphs import graph_of, saved, traced
 from tests.legacy.saved.hazards.two_towers import G0, G1, TOWERS, hazards
@@ -353,6 +354,23 @@ def test_accumulators_of_several_workers_are_named():
     text = TOWERS + "\n    sums = ConditionalAccumulator()\n    more = ResourceConditionalAccumulator()\n"
     (found,) = hazards(towers.gradients_of_workers, text)
     assert found[:2] == ("GRADIENTS_OF_WORKERS", "sums") and "into 2 accumulators" in found[2]
+    assert "whose means a thread of the chief applies" in found[2]
+
+
+@pytest.mark.parametrize("number, words", [(1, "1 gradient"), (3, "3 gradients")])
+def test_the_number_of_gradients_in_each_mean_of_workers_is_said(number, words):
+    def build():
+        v1.train.create_global_step()
+        w, v = (v1.get_variable(name, [4, 3], use_resource=False) for name in "wv")
+        loss = tf.reduce_mean(tf.square(v1.placeholder(tf.float32, [8, 4], "x") @ (w + v)))
+        descent = v1.train.GradientDescentOptimizer(0.5)
+        optimizer = v1.train.SyncReplicasOptimizer(descent, replicas_to_aggregate=number)
+        pairs = zip(tf.gradients(loss, [w, v]), [w, v])
+        optimizer.apply_gradients(pairs, v1.train.get_global_step(), name="train")
+
+    whole = WholeGraph(with_own_gradients(saved(traced(build), trainable_variables=["w", "v"])))
+    (found,) = towers.gradients_of_workers(whole)
+    assert f"whose means, of {words} each, a thread of the chief applies" in found.description
 
 
 @pytest.mark.parametrize(
