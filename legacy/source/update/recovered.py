@@ -160,6 +160,7 @@ def _update(
     require_fed(plan, graph, model.settings, _words(lines))
     sets = [line for own in rows.values() for line in update_lines(plan, graph, phase, own[:1], {}, groups, {}, {})]
     sets += [f"    values[{literal_text(name)}] = variables[{literal_text(name)}].read_value()" for name in rows]
+    factor = factor.gathering(lines)
     if phase.other_losses and factor.lines:
         raise Unwritten("loss: several are minimized, and follow from all towers' results")
     return WrittenUpdate(function, phase, loss, path, own_groups, lines, factor, (), noise.streams, is_fixed, sets)

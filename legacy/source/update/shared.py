@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import TYPE_CHECKING, Collection, Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from legacy.saved.analysis.reduction.multipliers import factors_on_sum
@@ -15,6 +16,7 @@ from legacy.source.definitions.recovery import Recovery
 from legacy.source.step.input_names import wholes_outside
 from legacy.source.update.changes.place import names_of_variables
 from legacy.source.update.changes.wave_lines import own_lines
+from legacy.source.update.reduced_sums import names_of_towers, with_reduced_sums
 from workloads.lifted.averaging import RECIPROCAL, division_rounds, form_of
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.pieces.piece import Fetch
@@ -66,6 +68,11 @@ class SharedFactor(NamedTuple):
     reduced: Sequence[Reduced] = ()
     gathered: Optional[Collection[str]] = None
 
+    def gathering(self, lines: Sequence[str]) -> SharedFactor:
+        """Returns the factor where lines of the update use results of each tower, which are then gathered, too."""
+        used = [part for part in self.parts if any(re.search(rf"\b{part}s\b", line) for line in lines)]
+        return self if self.gathered is None else self._replace(gathered=[*self.gathered, *used])
+
     @property
     def needed_of_all(self) -> List[str]:
         """Those of `parts` that each replica needs of every other one, and not only their mean or sum."""
@@ -88,9 +95,9 @@ def find_shared_factor(plan: Plan, graph: Graph, phase: Phase) -> SharedFactor:
     """
     parts = part_names(len(phase.early))
     tensors: Dict[str, Expression] = {
-        str(tensor): Name(f"{part}s[{tower}]")
+        str(tensor): name
         for part, row in zip(parts, phase.early)
-        for tower, tensor in enumerate(row)
+        for tensor, name in zip(row, names_of_towers(part, len(row)))
     }
     if not any(phase.returns):
         return SharedFactor(parts, tensors, [])
@@ -102,9 +109,11 @@ def find_shared_factor(plan: Plan, graph: Graph, phase: Phase) -> SharedFactor:
     ):
         raise refused
     found = [_factor_lines(plan, graph, phase, own[0], tensors) for own in phase.returns]
-    if any(lines != found[0] for lines in found):
+    if any(one != found[0] for one in found):
         raise refused
-    return SharedFactor(parts, tensors, found[0])
+    lines, reduced = found[0]
+    gathered = [part for part in parts if part not in reduced]
+    return SharedFactor(parts, tensors, lines, reduced=[Reduced(p, p, "sum") for p in reduced], gathered=gathered)
 
 
 def part_names(count: int) -> List[str]:
@@ -234,8 +243,10 @@ def _rows_of_inputs(plan: Plan, phase: Phase) -> List[List[Optional[str]]]:
     return [list(row) for row in each if alone & set(row)]
 
 
-def _factor_lines(plan: Plan, graph: Graph, phase: Phase, tensor: str, tensors: Dict[str, Expression]) -> List[str]:
-    """Returns the lines that compute what returns to one tower."""
+def _factor_lines(
+    plan: Plan, graph: Graph, phase: Phase, tensor: str, tensors: Dict[str, Expression]
+) -> Tuple[List[str], List[str]]:
+    """Returns the lines that compute what returns to one tower, and the names of the parts that they need summed up."""
     known = {**wholes_outside(plan), **tensors}
     cut = cut_part(plan, graph, [tensor], list(known), phase.versions)
     others = [str(feed.key) for feed in cut.piece.feeds if str(feed.key) not in known and feed.kind != "read"]
@@ -243,7 +254,9 @@ def _factor_lines(plan: Plan, graph: Graph, phase: Phase, tensor: str, tensors: 
         raise Unwritten(f"towers: {others[0]!r} is in the loss of all towers")
     recovery = Recovery(Forward(cut, plan), names_of_variables(plan, known))
     result = recovery.expression_of(cut.fetches[0] if ":" in cut.fetches[0] else cut.fetches[0] + ":0")
-    *lines, last = own_lines([*recovery.ordered([result]), Definition((), result)], plan.towers, {}, 4)
+    definitions = [*recovery.ordered([result]), Definition((), result)]
+    definitions, reduced = with_reduced_sums(definitions, part_names(len(phase.early)), plan.towers)
+    *lines, last = own_lines(definitions, plan.towers, {}, 4)
     if last.startswith("    )"):
         raise Unwritten("towers: a factor on their losses is too long for a line")
-    return [*lines, "    factor = " + last.strip()]
+    return [*lines, "    factor = " + last.strip()], reduced

@@ -8,7 +8,7 @@ from legacy.source.basics.unwritten import Unwritten
 from legacy.source.step.derivatives import raw_gradients, weight_gradients, with_derivatives
 from legacy.source.step.known_statistics import find_known
 from legacy.source.update.paths import find_path
-from legacy.source.update.shared import find_shared_factor, with_results
+from legacy.source.update.shared import Reduced, find_shared_factor, with_results
 from tests.legacy.source import test_trained_updates as programs
 from tests.legacy.source.trained import assert_port_verified, assert_trains_alike, source_of
 from tests.legacy.variants.programs import apply, lifted, plain, split_batch, sum_of_squares, towers, weights
@@ -78,7 +78,9 @@ def test_the_factor_on_all_towers_losses_is_made_of_their_parts(tmp_path):
     (phase,) = lift.plan.phases
     factor = find_shared_factor(lift.plan, lift.graph, phase)
     assert factor.parts == ["part"] and set(factor.tensors.values()) == {Name("parts[0]"), Name("parts[1]")}
-    assert factor.lines == ["    factor = 1.0 / tf.maximum(1.0, tf.add_n(parts))"]
+    assert factor.lines == ["    factor = 1.0 / tf.maximum(1.0, part)"]
+    assert factor.reduced == [Reduced("part", "part", "sum")] and factor.needed_of_all == []
+    assert factor.gathering(["    total = tf.reduce_max(parts)"]).needed_of_all == ["part"]
     phase.returns[1].append(phase.returns[1][0])
     with pytest.raises(Unwritten, match="by more than a factor"):
         find_shared_factor(lift.plan, lift.graph, phase)

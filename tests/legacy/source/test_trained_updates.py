@@ -366,7 +366,7 @@ PROGRAMS = {
     rate_in_a_variable: 'lr=values["rate"]',
     with_statistics(average_of_a_statistic): 'variables["mean"].read_value()',
     with_statistics(unbiased_average_of_the_loss): '0.75 ** variables["loss/count"].read_value()',
-    words_of_all_towers: "factor = 1.0 / tf.maximum(1.0, tf.add_n(parts))",
+    words_of_all_towers: "factor = 1.0 / tf.maximum(1.0, part)",
     divided_by_all_weights: "    part = context.all_reduce(tf.distribute.ReduceOp.SUM, part)",
     matrices_clipped_alone: '    combined["net/bias"] = gradients["net/bias"]\n',
     centers_moved_in_rows: "lambda now: tf.tensor_scatter_nd_sub(now, tf.expand_dims(labels, -1), ",
