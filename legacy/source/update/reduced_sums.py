@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import List, Optional, Sequence, Set, Tuple
+from typing import Dict, List, Optional, Sequence, Set, Tuple
 
 from legacy.source.basics.expressions import (
     Call,
@@ -34,7 +34,7 @@ def with_reduced_sums(
     Returns:
       Both; a result that the definitions use otherwise, too, stays one of each tower.
     """
-    rows = {names_of_towers(part, towers): part for part in parts}
+    rows: Dict[Tuple[Expression, ...], str] = {names_of_towers(part, towers): part for part in parts}
     reduced: Set[str] = set()
 
     def sum_of_all(node: Expression) -> Optional[Expression]:
