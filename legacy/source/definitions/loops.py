@@ -23,6 +23,7 @@ from legacy.source.basics.expressions import (
 )
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.cell_kinds import cell_kind
+from legacy.source.definitions.drawing_in_loops import with_seeds
 from legacy.source.lines.functions import function_lines, signature_lines
 from legacy.source.lines.identifiers import identifier
 from legacy.source.lines.statements import Statement, build_statements
@@ -95,7 +96,7 @@ def write_loop(
     """
     results: List[Expression] = [inside.expression_of(tensor) for tensor in loop.results]
     seeds: Dict[str, Expression] = {}
-    definitions = [_with_seeds(one, seeds) for one in inside.ordered(results)]
+    definitions = [with_seeds(one, seeds) for one in inside.ordered(results)]
     statements = build_statements([*definitions, Definition((), Listing(tuple(results)))])
     used = {tensor for statement in statements for tensor in values_used(statement.expression)}
     given = [number for number, name in enumerate(loop.given) if name + ":0" in used]
@@ -137,35 +138,6 @@ def _added_first(
     tensor = inside.operation(placeholder + ":0").outputs[0]
     uses = sum(leaf == Value(tensor.name) for statement in statements for leaf in leaves(statement.expression))
     return call("tf.identity", invariant) if tensor.dtype.is_floating and uses > 1 else invariant
-
-
-def _with_seeds(definition: Definition, seeds: Dict[str, Expression]) -> Definition:
-    """Returns a definition with parameters for the seeds of its random op, which each tower has its own.
-
-    Args:
-      definition: the definition.
-      seeds: {parameter: seed}; gets those of the definition, and the scope that draws its random numbers.
-
-    Returns:
-      The definition.
-    """
-
-    def named(part: Expression) -> Expression | None:
-        if isinstance(part, Call) and part.function.startswith("scope."):
-            seeds["scope"] = Name("scope")
-        if not isinstance(part, Call) or not part.function.startswith("tf.raw_ops."):
-            return None
-        arguments = []
-        for argument in part.arguments:
-            if argument.keyword in ("seed", "seed2"):
-                others = sum(name.startswith("seed") for name in seeds)
-                name = f"seed{others + 1 if others else ''}"
-                seeds[name] = argument.value
-                argument = Argument(argument.keyword, Name(name))
-            arguments.append(argument)
-        return Call(part.function, tuple(arguments))
-
-    return definition._replace(expression=replace(definition.expression, named))
 
 
 def _parameters(

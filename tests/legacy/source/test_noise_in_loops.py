@@ -30,7 +30,7 @@ def least(gradients):
     return tf.where(tf.abs(gradients[0]) < tf.abs(gradients[1]), *gradients)
 
 
-def recurrent(tmp_path, draw=kept, combine=mean):
+def recurrent(tmp_path, draw=kept, combine=mean, loops=1):
     """The lift of a state that goes through the same weights several times, with random numbers in each turn."""
 
     def build():
@@ -40,7 +40,9 @@ def recurrent(tmp_path, draw=kept, combine=mean):
             def step(turn, state):
                 return turn + 1, tf.tanh(tf.matmul(draw(state), kernel()))
 
-            _, last = v1.while_loop(lambda turn, state: turn < TURNS, step, [0, xs[tower]])
+            last = xs[tower]
+            for _ in range(loops):
+                _, last = v1.while_loop(lambda turn, state: turn < TURNS, step, [0, last])
             return tf.gradients(tf.reduce_mean(last**2), [kernel()])[0]
 
         return v1.train.GradientDescentOptimizer(0.1).apply_gradients([(combine(towers(gradient)), kernel())])
@@ -81,6 +83,16 @@ def test_numbers_of_each_turn_are_those_of_the_old_graph(draw, function, tmp_pat
     assert "have the old graph's bits" in source.text and "+ 0.0" not in source.text  # a draw is never -0.0
     assert_workload_verified(setup, tmp_path, source)
     assert_trains_alike(setup, tmp_path)
+
+
+def test_loops_that_differ_by_their_random_numbers_share_a_function(tmp_path):
+    setup = recurrent(tmp_path, loops=2)
+    source = source_of(setup, "workload")
+    assert source.text.count("_step(") + source.text.count("_step2(") == 3  # a function, and a call in each loop
+    assert '"while/dropout"' in source.text and '"while_1/dropout"' in source.text
+    assert_workload_verified(setup, tmp_path, source)
+    with pytest.raises(InputError, match="the port draws none for 'tower_0/while_1/dropout"):
+        assert_workload_verified(setup, tmp_path, source, lambda text: text.replace("while_1/", "while/"))
 
 
 def test_the_same_numbers_in_every_turn_are_seen(tmp_path):
