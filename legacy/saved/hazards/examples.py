@@ -20,6 +20,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_inputs, linear_weights
+from legacy.saved.hazards.basics.squares import adds_deviations
 from legacy.saved.tower_search.input_parts import is_indexed, split_dimension
 from legacy.saved.tower_search.inputs import is_only_measured, is_trained_on
 from legacy.saved.tower_search.tables import is_table
@@ -52,6 +53,8 @@ def batch_constants(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             divisor = first * further // (2 if is_halved else 1)
             if divisor in counts or divisor > MOST_EXAMPLES:
                 continue
+            if divisor + 1 in counts and adds_deviations(whole, total):
+                continue  # a variance without bias
             is_of_terms = all(_behind_sign(graph, tensor.node) != total for tensor in graph.inputs(name))
             is_weight = graph.type(name) == "Mul" or is_flat or is_of_terms or graph.type(total) == "L2Loss"
             if is_weight and divisor not in of_all_towers:

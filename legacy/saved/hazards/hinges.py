@@ -20,6 +20,7 @@ from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _SUMS = ("Add", "AddV2", "Sub")
+_OF_ELEMENTS = ("Add", "AddV2", "Sub", "Mul", "Sqrt", "Maximum", "Relu", "ExpandDims", "Neg")
 
 
 def hinges_of_zero(whole: WholeGraph) -> Iterator[Hazard]:
@@ -209,9 +210,10 @@ def _is_of_pairs(whole: WholeGraph, name: str) -> bool:
             first, second = (graph.origin(tensor) for tensor in graph.inputs(name)[:2])
             is_of_all = first == second and graph.nodes[name].attr["transpose_b"].b
             has_product |= is_of_all and bool(graph.ancestors([name], controls=False) & whole.trainable)
-        elif graph.type(name) in ("Add", "AddV2", "Sub", "Mul", "Sqrt", "Maximum", "Relu", "ExpandDims", "Neg"):
+        elif graph.type(name) in (*_OF_ELEMENTS, "Select", "SelectV2"):
             has_sum |= graph.type(name) in ("Add", "AddV2", "Sub")
-            behind = [tensor.node for tensor in graph.inputs(name) if tensor.node not in seen]
+            values = graph.inputs(name)[1 if graph.type(name) not in _OF_ELEMENTS else 0 :]
+            behind = [tensor.node for tensor in values if tensor.node not in seen]
             todo += behind
             seen.update(behind)
     return has_product and has_sum

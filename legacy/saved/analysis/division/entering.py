@@ -67,7 +67,7 @@ def _of_changed_values(step: LabelledStep, tower_nodes: dict[str, int]) -> set[s
     As data they would hold no value of that variable, such as the rows of class centers that the step moves.
     """
     graph, changed = step.graph, {variable for names in step.state.writes.values() for variable in names}
-    reads = [name for name, names in step.state.reads.items() if changed & set(names) and step.towers.is_common(name)]
+    reads = [name for name, names in step.state.reads.items() if changed & set(names) and name not in tower_nodes]
     taken = {tensor.node for name in tower_nodes for tensor in graph.inputs(name)} - set(tower_nodes)
     return graph.descendants(reads, controls=False) - graph.ancestors(taken, controls=False) if reads else set()
 

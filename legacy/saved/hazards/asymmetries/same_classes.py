@@ -19,9 +19,9 @@ def same_classes_driven_apart(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds distances of pairs with equal labels on which a loss depends with a negative sign; one hazard for all."""
     graph, targets = whole.graph, minimized_targets(whole)
     pushes = None
-    for name in [name for name in whole.minimized_ops("Mul") if not is_gradient_op(name)]:
-        inputs = graph.inputs(name)
-        for mask, distance in (inputs, inputs[::-1]):
+    for name in [name for name in whole.minimized_ops("Mul", "Select", "SelectV2") if not is_gradient_op(name)]:
+        inputs = graph.inputs(name)[:2]  # where(mask, distance, 0), or a product of both
+        for mask, distance in (inputs, inputs[::-1]) if graph.type(name) == "Mul" else (inputs,):
             if not _is_of_equal_labels(whole, mask) or not _is_root(whole, distance.node):
                 continue
             pushes = pushes or Pushes(whole, targets)

@@ -15,6 +15,7 @@ from legacy.saved.hazards.basics.linear_signs import linear_signs
 from legacy.saved.hazards.basics.linear_weights import SUMS
 from legacy.saved.hazards.basics.squares import squared
 from legacy.saved.hazards.basics.variable_reads import variable_read
+from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from legacy.saved.hazards.signs.value_signs import ValueSigns
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -28,7 +29,7 @@ def subtracted_squares(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds losses from which squares of what weights compute are subtracted: they fall without end; one for all."""
     graph = whole.graph
     for target in whole.targets:
-        for name, sign in linear_signs(whole, target).items():
+        for name, sign in _signs(whole, target).items():
             if is_gradient_op(name):
                 continue
             own = trained_by(whole).get(target, whole.trainable)
@@ -66,11 +67,13 @@ def subtracted_squares(whole: WholeGraph) -> Iterator[Hazard]:
                 )
                 return
             square = name if sign >= 0 else _weighed_square(whole, name)
-            if sign >= 0 or not (_is_square(whole, square) or graph.type(square) == "Abs"):
+            is_size = graph.type(square) == "Abs" or (graph.type(square) == "Sqrt" and _is_norm(whole, square))
+            if sign >= 0 or not (_is_square(whole, square) or is_size):
                 continue
             inner = [graph.origin(tensor).node for tensor in graph.inputs(square)]
             is_trained = name in whole.data and any(_is_unbounded(whole, node) for node in inner)
             is_trained |= squared(whole, square) is not None and variable_read(graph, inner[0]) in whole.trainable
+            is_trained |= graph.type(square) == "Abs" and variable_read(graph, inner[0]) in whole.trainable
             if is_trained and is_followed:
                 yield Hazard(
                     "LOSS_WITHOUT_BOUND",
@@ -79,6 +82,30 @@ def subtracted_squares(whole: WholeGraph) -> Iterator[Hazard]:
                     "check the sign, or bound it, as max(0, margin - distance) does; for parity keep it",
                 )
                 return
+
+
+def _signs(whole: WholeGraph, target: str) -> dict[str, int]:
+    """Signs of the terms of a loss, also of those that a mask or a share weighs, or that a log-sum-exp rises with."""
+    graph, found = whole.graph, dict(linear_signs(whole, target))
+    todo, values = list(found), ValueSigns(whole)
+    while todo:
+        name = todo.pop(0)
+        inputs = [tensor.node for tensor in graph.inputs(name)]
+        inner, sign = "", found[name]
+        if graph.type(name) == "Mul" and not is_gradient_op(name):
+            given = [node in whole.data and node not in made_by_weights(whole) for node in inputs]
+            if given.count(True) == 1:
+                inner, sign = inputs[given.index(False)], sign * values.of(inputs[given.index(True)])
+        elif graph.type(name) == "Log":
+            total = graph.origin(graph.inputs(name)[0]).node
+            exponential = graph.origin(graph.inputs(total)[0]).node if graph.type(total) == "Sum" else ""
+            is_sum = bool(exponential) and graph.type(exponential) == "Exp"
+            inner = graph.inputs(exponential)[0].node if is_sum else ""
+        for node, own in linear_signs(whole, inner).items() if inner and sign else ():
+            if node not in found:
+                found[node] = own * sign
+                todo.append(node)
+    return found
 
 
 def _is_lesser_of_both_sides(whole: WholeGraph, name: str, sign: int) -> bool:
@@ -143,6 +170,8 @@ def _is_unbounded(whole: WholeGraph, name: str) -> bool:
     if is_gradient_op(name):  # of a critic, in a penalty
         return bool(graph.ancestors([name], controls=False) & whole.trainable)
     passes = kind in ("Relu", "Reshape", "Squeeze", "ExpandDims", "DepthToSpace", "StridedSlice", "Split")
+    if kind in op_types.QUOTIENTS:
+        return _is_unbounded(whole, inputs[0])
     if kind in SUMS or passes or (kind in ("Sqrt", "Sum") and _is_norm(whole, name)):
         return any(_is_unbounded(whole, before) for before in inputs)
     return _is_square(whole, name) and any(_is_unbounded(whole, before) for before in inputs)
@@ -168,7 +197,7 @@ def _is_norm(whole: WholeGraph, name: str) -> bool:
         if len(others) != 1:
             return False
         name = graph.origin(others[0]).node
-    return graph.type(name) == "Sum" and graph.type(graph.origin(graph.inputs(name)[0]).node) in _SQUARES
+    return graph.type(name) == "Sum" and _is_square(whole, graph.origin(graph.inputs(name)[0]).node)
 
 
 def _is_subtracted_exponential(whole: WholeGraph, name: str, target: str) -> bool:

@@ -10,17 +10,14 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.linear_weights import constant_factor
 from legacy.saved.hazards.basics.squares import squared
+from legacy.saved.hazards.signs.own_distances import rows_of_own_distances
 from workloads.lifted.graph import Graph, TensorId
 
-_SUMS = ("Add", "AddV2", "Sub", "AddN")
 _COPIES = ("Identity", "Reshape", "ExpandDims", "Transpose", "StridedSlice", "Squeeze")
 #: Ops whose derivative is infinite at 0, and comparisons that a where makes to keep 0 out.
 _INFINITE = ("Log", "Sqrt", "Rsqrt", "Reciprocal", "Inv")
 _COMPARISONS = ("Greater", "NotEqual")
-#: Ops that give the diagonal of a matrix.
-_DIAGONALS = ("DiagPart", "MatrixDiagPart", "MatrixDiagPartV2", "MatrixDiagPartV3")
 _TESTS = ("IsNan", "IsInf", "IsFinite")
 _SLICES = ("StridedSlice", "Slice")
 #: Ops that give each element a share of the gradient that is not infinite.
@@ -31,9 +28,8 @@ def roots_of_zero(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds roots of distances between examples that can be 0, to which nothing is added; one hazard for all."""
     for name in whole.minimized_ops("Sqrt"):
         squares = whole.graph.inputs(name)[0].node
-        text = (
-            "of examples to each other and to themselves: those are 0" if _is_of_own_distances(whole, squares) else ""
-        )
+        own = rows_of_own_distances(whole, squares)
+        text = "" if own is None else "of examples to each other and to themselves: those are 0"
         text = text or (
             "of pairs of examples: it is 0 where both give the same" if _is_of_pairs(whole, squares) else ""
         )
@@ -46,32 +42,6 @@ def roots_of_zero(whole: WholeGraph) -> Iterator[Hazard]:
                 "add a small number under the root; for parity keep it",
             )
             return
-
-
-def _is_of_own_distances(whole: WholeGraph, name: str) -> bool:
-    """Whether a node is |a|^2 - 2 a a' + |a|^2, perhaps not less than 0, with nothing else in the sum."""
-    graph = whole.graph
-    while graph.type(name) in (*_COPIES, "Maximum", "Relu"):
-        inputs = [tensor.node for tensor in graph.inputs(name)]
-        if graph.type(name) == "Maximum":
-            bounds = [whole.value(before) for before in inputs]
-            if 0 not in bounds:
-                return False
-            name = inputs[1 - bounds.index(0)]
-        else:
-            name = inputs[0]
-    terms = _terms(whole, name)
-    products = [term for term in terms if graph.type(term) in op_types.MATRIX_PRODUCTS]
-    squares = [term for term in terms if graph.type(term) == "Sum" or _is_diagonal_of(graph, term, products)]
-    if len(products) != 1 or len(products) + len(squares) != len(terms) or len(squares) != 2:
-        return False
-    first, second = (_origin(graph, tensor.node) for tensor in graph.inputs(products[0])[:2])
-    return first == second and first in whole.data
-
-
-def _is_diagonal_of(graph: Graph, name: str, products: list[str]) -> bool:
-    """Whether a node is the diagonal of one of the products: of a a', that is |a|^2."""
-    return graph.type(name) in _DIAGONALS and _origin(graph, graph.inputs(name)[0].node) in products
 
 
 def _is_of_pairs(whole: WholeGraph, name: str) -> bool:
@@ -113,23 +83,6 @@ def _first_number(graph: Graph, name: str) -> float | None:
     """The first element of a constant; None of anything else."""
     node = graph.nodes[name]
     return tf.make_ndarray(node.attr["value"].tensor).ravel().tolist()[0] if node.op == "Const" else None
-
-
-def _terms(whole: WholeGraph, name: str) -> list[str]:
-    """The terms of a sum, without constant factors."""
-    graph = whole.graph
-    while graph.type(name) in _COPIES:
-        name = graph.inputs(name)[0].node
-    if graph.type(name) in _SUMS:
-        return [term for tensor in graph.inputs(name) for term in _terms(whole, tensor.node)]
-    scaled = constant_factor(whole, name) if graph.type(name) == "Mul" else None
-    return [name] if scaled is None else _terms(whole, scaled[0])
-
-
-def _origin(graph: Graph, name: str) -> str:
-    while graph.type(name) in ("Identity", "Transpose"):
-        name = graph.inputs(name)[0].node
-    return name
 
 
 def infinite_behind_where(whole: WholeGraph) -> Iterator[Hazard]:

@@ -26,7 +26,7 @@ def minimized_values(whole: WholeGraph) -> Iterator[Hazard]:
         for weight in sorted(_heads_of_values(whole, target) & trained[target]):
             heads.setdefault(weight, target)
     for target in minimized_targets(whole) if heads else ():
-        for name, sign in linear_signs(whole, target).items():
+        for name, sign in _signs(whole, target).items():
             weight = _weight(whole, name)
             own = trained.get(target, set())
             if weight not in heads or sign <= 0 or own & trained[heads[weight]]:
@@ -41,6 +41,17 @@ def minimized_values(whole: WholeGraph) -> Iterator[Hazard]:
                     "subtract the values if they are of rewards; for parity keep the sign",
                 )
                 return
+
+
+def _signs(whole: WholeGraph, target: str) -> dict[str, int]:
+    """Signs of the terms of a loss, also of the lesser of two critics' values."""
+    graph, found = whole.graph, dict(linear_signs(whole, target))
+    for name in [name for name, sign in found.items() if sign and graph.type(name) in ("Minimum", "Maximum")]:
+        for tensor in graph.inputs(name):
+            for node, sign in linear_signs(whole, tensor.node).items():
+                found.setdefault(node, sign * found[name])
+    parts = [name for name in found if graph.type(name) == "StridedSlice"]  # the only column of a layer's results
+    return {**{_product(whole, name): found[name] for name in parts}, **found}
 
 
 def _heads_of_values(whole: WholeGraph, target: str) -> set[str]:

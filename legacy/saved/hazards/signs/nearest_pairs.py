@@ -10,6 +10,7 @@ from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.squares import squared
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
+from legacy.saved.hazards.signs.own_distances import rows_of_own_distances
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -32,13 +33,22 @@ def nearest_is_itself(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def _of_all_pairs(whole: WholeGraph, tensor: TensorId) -> TensorId | None:
-    """The rows x of which a tensor has all squared distances, as x[:, None] - x[None], or their roots; else None."""
+    """The rows x of which a tensor has all squared distances, as x[:, None] - x[None], or their roots; else None.
+
+    So it is of |x|^2 - 2 x x' + |x|^2.
+    """
     graph, name = whole.graph, source_of_elements(whole.graph, tensor).node
     while graph.type(name) in ("Sqrt", "Add", "AddV2", "Maximum", "Relu", "Identity"):
         others = [one for one in graph.inputs(name) if whole.value(one.node) is None]
         if len(others) != 1:
             return None
+        rows = rows_of_own_distances(whole, name)
+        if rows is not None:
+            return rows
         name = graph.origin(others[0]).node
+    rows = rows_of_own_distances(whole, name)
+    if rows is not None:
+        return rows
     inner = graph.origin(graph.inputs(name)[0]).node if graph.type(name) == "Sum" else ""
     if not inner:
         return None

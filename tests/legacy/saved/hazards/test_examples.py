@@ -298,3 +298,13 @@ def test_features_that_are_dealt_in_place_of_examples_are_named(axis, count):
     found = analyse_graph(graph, "made-for-a-test", ["train"])
     texts = [hazard.description for hazard in examples.same_batch(WholeGraph(graph, found), found)]
     assert len(texts) == count and all("x is split along dimension 1: each tower gets a part of" in t for t in texts)
+
+
+@pytest.mark.parametrize("divisor, centered, count", [(6.0, True, 0), (6.0, False, 1), (8.0, True, 1)])
+def test_a_variance_without_bias_is_divided_by_one_less(divisor, centered, count):
+    def loss(x, w):
+        values = x * w
+        values = values - tf.reduce_mean(values, 0) if centered else values
+        return tf.reduce_mean(tf.sqrt(tf.reduce_sum(tf.square(values), 0) / divisor))
+
+    assert len(divided(loss, 7)) == count

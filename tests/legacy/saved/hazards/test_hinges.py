@@ -64,7 +64,7 @@ def test_a_margin_without_a_hinge_is_named(loss, count):
     assert [hazard.id for hazard in found] == ["MARGIN_WITHOUT_EFFECT"] * count
 
 
-def hardest_of_batch(embedded, margin):
+def hardest_of_batch(embedded, margin, chooses=False):
     """The farthest example of the same class and the nearest one of another, of each example."""
     products = tf.matmul(embedded, embedded, transpose_b=True)
     squares = tf.linalg.diag_part(products)
@@ -73,6 +73,9 @@ def hardest_of_batch(embedded, margin):
     same = tf.cast(tf.equal(labels[:, None], labels[None]), tf.float32)
     near = tf.reduce_max(distances * same, 1)
     far = tf.reduce_min(distances + 10.0 * same, 1)
+    if chooses:
+        near = tf.reduce_max(tf.where(same > 0.5, distances, tf.zeros_like(distances)), 1)
+        far = tf.reduce_min(tf.where(same > 0.5, 10.0 * tf.ones_like(distances), distances), 1)
     return margin(near, far)
 
 
@@ -85,10 +88,11 @@ def hardest_of_batch(embedded, margin):
         (lambda near, far: near - far, 0),
     ],
 )
-def test_a_margin_of_the_hardest_pairs_without_a_hinge_is_named(margin, count):
+@pytest.mark.parametrize("chooses", [False, True])
+def test_a_margin_of_the_hardest_pairs_without_a_hinge_is_named(margin, count, chooses):
     def build():
         w, x = v1.get_variable("w", [4, 3], use_resource=False), v1.placeholder(tf.float32, [12, 4], "x")
-        total = tf.reduce_mean(hardest_of_batch(x @ w, margin))
+        total = tf.reduce_mean(hardest_of_batch(x @ w, margin, chooses))
         v1.train.GradientDescentOptimizer(0.5).minimize(total, name="train")
 
     found = margins_without_effect(WholeGraph(saved(traced(build), trainable_variables=["w"])))

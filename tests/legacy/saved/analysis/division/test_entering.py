@@ -78,3 +78,20 @@ def test_what_reads_a_variable_that_the_step_changes_is_no_data(moved, cuts):
     step = of_step(text, writes=writes, reads={"rows": ["centers"]}, data=("x0", "x1", "y", "rows"))
     found = [name for name, _ in find_common_cuts(step, STEP_TOWERS, []) if name != "y" or cuts == ["y"]]
     assert found == cuts
+
+
+def test_a_statistic_that_is_added_to_data_is_read_by_the_update():
+    """As a moving average of observations, outside of the towers."""
+    text = (
+        STEP
+        + """
+    mean = VariableV2()
+    y = Placeholder()
+    kept = Neg(mean)
+    new = AddV2(kept, y)
+    moving = Assign(mean, new)
+    """
+    )
+    writes = {"train": ["w"], "moving": ["mean"]}
+    step = of_step(text, writes=writes, reads={"kept": ["mean"]}, data=("x0", "x1", "y", "new"))
+    assert find_common_cuts(step, STEP_TOWERS, []) == [("y", 0)]

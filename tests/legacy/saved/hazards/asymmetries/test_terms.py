@@ -177,3 +177,16 @@ def test_a_hinge_of_pairs_with_equal_labels_is_named(loss, count, compare):
         return tf.reduce_mean(loss(tf.cast(compare(*labels), tf.float32), d))
 
     assert found(labels_of_pairs_exchanged, total) == ["SAME_CLASS_DRIVEN_APART"] * count
+
+
+@pytest.mark.parametrize("sign, count", [(1.0, 0), (-1.0, 1)])
+def test_distances_that_a_where_keeps_are_of_one_class(sign, count):
+    def total():
+        labels, x = fed("labels", 8, dtype=tf.int32), fed("x", 8, 4) @ variable("w", 4, 3)
+        distances = tf.sqrt(tf.reduce_sum((x[:, tf.newaxis] - x[tf.newaxis]) ** 2, 2) + 1e-12)
+        same = tf.equal(labels[:, tf.newaxis], labels[tf.newaxis])
+        near = tf.reduce_max(tf.where(same, distances, tf.zeros_like(distances)), 1)
+        far = tf.reduce_min(tf.where(same, 1e3 * tf.ones_like(distances), distances), 1)
+        return tf.reduce_mean(tf.nn.softplus(sign * (near - far)))
+
+    assert found(same_classes_driven_apart, total) == ["SAME_CLASS_DRIVEN_APART"] * count

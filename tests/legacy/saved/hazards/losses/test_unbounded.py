@@ -189,3 +189,48 @@ def test_a_square_that_no_variable_of_the_loss_moves_is_not(is_model, count):
 
     whole = WholeGraph(saved(traced(build), trainable_variables=["w", "multiplier"]))
     assert [hazard.id for hazard in subtracted_squares(whole)] == ["LOSS_WITHOUT_BOUND"] * count
+
+
+def density(x, mean):
+    """The logarithm of a mixture's density of two parts."""
+    return tf.reduce_logsumexp(tf.stack([-0.5 * (x - mean) ** 2, -1.0 - 0.25 * (x - 2.0 * mean) ** 2], 2), 2)
+
+
+@pytest.mark.parametrize(
+    "loss, count",
+    [
+        (lambda x, mean, y: tf.reduce_mean(density(x, mean)), 1),
+        (lambda x, mean, y: -tf.reduce_mean(density(x, mean)), 0),
+        (lambda x, mean, y: tf.reduce_mean(y * (x - mean) ** 2 + (1.0 - y) * (1.0 - tf.abs(x - mean))), 1),
+        (lambda x, mean, y: tf.reduce_mean(y * (x - mean) ** 2 + (1.0 - y) * tf.nn.relu(1.0 - tf.abs(x - mean))), 0),
+        (lambda x, mean, y: tf.reduce_mean(y * (1.0 - tf.abs(x - mean))), 0),  # y may be negative
+        (lambda x, mean, y: tf.reduce_mean(-(((x - mean) / 2.0) ** 2)), 1),
+        (lambda x, mean, y: tf.reduce_mean((x - mean) ** 2 - 0.5 * tf.reduce_mean(x - mean) ** 2), 0),
+    ],
+)
+def test_terms_behind_shares_and_log_sums_have_their_sign(loss, count):
+    def total():
+        mean = minimized.fed("near", 8, 4) @ minimized.variable("w", 4, 3)
+        return loss(minimized.fed("x", 8, 3), mean, minimized.fed("y", 8, 3))
+
+    assert minimized.found(subtracted_squares, total) == ["LOSS_WITHOUT_BOUND"] * count
+
+
+@pytest.mark.parametrize("rate, count", [(-0.01, 1), (0.01, 0)])
+def test_absolute_values_of_weights_that_are_subtracted_are_named(rate, count):
+    def total():
+        w = minimized.variable("w", 4, 3)
+        return tf.reduce_mean((minimized.fed("x", 8, 4) @ w) ** 2) + rate * tf.reduce_sum(tf.abs(w))
+
+    assert minimized.found(subtracted_squares, total) == ["LOSS_WITHOUT_BOUND"] * count
+
+
+@pytest.mark.parametrize("root, count", [(lambda squares: tf.sqrt(squares + 1e-6), 1), (tf.nn.softplus, 0)])
+def test_a_distance_of_other_pairs_without_a_hinge_is_named(root, count):
+    def total():
+        w, same = minimized.variable("w", 4, 3), minimized.fed("same", 8)
+        one, other = (minimized.fed(name, 8, 4) @ w for name in ("one", "other"))
+        squares = tf.reduce_sum((one - other) ** 2, 1)
+        return tf.reduce_mean(same * squares + (1.0 - same) * (1.0 - root(squares)))
+
+    assert minimized.found(subtracted_squares, total) == ["LOSS_WITHOUT_BOUND"] * count

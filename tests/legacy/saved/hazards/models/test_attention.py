@@ -9,7 +9,6 @@ from legacy.saved.hazards.models.attention import (
     inverted_masks,
     multiplied_masks,
     scores_scaled_up,
-    shares_along_queries,
 )
 from tests.legacy.saved.graphs import saved, traced
 from tests.legacy.saved.hazards import minimized
@@ -219,40 +218,3 @@ def causal(scores):
 )
 def test_a_causal_mask_before_the_softmax_is_named(shares, count):
     assert found(multiplied_masks, shares) == ["MASK_BEFORE_SOFTMAX"] * count
-
-
-@pytest.mark.parametrize(
-    "weigh, count",
-    [
-        (lambda scores, values: tf.nn.softmax(scores, 1) @ values, 1),
-        (lambda scores, values: tf.nn.softmax(scores, -1) @ values, 0),
-        (lambda scores, values: tf.matmul(tf.nn.softmax(scores, 1), values, transpose_a=True), 0),
-        (lambda scores, values: tf.transpose(tf.nn.relu(scores), [0, 2, 1]) @ values, 0),
-    ],
-)
-def test_a_softmax_along_the_queries_is_named(weigh, count):
-    def loss():
-        x = minimized.fed("x", 2, 5, 4)
-        queries, keys = (tf.tensordot(x, minimized.variable(name, 4, 3), 1) for name in ("q", "k"))
-        return tf.reduce_mean(tf.square(weigh(tf.matmul(queries, keys, transpose_b=True) / 2.0, x)))
-
-    assert minimized.found_by_analysis(shares_along_queries, loss) == ["SOFTMAX_OVER_QUERIES"] * count
-
-
-@pytest.mark.parametrize(
-    "scores",
-    [
-        lambda x, w: tf.tensordot(x, w, 1),  # of each frame by clusters
-        lambda x, w: tf.matmul(
-            minimized.fed("edges", 2, 5, 5), tf.tensordot(x, w, 1)
-        ),  # of each node by its neighbours
-    ],
-)
-def test_shares_of_clusters_are_turned_to_add_up_their_members(scores):
-    def loss():
-        x = minimized.fed("x", 2, 5, 4)
-        shares = tf.nn.softmax(scores(x, minimized.variable("w", 4, 3)))
-        members = tf.matmul(tf.transpose(shares, [0, 2, 1]), tf.tensordot(x, minimized.variable("v", 4, 3), 1))
-        return tf.reduce_mean(tf.square(members))
-
-    assert minimized.found_by_analysis(shares_along_queries, loss) == []

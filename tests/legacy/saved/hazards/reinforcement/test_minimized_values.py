@@ -49,3 +49,22 @@ def test_the_later_values_may_be_of_a_network_that_nothing_trains(sign, count):
 def test_a_network_that_lowers_other_answers_is_not(case):
     """As one that minimizes a learned cost."""
     assert found(1.0, **case) == []
+
+
+@pytest.mark.parametrize("sign, count", [(1.0, 1), (-1.0, 0)])
+def test_the_lesser_of_two_critics_values_is_one(sign, count):
+    """As of a soft actor-critic, whose critics give a column."""
+
+    def build():
+        a, c, d, t = (v1.get_variable(n, s, use_resource=False) for n, s in zip("acdt", ([4, 2], *[[6, 1]] * 3)))
+        before, after = (v1.placeholder(tf.float32, [8, 4], name) for name in ("s", "s2"))
+        value = lambda state, w: tf.concat([state, tf.tanh(state @ a)], 1) @ w  # noqa: E731
+        target = tf.stop_gradient(v1.placeholder(tf.float32, [8], "r") + 0.99 * value(after, t)[:, 0])
+        critic = tf.add_n([tf.reduce_mean((value(before, w)[:, 0] - target) ** 2) for w in (c, d)])
+        optimizer = v1.train.GradientDescentOptimizer(0.5)
+        optimizer.minimize(critic, var_list=[c, d], name="critic_train")
+        least = tf.minimum(value(before, c)[:, 0], value(before, d)[:, 0])
+        optimizer.minimize(sign * tf.reduce_mean(least), var_list=[a], name="actor_train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["a", "c", "d", "t"]))
+    assert [hazard.id for hazard in minimized_values(whole)] == ["VALUE_MINIMIZED"] * count

@@ -29,3 +29,19 @@ def test_the_smallest_distance_without_a_mask_is_named(nearest, count, is_one):
         return tf.reduce_mean(tf.nn.softplus(tf.reduce_max(d * same, 1) - nearest(d, same)))
 
     assert found(nearest_is_itself, loss) == ["NEAREST_IS_ITSELF"] * (count * is_one)
+
+
+@pytest.mark.parametrize("masked, is_one, count", [(False, True, 1), (True, True, 0), (False, False, 0)])
+def test_so_is_that_of_norms_and_products(masked, is_one, count):
+    def loss():
+        w, labels = variable("w", 4, 3), fed("labels", 8, dtype=tf.int32)
+        x = fed("x", 8, 4) @ w
+        products = tf.matmul(x, x if is_one else fed("y", 8, 4) @ w, transpose_b=True)
+        squares = tf.linalg.diag_part(products)
+        d = tf.sqrt(tf.maximum(squares[:, tf.newaxis] - 2.0 * products + squares[tf.newaxis], 0.0) + 1e-12)
+        if masked:
+            same = tf.equal(labels[:, tf.newaxis], labels[tf.newaxis])
+            d = tf.where(same, 1e5 * tf.ones_like(d), d)
+        return -tf.reduce_mean(tf.reduce_min(d, 1))
+
+    assert found(nearest_is_itself, loss) == ["NEAREST_IS_ITSELF"] * count
