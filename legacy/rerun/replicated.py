@@ -26,8 +26,7 @@ from workloads.lifted.replication import (
     own_number_only,
     replica_of_tower,
     tower_of_crossing,
-    tower_of_replica,
-    towers_differ,
+    tower_run_by,
 )
 from workloads.lifted.workload import as_lifted, op_errors_as_input_errors
 from workloads.program import State, StepRecord
@@ -79,8 +78,7 @@ class ReplicatedOldGraph(OldGraphProgram):
         super().__init__(job, source, options, devices, with_order_of_gradients(workload, dependencies))
         plan = self._plan
         require(source.noise == "keyed", "--replicas", job.replicas, f"a recording is of its {plan.towers} towers")
-        replicas, differ = range(job.replicas), towers_differ(plan)
-        self._towers = [tower_of_replica(replica, job.replicas, plan.towers, differ) for replica in replicas]
+        self._towers = [tower_run_by(plan, replica, job.replicas) for replica in range(job.replicas)]
         with self.graph.as_default():
             self._reductions = [
                 [build_reduction(plan, phase, combine, self._towers, options.average) for combine in phase.reductions]
@@ -99,6 +97,7 @@ class ReplicatedOldGraph(OldGraphProgram):
         described = {**super().describe(), "input": "feed"}
         described["reduction"] = f"as recognised, of replicas that run tower {runs}"
         names = sorted({name for phase in self._plan.phases for name in phase.joined_beside})
+        names += self._plan.changed_beside
         if names and self._job.replicas != self._plan.towers:
             described["set from the first and the last replica's results"] = listed(names, MOST_LISTED)
         return described

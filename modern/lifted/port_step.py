@@ -14,7 +14,7 @@ from modern.steps.replica import run_train_op
 from workloads.job import Job
 from workloads.lifted.pieces.noise import noise_key
 from workloads.lifted.plan import Phase, indices_label, is_indices_label
-from workloads.lifted.replication import sums_parts_of_mean, tower_of_replica, towers_differ
+from workloads.lifted.replication import sums_parts_of_mean, tower_run_by
 from workloads.lifted.tensors.lift_taps import NO_TAPS
 from workloads.lifted.workload import as_lifted
 from workloads.steps.workload import COMMON
@@ -47,7 +47,7 @@ class PortStep:
     def tower(self, replica: int) -> int:
         """Returns the number of the tower whose part a replica plays."""
         plan = self._plan
-        return tower_of_replica(replica, self._job.replicas, plan.towers, towers_differ(plan))
+        return tower_run_by(plan, replica, self._job.replicas)
 
     def describe_reduction(self, all_reduce: str) -> str:
         """Returns the way in which the replicas' results are combined, where the strategy uses `all_reduce`."""

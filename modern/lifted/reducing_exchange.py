@@ -18,8 +18,7 @@ from workloads.lifted.replication import (
     replica_of_tower,
     rescaling,
     tower_of_crossing,
-    tower_of_replica,
-    towers_differ,
+    tower_run_by,
 )
 from workloads.lifted.workload import as_lifted
 from workloads.support.errors import InputError, require
@@ -44,9 +43,9 @@ def make_exchange(job: Job, phase: Phase, all_reduce: str) -> Exchange:
     written = any(combine.kind == "kept as written" for combine in phase.combine)
     if job.replicas == towers and (ALL_REDUCES[all_reduce].in_order or written):
         return ExchangeAsWritten(phase, towers)
-    own = plan.own_parts or plan.own_variables or plan.updated
-    if written or (own and job.replicas != towers):
-        why = own_number_only(plan)
+    why = own_number_only(plan) if job.replicas != towers and not phase.returns else ""
+    if written or why:
+        why = why or own_number_only(plan)
         raise InputError(f"--replicas: got {job.replicas}, {why}, and only works for its own {towers} towers")
     require(
         not phase.returns,
@@ -82,7 +81,7 @@ class ReducingExchange(Exchange):
         return f"all-reduce of {', '.join(kinds)}, by {all_reduce}"
 
     def tower(self, replica: int) -> int:
-        return tower_of_replica(replica, self._replicas, self._plan.towers, towers_differ(self._plan))
+        return tower_run_by(self._plan, replica, self._replicas)
 
     def skips(self, effect: Effect, tower: int) -> bool:
         """Returns whether an effect is on another tower's state, where replicas do not each run their own tower."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from legacy.saved.facts.update_sources import UpdateSources
+from legacy.saved.analysis.other_numbers.changes_in_turn import changed_by_several
 from workloads.lifted.graph import Graph
 from workloads.lifted.plan import Plan
 from workloads.support.errors import InputError
@@ -25,21 +25,7 @@ def require_one_change_each(plan: Plan, graph: Graph, replicas: int) -> None:
     """
     if replicas == plan.towers or not plan.changed_in_turn:
         return
-    changed = _changed_by_several(plan, graph)
+    changed = changed_by_several(plan, graph)
     if changed:
         why = f"each tower changes {listed([*map(repr, changed)], MOST_LISTED)} in turn: only --replicas={plan.towers}"
         raise InputError(f"--replicas: got {replicas}, {why}")
-
-
-def _changed_by_several(plan: Plan, graph: Graph) -> list[str]:
-    """Returns those of the statistics with several changes that no single tower makes."""
-    if plan.towers == 1:
-        return []
-    names = plan.changed_in_turn
-    towers: dict[str, set[int]] = {name: set() for name in names}
-    for phase in plan.phases:
-        sources = UpdateSources(graph, phase)
-        for effect in phase.effects:
-            for name in towers.keys() & set(effect.writes):
-                towers[name].update(sources.towers(effect))
-    return [name for name in names if len(towers[name]) != 1]

@@ -10,7 +10,7 @@ from parity.against.forward_values import old_forward, port_forward
 from parity.comparison import stages
 from parity.comparison.result import Verification
 from parity.comparison.setup import Setup
-from workloads.lifted.replication import replica_of_tower, tower_of_replica, towers_differ
+from workloads.lifted.replication import replica_of_tower, tower_run_by
 
 
 def explain_loss(setup: Setup, old: OldGraph, verification: Verification) -> ForwardDifference | None:
@@ -30,7 +30,7 @@ def explain_loss(setup: Setup, old: OldGraph, verification: Verification) -> For
     plan = old.workload.plan
     replicas = setup.job.replicas
     wanted = int(first.difference.name.rpartition(" ")[2])
-    tower = tower_of_replica(wanted, replicas, plan.towers, towers_differ(plan))
+    tower = tower_run_by(plan, wanted, replicas)
     replica = wanted if replicas == plan.towers else replica_of_tower(tower, plan.towers, replicas)
     with contextlib.closing(old.program(setup)) as reference:
         state = verification.failed_visit.state if verification.failed_visit else None

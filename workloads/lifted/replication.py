@@ -44,6 +44,8 @@ def own_number_only(plan: Plan) -> str:
     if plan.own_variables:
         names = listed(plan.own_variables, _MOST_LISTED)
         return f"each tower reads variables of its own, which need not stay equal ({names})"
+    if plan.own_number:
+        return plan.own_number
     entries = plan.inputs + plan.common
     wholes = [entry for entry in entries if part_of_whole(entry, entries) and (entry.shape or [None])[0] is not None]
     if wholes and plan.towers > 1:
@@ -102,7 +104,21 @@ def towers_differ(plan: Plan) -> bool:
     return bool(plan.differences) or any(name is not None and name not in known for name in lone)
 
 
-def tower_of_replica(replica: int, replicas: int, towers: int, differ: bool) -> int:
+def tower_run_by(plan: Plan, replica: int, replicas: int) -> int:
+    """Returns the tower of a plan whose graph a replica runs; see `tower_of_replica`.
+
+    Args:
+      plan: the plan.
+      replica: number of the replica.
+      replicas: number of replicas.
+
+    Returns:
+      The number of the tower.
+    """
+    return tower_of_replica(replica, replicas, plan.towers, towers_differ(plan), plan.like_first)
+
+
+def tower_of_replica(replica: int, replicas: int, towers: int, differ: bool, like_first: bool = False) -> int:
     """Returns the tower whose graph a replica runs.
 
     Args:
@@ -110,10 +126,15 @@ def tower_of_replica(replica: int, replicas: int, towers: int, differ: bool) -> 
       replicas: number of replicas.
       towers: number of towers.
       differ: whether the towers differ from each other.
+      like_first: whether further towers are as the first of two; see `Plan`.
 
     Returns:
       The number of the tower.
 
+    >>> [tower_of_replica(replica, 4, 2, True) for replica in range(4)]
+    [0, 1, 1, 1]
+    >>> [tower_of_replica(replica, 4, 2, True, like_first=True) for replica in range(4)]
+    [0, 0, 0, 1]
     >>> [tower_of_replica(replica, 5, 3, True) for replica in range(5)]
     [0, 1, 1, 1, 2]
     >>> [tower_of_replica(replica, 5, 3, False) for replica in range(5)]
@@ -125,6 +146,8 @@ def tower_of_replica(replica: int, replicas: int, towers: int, differ: bool) -> 
         return 0
     if replica == replicas - 1:
         return towers - 1
+    if like_first and towers == 2:
+        return 0
     return min(replica, max(1, towers - 2), towers - 1)
 
 
@@ -214,7 +237,8 @@ def sums_over_all_examples(phase: Phase, towers: int) -> bool:
       The answer; no for a single tower, and where it is not the loss that is divided.
     """
     combined = [combine for combine in phase.combine if not is_indices_label(combine.weight)]
-    return towers > 1 and bool(combined) and all(one.divided and one.scale == 1.0 for one in combined)
+    are_parts = all(one.divided and one.scale == 1.0 and one.kind != "mean" for one in combined)
+    return towers > 1 and bool(combined) and are_parts
 
 
 def sums_parts_of_mean(phase: Phase, towers: int) -> bool:

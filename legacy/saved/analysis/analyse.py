@@ -24,6 +24,7 @@ from legacy.saved.analysis.input_places.parts_in_branches import (
     require_inputs_before_branches,
     with_parts_before_branches,
 )
+from legacy.saved.analysis.other_towers import describe_other_towers
 from legacy.saved.analysis.phase_parts import PhaseParts
 from legacy.saved.analysis.reduction.summed_rows import with_rows_added_once
 from legacy.saved.folding.settings import fold_known, fold_settings
@@ -262,7 +263,7 @@ def _plan(
     planned = [phases.phase_plan(context, phase, aliases, variables, batch) for phase in analysed]
     context.names(tensor for row in matched.rows + common_rows for tensor in row)
     context.names(TensorId(node, output) for node in context.random for output in range(imported.outputs(node)))
-    return Plan(
+    plan = Plan(
         name=name,
         towers=towers.count,
         found_by=towers.found_by,
@@ -278,11 +279,13 @@ def _plan(
         phases=planned,
         differences=matched.differences,
         own_parts=matched.own_parts,
-        own_variables=correspondence.not_kept_alike(matched.own_variables, variables, planned),
+        own_variables=correspondence.not_kept_alike(context, matched.own_variables, variables, planned),
         unsafe=dict(cut.unsafe),
         divided_loops=returns_in_loops(context.graph, planned),
         notes=[*filter(None, [towers.doubt]), *phases.leak_notes(context, analysed), *_phase_notes(context, analysed)],
     )
+    describe_other_towers(context, plan, matched.further)
+    return plan
 
 
 def _phase_notes(context: Context, analysed: list[PhaseParts]) -> list[str]:

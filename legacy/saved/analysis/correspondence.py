@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -10,11 +10,12 @@ import numpy as np
 from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.division import tensor_matching
 from legacy.saved.analysis.division.own_parts import find_own_parts
+from legacy.saved.analysis.other_numbers.unlike_towers import Comparison, Further, further_towers
 from legacy.saved.graph import loops, op_types
 from legacy.saved.graph.differentiation import differentiated, without_zero
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.pieces.noise import TWINS
-from workloads.lifted.plan import Noise, Phase, Variable
+from workloads.lifted.plan import Effect, Noise, Phase, Variable, effects_by_variable
 from workloads.lifted.plan.records import OwnParts
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Correspondence(NamedTuple):
       own_parts: what is cut into parts once for all, such as a state of all examples, and tower k takes part k.
       own_variables: (variable of the first tower, the one that another tower reads in its place).
       differences: where towers are not the same, in words.
+      further: the towers that there would be besides.
     """
 
     rows: list[list[TensorId]]
@@ -42,6 +44,7 @@ class Correspondence(NamedTuple):
     own_parts: list[OwnParts]
     own_variables: list[tuple[str, str]]
     differences: list[str]
+    further: Further
 
 
 def find_correspondence(context: Context, phases: Sequence[PhaseParts]) -> Correspondence:
@@ -52,7 +55,7 @@ def find_correspondence(context: Context, phases: Sequence[PhaseParts]) -> Corre
     count = context.towers.count
     cuts = [list(dict.fromkeys(t for phase in phases for t in phase.divided.cuts[k])) for k in range(count)]
     common = list(dict.fromkeys(tensor for phase in phases for tensor in phase.divided.common_cuts))
-    matches = [match_with_first(context, phases, tower, cuts) for tower in range(1, count)]
+    matches = [match_towers(context, phases, (0, tower), cuts) for tower in range(1, count)]
     drawn = set().union(*[context.random & _needed(context, phase) for phase in phases])
     noise, common_noise = _noise_entries(context, drawn, matches)
     differences = [
@@ -61,7 +64,31 @@ def find_correspondence(context: Context, phases: Sequence[PhaseParts]) -> Corre
     parts = find_own_parts(context.graph, context.imported, context.state.aliases, [match.parts for match in matches])
     rows = _input_rows(context, cuts, matches)
     own = list(dict.fromkeys(pair for match in matches for pair in _own_variables(context, match)))
-    return Correspondence(rows, common, noise, common_noise, parts.own, own, differences + parts.others)
+    further = _further(context, phases, cuts, matches)
+    if parts.others:
+        further = Further(unknown=parts.others[0].partition(": ")[2])
+    return Correspondence(rows, common, noise, common_noise, parts.own, own, differences + parts.others, further)
+
+
+def _further(
+    context: Context,
+    phases: Sequence[PhaseParts],
+    cuts: Sequence[Sequence[TensorId]],
+    matches: Sequence[tensor_matching.TensorMatch],
+) -> Further:
+    """Finds the towers that there would be besides; see `further_towers`."""
+    if not any(match.differences for match in matches):
+        return Further()
+    graph, labels = context.graph, {}
+    for phase in phases:
+        labels.update(phase.divided.tower_nodes)
+    variables = {name for name in graph.nodes if graph.type(name) in op_types.VARIABLES}
+    changing = context.data | graph.descendants(variables, controls=False)
+    entering = {tensor for tower in cuts for tensor in tower}
+    comparison = Comparison(graph, changing, labels, entering)
+    return further_towers(
+        matches, lambda one, two: match_towers(context, phases, (one, two), cuts), comparison.extra, graph
+    )
 
 
 def _own_variables(context: Context, match: tensor_matching.TensorMatch) -> Iterator[tuple[str, str]]:
@@ -72,12 +99,15 @@ def _own_variables(context: Context, match: tensor_matching.TensorMatch) -> Iter
             yield first.node, other.node
 
 
-def not_kept_alike(own: Sequence[tuple[str, str]], variables: Sequence[Variable], phases: Sequence[Phase]) -> list[str]:
-    """Finds variables of the first tower that need not hold what other towers' have: a step changes not all of them.
+def not_kept_alike(
+    context: Context, own: Sequence[tuple[str, str]], variables: Sequence[Variable], phases: Sequence[Phase]
+) -> list[str]:
+    """Finds variables of the first tower that need not hold what other towers' have: a step changes them otherwise.
 
     A tower's own state is none of these: another number of replicas keeps one for each.
 
     Args:
+      context: the graph's.
       own: (variable of the first tower, the one that another tower reads in its place).
       variables: of the step.
       phases: its train ops.
@@ -85,9 +115,27 @@ def not_kept_alike(own: Sequence[tuple[str, str]], variables: Sequence[Variable]
     Returns:
       Their names.
     """
-    changed = {name for phase in phases for effect in phase.effects for name in effect.writes}
     states = {variable.name for variable in variables if variable.role == "state"}
-    return list(dict.fromkeys(first for first, other in own if not {first, other} <= changed | states))
+    changes = [effects_by_variable(phase.effects) for phase in phases]
+    return list(
+        dict.fromkeys(
+            first
+            for first, other in own
+            if not {first, other} <= states and not _are_changed_alike(context, changes, first, other)
+        )
+    )
+
+
+def _are_changed_alike(
+    context: Context, changes: Sequence[Mapping[str, Sequence[Effect]]], first: str, other: str
+) -> bool:
+    """Whether every train op changes two variables by the same ops, with the same constants, and one of them does."""
+    for of_phase in changes:
+        effects, others = of_phase.get(first, ()), of_phase.get(other, ())
+        pairs = [(TensorId(one.node, 0), TensorId(two.node, 0)) for one, two in zip(effects, others)]
+        if len(effects) != len(others) or tensor_matching.match_tensors(context.graph, pairs, (), ()).differences:
+            return False
+    return any(first in of_phase for of_phase in changes)
 
 
 def begun_apart(own: Sequence[tuple[str, str]], variables: Sequence[Variable], start: Arrays) -> list[str]:
@@ -106,32 +154,33 @@ def begun_apart(own: Sequence[tuple[str, str]], variables: Sequence[Variable], s
     return list(dict.fromkeys(first for first, other in pairs if not np.array_equal(start[first], start[other])))
 
 
-def match_with_first(
-    context: Context, phases: Sequence[PhaseParts], tower: int, cuts: Sequence[Sequence[TensorId]]
+def match_towers(
+    context: Context, phases: Sequence[PhaseParts], towers: tuple[int, int], cuts: Sequence[Sequence[TensorId]]
 ) -> tensor_matching.TensorMatch:
-    """Matches one tower with the first, from their crossings and losses.
+    """Matches two towers, mostly the first and another one, from their crossings and losses.
 
     Args:
       context: the graph's.
       phases: train ops.
-      tower: number of the tower.
+      towers: their numbers.
       cuts: for each tower, the tensors that bring data into it.
 
     Returns:
       The match.
     """
     corresponding = []
-    entering = set(cuts[0]) | set(cuts[tower])
+    one, tower = towers
+    entering = set(cuts[one]) | set(cuts[tower])
     equal = tensor_matching.EqualTensors(context.graph, entering)
     differences = []
     for phase in phases:
-        rows = [row for row in phase.divided.crossings.values() if 0 in row and tower in row]
+        rows = [row for row in phase.divided.crossings.values() if one in row and tower in row]
         # Python's sum() adds 0 to the first tower's gradient.
         corresponding += [
-            (without_zero(context.graph, row[0]), without_zero(context.graph, row[tower])) for row in rows
+            (without_zero(context.graph, row[one]), without_zero(context.graph, row[tower])) for row in rows
         ]
         if phase.losses:
-            losses = (phase.losses[0], phase.losses[tower])
+            losses = (phase.losses[one], phase.losses[tower])
             whole = _whole_loss(context, phase, *losses)
             pairs = _matching_losses(context.graph, *losses, equal)
             if whole is not None:

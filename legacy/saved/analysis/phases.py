@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from legacy.saved.analysis import gradients, losses
 from legacy.saved.analysis.context import Context
-from legacy.saved.analysis.correspondence import match_with_first
+from legacy.saved.analysis.correspondence import match_towers
 from legacy.saved.analysis.division import parts, tensor_matching
 from legacy.saved.analysis.division.crossings import Crossings, tensors_leaving
 from legacy.saved.analysis.division.joined_results import Join
@@ -23,6 +23,7 @@ from legacy.saved.analysis.reduction.all_examples import AllExamples
 from legacy.saved.analysis.reduction.growth import Growth
 from legacy.saved.analysis.reduction.means_of_one import averaged_over_replicas, is_mean_of_several
 from legacy.saved.analysis.reduction.multipliers import with_multiples_of_means
+from legacy.saved.analysis.reduction.row_rates import before_rates
 from legacy.saved.analysis.results import combine_results
 from legacy.saved.graph.differentiation import differentiated
 from workloads.lifted.graph import Graph, TensorId, tensor_name
@@ -153,6 +154,7 @@ def _at_other_numbers(context: Context, phase: PhaseParts, combine: list[Combine
     growth = Growth(context.graph, context.imported, context.data, batch)
     minimized = [loss for row in (phase.losses, *phase.other_losses) for loss in row]
     if context.towers.count > 1:
+        combine = before_rates(context.graph, context.imported, combine, phase.effects)
         count = context.towers.count * (batch or 0)
         own = AllExamples(context.graph, context.imported, context.data, growth, count)
         combine = own.with_divided(combine, minimized) if batch else combine
@@ -260,7 +262,7 @@ def _twins(context: Context, phase: PhaseParts) -> dict[str, str]:
             del free[tower][twin]
         else:
             if tower not in matched:
-                matched[tower] = match_with_first(context, [phase], tower, divided.cuts).firsts
+                matched[tower] = match_towers(context, [phase], (0, tower), divided.cuts).firsts
             twin = _first_of(context.graph, matched[tower], tensor)
             twin = twin if twin and divided.tower_nodes.get(twin.node) == 0 else None
         if twin is not None:

@@ -15,6 +15,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.effects import RATES
+from legacy.saved.analysis.values.update_sources import UpdateSources, tower_of_op, tower_read_back
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.rows import Row, Sections
 from legacy.saved.facts.basics.tower_numbers import tower_in_graph
@@ -28,7 +29,6 @@ from legacy.saved.facts.losses import loss_rows
 from legacy.saved.facts.step_counters import counter_role, counter_rows
 from legacy.saved.facts.tower_rows import tower_rows
 from legacy.saved.facts.update_rules import held_constants, update_rule_rows
-from legacy.saved.facts.update_sources import UpdateSources, tower_of_op, tower_read_back
 from legacy.saved.facts.variable_updates import VariableUpdate
 from legacy.saved.facts.watch import sentences
 from legacy.saved.facts.whole_facts import device_rows

@@ -56,6 +56,11 @@ def sentences(
     yield from idle_counter_sentences(analysed, rates)
     if plan.differences:
         yield "the towers are not equal: see above; replicas run their own tower's graph"
+    if plan.changed_beside:
+        yield (
+            f"each tower changes {listed(plan.changed_beside, MOST_LISTED)} in turn; replicas of another number than "
+            f"{plan.towers} change it {plan.towers} times all the same, by results of the first and the last of them"
+        )
     yield from _of_overrides(analysed)
     same = [entry for entry in plan.inputs if entry.is_shared and plan.towers > 1]
     same = [entry for entry in same if is_trained_on(analysed.graph, plan.phases, entry)]

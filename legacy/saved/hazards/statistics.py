@@ -6,8 +6,8 @@ import collections
 from collections.abc import Iterator, Mapping
 
 from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.analysis.values.update_sources import UpdateSources
 from legacy.saved.facts.basics.whole_graph import WholeGraph, scalar_constant
-from legacy.saved.facts.update_sources import UpdateSources
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.kept_shares import kept_share, most_kept

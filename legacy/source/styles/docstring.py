@@ -99,6 +99,8 @@ def docstring_of_update(plan: Plan, step: WrittenStep, notes: Sequence[str]) -> 
             own = "the update uses statistics as each tower leaves them"
         if step.fixed_changes:
             own = f"each tower changes {listed(step.fixed_changes, MOST_NAMED)}"
+        elif plan.own_number:
+            own = plan.own_number
         why = "the update uses the results of each tower" if step.gathers else own
         lines.append(f"For {counted(plan.towers, 'replica')} only: {why}.")
     lines += [note[0].upper() + note[1:] + "." for note in notes]
@@ -133,6 +135,8 @@ def docstring(plan: Plan, step: TrainingStep, notes: List[str]) -> List[str]:
         lines.append(
             f"For {counted(plan.towers, 'replica')} only: the loss is divided by {divisors[0]}, gradients are summed."
         )
+    elif plan.own_number and not plan.changed_in_turn:  # what towers change in turn, replicas do as well
+        lines.append(f"For {counted(plan.towers, 'replica')} only: {plan.own_number}.")
     lines += [note[0].upper() + note[1:] + "." for note in notes] or ["Nothing was kept as raw ops."]
     return [line for text in [*lines, *_hazards(plan)] for line in _wrapped(text)]
 

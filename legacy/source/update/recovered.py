@@ -79,7 +79,8 @@ def recover_updates(plan: Plan, graph: Graph, initializers: Mapping[str, str], r
             )
         except Unwritten as reason:
             raise reason if alone else Unwritten(f"{phase.train_op}: {reason}") from reason
-    return WrittenStep(updates, groups, list(reasons), find_counter(plan, imported_graph(graph)), plan.changed_in_turn)
+    counter = find_counter(plan, imported_graph(graph))
+    return WrittenStep(updates, groups, list(reasons), counter, plan.changed_in_turn, plan.own_number)
 
 
 def _named_groups(name: TrainOpName, path: GradientPath, groups: Dict[str, List[str]]) -> List[str]:

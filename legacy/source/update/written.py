@@ -82,6 +82,7 @@ class WrittenStep(NamedTuple):
       reasons: why no optimizer with named fields describes it.
       counter: the variable that counts the steps, or "".
       changed_in_turn: statistics and counters that each tower changes.
+      own_number: why the graph tells nothing of another number of towers; see `Plan`.
     """
 
     updates: List[WrittenUpdate]
@@ -89,6 +90,7 @@ class WrittenStep(NamedTuple):
     reasons: List[str]
     counter: str = ""
     changed_in_turn: Sequence[str] = ()
+    own_number: str = ""
 
     @property
     def streams(self) -> Dict[str, str]:
@@ -127,6 +129,8 @@ class WrittenStep(NamedTuple):
     def any_number(self) -> bool:
         """Whether the program runs on any number of replicas: no tower's results, states or changes stand alone."""
         models = [loss.model for loss in self.losses]
+        if self.own_number:
+            return False
         own = any(m.statistics.policy == EACH_TOWER or m.others or has_own_variables(m) for m in models)
         turns = self.fixed_changes or any(update.uses_turns for update in self.updates)
         return not (self.gathers or own or turns or any(update.has_fixed_divisor for update in self.updates))

@@ -122,7 +122,8 @@ def test_sums_of_rows_and_of_a_matrix_that_are_clipped_together(tmp_path):
     def build():
         words = tf.split(v1.placeholder(tf.int32, [TOWERS * 3], name="words"), TOWERS)
         table = v1.get_variable("table", [5, 3], initializer=v1.glorot_uniform_initializer(seed=2), use_resource=False)
-        grads = towers(lambda i: tf.gradients(sum_of_squares(tf.gather(table, words[i])) / TOWERS, [table, weights()]))
+        losses = lambda i: tf.reduce_sum(tf.exp(tf.matmul(tf.gather(table, words[i]), weights())))  # noqa: E731
+        grads = towers(lambda i: tf.gradients(losses(i) / TOWERS, [table, weights()]))
         rows = [pair[0] for pair in grads]
         kept = [plain("sum_of_rows", [5, 3]), plain("sum_of_matrix", [3, 2])]
         values, indices = (tf.concat([getattr(g, part) for g in rows], 0) for part in ("values", "indices"))
@@ -140,7 +141,7 @@ def test_sums_of_rows_and_of_a_matrix_that_are_clipped_together(tmp_path):
     assert other.passed, other.first
     sections = inspect_graph(str(tmp_path / "graph.meta"), runs)
     combined = {(row["train op"], row["of"]): (row["are"], row["clipped"]) for row in sections["combining"]}
-    of_losses = "sum of losses with a factor of 0.5"  # of squares, so that it may be their half
+    of_losses = "sum of losses that are divided by the towers: a mean"
     assert combined["collect", "sum_of_matrix"] == (of_losses, "no")
     assert combined["collect", "sum_of_rows, sum_of_rows (indices)"][0] == of_losses.replace("sum", "concat")
     assert combined["train", "table, net/w"] == ("as added up in other runs", "by global norm, at 0.25")

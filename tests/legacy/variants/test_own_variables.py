@@ -91,3 +91,31 @@ def test_copies_that_begin_apart_run_at_their_own_number(tmp_path):
     assert_same(setup)
     with pytest.raises(InputError, match="replicas: got 4, each tower reads variables of its own"):
         at(4, tmp_path).legacy_program().__enter__()
+
+
+@pytest.mark.parametrize("resource", [True, False])
+@pytest.mark.parametrize(
+    "optimizers",
+    [
+        (v1.train.GradientDescentOptimizer(0.125), v1.train.GradientDescentOptimizer(0.25)),
+        (v1.train.GradientDescentOptimizer(0.125), v1.train.MomentumOptimizer(0.125, 0.5)),
+    ],
+)
+def test_copies_that_towers_update_by_rules_of_their_own_run_at_their_own_number(optimizers, resource, tmp_path):
+    def build():
+        xs = split_batch()
+
+        def tower(number):
+            with v1.variable_scope(f"tower_{number}"):
+                initializer = v1.glorot_uniform_initializer(seed=1)
+                own = v1.get_variable("own", [3, 3], initializer=initializer, use_resource=resource)
+            return own, tf.gradients(tf.reduce_mean(tf.tanh(xs[number] @ own) ** 2), [own])[0]
+
+        owns, gradients = zip(*towers(tower))
+        mean = tf.add_n(list(gradients)) / TOWERS
+        updates = [one.apply_gradients([(mean, own)]) for one, own in zip(optimizers, owns)]
+        return tf.group(*updates, name="train")
+
+    setup = lifted(build, tmp_path)
+    assert replica_counts(setup.job.workload.plan) == ONLY.format("tower_0/own")
+    assert_same(setup)

@@ -55,6 +55,12 @@ class Plan:
       own_parts: what is cut into parts once for all towers, of which each takes its own.
       own_variables: variables of the first tower in whose place another one reads its own, of which a step
         does not change both, or weights that begin apart.
+      like_first: whether replicas between the first and the last one are as the first of two towers that differ, since
+        the last one has something besides; not as the second one.
+      own_number: why the graph tells nothing of another number of towers, as where they differ in more than one thing
+        that a single tower has; "" where it does.
+      changed_beside: statistics and counters that each tower changes in turn, and that nothing trains by: replicas of
+        another number change them as often as there are towers.
       updated: weights whose values after their update the gradients of the same run take.
       divided_loops: tensors inside of a tower's `while` loop that another tower takes, such as to differentiate it.
       own_batches: number of batches of the program's own data that the lift keeps, since made-up ones do not run.
@@ -81,6 +87,9 @@ class Plan:
     notes: List[str] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
     own_parts: List[OwnParts] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
     own_variables: List[str] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
+    like_first: bool = dataclasses.field(default=False, metadata={OMIT_EMPTY: True})
+    own_number: str = dataclasses.field(default="", metadata={OMIT_EMPTY: True})
+    changed_beside: List[str] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
     updated: List[str] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
     divided_loops: List[str] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
     own_batches: int = dataclasses.field(default=0, metadata={OMIT_EMPTY: True})

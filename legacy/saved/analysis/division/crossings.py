@@ -9,6 +9,7 @@ from typing import Dict, Tuple
 from legacy.saved.graph.conditions import enclosing_conditions
 from legacy.saved.graph.variables import VariableUses
 from workloads.lifted.graph import SWITCHES, Graph, TensorId
+from workloads.lifted.tensors.gradient_names import in_gradient_graphs, is_gradient_op
 
 #: {(tensor that the crossings lead to, number): {tower: crossing}}; towers' matching crossings share a key.
 Crossings = Dict[Tuple[TensorId, int], Dict[int, TensorId]]
@@ -31,19 +32,21 @@ def find_crossings(
       owners: {tensor that brings data in: the only tower that takes it}; such a tensor is a crossing itself.
 
     Returns:
-      The crossings, each one listed with the first end that it leads to.
+      The crossings, each one listed with the first end that it leads to. Results of a forward pass, as a loss that the
+      learning rate follows, are numbered apart from gradients: one tower may have such, and another one none.
     """
     found: set[TensorId] = set()
     crossings: Crossings = collections.OrderedDict()
     for end in ends:
-        numbers: dict[int, int] = collections.Counter()
+        numbers: dict[tuple[int, bool], int] = collections.Counter()
         is_towers = end[0] in tower_nodes or end in owners
         for tensor in [end] if is_towers else tensors_leaving(graph, state, end[0], tower_nodes, owners):
             tower = owners[tensor] if tensor in owners else tower_nodes[tensor[0]]
+            kind = bool(in_gradient_graphs([tensor.node])) or is_gradient_op(tensor.node)
             if tensor not in found:
                 found.add(tensor)
-                crossings.setdefault((end, numbers[tower]), {})[tower] = tensor
-                numbers[tower] += 1
+                crossings.setdefault((end, 2 * numbers[tower, kind] + kind), {})[tower] = tensor
+                numbers[tower, kind] += 1
     return crossings
 
 

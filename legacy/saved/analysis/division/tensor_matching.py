@@ -24,6 +24,7 @@ PLACEMENT = (
     "seed2",
     "container",
     "shared_name",
+    "debug_name",
     "frame_name",
     "stack_name",
     "tensor_array_name",
@@ -46,6 +47,7 @@ class TensorMatch:
       firsts: {tensor of the other tower: tensor of the first} of all that were compared.
       parts: {part of a tensor that is computed once: another part of it, which the other tower takes in its place}.
       differences: where the towers are not the same, in words.
+      parted: (tensor of the first tower, tensor of the other) of these.
     """
 
     cuts: dict[TensorId, TensorId] = dataclasses.field(default_factory=dict)
@@ -53,6 +55,7 @@ class TensorMatch:
     firsts: dict[TensorId, TensorId] = dataclasses.field(default_factory=dict)
     parts: dict[TensorId, TensorId] = dataclasses.field(default_factory=dict)
     differences: list[str] = dataclasses.field(default_factory=list)
+    parted: list[tuple[TensorId, TensorId]] = dataclasses.field(default_factory=list)
 
 
 def match_tensors(
@@ -156,12 +159,14 @@ def _match_nodes(
     (node, output), (other_node, other_output) = first, other
     if output != other_output or not _is_same_op(graph, node, other_node):
         result.differences.append(difference(graph, node, other_node))
+        result.parted.append((first, other))
         return []
     if node in random:
         result.random.setdefault(node, other_node)
     inputs, others = graph.inputs(node), graph.inputs(other_node)
     if len(inputs) != len(others):
         result.differences.append(f"{node} takes {counted(len(inputs), 'input')}, {other_node} {len(others)}")
+        result.parted.append((first, other))
     choices = zip(graph.chosen_by(node), graph.chosen_by(other_node))
     return [
         *zip(inputs, _in_order_of(graph, node, inputs, others)),

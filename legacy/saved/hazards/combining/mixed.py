@@ -119,13 +119,14 @@ def _rate_by_hand(found: Analysis, phase: Phase, entry: Combine) -> float | None
 
 
 def _constant_rate(found: Analysis, effect: Effect, entry: Combine) -> float | None:
-    """The constant rate that is a factor in combined gradients already; None if there is none."""
+    """The constant rate that is a factor in what an update adds or subtracts already; None if there is none."""
     named = updates_by_hand.learning_rate(found.context, effect)  # other optimizers of the step may have other ones
     rate = _constant_number(found, named) if named else None
     if not named or not rate:
         return None
     graph, parts = found.cut.graph, {parse_tensor_name(part).node for own in entry.parts for part in own}
-    between = graph.ancestors([parse_tensor_name(entry.tensor).node], stop=parts, controls=False)
+    end = parse_tensor_name(effect.gradient or entry.tensor).node
+    between = graph.ancestors([end], stop=parts, controls=False)
     return rate if parse_tensor_name(named).node in between else None
 
 

@@ -58,6 +58,7 @@ def warnings(
     combines=True,
     shared=False,
     joined=(),
+    beside=(),
 ):
     """The sentences of "watch" for a plan made by hand."""
     combine = [Combine("w", kind, "sum:0", 1.0, list(map(list, parts)))] if combines else []
@@ -86,6 +87,7 @@ def warnings(
         variables=[types.SimpleNamespace(name=name, role="counter") for name in counters],
         unsafe=dict(unsafe),
         notes=list(notes),
+        changed_beside=list(beside),
     )
     is_counter = set(counters).__contains__
     step = types.SimpleNamespace(
@@ -103,6 +105,13 @@ def warnings(
         numbers=types.SimpleNamespace(of=int),
     )
     return list(watch.sentences(step, statistics, rates))
+
+
+def test_statistics_that_each_tower_changes_in_turn_are_told():
+    assert warnings(beside=["mean"]) == [
+        "each tower changes mean in turn; replicas of another number than 2 change it 2 times all the same, by results "
+        "of the first and the last of them"
+    ]
 
 
 def test_variables_that_take_all_towers_results_in_another_way_are_told():

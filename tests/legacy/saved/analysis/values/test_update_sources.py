@@ -4,7 +4,7 @@ import types
 
 import pytest
 
-from legacy.saved.facts.update_sources import UpdateSources, tower_of_op, tower_read_back
+from legacy.saved.analysis.values.update_sources import UpdateSources, tower_of_op, tower_read_back
 from legacy.saved.tower_search.towers import Towers
 from tests.legacy.saved.graphs import graph_of
 from workloads.lifted.plan import Effect

@@ -1,0 +1,105 @@
+"""Constants on losses and gradients that may follow the number of towers."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis.other_numbers.doubted_factors import mark_averaged_twice
+from tests.legacy.saved.analysis.other_numbers.built import (
+    BATCH,
+    assert_as_built,
+    assert_own_number,
+    in_towers,
+    parts,
+    results,
+    trained,
+    variable,
+)
+from tests.small_lift import small_plan
+
+OWN = "the losses' factor of 0.5 may be one over the towers, or one of their own"
+
+
+def program(make_loss, combine):
+    """A program of losses `make_loss(x, towers)`, whose gradients `combine(gradients)` combines."""
+
+    def build(towers):
+        xs = parts(towers)
+        losses = in_towers(towers, lambda tower: make_loss(xs[tower], towers))
+        return trained(losses, combine)
+
+    return build
+
+
+def half_of_squares(x, towers):
+    return 0.5 * tf.reduce_mean(results(x) ** 2)
+
+
+def entropy(x, divisor=1):
+    labels = tf.tile([[0.25, 0.75]], [BATCH, 1])
+    logits = tf.matmul(x, variable("w", [3, 2]))
+    return tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(labels=labels, logits=logits)) / divisor
+
+
+def mean(gradients):
+    return tf.add_n(gradients) / len(gradients)
+
+
+def test_a_half_of_squares_that_are_added_up_fixes_the_number(tmp_path):
+    assert_own_number(program(half_of_squares, tf.add_n), OWN, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "make_loss, combine",
+    [
+        (half_of_squares, mean),
+        (entropy, tf.add_n),
+        (lambda x, towers: entropy(x, towers), tf.add_n),
+        (lambda x, towers: entropy(x, towers), mean),
+        (lambda x, towers: tf.reduce_sum(results(x) ** 2) / (towers * BATCH), tf.add_n),
+        (lambda x, towers: tf.reduce_sum(results(x) ** 2) / (towers * BATCH), mean),
+    ],
+)
+def test_other_factors_follow_the_number_or_do_not(make_loss, combine, tmp_path):
+    make = (lambda x, towers: make_loss(x)) if make_loss is entropy else make_loss
+    assert_as_built(program(make, combine), tmp_path)
+
+
+def clipped(gradient, norm):
+    return tf.clip_by_norm(gradient, norm)
+
+
+@pytest.mark.parametrize(
+    "combine, reason",
+    [
+        (
+            lambda gradients: clipped(tf.add_n(gradients), 0.3) / len(gradients),
+            "gradients are added up, and multiplied by 0.5 behind another op, as clipping",
+        ),
+        (
+            lambda gradients: tf.add_n(gradients) / float(len(gradients)) ** 0.5,
+            "gradients are added up and multiplied by 0.707107, one over the root of the towers",
+        ),
+    ],
+)
+def test_a_sum_that_is_divided_late_or_by_a_root_fixes_the_number(combine, reason, tmp_path):
+    assert_own_number(program(lambda x, towers: entropy(x), combine), reason, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "combine",
+    [
+        lambda gradients: clipped(tf.add_n(gradients), 0.5),
+        lambda gradients: clipped(mean(gradients), 0.5) * 0.5,
+        lambda gradients: mean([clipped(gradient, 0.1) for gradient in gradients]),
+    ],
+)
+def test_clipping_of_the_sum_or_of_the_mean_runs_at_any_number(combine, tmp_path):
+    assert_as_built(program(lambda x, towers: entropy(x), combine), tmp_path)
+
+
+@pytest.mark.parametrize("scale, own, divided", [(0.5, False, True), (0.5, True, False), (1.0, False, False)])
+def test_means_of_divided_losses_are_divided_once_more(scale, own, divided):
+    plan = small_plan()
+    plan.phases[0].loss_scale = scale
+    mark_averaged_twice(plan, lambda phase: own)
+    assert [combine.divided for combine in plan.phases[0].combine if combine.kind == "mean"] == [divided]
