@@ -123,6 +123,7 @@ ANALYSIS_CHECKS = (
     *lengths.ANALYSIS_CHECKS,
     *losses.ANALYSIS_CHECKS,
     *asymmetries.ANALYSIS_CHECKS,
+    *goals.ANALYSIS_CHECKS,
     *reinforcement.ANALYSIS_CHECKS,
     *updates.ANALYSIS_CHECKS,
 )

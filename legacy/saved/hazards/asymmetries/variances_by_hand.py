@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_weights import constant_factor
 from legacy.saved.hazards.basics.squares import squared
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.graph import TensorId
@@ -47,25 +48,34 @@ def deviations_without_epsilon(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def _moments(whole: WholeGraph, name: str) -> str:
-    """The x of a node that joins mean(x^2) and mean(x)^2; "" of any other."""
+    """The x of a node that joins mean(x^2) and mean(x)^2, the first one of all towers' x; "" of any other."""
     graph = whole.graph
     inputs = [_past(whole, tensor.node) for tensor in graph.inputs(name)]
     for mean, square in (inputs, inputs[::-1]) if len(inputs) == 2 else ():
         of_mean, of_squares = squared(whole, square), _averaged(whole, mean)
-        inner = _averaged(whole, _past(whole, of_mean.node)) if of_mean is not None else None
-        of_each = squared(whole, of_squares.node) if of_squares is not None else None
-        if inner is not None and of_each is not None and graph.origin(of_each) == inner:
-            return inner.node
+        inner = _averaged(whole, _past(whole, of_mean.node)) if of_mean is not None else []
+        of_each = [squared(whole, tensor.node) for tensor in of_squares]
+        if inner and [None if one is None else graph.origin(one) for one in of_each] == inner:
+            return inner[0].node
     return ""
 
 
-def _averaged(whole: WholeGraph, name: str) -> TensorId | None:
-    """The x of a mean of x, also of a sum times the reciprocal of a count, as `tf.nn.moments` of 0.12 computes it."""
+def _averaged(whole: WholeGraph, name: str) -> list[TensorId]:
+    """The x of a mean of x, also of a sum times the reciprocal of a count, as `tf.nn.moments` of 0.12 computes it.
+
+    Those of a mean over towers, as of a normalization by the moments of all.
+    """
     graph = whole.graph
-    if graph.type(name) == "Mul":
-        kinds = {graph.type(tensor.node): tensor.node for tensor in graph.inputs(name)}
-        return graph.origin(graph.inputs(kinds["Sum"])[0]) if set(kinds) == {"Sum", "Reciprocal"} else None
-    return graph.origin(graph.inputs(name)[0]) if graph.type(name) == "Mean" else None
+    if graph.type(name) == "Mean":
+        return [graph.origin(graph.inputs(name)[0])]
+    scaled = constant_factor(whole, name)
+    if scaled is not None and graph.type(scaled[0]) in ("AddN", *op_types.ADDITIONS):
+        means = [_past(whole, tensor.node) for tensor in graph.inputs(scaled[0])]
+        are_means = all(graph.type(mean) == "Mean" for mean in means)
+        return [graph.origin(graph.inputs(mean)[0]) for mean in means] if are_means else []
+    kinds = {graph.type(tensor.node): tensor.node for tensor in graph.inputs(name)}
+    is_product = graph.type(name) == "Mul" and set(kinds) == {"Sum", "Reciprocal"}
+    return [graph.origin(graph.inputs(kinds["Sum"])[0])] if is_product else []
 
 
 def _divides(whole: WholeGraph, name: str) -> bool:

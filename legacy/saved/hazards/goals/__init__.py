@@ -8,6 +8,8 @@ from legacy.saved.hazards.goals import (
     logits_for_labels,
     mixed_shares,
     overlaps_of_boxes,
+    partners,
+    squares_of_means,
     told_apart,
     unused_changes,
     volumes,
@@ -23,4 +25,8 @@ GRAPH_CHECKS = (
     unused_changes.unused_masks_of_results,
     mixed_shares.shares_that_do_not_add_up,
     farthest_rows.farthest_rows,
+    squares_of_means.squares_of_mean_errors,
 )
+
+#: Checks that need an analysis.
+ANALYSIS_CHECKS = (partners.partners_in_other_rows,)

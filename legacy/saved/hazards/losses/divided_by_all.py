@@ -82,13 +82,30 @@ def _is_total(whole: WholeGraph, found: Analysis, name: str) -> bool:
             break
     if graph.type(name) in op_types.ADDITIONS:
         counts = [graph.origin(before).node for before in graph.inputs(name)]
-        towers = sorted(whole.labels.get(count, -1) for count in counts if graph.type(count) == "Sum")
-        return len(counts) == len(towers) and towers == list(whole.towers())
+        sums = [count for count in counts if graph.type(count) == "Sum"]
+        towers = sorted(whole.labels.get(count, -1) for count in sums)
+        parts = sorted(tower for count in sums for tower in _towers_of_parts(whole, found, count))
+        return len(counts) == len(sums) and list(whole.towers()) in (towers, parts)
     if graph.type(name) != "Sum" or name in whole.labels or whole.data_towers(name):
         return False
     before = graph.ancestors([name], controls=False)
     sources = {node for node in before if op_types.is_source(graph.type(node))}
     return any(source in found_before for source in sources for found_before in _dealt(whole, found))
+
+
+def _towers_of_parts(whole: WholeGraph, found: Analysis, name: str) -> set[int]:
+    """The towers whose parts of the inputs a node outside of them is computed from."""
+    graph, todo, seen, towers = whole.graph, [name], {name}, set()
+    own = [entry.tensors for entry in found.plan.inputs if len(set(entry.tensors)) == found.plan.towers]
+    taken = {parse_tensor_name(tensor): tower for tensors in own for tower, tensor in enumerate(tensors)}
+    while todo:
+        for tensor in graph.inputs(todo.pop()):
+            if tensor in taken:
+                towers.add(taken[tensor])
+            elif tensor.node not in seen:
+                seen.add(tensor.node)
+                todo.append(tensor.node)
+    return towers
 
 
 def _dealt(whole: WholeGraph, found: Analysis) -> Iterator[set[str]]:

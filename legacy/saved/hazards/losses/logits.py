@@ -12,6 +12,7 @@ from legacy.saved.hazards.basics.cross_entropies import CrossEntropy, cross_entr
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_source
+from legacy.saved.hazards.data.augmentation import share_and_value
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -210,9 +211,12 @@ def shares_over_pixels(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
 def labels_that_do_not_add_up(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds one-hot labels of a softmax that are smoothed so that an example's do not add up to one; each sum once."""
     seen: set[float] = set()
+    taken = {entropy.op: entropy.labels for entropy in cross_entropies(whole) if entropy.is_product}
     for name in whole.graph.nodes:
         if name in whole.reach and whole.graph.type(name) == "SoftmaxCrossEntropyWithLogits":
-            total = _sum_of_labels(whole, source_of_elements(whole.graph, whole.graph.inputs(name)[1]).node)
+            taken[name] = whole.graph.inputs(name)[1]
+        if name in taken:
+            total = _sum_of_labels(whole, source_of_elements(whole.graph, taken[name]).node)
             if total is not None and abs(total - 1) > _SUM_TOLERANCE and round(total, 3) not in seen:
                 seen.add(round(total, 3))
                 yield Hazard(
@@ -226,6 +230,10 @@ def labels_that_do_not_add_up(whole: WholeGraph) -> Iterator[Hazard]:
 def _sum_of_labels(whole: WholeGraph, name: str) -> float | None:
     """The sum of an example's labels, of a one-hot code times a constant plus a constant; None for anything else."""
     name, factor, addend = linear_source(whole, name)
+    mixed = _mixed_with_others(whole, name)
+    if mixed is not None:
+        name, own, more = linear_source(whole, mixed)
+        factor, addend = factor * own, addend + factor * more
     if whole.graph.type(name) != "OneHot":
         return None
     numbers = [whole.value(tensor.node) for tensor in whole.graph.inputs(name)[1:4]]
@@ -233,3 +241,12 @@ def _sum_of_labels(whole: WholeGraph, name: str) -> float | None:
         return None
     depth, on, off = (float(number or 0.0) for number in numbers)
     return factor * (on + (depth - 1) * off) + addend * depth
+
+
+def _mixed_with_others(whole: WholeGraph, name: str) -> str | None:
+    """The x of r x + (1 - r) p(x) with random shares r, and rows of x in another order; None of any other node."""
+    is_sum = whole.graph.type(name) in op_types.ADDITIONS
+    terms = [share_and_value(whole, tensor) for tensor in whole.graph.inputs(name)[:2]] if is_sum else []
+    values = [value for share, _, value in terms if share and value is not None]
+    is_mixture = len(values) == 2 and terms[0][0] == terms[1][0] and terms[0][1] != terms[1][1]
+    return values[0].node if is_mixture else None

@@ -31,13 +31,13 @@ def counts_of_the_opposite(whole: WholeGraph) -> Iterator[Hazard]:
     """
     graph = whole.graph
     quotients = [name for name in whole.minimized_ops(*op_types.QUOTIENTS) if not is_gradient_op(name)]
-    counted = {name: counted_elements(whole, graph.inputs(name)[1].node) for name in quotients}
-    masks = {name: node for name, node in counted.items() if node and is_answer(whole, node) and node in whole.data}
+    counted = [(name, node) for name in quotients for node in _counted(whole, graph.inputs(name)[1].node)]
+    masks = [(name, node) for name, node in counted if is_answer(whole, node) and node in whole.data]
     if not masks:
         return
     kept = {name: _kept(whole, name) for name in whole.minimized_ops("Mul", *_CHOICES) if not is_gradient_op(name)}
     chosen = graph.ancestors(whole.minimized_ops("Where"), controls=False)
-    for name, mask in masks.items():
+    for name, mask in masks:
         total = graph.origin(graph.inputs(name)[0]).node
         errors = source_of_elements(graph, graph.inputs(total)[0]).node if graph.type(total) == "Sum" else ""
         asked = question(whole, mask)
@@ -76,6 +76,18 @@ def sums_of_unused_weights(whole: WholeGraph) -> Iterator[Hazard]:
         return
 
 
+def _counted(whole: WholeGraph, divisor: str) -> list[str]:
+    """The nodes whose elements a divisor adds up, perhaps at least 1: also those that it counts in all towers."""
+    graph, name = whole.graph, divisor
+    while graph.type(name) in ("Maximum", "Identity", "Cast"):
+        others = [tensor.node for tensor in graph.inputs(name) if whole.value(tensor.node) is None]
+        if len(others) != 1:
+            return []
+        name = others[0]
+    sums = [tensor.node for tensor in graph.inputs(name)] if graph.type(name) == "AddN" else [divisor]
+    return [node for node in (counted_elements(whole, one) for one in sums) if node]
+
+
 def _kept(whole: WholeGraph, name: str) -> tuple[object, bool] | None:
     """The question whose answer yes keeps what weights make, where a node sets the rest to 0; None of any other."""
     graph = whole.graph
@@ -85,6 +97,8 @@ def _kept(whole: WholeGraph, name: str) -> tuple[object, bool] | None:
         zeros = [_is_zero(whole, tensor.node) for tensor in inputs[1:]]
         if sorted(zeros) != [False, True] or not is_answer(whole, condition) or condition not in whole.data:
             return None
+        if inputs[1 + zeros.index(False)].node not in made_by_weights(whole):
+            return None  # labels, of which some are set to 0
         asked = question(whole, condition)
         return opposite(asked) if zeros[0] else asked
     for one, other in zip(inputs, reversed(inputs)):

@@ -42,3 +42,16 @@ def test_the_moments_of_0_12_are_sums_times_the_reciprocal_of_a_count(epsilon, c
         return tf.reduce_mean(tf.square(normal @ variable("u", 3, 1) - 1.0))
 
     assert found(variances_by_hand.deviations_without_epsilon, loss) == ["ROOT_OF_ZERO"] * count
+
+
+@pytest.mark.parametrize("sign, count", [(1.0, 1), (-1.0, 0)])
+def test_the_moments_of_all_towers_are_means_of_their_means(sign, count):
+    def loss():
+        w = variable("w", 4, 3)
+        towers = [fed(f"x_{tower}", 8, 4) @ w for tower in range(2)]
+        mean = tf.add_n([tf.reduce_mean(h, 0) for h in towers]) / 2.0
+        squares = tf.add_n([tf.reduce_mean(tf.square(h), 0) for h in towers]) / 2.0
+        spread = squares + mean * mean if sign > 0 else squares - mean * mean
+        return tf.reduce_mean(tf.square((towers[0] - mean) / tf.sqrt(spread + 1e-3) @ variable("u", 3, 1) - 1.0))
+
+    assert found(variances_by_hand.variances_that_are_sums, loss) == ["VARIANCE_IS_SUM"] * count

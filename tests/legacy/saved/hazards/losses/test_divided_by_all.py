@@ -88,3 +88,24 @@ def test_the_sum_of_the_towers_own_counts_is_a_count_of_all_examples(combine, co
     graph = saved(traced(build), trainable_variables=["w"])
     analysis = analyse_graph(graph, "small", ["train"])
     assert len(list(sums_divided_by_all_examples(WholeGraph(graph, analysis), analysis))) == count
+
+
+@pytest.mark.parametrize("combine, count", [(mean, 1), (tf.add_n, 0)])
+def test_the_towers_counts_may_be_made_outside_of_them(combine, count):
+    """As of the pixels of each tower's part that are not ignored."""
+
+    def build():
+        w = v1.get_variable("w", [5, 1], use_resource=False)
+        x = v1.placeholder(tf.float32, [TOWERS * BATCH, 5], "x")
+        mask = v1.placeholder(tf.float32, [TOWERS * BATCH, 1], "mask")
+        kept = [tf.cast(part > 0.5, tf.float32) for part in tf.split(mask, TOWERS)]
+        total = tf.maximum(tf.add_n([tf.reduce_sum(part) for part in kept]), 1.0)
+        gradients = []
+        for tower, (own, own_mask) in enumerate(zip(tf.split(x, TOWERS), kept)):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                gradients += tf.gradients(tf.reduce_sum(tf.square(own @ w) * own_mask) / total, [w])
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(combine(gradients), w)], name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    analysis = analyse_graph(graph, "small", ["train"])
+    assert len(list(sums_divided_by_all_examples(WholeGraph(graph, analysis), analysis))) == count

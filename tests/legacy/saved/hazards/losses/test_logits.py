@@ -13,6 +13,7 @@ from legacy.saved.hazards.losses.logits import (
     softmax_over_examples,
 )
 from tests.legacy.saved.graphs import saved, traced
+from tests.legacy.saved.hazards.minimized import fed, minimizing, variable
 from tests.legacy.saved.hazards.two_towers import hazards
 
 v1 = tf.compat.v1
@@ -228,3 +229,18 @@ def test_shares_of_rows_that_are_pooled_are_not_named(pooled, count):
 
     whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
     assert [hazard.id for hazard in softmax_over_examples(whole)] == ["SOFTMAX_OVER_EXAMPLES"] * count
+
+
+@pytest.mark.parametrize("off, by_hand, total", [(0.1 / 4, False, 1.025), (0.1 / 5, False, 0), (0.1 / 4, True, 1.025)])
+def test_smoothed_labels_that_are_mixed_with_others_add_up_to_the_same(off, by_hand, total):
+    def loss():
+        labels = tf.one_hot(fed("labels", 8, dtype=tf.int32), 5) * 0.9 + off
+        share = v1.random_uniform([8, 1])
+        mixed = share * labels + (1.0 - share) * tf.reverse(labels, [0])
+        logits = fed("x", 8, 4) @ variable("w", 4, 5)
+        if by_hand:
+            return -tf.reduce_mean(tf.reduce_sum(mixed * tf.nn.log_softmax(logits), 1))
+        return tf.reduce_mean(v1.nn.softmax_cross_entropy_with_logits(labels=mixed, logits=logits))
+
+    descriptions = [one.description for one in labels_that_do_not_add_up(WholeGraph(minimizing(loss)))]
+    assert len(descriptions) == bool(total) and all(f"add up to {total}" in text for text in descriptions)

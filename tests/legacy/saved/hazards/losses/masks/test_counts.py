@@ -73,3 +73,19 @@ def test_weights_that_are_only_added_up_are_named(shape, name, weigh, count):
         return tf.reduce_sum(weigh(errors(), fed_numbers)) / (tf.reduce_sum(fed_numbers) + 1e-5)
 
     assert found(sums_of_unused_weights, total) == ["COUNT_OF_ANOTHER_MASK"] * count
+
+
+@pytest.mark.parametrize("inverted, count", [(True, 1), (False, 0)])
+def test_a_count_in_all_towers_is_one_of_each_towers_positions(inverted, count):
+    """Labels of ignored positions are set to 0, which says nothing of the errors."""
+
+    def total():
+        words = [fed(f"words_{tower}", 8, 5, dtype=tf.int32) for tower in range(2)]
+        masks = [number(tf.not_equal(one, 255)) for one in words]
+        labels = tf.where(tf.equal(words[0], 255), tf.zeros_like(words[0]), words[0])
+        logits = tf.tensordot(fed("x", 8, 5, 4), variable("w", 4, 3), 1)
+        losses = v1.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+        kept = losses * (1.0 - masks[0] if inverted else masks[0])
+        return tf.reduce_sum(kept) / tf.maximum(tf.add_n([tf.reduce_sum(mask) for mask in masks]), 1.0)
+
+    assert found(counts_of_the_opposite, total) == ["COUNT_OF_ANOTHER_MASK"] * count

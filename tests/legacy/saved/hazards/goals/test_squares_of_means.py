@@ -1,0 +1,38 @@
+"""Squares of mean errors, and means of squared ones."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.hazards.goals.squares_of_means import squares_of_mean_errors
+from tests.legacy.saved.hazards.minimized import fed, found, variable
+
+
+@pytest.mark.parametrize(
+    "loss, count",
+    [
+        (lambda error: tf.square(tf.reduce_mean(error)), 1),
+        (lambda error: 0.5 * tf.reduce_mean(error) ** 2, 1),
+        (lambda error: tf.reduce_mean(tf.square(error)), 0),
+        (lambda error: tf.reduce_mean(error**2) + 0.1 * tf.reduce_mean(error) ** 2, 0),
+        (lambda error: tf.reduce_mean(error**2) - 0.5 * tf.reduce_mean(error) ** 2, 0),
+        (lambda error: tf.square(tf.reduce_mean(tf.abs(error))), 0),
+    ],
+)
+def test_the_square_of_a_mean_error_is_named(loss, count):
+    def total():
+        return loss(fed("x", 8, 4) @ variable("w", 4, 3) - fed("y", 8, 3))
+
+    assert found(squares_of_mean_errors, total) == ["SQUARE_OF_A_MEAN"] * count
+
+
+def test_mean_features_of_two_batches_may_be_compared():
+    """As a generator's loss of matching features."""
+
+    def total():
+        w = variable("w", 4, 3)
+        means = [tf.reduce_mean(fed(name, 8, 4) @ w, 0) for name in ("real", "made")]
+        return (
+            tf.reduce_sum(tf.square(means[0] - means[1])) + tf.reduce_mean(fed("x", 8, 4) @ w - fed("z", 8, 4) @ w) ** 2
+        )
+
+    assert found(squares_of_mean_errors, total) == []
