@@ -12,8 +12,6 @@ In the old program:
     tower_1/net/bn/AssignMovingAvg_1/AssignSubVariableOp in any order
   * the schedule counts updates (global_step), each of 2 x 8 examples, and no constant of it is 2: if its steps were
     planned for one tower's batch, it changes 2 times too late
-  * each tower changes net/bn/moving_mean, net/bn/moving_variance in turn; replicas of another number than 2 change it 2
-    times all the same, by results of the first and the last of them
 """
 
 import argparse

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.loss_scale import may_be_its_own, sizes_of_inputs
 from legacy.saved.analysis.other_numbers import changes_in_turn, doubted_factors
+from legacy.saved.graph.differentiation import differentiated
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Phase, Plan
 from workloads.support.wording import listed
@@ -72,4 +73,15 @@ def _reasons(
     if changed:
         yield f"each tower changes {listed(changed, _MOST_LISTED)} in turn, by which the program trains"
     yield from changes_in_turn.raised_by_all(plan, context.imported, read)
+    if plan.towers > 1 and any(_has_divided_penalty(context, plan, phase) for phase in plan.phases):
+        yield "a penalty is added to all towers' losses, and their number divides the sum"
     yield from doubted_factors.doubted_factors(plan, context.graph, context.imported, has_its_own)
+
+
+def _has_divided_penalty(context: Context, plan: Plan, phase: Phase) -> bool:
+    """Whether a train op differentiates a loss of all towers in which a penalty is divided with theirs."""
+    graph, towers = context.graph, context.towers
+    members = graph.ancestors([effect.node for effect in phase.effects]) if phase.shared_loss else ()
+    targets = [target for target in differentiated(graph, members) if towers.is_shared(target)]
+    given = (graph, context.imported, towers.masks)
+    return any(doubted_factors.penalty_is_divided(*given, target, plan.towers) for target in targets)

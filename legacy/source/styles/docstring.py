@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MOST_LISTED, MOST_NAMED = 8, 6
 RAW = "tf.raw_ops."
 #: Beginnings of sentences that are left out, since a line about races or the function of the loss shows the same.
-_ELSEWHERE = ("race: ", "the towers are not equal: see above")
+_ELSEWHERE = ("race: ", "the towers are not equal: see above", "each tower changes ")
 
 
 def notes_on(model: Model, assumed: Sequence[str]) -> List[str]:

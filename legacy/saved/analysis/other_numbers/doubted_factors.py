@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from legacy.saved.graph import op_types
-from workloads.lifted.graph import Graph, parse_tensor_name
+from workloads.lifted.graph import Graph, TensorId, parse_tensor_name
 from workloads.lifted.plan import Combine, Phase, Plan, is_indices_label
 from workloads.lifted.replication import is_averaged_twice, sums_over_all_examples, sums_to_mean
 
 if TYPE_CHECKING:
     from legacy.saved.graph.imported import ImportedGraph
-    from workloads.lifted.graph import TensorId
 
 #: Relative difference within which a float32 number is a fraction.
 _TOLERANCE = 1e-6
@@ -60,6 +59,37 @@ def doubted_factors(
             end = effects[0].gradient if effects and not combine.divided else None
             factor, reached = _last_factor(graph, imported, parse_tensor_name(end)) if end else (1.0, None)
             yield from _of_sum(combine, end, factor, reached.name if reached else "", plan.towers)
+
+
+def penalty_is_divided(
+    graph: Graph, imported: ImportedGraph, masks: Mapping[str, int], target: str, towers: int
+) -> bool:
+    """Returns whether a loss is the sum of all towers' losses and of a penalty, and their number divides both.
+
+    Args:
+      graph: the subgraph that a step runs.
+      imported: the same graph in TensorFlow.
+      masks: {node: bit set}; see `Towers`.
+      target: the node of the loss.
+      towers: number of towers.
+
+    Returns:
+      The answer; no where the losses alone are divided.
+    """
+    factor, reached = _last_factor(graph, imported, TensorId(target, 0))
+    if abs(factor * towers - 1) > _TOLERANCE:
+        return False
+    todo, own, seen = [reached], False, {reached}
+    while todo:
+        tensor = todo.pop()
+        of_towers = masks.get(tensor.node, 0) >> 1
+        if graph.type(tensor.node) in op_types.ADDITIONS and (not of_towers or of_towers & (of_towers - 1)):
+            new = [one for one in graph.inputs(tensor.node) if one not in seen]
+            seen.update(new)
+            todo += new
+        else:
+            own = own or (not of_towers and imported.constant(*tensor) is None)
+    return own and reached.node != target
 
 
 def _of_sum(combine: Combine, end: str | None, factor: float, reached: str, towers: int) -> Iterator[str]:

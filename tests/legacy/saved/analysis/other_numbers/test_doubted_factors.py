@@ -64,6 +64,35 @@ def test_other_factors_follow_the_number_or_do_not(make_loss, combine, tmp_path)
     assert_as_built(program(make, combine), tmp_path)
 
 
+def shared(total):
+    """A program that differentiates one loss of all towers, `total(losses, penalty)`."""
+
+    def build(towers):
+        xs, w = parts(towers), variable("w", [3, 2])
+        losses = in_towers(towers, lambda tower: entropy(xs[tower]))
+        loss = total(losses, 0.1 * tf.nn.l2_loss(w))
+        return tf.compat.v1.train.GradientDescentOptimizer(0.1).minimize(loss, var_list=[w], name="train")
+
+    return build
+
+
+def test_a_penalty_that_is_divided_with_all_losses_fixes_the_number(tmp_path):
+    reason = "a penalty is added to all towers' losses, and their number divides the sum"
+    assert_own_number(shared(lambda losses, penalty: (tf.add_n(losses) + penalty) / len(losses)), reason, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "total",
+    [
+        lambda losses, penalty: tf.add_n(losses) / len(losses) + penalty,
+        lambda losses, penalty: tf.add_n(losses) + penalty / 2.0,
+        lambda losses, penalty: tf.add_n(losses) / len(losses),
+    ],
+)
+def test_a_penalty_beside_the_mean_does_not(total, tmp_path):
+    assert_as_built(shared(total), tmp_path)
+
+
 def clipped(gradient, norm):
     return tf.clip_by_norm(gradient, norm)
 
