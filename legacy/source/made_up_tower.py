@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, List, Mapping, NamedTuple, Sequence
 
 import numpy as np
 
+from legacy.source.basics.unwritten import Unwritten
 from workloads.lifted.made_up_data import (
     BatchSize,
     made_up_integers,
@@ -116,7 +117,11 @@ def tower_data(tower: Tower, number: int) -> Arrays:
 
 
 def made_up_data(tower: Tower, number: int) -> Arrays:
-    """Returns made-up {input of the plan: array} for tower `number`."""
+    """Returns made-up {input of the plan: array} for tower `number`.
+
+    Raises:
+      Unwritten: an input holds texts, which are no numbers.
+    """
     rng = np.random.RandomState(1 + number)
     entries = tower.plan.inputs + tower.plan.common
     rows = tower.plan.batch or ROWS
@@ -125,6 +130,8 @@ def made_up_data(tower: Tower, number: int) -> Arrays:
         if entry.kind == "setting":
             data[entry.name] = np.asarray(tower.settings[entry.name], entry.dtype)
             continue
+        if entry.dtype == "string":
+            raise Unwritten(f"proof: {entry.name!r} holds texts, which cannot be made up")
         replicas = tower.plan.towers if part_of_whole(entry, entries) else 1
         # Of one that is no batch, its own first size.
         shape = made_up_shape(entry, BatchSize(rows, replicas)) or (rows,)

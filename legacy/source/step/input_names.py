@@ -57,12 +57,14 @@ def input_names(plan: Plan) -> InputNames:
     """Names the inputs of a program as a workload; what its parts make whole, whose size may be used, has no name.
 
     Raises:
-      Unwritten: an input is no batch of examples.
+      Unwritten: an input is no batch of examples, or holds texts.
     """
     entries = plan.inputs + plan.common
     data = [entry for entry in entries if entry.kind != "setting" and part_of_whole(entry, entries) is None]
     dealt = {entry.origin for entry in data if entry.kind == "batch"}
     for entry in data:
+        if entry.dtype == "string":
+            raise Unwritten(f"inputs: {entry.name!r} holds texts, and a source computes with numbers")
         if entry.kind == "same" and entry.origin in dealt:
             raise Unwritten(f"inputs: towers use all of {entry.origin!r}, or its size, and not only their parts of it")
         if entry.is_copied and _is_batch_of_all(plan, entry):

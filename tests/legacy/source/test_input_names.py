@@ -68,3 +68,10 @@ def test_the_shape_of_a_sparse_tensor_is_no_batch_of_examples():
     plan.inputs.append(Input(name, "int64", [None], "batch", 0, [name + ":0"], name, sparse=name))
     with pytest.raises(Unwritten, match="'words/shape' is the shape of a sparse tensor, which has no row for each"):
         input_names(plan)
+
+
+def test_texts_are_no_inputs_of_a_source():
+    plan = plan_of({"x": [3]})
+    plan.inputs.append(Input("words", "string", [None], "batch", 0, ["words:0"], "words"))
+    with pytest.raises(Unwritten, match="'words' holds texts, and a source computes with numbers"):
+        input_names(plan)

@@ -232,6 +232,10 @@ def test_an_input_that_is_no_batch_has_its_own_first_size():
     plan = types.SimpleNamespace(inputs=[slices, label], common=[], batch=6, towers=2)
     data = made_up_data(Tower(plan, None, [], {}, [], 0, None, {}), 0)
     assert {name: array.shape for name, array in data.items()} == {"x": (6, 2), "y": (3,)}
+    words = Input("words", "string", [None], "batch", 0, ["w:0", "w1:0"], "words")
+    plan.inputs.append(words)
+    with pytest.raises(Unwritten, match="'words' holds texts, which cannot be made up"):
+        made_up_data(Tower(plan, None, [], {}, [], 0, None, {}), 0)
 
 
 def test_towers_that_share_an_input_get_the_first_ones_values():
