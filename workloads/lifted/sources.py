@@ -185,24 +185,31 @@ def checked_values(what: str, entry: Input, value: Any) -> np.ndarray:
     Args:
       what: beginning of a message about them.
       entry: the input.
-      value: numbers, of all replicas together.
+      value: numbers, or texts for an input of them, of all replicas together.
 
     Returns:
-      the values in the input's dtype.
+      the values in the input's dtype; texts as bytes.
 
     Raises:
-      InputError: they are no numbers, or not of the shape that the graph takes.
+      InputError: they are no numbers, or no texts for an input of them, or not of the shape that the graph takes.
     """
     expected = f"{entry.name!r} must be {entry.dtype} {entry.shape}"
     array = np.asarray(value)
+    is_text = entry.dtype == "string"
     numbers = array.dtype.kind in "fiub" or array.dtype.name == "bfloat16"
-    require(numbers or array.dtype == entry.dtype, what, f"{array.dtype} {array.shape}", expected)
+    known = array.dtype.kind in "OSU" if is_text else numbers or array.dtype == entry.dtype
+    require(known, what, f"{array.dtype} {array.shape}", expected)
     if entry.shape is not None:
         cut = 0 if entry.kind == "setting" else 1  # the first dimension is the batch's, which is cut
         same_rank = array.ndim == len(entry.shape)
         fitting = same_rank and fits(array.shape[cut:], entry.shape[cut:])
         require(fitting, what, f"{array.dtype} {array.shape}", expected)
-    return array.astype(entry.dtype)
+    return _as_bytes(array) if is_text else array.astype(entry.dtype)
+
+
+def _as_bytes(texts: np.ndarray) -> np.ndarray:
+    """Returns texts as bytes of one length, in which equal texts have equal bytes."""
+    return np.char.encode(texts, "utf-8") if texts.dtype.kind == "U" else texts.astype(bytes)
 
 
 class LiftedOwnData(LiftedData):

@@ -344,10 +344,15 @@ def example_ids(batch: Mapping[str, np.ndarray]) -> np.ndarray:
 def _in_usual_type(array: np.ndarray) -> np.ndarray:
     """Returns float32, or int32 for integers, where that holds the same values; else the array as it is.
 
+    Texts, of which an array may hold pointers or padded bytes, are bytes of the length of the longest.
+
     >>> _in_usual_type(np.array([0.5, 3.0])).dtype.name, _in_usual_type(np.array([0.1])).dtype.name
     ('float32', 'float64')
     """
     array = np.ascontiguousarray(array)
+    if array.dtype.kind in "OSU":
+        texts = [text if isinstance(text, bytes) else str(text).encode("utf-8") for text in array.ravel().tolist()]
+        return np.array(texts, bytes).reshape(array.shape)
     usual = {"f": np.float32, "i": np.int32, "u": np.int32}.get(array.dtype.kind)
     if usual is None or array.dtype == usual:
         return array

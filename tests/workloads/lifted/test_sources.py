@@ -10,7 +10,7 @@ from workloads.data.function import FunctionData
 from workloads.data.opening import open_data
 from workloads.job import Job
 from workloads.lifted import sources
-from workloads.lifted.plan import TensorType
+from workloads.lifted.plan import Input, TensorType
 from workloads.selection import registry
 from workloads.support.errors import InputError
 
@@ -153,6 +153,21 @@ def test_switches_are_on_and_flags_of_examples_are_drawn(tmp_path):
 def test_texts_cannot_be_made_up(tmp_path):
     with pytest.raises(InputError, match="input 'x' is of string, which cannot be made up; give data"):
         small_source(sources.LiftedSynthetic, tmp_path, dtype="string").shards(0)
+
+
+def test_texts_of_ones_own_are_bytes_and_numbers_are_no_texts():
+    words = Input("words", "string", [None], "batch", 0, ["words:0"], "words")
+    found = sources.checked_values("--data", words, np.array(["a", "bc"]))
+    assert found.dtype.kind == "S" and found.tolist() == [b"a", b"bc"]
+    for texts in (np.array([b"a"]), np.array([b"a"], object)):
+        assert sources.checked_values("--data", words, texts).tolist() == [b"a"]
+    with pytest.raises(InputError, match=r"'words' must be string \[None\]"):
+        sources.checked_values("--data", words, np.array([1.0]))
+    with pytest.raises(InputError, match=r"'words' must be string \[None\]"):
+        sources.checked_values("--data", words, np.array([["a"]]))
+    number = Input("x", "float32", [None], "batch", 0, ["x:0"], "x")
+    with pytest.raises(InputError, match=r"'x' must be float32"):
+        sources.checked_values("--data", number, np.array(["a"]))
 
 
 def test_a_function_of_ones_own_module_makes_the_dataset(tmp_path, monkeypatch):

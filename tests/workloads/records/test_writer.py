@@ -99,6 +99,13 @@ def test_equal_values_in_other_types_have_one_digest(digest):
     assert digest({**wide, "y": wide["y"] + 2**32}) != digest(usual)
 
 
+@pytest.mark.parametrize("digest", [writer.batch_digest, lambda batch: writer.example_ids(batch).tolist()])
+def test_equal_texts_in_other_types_have_one_digest(digest):
+    texts = digest({"x": np.array([b"a", b"bc"])})
+    assert digest({"x": np.array([b"a", b"bc"], object)}) == digest({"x": np.array(["a", "bc"])}) == texts
+    assert digest({"x": np.array([b"a", b"bc"], "S9")}) == texts != digest({"x": np.array([b"a", b"bd"])})
+
+
 def test_a_learning_rate_keeps_its_digits(tmp_path):
     path = str(tmp_path / "run.npz")
     with writer.Recorder(path, replicas=1, weights={"w": [1.0]}) as recorder:
