@@ -16,7 +16,9 @@ from workloads.support.wording import listed
 MOST_NAMED = 3
 _CONVOLUTIONS = ("Conv2D", "Conv3D", "DepthwiseConv2dNative")
 #: The attributes in which layers of a network differ, and repetitions of one layer do not.
-_GEOMETRY = ("strides", "dilations", "padding")
+_GEOMETRY = ("strides", "dilations")
+#: Ops that pad what a layer without padding of its own takes.
+_PADS = ("MirrorPad", "Pad", "PadV2")
 #: A layer of a stack of recurrent cells.
 _CELL = re.compile(r"(.*/multi_rnn_cell/)cell_(\d+)/")
 
@@ -72,5 +74,8 @@ def _convolutions(whole: WholeGraph, names: Sequence[str]) -> list[str]:
 
 
 def _geometry(whole: WholeGraph, name: str) -> list[bytes]:
+    """In what convolutions differ; a layer that pads by itself is as one whose input was padded before."""
     attributes = whole.graph.nodes[name].attr
-    return [attributes[key].SerializeToString() for key in _GEOMETRY if key in attributes]
+    is_padded = whole.graph.type(whole.graph.origin(whole.graph.inputs(name)[0]).node) in _PADS
+    padding = b"SAME" if is_padded else attributes["padding"].s
+    return [padding, *(attributes[key].SerializeToString() for key in _GEOMETRY if key in attributes)]

@@ -32,13 +32,25 @@ def repeated(x, filters):
     return conv(conv(x, filters, 1), filters, 1)
 
 
+def refined(x, filters, pads=1):
+    """Iterations that refine a map, of which the first one takes a padded map and the others pad by themselves."""
+    padded = tf.pad(x, [[0, 0], [pads, pads], [pads, pads], [0, 0]]) if pads else x
+    first = tf.nn.sigmoid(v1.nn.conv2d(padded, filters, [1, 1, 1, 1], "VALID"))
+    return tf.nn.sigmoid(v1.nn.conv2d(first, filters, [1, 1, 1, 1], "SAME"))
+
+
 def beside_each_other(x, filters):
     return tf.reduce_sum(conv(x, filters, 1)) - tf.reduce_sum(conv(x, filters, 2))
 
 
-@pytest.mark.parametrize("network", [repeated, beside_each_other])
+@pytest.mark.parametrize("network", [repeated, refined, beside_each_other])
 def test_a_layer_that_is_repeated_or_used_on_two_inputs_is_not(network):
     assert found(network) == []
+
+
+def test_layers_of_which_one_pads_and_one_makes_the_map_smaller_are_named():
+    (hazard,) = found(lambda x, filters: refined(x, filters, pads=0))
+    assert hazard.id == "LAYERS_SHARE_WEIGHT"
 
 
 @pytest.mark.parametrize("layers, count", [((0, 1), 1), ((0, 0), 0)])
