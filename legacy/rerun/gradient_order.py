@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, List, Optional, Sequence
+from typing import TYPE_CHECKING, Collection, List, Optional, Sequence
 
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import ControlDependency
@@ -29,7 +29,8 @@ def with_order_of_gradients(
     """Returns control dependencies of each train op that keep the order of its updates where gradients are given.
 
     What a train op changes on the way to its gradients, as by power iterations, comes before the weights' updates, and
-    so reads the weights as they were. Without the gradients' ops nothing else says so.
+    so reads the weights as they were. So does what gradients and another change are both computed from, as where such
+    an iteration is assigned beside the update. Without the gradients' ops nothing else says so.
 
     Args:
       workload: the lifted workload.
@@ -45,7 +46,7 @@ def with_order_of_gradients(
 
 
 def _order(plan: Plan, graph: Graph, phase: Phase, given: Sequence[str]) -> List[ControlDependency]:
-    """Returns that changes on the way to the gradients come before those of the weights.
+    """Returns that changes on the way to the gradients, and what others assign of it, come before those of the weights.
 
     A train op that returns the loss, as `optimize_loss` makes one, does not wait for them in any other way.
 
@@ -60,4 +61,29 @@ def _order(plan: Plan, graph: Graph, phase: Phase, given: Sequence[str]) -> List
     behind = graph.ancestors([phase.train_op], stop=[*given, *losses])
     before = [effect.node for effect in phase.effects if effect.node not in behind]
     after = [effect.node for effect in phase.effects if effect.node in behind and not weights.isdisjoint(effect.writes)]
-    return [ControlDependency(first, second) for first in before for second in after]
+    order = [ControlDependency(first, second) for first in before for second in after]
+    others = [one for one in phase.effects if one.node in behind and weights.isdisjoint(one.writes)]
+    values = [parse_tensor_name(value).node for one in others for value in one.values]
+    return [*order, *_reads_before(graph, weights, values, after, given)]
+
+
+def _reads_before(
+    graph: Graph, weights: Collection[str], values: Sequence[str], updates: Sequence[str], given: Sequence[str]
+) -> List[ControlDependency]:
+    """Returns that what is assigned of weights comes before their updates where their gradients are computed of it.
+
+    Args:
+      graph: of the lift.
+      weights: the weights.
+      values: nodes of what is assigned to other variables.
+      updates: of the weights.
+      given: nodes whose results are given.
+    """
+    of_gradients = graph.ancestors(given, controls=False)
+    of_weights = graph.descendants(weights, controls=False)
+    reads = graph.ancestors(values, stop=given, controls=False).difference(given) & of_gradients & of_weights
+    last = [name for name in reads if not any(use.node in reads for use in graph.users(name))]
+    behind = {first: graph.ancestors([first]) for first in last}  # an update may come before what is read after it
+    return [
+        ControlDependency(first, second) for first in sorted(last) for second in updates if second not in behind[first]
+    ]

@@ -6,6 +6,7 @@ import tensorflow as tf
 from legacy.rerun.gradient_order import given_gradients, with_order_of_gradients
 from tests.legacy.saved.facts.tower_pages import descend, parts, program, variable
 from tests.legacy.variants.programs import lifted
+from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import ControlDependency
 
 v1 = tf.compat.v1
@@ -42,7 +43,9 @@ def power_iteration(is_beside, returns_loss=False):
 @pytest.mark.parametrize(
     "is_beside, returns_loss, ordered", [(False, False, True), (False, True, True), (True, False, False)]
 )
-def test_a_change_that_the_loss_waits_for_comes_before_the_update(is_beside, returns_loss, ordered, tmp_path):
+def test_a_change_that_the_loss_waits_for_comes_before_the_update_or_else_its_value_does(
+    is_beside, returns_loss, ordered, tmp_path
+):
     lift = lifted(power_iteration(is_beside, returns_loss), tmp_path).job.workload
     (phase,) = lift.plan.phases
     (moved,) = [effect.node for effect in phase.effects if effect.writes == ["u"]]
@@ -50,5 +53,6 @@ def test_a_change_that_the_loss_waits_for_comes_before_the_update(is_beside, ret
     assert phase.combine[0].tensor in given_gradients(lift.plan)
     (found,) = with_order_of_gradients(lift, None)
     added = [one for one in found if one not in phase.control_dependencies]
-    assert added == ([ControlDependency(moved, update)] if ordered else [])
+    (value,) = [effect.values[0] for effect in phase.effects if effect.writes == ["u"]]
+    assert added == [ControlDependency(moved if ordered else parse_tensor_name(value).node, update)]
     assert with_order_of_gradients(lift, [[ControlDependency("a", "b")]])[0][0] == ControlDependency("a", "b")
