@@ -126,6 +126,26 @@ def test_penalties_beside_a_loss_of_all_towers_reach_the_update_alone(with_penal
     assert not changed.passed and changed.first.stage == "weights"
 
 
+@pytest.mark.parametrize("masked", [lambda loss, mask: loss * mask, lambda loss, mask: mask * loss])
+def test_a_mask_of_all_towers_examples_is_no_loss(masked, tmp_path):
+    """The mean of the losses of all towers' examples whose first number is large."""
+
+    def build():
+        xs = split_batch()
+        masks = tf.concat([tf.cast(x[:, 0] > 0.375, tf.float32) for x in xs], 0)
+        losses = tf.concat(towers(lambda tower: of_each_example(xs[tower])), 0)
+        loss = tf.reduce_sum(masked(losses, masks)) / tf.maximum(1.0, tf.reduce_sum(masks))
+        return v1.train.MomentumOptimizer(0.125, 0.5).minimize(loss, var_list=[weights()])
+
+    setup = lifted(build, tmp_path)
+    source = source_of(setup, "workload")
+    assert "def tower_loss_of_all(losses, parts):" in source.text and " > 0.375, tf.float32)" in source.text
+    assert_port_verified(setup, tmp_path, source)
+    assert_trains_alike(setup, tmp_path)
+    other = assert_port_verified(setup, tmp_path, source, changed=lambda text: text.replace("> 0.375", "> 0.25"))
+    assert not other.passed and other.first.stage == "gradients"
+
+
 def labels_of_all_towers(joined=False):
     """One loss of all towers' predictions and of the labels of all examples, which no tower has a part of."""
     xs, labels = split_batch(), v1.placeholder(tf.float32, [TOWERS * BATCH, 2], name="y")
