@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from legacy.saved.analysis.loss_terms import term_weights, weights_are_known
+from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import PASSES_DERIVATIVE, differentiated, differentiations, without_zero
 from legacy.saved.tower_search.towers import Towers
 from workloads.lifted.graph import Graph, TensorId
@@ -68,6 +69,7 @@ def find_losses(graph: Graph, towers: Towers, members: Collection[str]) -> Tower
             for one, tensors in terms.items():  # a further loss of all towers, as of a second optimizer, adds its terms
                 found[one] = [*found[one], *tensors] if complete and are_of_all else found[one] or tensors
     rows = list(zip(*_alike(graph, [list(dict.fromkeys(found[tower])) for tower in range(towers.count)])))
+    rows = [row for row in rows if _depends_on_variables(graph, row[0])] or rows
     if not rows:
         return TowerLosses([], [])
     of_rows = [weights.get(row[0], 1.0) for row in rows]
@@ -133,6 +135,11 @@ def _has_derivative(graph: Graph, name: str, differentiated_ops: Collection[str 
         todo += [one for one in inputs if one not in seen]
         seen.update(inputs)
     return False
+
+
+def _depends_on_variables(graph: Graph, tensor: TensorId) -> bool:
+    """Returns whether a term may be a loss: a mask of the data, which losses are multiplied by, is none."""
+    return any(graph.type(name) in op_types.VARIABLES for name in graph.ancestors([tensor.node], controls=False))
 
 
 def _alike(graph: Graph, losses: Sequence[list[TensorId]]) -> list[list[TensorId]]:

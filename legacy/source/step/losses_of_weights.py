@@ -35,9 +35,7 @@ def loss_scales(phase: Phase) -> List[float]:
 
 
 def with_minimized_losses(plan: Plan, graph: Graph) -> Plan:
-    """Returns the plan without losses that no weight's gradient is of.
-
-    Such as one that is only differentiated to look, or a mask that all towers' losses are multiplied by.
+    """Returns the plan without losses that no weight's gradient is of, such as one that is only differentiated to look.
 
     Args:
       plan: of the lift, with derivatives.
@@ -53,9 +51,6 @@ def _with_minimized(plan: Plan, graph: Graph, phase: Phase) -> Phase:
     if not phase.other_losses:
         return phase
     used = {number for numbers in losses_of_weights(plan, graph, phase, 0).values() for number in numbers}
-    weights = {variable.name for variable in plan.variables if variable.role == "weight"}
-    nodes = [parse_tensor_name(tensor).node for tensor in losses_of_tower(phase, 0)]
-    used = {number for number in used if weights & graph.ancestors([nodes[number]], controls=False)}
     others = [row for number, row in enumerate(phase.other_losses, 1) if number in used]
     scales = [scale for number, scale in enumerate(phase.other_scales, 1) if number in used]
     return dataclasses.replace(phase, other_losses=others, other_scales=scales)

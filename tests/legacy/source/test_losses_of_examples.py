@@ -132,8 +132,8 @@ def test_a_mask_of_all_towers_examples_is_no_loss(masked, tmp_path):
 
     def build():
         xs = split_batch()
-        masks = tf.concat([tf.cast(x[:, 0] > 0.375, tf.float32) for x in xs], 0)
-        losses = tf.concat(towers(lambda tower: of_each_example(xs[tower])), 0)
+        made = towers(lambda tower: (of_each_example(xs[tower]), tf.cast(xs[tower][:, 0] > 0.375, tf.float32)))
+        losses, masks = (tf.concat(values, 0) for values in zip(*made))
         loss = tf.reduce_sum(masked(losses, masks)) / tf.maximum(1.0, tf.reduce_sum(masks))
         return v1.train.MomentumOptimizer(0.125, 0.5).minimize(loss, var_list=[weights()])
 

@@ -315,3 +315,14 @@ def test_a_sum_with_addends_that_are_not_differentiated_is_taken_where_it_is_the
         gradients/penalty_grad/Mul = Mul(gradients/grad_ys_0)
     """)
     assert differentiated(graph, set(graph.nodes)) == ["loss"]
+
+
+def test_a_mask_that_losses_are_multiplied_by_is_no_loss():
+    graph = graph_of("""
+        weight = VariableV2()
+        labels = Placeholder()
+        mask = Cast(labels)
+        loss = Square(weight)
+    """)
+    terms = [losses.TensorId(name, 0) for name in ("mask", "loss")]
+    assert [losses._depends_on_variables(graph, term) for term in terms] == [False, True]
