@@ -15,6 +15,7 @@ from legacy.source.step.derivatives import weight_gradients
 from legacy.source.step.further_gradients import further_gradients
 from legacy.source.step.learning import combining
 from legacy.source.step.losses_of_weights import loss_scales, losses_of_weights, require_losses
+from legacy.source.update.scaled_means import before_constants
 from workloads.lifted.averaging import RECIPROCAL, average_form, division_rounds
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.pieces.piece import Fetch
@@ -159,6 +160,7 @@ def _path_of_multiples(
     """
     raw = [weight_gradients(plan, graph, phase, tower) for tower in range(plan.towers)]
     made = _combined(plan, phase)
+    made.update((n, before_constants(graph, one, plan.towers)) for n, one in made.items() if _rounds(one, plan.towers))
     combined = {
         name: made[name]
         for name in weights
@@ -181,6 +183,11 @@ def _path_of_multiples(
     multipliers = {name: factor for name, factor in factors.items() if factor != 1.0}
     combine = "mean" if is_mean else "sum"
     return GradientPath(weights, [], combine, None, None, scales, tensors, multipliers=multipliers)
+
+
+def _rounds(combine: Combine, towers: int) -> bool:
+    """Returns whether the factor on the towers' mean is no power of two."""
+    return math.frexp(combine.scale * towers)[0] != 0.5
 
 
 def path_of_joined_rows(

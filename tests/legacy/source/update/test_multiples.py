@@ -55,3 +55,36 @@ def test_a_factor_that_rounds_is_applied_to_each_towers_gradient(tmp_path):
     source = source_of(setup, "workload")
     assert "replicas: int = 2" in source.text and "gather(context, gradient)" in source.text
     assert_port_verified(setup, tmp_path, source)
+
+
+def momentum_by_hand(divide):
+    """A momentum that an author wrote, of 0.3 times what `divide` makes of the sum of the towers' gradients."""
+
+    def build():
+        rows, gradients = tf.split(v1.placeholder(tf.float32, [8, 3], "x"), 2), []
+        for tower, x in enumerate(rows):
+            with tf.device(f"/gpu:{tower}"), v1.name_scope(f"tower_{tower}"), v1.variable_scope("", reuse=tower > 0):
+                w = v1.get_variable("w", [3, 2], use_resource=False)
+                gradients.append(tf.gradients(tf.reduce_mean(tf.square(tf.tanh(tf.matmul(x, w)) - 0.5)), w)[0])
+        sum_ = v1.get_variable("sum", [3, 2], initializer=v1.zeros_initializer(), trainable=False, use_resource=False)
+        new = 0.9 * sum_ + 0.3 * divide(tf.add_n(gradients))
+        return tf.group(v1.assign(sum_, new), v1.assign_sub(w, new), name="train")
+
+    return build
+
+
+def test_constants_of_an_update_by_hand_multiply_the_mean_of_all_replicas(tmp_path):
+    setup = lifted(momentum_by_hand(lambda total: total / 2.0), tmp_path)
+    source = source_of(setup, "workload")
+    assert "ReduceOp.MEAN, gradients)" in source.text and ' + 0.3 * gradients["w"]' in source.text
+    assert "replicas: int" not in source.text
+    for replicas in (2, 4):
+        assert_port_verified(setup, tmp_path, source, replicas)
+    assert_trains_alike(setup, tmp_path)
+
+
+def test_a_sum_that_no_constant_divides_by_the_towers_stays_as_it_was(tmp_path):
+    setup = lifted(momentum_by_hand(lambda total: total / 5.0), tmp_path)
+    source = source_of(setup, "workload")
+    assert "ReduceOp.MEAN" not in source.text
+    assert_port_verified(setup, tmp_path, source)
