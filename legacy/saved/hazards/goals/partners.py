@@ -20,7 +20,8 @@ def partners_in_other_rows(whole: WholeGraph, found: Analysis) -> Iterator[Hazar
     """Finds products z z' of rows of n examples and n others, whose labels are not those n rows away; one for all."""
     graph, imported = whole.graph, found.context.imported
     for entropy in [one for one in cross_entropies(whole) if one.op in found.cut.graph.nodes and not one.is_sigmoid]:
-        labels = imported.constant(*source_of_elements(graph, entropy.labels))
+        given = source_of_elements(graph, entropy.labels)
+        labels = None if given.node in whole.data else imported.constant(*given)
         if labels is None or labels.ndim != 1 or labels.size % 2:
             continue
         count, places = labels.size // 2, np.arange(labels.size)

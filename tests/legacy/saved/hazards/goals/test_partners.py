@@ -46,3 +46,14 @@ def test_rows_that_are_not_two_views_may_have_any_partner():
         return tf.reduce_mean(v1.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=scores))
 
     assert found_by_analysis(partners_in_other_rows, total) == []
+
+
+def test_labels_of_a_dataset_have_no_constant():
+    def total():
+        words = tf.data.Dataset.from_tensors((tf.zeros([8, 4]), tf.zeros([8], tf.int32)))
+        x, labels = v1.data.make_one_shot_iterator(words).get_next()
+        z = tf.nn.l2_normalize(tf.concat([x, x], 0) @ variable("w", 4, 3), 1)[:8]
+        scores = tf.matmul(z, z, transpose_b=True)
+        return tf.reduce_mean(v1.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=scores))
+
+    assert found_by_analysis(partners_in_other_rows, total) == []
