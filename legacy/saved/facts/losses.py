@@ -5,6 +5,7 @@ from __future__ import annotations
 from legacy.saved.analysis.loss_terms import term_weights, weights_are_known
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.joint_losses import LINEAR, is_linear
+from legacy.saved.facts.weights_of_terms import weight_sentence
 from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiated, without_zero
 from workloads.lifted.graph import TensorId, parse_tensor_name, tensor_name
@@ -176,7 +177,9 @@ def _terms(analysed: AnalysedStep, name: str) -> list[str]:
 def _term_text(analysed: AnalysedStep, term: str) -> str:
     kind = _kind_of_term(analysed, term)
     fed = sorted(analysed.graph.ancestors([term], controls=False) & _settings(analysed)) if kind == REGULARIZER else []
-    return f"depends on weights and on {listed(fed, MOST_LISTED)}, a number that is fed: a regularizer" if fed else kind
+    if fed:
+        return f"depends on weights and on {listed(fed, MOST_LISTED)}, a number that is fed: a regularizer"
+    return kind + weight_sentence(analysed, term)
 
 
 def _kind_of_term(analysed: AnalysedStep, term: str) -> str:

@@ -1,0 +1,37 @@
+"""Weights of the terms of a loss that counted steps give, as that of an annealed divergence."""
+
+from __future__ import annotations
+
+from legacy.saved.facts.basics.analysed_step import AnalysedStep
+from legacy.saved.graph import op_types
+from workloads.support.wording import listed
+
+#: Most counters that are named.
+MOST_LISTED = 3
+
+
+def weight_sentence(analysed: AnalysedStep, term: str) -> str:
+    """Describes the weight of a term that changes from step to step.
+
+    Args:
+      analysed: the training step.
+      term: the last node of the term.
+
+    Returns:
+      Such as "; its weight is a function of global_step"; "" of a term without such a weight.
+    """
+    graph = analysed.graph
+    while graph.type(term) == "Identity":
+        term = graph.inputs(term)[0].node
+    factors = [tensor.node for tensor in graph.inputs(term)] if graph.type(term) == "Mul" else []
+    counters = [names for names in (_counters(analysed, factor) for factor in factors) if names]
+    return f"; its weight is a function of {listed(counters[0], MOST_LISTED)}" if len(counters) == 1 else ""
+
+
+def _counters(analysed: AnalysedStep, factor: str) -> list[str]:
+    """The counters that a factor is a function of; none of one that depends on anything else."""
+    graph = analysed.graph
+    before = graph.ancestors([factor], controls=False)
+    variables = sorted(name for name in before if graph.type(name) in op_types.VARIABLES)
+    given = any(graph.type(name).startswith("Placeholder") for name in before) or before & analysed.context.random
+    return [] if given or not all(map(analysed.is_counter, variables)) else variables
