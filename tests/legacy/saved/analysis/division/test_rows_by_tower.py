@@ -49,6 +49,29 @@ def test_rows_of_all_lookups_are_those_of_all_towers(lookups, tmp_path):
     assert_port_verified(setup, tmp_path, source_of(setup, "workload"))
 
 
+def test_rows_are_joined_in_each_towers_backward_pass_also_where_all_of_these_are_on_the_cpu(tmp_path):
+    """The table is on the first tower's device, and with it a part of the second tower's backward pass."""
+
+    def build():
+        with tf.device("/gpu:0"):
+            table = v1.get_variable("table", [WORDS, SIZE], use_resource=False)
+        weight = v1.get_variable("weight", [SIZE, 1], use_resource=False)
+
+        def loss(tower):
+            words = [v1.placeholder(tf.int32, [ROWS, LENGTH], name) for name in ("words", "answers")]
+            return tf.add_n([tf.reduce_mean(tf.square(tf.nn.embedding_lookup(table, ids) @ weight)) for ids in words])
+
+        losses = towers(loss, scope="model_{}")
+        with tf.device("/cpu:0"):
+            return v1.train.AdamOptimizer(0.125).minimize(tf.add_n(losses) / TOWERS)
+
+    setup = lifted(build, tmp_path)
+    (phase,) = setup.job.workload.plan.phases
+    kinds = {one.weight: one.kind for one in phase.combine}
+    assert kinds.pop("weight") == "sum" and set(kinds.values()) == {"concat"}
+    assert_same(setup)
+
+
 def test_rows_that_each_tower_has_joined_itself_stay_as_they_are(tmp_path):
     setup = lifted(joined_loss(2, of_all=False), tmp_path)
     (phase,) = setup.job.workload.plan.phases
