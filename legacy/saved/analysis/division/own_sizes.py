@@ -7,6 +7,7 @@ towers, so that no tower has to wait for another one.
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Mapping, Sequence
 
 import tensorflow as tf
@@ -91,7 +92,7 @@ def _own_results(step: StepParts, tower: int) -> dict[TensorId, TensorId]:
 
 
 def device_of_tower(graph: Graph, step: StepParts, tower: int) -> str:
-    """Returns the device of a tower's nodes.
+    """Returns the device of most of a tower's nodes; some may be with a variable on the first tower's device.
 
     Args:
       graph: the cut graph.
@@ -101,7 +102,10 @@ def device_of_tower(graph: Graph, step: StepParts, tower: int) -> str:
     Returns:
       Its name.
     """
-    return next(graph.nodes[name].device for name, owner in step.tower_nodes.items() if owner == tower)
+    devices = collections.Counter(
+        graph.nodes[name].device for name, owner in step.tower_nodes.items() if owner == tower
+    )
+    return devices.most_common(1)[0][0]
 
 
 class Copies:

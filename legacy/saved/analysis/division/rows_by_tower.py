@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from legacy.saved.analysis.division.own_sizes import device_of_tower
 from legacy.saved.analysis.division.parts import StepParts
 from legacy.saved.graph.imported import ImportedGraph
 from workloads.lifted.graph import Graph
@@ -86,7 +87,7 @@ def _join_by_tower(graph: Graph, result: GraphCopy, join: str, step: StepParts) 
         own = [part for part in parts if step.tower_nodes[part.node] == tower]
         node = result.add_copy(graph.nodes[join], f"{own[0].node}/of_tower_{tower}")  # in the tower's own name scope
         forget_placement(node)
-        node.device = graph.nodes[own[0].node].device  # of the backward pass, which may be on one device for all towers
+        node.device = device_of_tower(graph, step, tower)
         node.input[:] = [*map(input_text, own), input_text(axis)]
         node.attr["N"].i = len(own)
         texts.append(node.name)

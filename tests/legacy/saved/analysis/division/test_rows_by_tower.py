@@ -49,7 +49,8 @@ def test_rows_of_all_lookups_are_those_of_all_towers(lookups, tmp_path):
     assert_port_verified(setup, tmp_path, source_of(setup, "workload"))
 
 
-def test_rows_are_joined_in_each_towers_backward_pass_also_where_all_of_these_are_on_the_cpu(tmp_path):
+@pytest.mark.parametrize("colocated", [True, False])
+def test_rows_are_joined_in_each_towers_backward_pass_also_where_all_of_these_are_on_the_cpu(colocated, tmp_path):
     """The table is on the first tower's device, and with it a part of the second tower's backward pass."""
 
     def build():
@@ -62,8 +63,9 @@ def test_rows_are_joined_in_each_towers_backward_pass_also_where_all_of_these_ar
             return tf.add_n([tf.reduce_mean(tf.square(tf.nn.embedding_lookup(table, ids) @ weight)) for ids in words])
 
         losses = towers(loss, scope="model_{}")
-        with tf.device("/cpu:0"):
-            return v1.train.AdamOptimizer(0.125).minimize(tf.add_n(losses) / TOWERS)
+        with tf.device("" if colocated else "/cpu:0"):
+            optimizer = v1.train.AdamOptimizer(0.125)
+            return optimizer.minimize(tf.add_n(losses) / TOWERS, colocate_gradients_with_ops=colocated)
 
     setup = lifted(build, tmp_path)
     (phase,) = setup.job.workload.plan.phases
