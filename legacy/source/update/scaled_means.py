@@ -1,4 +1,4 @@
-"""Means of the towers' gradients that an update multiplies by constants, as optimizers by hand do."""
+"""Means of the towers' gradients that an update multiplies by constants, as optimizers do that authors write."""
 
 from __future__ import annotations
 

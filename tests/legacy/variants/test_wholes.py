@@ -136,6 +136,42 @@ def test_a_source_gathers_what_divides_a_loss(where, text, part, tmp_path):
     assert not assert_port_verified(setup, tmp_path, source, changed=lambda text: own).passed
 
 
+def weights_of_classes(rows):
+    """A program whose towers weight each line by how rare its length is in all towers' batch."""
+
+    def build():
+        x = v1.placeholder(tf.float32, [rows, 3], "x")
+        lengths = v1.placeholder(tf.int32, [rows], "lengths")
+        counts = tf.reduce_sum(tf.one_hot(lengths, 2), 0)
+        rare = tf.reduce_sum(counts) / tf.maximum(counts, 1.0)
+        xs, parts = tf.split(x, TOWERS), tf.split(lengths, TOWERS)
+
+        def gradient(tower):
+            of_lines = tf.reduce_sum(tf.tanh(tf.matmul(xs[tower], weights())) ** 2, 1)
+            labels = tf.cast(parts[tower], tf.float32) * of_lines  # so that not the weights alone enter the tower
+            return tf.gradients(tf.reduce_mean(labels * tf.gather(rare, parts[tower])), [weights()])[0]
+
+        return v1.train.MomentumOptimizer(0.125, 0.5).apply_gradients([(tf.add_n(towers(gradient)) / 2.0, weights())])
+
+    return build
+
+
+def test_several_numbers_of_all_rows_are_computed_as_one_is(tmp_path):
+    setup = lifted(weights_of_classes(None), tmp_path)
+    assert inputs_of(setup) == {"x": "batch", "lengths": "batch", "lengths:0": "same"}
+    assert replica_counts(setup.job.workload.plan) == "any number"
+    assert_same(setup)
+    source = source_of(setup, "workload")
+    for replicas in (2, 4):
+        assert_port_verified(setup, tmp_path, source, replicas)
+    assert_trains_alike(setup, tmp_path)
+
+
+def test_several_numbers_of_a_batch_of_known_size_may_be_rows(tmp_path):
+    """They stay an input, as before: of 8 rows, which has as many for each tower, nothing tells them from rows."""
+    assert set(inputs_of(lifted(weights_of_classes(ROWS), tmp_path))) == {"x", "lengths", "truediv"}
+
+
 def test_a_number_of_whole_data_by_which_a_sum_is_divided_returns_to_all_towers(tmp_path):
     lift = lifted(program(tf.reduce_sum), tmp_path).job.workload
     (phase,) = with_returned_numbers(lift.plan, lift.graph).phases

@@ -36,7 +36,7 @@ def numbers_of_wholes(
       Names of the nodes behind the batches.
     """
     entering = dict.fromkeys([tensor for own in cuts for tensor in own] + list(common))
-    numbers = [tensor.node for tensor in entering if imported.shape(*tensor) == () and graph.inputs(tensor.node)]
+    numbers = [tensor.node for tensor in entering if _has_no_rows(imported, tensor) and graph.inputs(tensor.node)]
     parts = {tensor.node for tensor in entering}.difference(numbers)
     found: set[str] = set()
     shared_out: dict[str, bool] = {}
@@ -44,12 +44,29 @@ def numbers_of_wholes(
         before = graph.ancestors([name], controls=False)
         wholes = [one for one in before if graph.type(one) == "Placeholder"]
         is_of_one = len(wholes) == 1 and parts.isdisjoint(before - {*wholes})
+        is_of_one = is_of_one and (imported.shape(name) == () or _is_open(imported, wholes[0]))
         if is_of_one and all(_is_computed(graph, one) for one in before - {*wholes}):
             whole = wholes[0]
             if whole not in shared_out:
                 shared_out[whole] = _is_shared_out(graph, imported, whole, cuts)
             found |= before - {whole} if shared_out[whole] else set()
     return found
+
+
+def _has_no_rows(imported: ImportedGraph, tensor: TensorId) -> bool:
+    """Whether a tensor has no more numbers for a larger batch, if the batch is of any size."""
+    shape = imported.shape(*tensor)
+    return shape is not None and None not in shape
+
+
+def _is_open(imported: ImportedGraph, whole: str) -> bool:
+    shape = imported.shape(whole)
+    return shape is not None and shape[:1] == (None,)
+
+
+def _is_number(imported: ImportedGraph, whole: str, tensor: TensorId) -> bool:
+    """Whether a tensor is a number that is computed of a batch, or several that are no rows, as weights of classes."""
+    return imported.shape(*tensor) == () or _is_open(imported, whole) and _has_no_rows(imported, tensor)
 
 
 def _is_computed(graph: Graph, name: str) -> bool:
@@ -63,7 +80,10 @@ def _is_shared_out(graph: Graph, imported: ImportedGraph, whole: str, cuts: Sequ
     """Whether each tower takes one part of a batch, and the parts of all towers, joined, are the batch: tried out."""
     batch, shape = TensorId(whole, 0), imported.shape(whole)
     after = graph.descendants([whole], controls=False)
-    taken = [[cut for cut in own if cut.node in after and cut != batch and imported.shape(*cut) != ()] for own in cuts]
+    taken = [
+        [cut for cut in own if cut.node in after and cut != batch and not _is_number(imported, whole, cut)]
+        for own in cuts
+    ]
     if not shape or any(len(own) != 1 or imported.dtype(*own[0]) != imported.dtype(whole) for own in taken):
         return False
     parts = [own[0] for own in taken]
