@@ -59,7 +59,7 @@ def sentences(
     if plan.changed_beside:
         yield (
             f"each tower changes {listed(plan.changed_beside, MOST_LISTED)} in turn; replicas of another number than "
-            f"{plan.towers} change it {plan.towers} times all the same, by results of the first and the last of them"
+            f"{plan.towers} make {plan.towers} changes all the same, by results of the first and the last of them"
         )
     yield from _of_overrides(analysed)
     same = [entry for entry in plan.inputs if entry.is_shared and plan.towers > 1]

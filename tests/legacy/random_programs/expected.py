@@ -173,6 +173,7 @@ def _watch(traits: Traits, sections: Sections) -> Iterator[str]:
         expected = (
             ("the schedule counts updates" in text and schedule)
             or ("race: " in text and ("batch norm of each" in traits.model or traits.average == "beside"))
+            or ("each tower changes norm/" in text and "batch norm of each" in traits.model)
             or ("each tower's loss counts 1/" in text and divided)
             or ("each tower's loss has the factor 1/2" in text and halved)
             or ("statistics follow the first tower's" in text and first)

@@ -109,7 +109,7 @@ def warnings(
 
 def test_statistics_that_each_tower_changes_in_turn_are_told():
     assert warnings(beside=["mean"]) == [
-        "each tower changes mean in turn; replicas of another number than 2 change it 2 times all the same, by results "
+        "each tower changes mean in turn; replicas of another number than 2 make 2 changes all the same, by results "
         "of the first and the last of them"
     ]
 
