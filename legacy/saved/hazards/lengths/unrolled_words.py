@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
@@ -57,6 +57,7 @@ def _words_of_time(whole: WholeGraph, output: str, labels: TensorId) -> set[int]
     graph, found = whole.graph, set()
     wanted = key_of_elements(graph, labels)
     for name in graph.ancestors([output], controls=False):
+        found |= {one.output for one in graph.inputs(name) if _words_unstacked(whole, one) == wanted}
         if graph.type(name) != "StridedSlice" or graph.nodes[name].attr["shrink_axis_mask"].i != 2:
             continue
         source = source_of_elements(graph, graph.inputs(name)[0])
@@ -66,3 +67,14 @@ def _words_of_time(whole: WholeGraph, output: str, labels: TensorId) -> set[int]
         if begin is not None and begin.size > 1 and key_of_elements(graph, source) == wanted:
             found.add(int(begin.ravel()[1]))
     return found
+
+
+def _words_unstacked(whole: WholeGraph, tensor: TensorId) -> Hashable:
+    """The key of the words whose embeddings, or which themselves, an op unstacks by time; None of anything else."""
+    graph = whole.graph
+    if graph.type(tensor.node) != "Unpack" or graph.nodes[tensor.node].attr["axis"].i != 1:
+        return None
+    source = source_of_elements(graph, graph.inputs(tensor.node)[0])
+    if graph.type(source.node) in op_types.LOOKUPS:
+        source = source_of_elements(graph, graph.inputs(source.node)[1])
+    return key_of_elements(graph, source)

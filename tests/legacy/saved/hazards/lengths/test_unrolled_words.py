@@ -10,15 +10,16 @@ v1 = tf.compat.v1
 TIMES, UNITS, WORDS = 3, 4, 7
 
 
-def unrolled(read, predicted, joined=False):
+def unrolled(read, predicted, joined=False, unstacks=False):
     """A program that reads a part of the words and predicts another, word by word."""
 
     def total():
         words = fed("words", 5, TIMES + 1, dtype=tf.int32)
         embedded = tf.gather(variable("embedding", WORDS, UNITS), read(words))
         state, outputs, w = tf.zeros([5, UNITS]), [], variable("w", UNITS, UNITS)
-        for time in range(TIMES):
-            state = tf.tanh(state @ w + embedded[:, time])
+        each = tf.unstack(embedded, axis=1) if unstacks else [embedded[:, time] for time in range(TIMES)]
+        for now in each:
+            state = tf.tanh(state @ w + now)
             outputs.append(state)
         out = variable("out", UNITS, WORDS)
         if joined:
@@ -39,8 +40,9 @@ def unrolled(read, predicted, joined=False):
         (lambda words: words[:, :-1], lambda words: words[:, 1:], 0),
     ],
 )
-def test_words_that_are_read_and_predicted_at_once_are_named(read, predicted, joined, count):
-    assert unrolled(read, predicted, joined) == ["TARGETS_ARE_INPUTS"] * count
+@pytest.mark.parametrize("unstacks", [False, True])
+def test_words_that_are_read_and_predicted_at_once_are_named(read, predicted, joined, unstacks, count):
+    assert unrolled(read, predicted, joined, unstacks) == ["TARGETS_ARE_INPUTS"] * count
 
 
 def test_a_model_that_reads_the_whole_sequence_first_is_not():
