@@ -237,8 +237,7 @@ def sums_over_all_examples(phase: Phase, towers: int) -> bool:
       The answer; no for a single tower, and where it is not the loss that is divided.
     """
     combined = [combine for combine in phase.combine if not is_indices_label(combine.weight)]
-    are_parts = all(one.divided and one.scale == 1.0 and one.kind != "mean" for one in combined)
-    return towers > 1 and bool(combined) and are_parts
+    return towers > 1 and bool(combined) and all(one.divided and one.scale == 1.0 for one in combined)
 
 
 def sums_parts_of_mean(phase: Phase, towers: int) -> bool:

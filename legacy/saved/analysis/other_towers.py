@@ -33,7 +33,6 @@ def describe_other_towers(context: Context, plan: Plan, further: Further) -> Non
     def has_its_own(phase: Phase) -> bool:
         return _has_its_own(context, plan, phase)
 
-    doubted_factors.mark_averaged_twice(plan, has_its_own)
     changed = changes_in_turn.changed_by_several(plan, context.graph)
     changed = [name for name in changed if not changes_in_turn.is_set_alike(plan, name, context.data)]
     read = changes_in_turn.read_in_training(plan, context.graph, context.state.reads) if plan.towers > 1 else set()

@@ -160,6 +160,11 @@ def _of_losses(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
             )
         else:
             yield f"{phase.train_op}: each tower's loss counts 1/{towers}: its sum over towers is a mean"
+    elif is_averaged_twice(phase, towers) and not analysed.may_be_its_own(phase):
+        yield (
+            f"{phase.train_op}: each tower's loss is divided by {towers}, and their gradients are averaged besides; "
+            f"replicas of another number divide by {towers}, too"
+        )
 
 
 def _has_scalar_losses(analysed: AnalysedStep, phase: Phase) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name
 from workloads.lifted.plan import Combine, Phase, Plan, is_indices_label
-from workloads.lifted.replication import is_averaged_twice, sums_over_all_examples, sums_to_mean
+from workloads.lifted.replication import sums_over_all_examples, sums_to_mean
 
 if TYPE_CHECKING:
     from legacy.saved.graph.imported import ImportedGraph
@@ -19,19 +19,6 @@ if TYPE_CHECKING:
 #: Relative difference within which a float32 number is a fraction.
 _TOLERANCE = 1e-6
 _COPIES = ("Identity", "Cast", *op_types.VIEWS)
-
-
-def mark_averaged_twice(plan: Plan, has_its_own: Callable[[Phase], bool]) -> None:
-    """Marks means of gradients as divided by the replicas once more where losses are divided by the towers besides.
-
-    Args:
-      plan: of the graph.
-      has_its_own: whether the losses' factor of one over the towers may be one of their own.
-    """
-    for phase in plan.phases:
-        if is_averaged_twice(phase, plan.towers) and not has_its_own(phase):
-            for combine in phase.combine:
-                combine.divided = True
 
 
 def doubted_factors(

@@ -42,8 +42,7 @@ class AllExamples:
           losses: of all towers that are differentiated.
 
         Returns:
-          The same; sums that make a mean, since each loss or their sum is divided by all examples, as such; and means
-          of such losses as divided twice.
+          The same; sums that make a mean, since each loss or their sum is divided by all examples, as such.
         """
         if losses and all(self._divides(loss) for loss in losses):
             return [_as_mean(one) if one.scale == 1.0 else one for one in combine]
@@ -72,7 +71,7 @@ class AllExamples:
 
 
 def _as_mean(combine: Combine) -> Combine:
-    """Returns a sum, a mean, or joined rows, that are divided by the number of replicas besides."""
-    if combine.kind == "kept as written" or is_indices_label(combine.weight):
+    """Returns a sum, or joined rows, that are divided by the number of replicas besides."""
+    if combine.kind not in ("sum", "concat") or is_indices_label(combine.weight):
         return combine
     return dataclasses.replace(combine, divided=True)

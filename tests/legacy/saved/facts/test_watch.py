@@ -125,7 +125,7 @@ def test_nothing_to_watch_for_in_a_mean():
     assert warnings() == []
     assert warnings(losses=(), combines=False, turns=2) == []  # a turn that clips or copies weights
     assert warnings(kind="sum", shared=True, losses=("each:0",)) == []  # whatever is made of all of them
-    assert warnings(loss_scale=0.5) == []  # perhaps the half of a square; see the hazard LOSS_DIVIDED_TWICE
+    assert warnings(loss_scale=0.5, unsure=True) == []  # perhaps the half of a square
 
 
 @pytest.mark.parametrize(
@@ -184,6 +184,13 @@ def test_many_races_of_one_kind_are_one_sentence():
 
 def test_one_tower_sums_what_it_likes():
     assert warnings(kind="sum", loss_scale=1.0, towers=1) == []
+
+
+def test_losses_that_are_divided_and_averaged_keep_their_divisor():
+    assert warnings(loss_scale=0.5) == [
+        "train: each tower's loss is divided by 2, and their gradients are averaged besides; replicas of another "
+        "number divide by 2, too"
+    ]
 
 
 def test_a_sum_of_losses_that_count_one_half_is_a_mean():

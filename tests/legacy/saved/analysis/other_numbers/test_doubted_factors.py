@@ -3,7 +3,6 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.analysis.other_numbers.doubted_factors import mark_averaged_twice
 from tests.legacy.saved.analysis.other_numbers.built import (
     BATCH,
     assert_as_built,
@@ -14,7 +13,6 @@ from tests.legacy.saved.analysis.other_numbers.built import (
     trained,
     variable,
 )
-from tests.small_lift import small_plan
 
 OWN = "the losses' factor of 0.5 may be one over the towers, or one of their own"
 
@@ -54,14 +52,24 @@ def test_a_half_of_squares_that_are_added_up_fixes_the_number(tmp_path):
         (half_of_squares, mean),
         (entropy, tf.add_n),
         (lambda x, towers: entropy(x, towers), tf.add_n),
-        (lambda x, towers: entropy(x, towers), mean),
         (lambda x, towers: tf.reduce_sum(results(x) ** 2) / (towers * BATCH), tf.add_n),
-        (lambda x, towers: tf.reduce_sum(results(x) ** 2) / (towers * BATCH), mean),
     ],
 )
 def test_other_factors_follow_the_number_or_do_not(make_loss, combine, tmp_path):
     make = (lambda x, towers: make_loss(x)) if make_loss is entropy else make_loss
     assert_as_built(program(make, combine), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "make_loss",
+    [
+        lambda x, towers: entropy(x, 2),
+        lambda x, towers: tf.reduce_sum(results(x) ** 2) / (2 * BATCH),
+    ],
+)
+def test_a_constant_beside_a_mean_of_gradients_stays(make_loss, tmp_path):
+    """As that of a loss which two towers divide once more."""
+    assert_as_built(program(make_loss, mean), tmp_path)
 
 
 def shared(total):
@@ -124,11 +132,3 @@ def test_a_sum_that_is_divided_late_or_by_a_root_fixes_the_number(combine, reaso
 )
 def test_clipping_of_the_sum_or_of_the_mean_runs_at_any_number(combine, tmp_path):
     assert_as_built(program(lambda x, towers: entropy(x), combine), tmp_path)
-
-
-@pytest.mark.parametrize("scale, own, divided", [(0.5, False, True), (0.5, True, False), (1.0, False, False)])
-def test_means_of_divided_losses_are_divided_once_more(scale, own, divided):
-    plan = small_plan()
-    plan.phases[0].loss_scale = scale
-    mark_averaged_twice(plan, lambda phase: own)
-    assert [combine.divided for combine in plan.phases[0].combine if combine.kind == "mean"] == [divided]

@@ -56,11 +56,10 @@ def test_other_sums_stay_sums_at_any_number_of_replicas(loss, combine):
     assert rescaling(found, 1.0, towers=2, replicas=4) == 1.0
 
 
-def test_a_mean_of_divided_sums_is_divided_by_the_replicas_once_more():
-    """Four towers would divide by twelve examples, and average besides."""
+def test_a_mean_of_divided_sums_stays_one():
     found = combined(lambda losses: tf.reduce_sum(losses) / 6.0, mean)
-    assert (found.kind, found.divided) == ("mean", True)
-    assert rescaling(found, 1.0, towers=2, replicas=4) == 0.5
+    assert (found.kind, found.divided) == ("mean", False)
+    assert rescaling(found, 1.0, towers=2, replicas=4) == 1.0
 
 
 @pytest.mark.parametrize("count, divided", [(6, True), (3, False), (2, False)])
