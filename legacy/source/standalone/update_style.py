@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 from legacy.source.basics.rendering import literal_text
 from legacy.source.basics.values_of_all import OF_ALL
+from legacy.source.lines.naming import free_name
 from legacy.source.replica_step.lines import listed
 from legacy.source.replica_step.tables import (
     owner_lines,
@@ -58,13 +59,14 @@ def module_text(
     for name, weights in step.groups.items():
         lines += listed(name, weights)
     slots, others = update_variables(plan, models, starts)
-    others.update({} if step.counter else {_OWN_STEP: "((), 0, tf.int64)"})
+    counter = step.counter or free_name(_OWN_STEP, [variable.name for variable in plan.variables])
+    others.update({} if step.counter else {counter: "((), 0, tf.int64)"})
     lines += table_lines("OTHERS", others, "shape, first value and dtype of the update's variables")
     lines += slot_lines(slots, step.groups)
     updates = list(dict.fromkeys(train_op_text(update, functions) for update in step.updates))
     lines += slots_of_lines(plan, updates)
     lines += stream_lines(step.streams)
-    lines.append(f"STEP = {literal_text(step.counter or _OWN_STEP)}")
+    lines.append(f"STEP = {literal_text(counter)}")
     owners = owners_of(plan)
     lines += owner_lines(owners)
     imports = ["import argparse", *(["import itertools"] if slots else []), "", "import numpy as np"]
