@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Dict, NamedTuple
+from typing import TYPE_CHECKING, Dict, Mapping, NamedTuple
 
 from legacy.source.basics.divided_losses import with_sizes_in_losses
 from legacy.source.basics.inner_targets import with_inner_targets
@@ -37,12 +37,14 @@ class OldProgram(NamedTuple):
       graph: of its lift.
       whole: the whole graph, with its initializers.
       initial: {variable: value to start from}.
+      copies: {variable of a later tower, which the source does not have: the first tower's}.
     """
 
     plan: Plan
     graph: Graph
     whole: Graph
     initial: Dict[str, np.ndarray]
+    copies: Mapping[str, str] = {}
 
 
 def prepared(program: OldProgram) -> OldProgram:
@@ -72,4 +74,4 @@ def with_shared_variables(program: OldProgram) -> OldProgram:
     if any(variable.role == "statistic" and variable.name in copies for variable in program.plan.variables):
         note += "; statistics of the other towers' batches, on which no training depends, are left out"
     about = {**plan.about, "watch": [note, *plan.about.get("watch", [])]}
-    return program._replace(plan=dataclasses.replace(plan, about=about), graph=graph)
+    return program._replace(plan=dataclasses.replace(plan, about=about), graph=graph, copies=copies)

@@ -13,9 +13,9 @@ from legacy.source.loss_proof import prove_losses, setting_values
 from legacy.source.overrides.marking import with_custom_gradients
 from legacy.source.prepared import OldProgram, prepared
 from legacy.source.reasons import reason_text, refusal, require_float32_losses, with_both
+from legacy.source.saved_program import as_saved
 from legacy.source.standalone import style as standalone_style
 from legacy.source.standalone import update_style
-from legacy.source.standalone.saved_names import with_saved_names
 from legacy.source.standalone.text import in_order
 from legacy.source.step.averages import with_averages_of_statistics
 from legacy.source.step.derivatives import with_derivatives
@@ -104,7 +104,11 @@ def source_text(program: OldProgram, options: SourceOptions = DEFAULTS) -> Sourc
     Raises:
       InputError: a part of the program cannot be written, and not be imported either; the message names it.
     """
-    program = prepared(program)
+    return _source_of_prepared(prepared(program), options)
+
+
+def _source_of_prepared(program: OldProgram, options: SourceOptions) -> Source:
+    """Returns the source of a program that `prepared` gave; see `source_text`."""
     if options.style == "workload":
         require_float32_losses(program.plan)
     reason: Exception | None = None
@@ -209,7 +213,7 @@ def _source_with_update(program: OldProgram, options: SourceOptions, reason: Exc
     Raises:
       Unwritten: the update cannot be written either; the message has both reasons.
     """
-    plan, graph, whole, initial = program
+    plan, graph, whole, initial, _ = program
     initializers, unknown = find_initializers(whole, plan.variables)
     try:
         plan = with_averages_of_statistics(with_data_terms(plan, graph), graph)
@@ -246,7 +250,7 @@ def source_with_import(program: OldProgram, options: SourceOptions, reason: Exce
     Raises:
       InputError: no loss can be written, or there is no folder.
     """
-    plan, graph, _, initial = program
+    plan, graph, _, initial, _ = program
     folder = options.folder
     try:
         step = recover_losses(plan, graph, reason_text(reason).splitlines())
@@ -286,10 +290,9 @@ def source_of_analysis(found: Analysis, initial: Dict[str, np.ndarray], options:
     Returns:
       The source; see `source_text`.
     """
-    made = source_text(OldProgram(found.plan, found.cut.graph, found.whole, initial), options)
-    if options.style != "standalone":
-        return made
-    return made._replace(text=with_saved_names(made.text, found.start.renamed, bool(found.start.begun)))
+    program = prepared(OldProgram(found.plan, found.cut.graph, found.whole, initial))
+    made = _source_of_prepared(program, options)
+    return made._replace(text=as_saved(made.text, program, found.start)) if options.style == "standalone" else made
 
 
 def write_source(path: str, source: Source) -> None:

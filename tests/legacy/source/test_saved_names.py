@@ -48,6 +48,6 @@ def test_a_checkpoint_of_the_weights_alone_is_read_by_the_names_that_its_saver_g
 
 def test_a_checkpoint_with_all_variables_is_read_as_before(tmp_path):
     text = program(tmp_path, "net/w")[0].text
-    assert with_saved_names("x = 1\n", {"w": "v"}, True) == "x = 1\n"
+    assert with_saved_names("x = 1\n", {"w": "v"}, (), True) == "x = 1\n"
     assert "old program's Saver left the others out" in text
-    assert with_saved_names(text, {}, False) == text
+    assert with_saved_names(text, {}, (), False) == text
