@@ -21,10 +21,13 @@ from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.graph.importing import import_graph
 from workloads.lifted.pieces.piece import Feed, Piece
 from workloads.lifted.plan import Effect, Phase
+from workloads.support.wording import listed
 
 v1 = tf.compat.v1
 #: Most values of a schedule that are shown.
 MOST_VALUES = 8
+#: Most tensors that a row of the page names.
+MOST_TENSORS = 3
 
 #: {text and constants of a schedule: (its values at some steps, their number)}; many tensors are the same function.
 Schedules = Dict[Tuple[object, ...], Tuple[str, int]]
@@ -42,6 +45,7 @@ class LearningRate(NamedTuple):
       constants: the scalar constants that it is computed with, 1 left out.
       updates: the update ops that take it.
       is_level: whether it is computed from the step, and yet is the same at all steps that were tried.
+      others: further tensors that are the same function, as of other optimizers with an equal rate.
     """
 
     train_op: str
@@ -52,10 +56,12 @@ class LearningRate(NamedTuple):
     constants: Tuple[float, ...] = ()
     updates: Tuple[str, ...] = ()
     is_level: bool = False
+    others: Tuple[str, ...] = ()
 
     def row(self) -> Row:
         """Returns the learning rate as a row of the page."""
-        return {"train op": self.train_op, "tensor": self.tensor, "is": self.text, "values": self.values}
+        tensors = listed([self.tensor, *self.others], MOST_TENSORS)
+        return {"train op": self.train_op, "tensor": tensors, "is": self.text, "values": self.values}
 
 
 def find_learning_rates(analysed: AnalysedStep) -> list[LearningRate]:
@@ -73,7 +79,9 @@ def find_learning_rates(analysed: AnalysedStep) -> list[LearningRate]:
             rate = described_rate(analysed, phase.train_op, tensor, schedules)
             fed = tensor if parse_tensor_name(tensor).node in analysed.plan.sources else ""  # each is fed by itself
             key = (rate.train_op, rate.text, rate.values, fed)
-            found.setdefault(key, rate)
+            first = found.setdefault(key, rate)
+            if rate.tensor not in (first.tensor, *first.others):
+                found[key] = first._replace(others=(*first.others, rate.tensor))
             takers[key] += nodes
         for effect in phase.effects:
             is_by_hand = effect.node in analysed.rules and not op_types.is_apply(effect.op)

@@ -320,3 +320,23 @@ def test_a_rate_in_a_resource_variable_is_no_slot():
             tf.no_op("train")
 
     assert role_of(trained_by(update), "rate") == "learning rate"
+
+
+def test_an_equal_rate_of_several_optimizers_has_the_tensor_of_each():
+    def tensors(rates, *optimizers):
+        def apply(pairs):
+            makers = zip(pairs, rates, optimizers)
+            tf.group(*[make(rate).apply_gradients([pair]) for pair, rate, make in makers], name="train")
+
+        return {frozenset(row["tensor"].split(", ")) for row in two_layers(apply)["learning rates"]}
+
+    ftrl, adagrad = v1.train.FtrlOptimizer, v1.train.AdagradOptimizer
+    assert tensors((0.125, 0.125), ftrl, adagrad) == {frozenset({"Ftrl/learning_rate:0", "Adagrad/learning_rate:0"})}
+    assert tensors((0.125, 0.125), ftrl, ftrl) == {frozenset({"Ftrl/learning_rate:0", "Ftrl_1/learning_rate:0"})}
+    apart = {frozenset({"Ftrl/learning_rate:0"}), frozenset({"Adagrad/learning_rate:0"})}
+    assert tensors((0.125, 0.25), ftrl, adagrad) == apart
+
+
+def test_one_rate_of_several_weights_has_one_tensor():
+    page = two_layers(lambda pairs: descend(pairs))
+    assert [row["tensor"] for row in page["learning rates"]] == ["train/learning_rate:0"]
