@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Collection
 
-from legacy.saved.graph.partitions import saved_names
+from legacy.saved.graph.partitions import parts_of_variables, saved_names
 from legacy.source.lines.naming import free_name
+from legacy.source.standalone.partitions import wholes_of, with_whole_variables
 from legacy.source.standalone.saved_names import with_saved_names
 from legacy.source.standalone.tower_copies import with_tower_copies
 
@@ -37,7 +38,10 @@ def as_saved(text: str, program: OldProgram, start: StartValues) -> str:
     copies = {saved: program.copies[name] for name, saved in named.items() if not written or saved in written}
     text = with_tower_copies(text, copies, own)
     renamed = {name: saved for name, saved in start.renamed.items() if name not in program.copies}
-    return with_saved_names(text, renamed, start.copied, bool(start.begun))
+    text = with_saved_names(text, renamed, start.copied, bool(start.begun))
+    # Copies of parts are not joined: without PARTS such a checkpoint is refused when it is read.
+    parts = {} if program.copies else parts_of_variables(program.whole)
+    return with_whole_variables(text, wholes_of(parts, own - set(start.begun)))
 
 
 def with_free_count(text: str, others: Collection[str]) -> str:

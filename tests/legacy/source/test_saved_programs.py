@@ -146,3 +146,30 @@ def test_a_count_of_the_old_program_keeps_its_name():
     own = 'OTHERS = {"step": ((), 0, tf.int64)}\nSTEP = "step"\nif name != STEP:'
     assert with_free_count(own, ["steps"]) == own
     assert with_free_count(own, ["step"]) == own.replace('"step"', '"step_2"')
+
+
+def in_parts():
+    """Two towers with a weight in two parts, which the `Saver` writes as slices of one tensor."""
+    xs = split_batch()
+    with v1.variable_scope("net", partitioner=v1.fixed_size_partitioner(2), use_resource=False):
+        parts = list(v1.get_variable("parts", [3, 2], initializer=v1.glorot_uniform_initializer(seed=1)))
+
+    def gradients(tower):
+        return tf.gradients(tf.reduce_sum(tf.tanh(tf.matmul(xs[tower], tf.concat(parts, 0))) ** 2), parts)
+
+    means = [tf.add_n(list(pair)) / 2 for pair in zip(*towers(gradients))]
+    return v1.train.MomentumOptimizer(0.125, 0.5).apply_gradients(zip(means, parts))
+
+
+def test_parts_of_a_variable_are_read_and_written_as_the_whole(tmp_path):
+    old, module, trainer, restored = trained(in_parts, tmp_path, v1.global_variables)
+    names = [f"net/parts/part_{number}" for number in range(2)]
+    assert module.PARTS["net/parts"] == (0, names)
+    begun = module.Trainer(trainer.strategy, str(tmp_path / "model.ckpt")).variables
+    assert all(np.array_equal(begun[name].numpy(), value) for name, value in old.items())
+    assert set(old) == set(restored) and len(old) == 4
+    for name, value in restored.items():
+        assert np.array_equal(value, trainer.variables[name].numpy()), name
+        assert not np.array_equal(value, old[name]), name
+    again = module.Trainer(trainer.strategy, str(tmp_path / "trained"))
+    assert all(np.array_equal(again.variables[name].numpy(), restored[name]) for name in restored)
