@@ -62,8 +62,6 @@ class Trainer:
             self.variables[STEP] = tf.Variable(0, dtype=tf.int64, trainable=False)
         for name, variable in self.variables.items() if checkpoint else ():
             variable.assign(tf.cast(tf.train.load_variable(checkpoint, name), variable.dtype))
-        others = set(dict(tf.train.list_variables(checkpoint))) - set(self.variables) if checkpoint else ()
-        self.others = {name: tf.Variable(tf.train.load_variable(checkpoint, name)) for name in others}
 
     def replica_step(self, batch):
         """Runs one step on a replica's share of the batch; returns its loss."""
@@ -92,9 +90,9 @@ class Trainer:
         return self.strategy.experimental_local_results(self.strategy.run(self.replica_step, (batch,)))
 
     def save(self, path):
-        """Writes a checkpoint with the old names, and with the rest of the one that was read as it was there."""
+        """Writes a checkpoint with the old names."""
         saved = {n: self.strategy.experimental_local_results(v)[0] for n, v in self.variables.items()}
-        tf.compat.v1.train.Saver({**self.others, **saved}).save(None, path, write_meta_graph=False)
+        tf.compat.v1.train.Saver(saved).save(None, path, write_meta_graph=False)
 
 
 def main():

@@ -121,8 +121,6 @@ class Trainer:
         for name, variable in self.variables.items() if checkpoint else ():
             if name not in (STEP, *OWNERS) or tf.train.load_checkpoint(checkpoint).has_tensor(name):
                 variable.assign(tf.cast(tf.train.load_variable(checkpoint, name), variable.dtype))
-        others = set(dict(tf.train.list_variables(checkpoint))) - set(self.variables) if checkpoint else ()
-        self.others = {name: tf.Variable(tf.train.load_variable(checkpoint, name)) for name in others}
 
     def replica_step(self, train_op, batch):
         """Runs a train op on a replica's share of the batch; returns its loss."""
@@ -144,9 +142,9 @@ class Trainer:
         return self.run(TRAIN_OPS[number % len(TRAIN_OPS)], batch)
 
     def save(self, path):
-        """Writes a checkpoint with the old names, and with the rest of the one that was read as it was there."""
+        """Writes a checkpoint with the old names."""
         saved = {n: self.strategy.experimental_local_results(v)[OWNERS.get(n, 0)] for n, v in self.variables.items()}
-        tf.compat.v1.train.Saver({**self.others, **saved}).save(None, path, write_meta_graph=False)
+        tf.compat.v1.train.Saver(saved).save(None, path, write_meta_graph=False)
 
 
 def main():

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Collection
 
+from legacy.saved.graph.op_types import VARIABLES
 from legacy.saved.graph.partitions import parts_of_variables, saved_names
 from legacy.source.lines.naming import free_name
+from legacy.source.standalone.kept_variables import with_kept_variables
 from legacy.source.standalone.partitions import wholes_of, with_whole_variables
 from legacy.source.standalone.saved_names import with_saved_names
 from legacy.source.standalone.tower_copies import with_tower_copies
@@ -41,7 +43,11 @@ def as_saved(text: str, program: OldProgram, start: StartValues) -> str:
     text = with_saved_names(text, renamed, start.copied, bool(start.begun))
     # Copies of parts are not joined: without PARTS such a checkpoint is refused when it is read.
     parts = {} if program.copies else parts_of_variables(program.whole)
-    return with_whole_variables(text, wholes_of(parts, own - set(start.begun)))
+    wholes = wholes_of(parts, own - set(start.begun))
+    text = with_whole_variables(text, wholes)
+    variables = {name for name in program.whole.nodes if program.whole.type(name) in VARIABLES}
+    kept = (written or variables) - own - {*start.renamed.values(), *copies, *wholes}
+    return with_kept_variables(text) if kept else text
 
 
 def with_free_count(text: str, others: Collection[str]) -> str:

@@ -9,7 +9,7 @@ from legacy.source.basics.rendering import literal_text
 from legacy.source.replica_step.tables import table_lines
 
 #: Begins the line that writes a checkpoint; see `text.trainer_text`.
-SAVE = "        tf.compat.v1.train.Saver({"
+SAVE = "        tf.compat.v1.train.Saver("
 #: The lines that take the variables' values from a checkpoint.
 _RESTORE = re.compile(r"( +)for name, variable in self\.variables\.items\(\) if checkpoint else \(\):\n(?:\1 +.*\n)+")
 #: The same, of a checkpoint of the old program that lacks what its Saver left out.

@@ -12,8 +12,6 @@ _TRAINER = '''class Trainer:
             spec = {{n: tf.TensorSpec((GLOBAL_BATCH // TOWERS, *shape), dtype) for n, (shape, dtype) in INPUTS.items()}}
 {make}        for name, variable in self.variables.items() if checkpoint else ():
 {restore}
-        others = set(dict(tf.train.list_variables(checkpoint))) - set(self.variables) if checkpoint else ()
-        self.others = {{name: tf.Variable(tf.train.load_variable(checkpoint, name)) for name in others}}
 
     def replica_step(self, {given}batch):
         """Runs {what} on a replica's share of the batch; returns its loss."""
@@ -29,9 +27,9 @@ _TRAINER = '''class Trainer:
         return self.strategy.experimental_local_results(self.strategy.run(self.replica_step, ({given}batch{comma})))
 {in_turn}
     def save(self, path):
-        """Writes a checkpoint with the old names, and with the rest of the one that was read as it was there."""
+        """Writes a checkpoint with the old names."""
         saved = {{n: self.strategy.experimental_local_results(v)[{owner}] for n, v in self.variables.items()}}
-        tf.compat.v1.train.Saver({{**self.others, **saved}}).save(None, path, write_meta_graph=False)
+        tf.compat.v1.train.Saver(saved).save(None, path, write_meta_graph=False)
 '''
 #: Takes a variable's value from a checkpoint.
 _RESTORE = "            variable.assign(tf.cast(tf.train.load_variable(checkpoint, name), variable.dtype))"
