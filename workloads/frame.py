@@ -31,23 +31,26 @@ class NoiseSpec(NamedTuple):
       shape: of the numbers; None where it is known only when the model runs.
       kind: one of `NOISE_OPS`, or `CATEGORICAL`.
       in_loop: whether it is drawn anew in each iteration of a loop.
+      is_common: whether it is drawn once for all replicas.
     """
 
     shape: Optional[Tuple[int, ...]]
     kind: str = "uniform"
     in_loop: bool = False
+    is_common: bool = False
 
     @staticmethod
-    def of(shape: Any, kind: str, turn: Optional[tf.Tensor]) -> NoiseSpec:
+    def of(shape: Any, kind: str, turn: Optional[tf.Tensor], replica: int) -> NoiseSpec:
         """Describes noise.
 
         Args:
           shape, kind, turn: see `Frame.noise`.
+          replica: number of the replica that draws, or `COMMON`.
 
         Returns:
           The description.
         """
-        return NoiseSpec(None if tf.is_tensor(shape) else shape, kind, turn is not None)
+        return NoiseSpec(None if tf.is_tensor(shape) else shape, kind, turn is not None, replica == COMMON)
 
 
 #: {kind of noise: the raw op that draws it}.
@@ -57,6 +60,9 @@ NOISE_OPS = {
     "truncated_normal": "StatelessTruncatedNormal",
     "integers": "StatelessRandomUniformFullInt",
 }
+
+#: Stands for the number of a replica where random numbers are drawn once for all.
+COMMON = -1
 
 #: Kind of the noise that draws classes.
 CATEGORICAL = "categorical"
@@ -113,7 +119,10 @@ class Frame(abc.ABC):
         self.tap_gradients: Tensors = {}
 
     def of(self, replica: int) -> Frame:
-        """Returns the frame of another replica, with this one's variables: its random numbers are the other's."""
+        """Returns the frame of another replica, with this one's variables: its random numbers are the other's.
+
+        That of `COMMON` draws the same numbers on every replica.
+        """
         other = copy.copy(self)
         other.replica = replica
         return other
@@ -173,5 +182,6 @@ class Frame(abc.ABC):
 
     def noise_seed(self, name: str) -> tf.Tensor:
         """Returns the seed of the noise of a name, int32 [2], in the first iteration of a loop."""
-        key = tf.constant(random_keys.noise_key(self.seed, self.replica, name), tf.int32)
+        drawing = "all" if self.replica == COMMON else self.replica
+        key = tf.constant(random_keys.noise_key(self.seed, drawing, name), tf.int32)
         return tf.stack([key, tf.cast(self.step, tf.int32)])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ContextManager, Tuple, Union
 import tensorflow as tf
 
 from workloads import initializers, model_checks, taps
-from workloads.frame import Frame, Tensors
+from workloads.frame import COMMON, Frame, Tensors
 from workloads.support.errors import InputError, require
 
 if TYPE_CHECKING:
@@ -119,6 +119,11 @@ class Scope:
         """
         own = [name for name in self._frame.values_given if name.startswith(self._prefix)]
         return [name for name in (name[len(self._prefix) :] for name in own) if name.endswith(ending)]
+
+    @property
+    def common(self) -> Scope:
+        """The scope of random numbers that are drawn once for all replicas, such as classes that all towers sample."""
+        return Scope(self._frame.of(COMMON), self._prefix)
 
     def pipeline_stage(self, index: int, count: int) -> ContextManager[Any]:
         """Returns the context to build pipeline stage `index` of `count` in: its device, if layers are divided."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Dict, NamedTuple
 import tensorflow as tf
 
 from workloads import initializers, model_checks
-from workloads.frame import CATEGORICAL, Frame, NoiseSpec
+from workloads.frame import CATEGORICAL, COMMON, Frame, NoiseSpec
 from workloads.numerics.statistics import TOWERS_IN_TURN
 from workloads.scope import Scope, Tensors
 from workloads.support.errors import InputError
@@ -54,11 +54,11 @@ class _TracingFrame(Frame):
     def noise(
         self, name: str, shape: tuple[int, ...], kind: str = "uniform", turn: tf.Tensor | None = None
     ) -> tf.Tensor:
-        self.noises[name] = NoiseSpec.of(shape, kind, turn)
+        self.noises[name] = NoiseSpec.of(shape, kind, turn, self.replica)
         return super().noise(name, shape, kind, turn)
 
     def categorical(self, name: str, logits: tf.Tensor, samples: int, turn: tf.Tensor | None = None) -> tf.Tensor:
-        self.noises[name] = NoiseSpec(None, CATEGORICAL, turn is not None)
+        self.noises[name] = NoiseSpec(None, CATEGORICAL, turn is not None, self.replica == COMMON)
         return super().categorical(name, logits, samples, turn)
 
 

@@ -15,6 +15,7 @@ from legacy.source.made_up_tower import ROWS, made_up_seed, value_of
 from legacy.source.step.integer_noise import integer_bounds, integers_of_bits, made_up_bits
 from legacy.source.step.towers import parts_of_tower
 from legacy.towers.program import session_config
+from workloads.frame import COMMON
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.graph.importing import import_graph
 from workloads.lifted.graph.sums import add_in_order
@@ -150,17 +151,21 @@ def _draw_numbers(
         rng = np.random.RandomState(2 + number)
         bounds = integer_bounds(tower.graph, node) if tensor.dtype == tf.int32 else None
         if bounds is not None:
-            noises[number][stream] = made_up_bits(shape, rng)
-            fed[tensor] = integers_of_bits(noises[number][stream], bounds)
-            continue
-        noises[number][stream] = fed[tensor] = np.asarray(rng.random_sample(shape), np.float32)
+            numbers = made_up_bits(shape, rng)
+            fed[tensor] = integers_of_bits(numbers, bounds)
+        else:
+            numbers = fed[tensor] = np.asarray(rng.random_sample(shape), np.float32)
+        for drawing in noises if number == COMMON else [number]:
+            noises[drawing][stream] = numbers
     return noises
 
 
 def _stream_of(tower: Tower, node: str) -> Tuple[str, int]:
-    """Returns the name in the text of a random op's stream, and the tower that draws."""
-    stream = next(entry for entry in tower.plan.noise if node in entry.nodes)
-    return tower.names.streams[stream.name], _taker(stream.nodes, node, tower.number)
+    """Returns the name in the text of a random op's stream, and the tower that draws; `COMMON` for all of them."""
+    plan = tower.plan
+    stream = next(entry for entry in plan.noise + plan.common_noise if node in entry.nodes)
+    number = COMMON if stream in plan.common_noise else _taker(stream.nodes, node, tower.number)
+    return tower.names.streams[stream.name], number
 
 
 def _taker(tensors: Sequence[str | None], tensor: str, number: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import tensorflow as tf
@@ -79,10 +79,12 @@ class PieceFunction:
       piece: the piece.
       inputs: {tensor: input's name}.
       noise: {random node: stream's name}.
-      common: whether it is computed once for all replicas, so that all draw the same noise.
+      common: random nodes whose numbers are drawn once for all replicas.
     """
 
-    def __init__(self, piece: Piece, inputs: Mapping[str, str], noise: Mapping[str, str], common: bool) -> None:
+    def __init__(
+        self, piece: Piece, inputs: Mapping[str, str], noise: Mapping[str, str], common: Collection[str] = ()
+    ) -> None:
         self._piece, self._inputs, self._noise, self._common = piece, inputs, noise, common
         self._wrapped: Any = None
         self._hides_sizes = False
@@ -139,7 +141,7 @@ class PieceFunction:
         if isinstance(key, VariableVersion):
             return values.read(key)
         if feed.kind == "noise":
-            return values.key(self._noise[key], self._common)
+            return values.key(self._noise[key], key in self._common)
         if feed.kind == "drawn":
             node, output = parse_tensor_name(key)
             return values.batch[noise_input(self._noise[node], output)]

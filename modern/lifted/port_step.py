@@ -11,13 +11,13 @@ from modern.lifted.function import Tensors
 from modern.lifted.step import LiftedStepTensors
 from modern.mirrored.state.variables import MirroredState
 from modern.steps.replica import run_train_op
+from workloads.frame import COMMON
 from workloads.job import Job
 from workloads.lifted.pieces.noise import noise_key
 from workloads.lifted.plan import Phase, indices_label, is_indices_label
 from workloads.lifted.replication import sums_parts_of_mean, tower_run_by
 from workloads.lifted.tensors.lift_taps import NO_TAPS
 from workloads.lifted.workload import as_lifted
-from workloads.steps.workload import COMMON
 
 
 class PortStep:

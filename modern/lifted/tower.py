@@ -104,7 +104,7 @@ class TowerRunner:
         """Differentiates the tower's loss anew, and computes the other wanted tensors from those gradients."""
         inputs, noise = self._inputs(tower)
         piece = self._cutter.piece([self._phase.losses[tower], *self._taps.values(tower).values()], list(inputs))
-        loss = PieceFunction(piece, inputs, noise, common=False)
+        loss = PieceFunction(piece, inputs, noise, common_inputs(self._plan)[1])
         found = autodiff.differentiate_tower(self._phase, tower, piece, loss.arguments(values), self._taps)
         values.crossings = found
         late = [name for name in wanted if name not in found]
@@ -143,7 +143,7 @@ class TowerRunner:
         if key not in self._functions:
             inputs, noise = self._inputs(tower)
             piece = self._cutter.piece(fetches, list(inputs) + list(given))
-            self._functions[key] = PieceFunction(piece, inputs, noise, common=False)
+            self._functions[key] = PieceFunction(piece, inputs, noise, common_inputs(self._plan)[1])
         return dict(zip(fetches, self._functions[key](values)))
 
     def _returns(self, tower: int, returns: list[str]) -> PieceFunction:
@@ -153,14 +153,14 @@ class TowerRunner:
             inputs, noise = common_inputs(self._plan)
             early = [name for row in self._phase.early for name in row if name is not None]
             piece = self._cutter.piece(returns, early + list(inputs))
-            self._functions[key] = PieceFunction(piece, inputs, noise, common=True)
+            self._functions[key] = PieceFunction(piece, inputs, noise, common=noise)
         return self._functions[key]
 
     def _inputs(self, tower: int) -> tuple[dict[str, str], dict[str, str]]:
         """Returns ({tensor: input's name}, {random node: stream's name}) of what enters a tower."""
         inputs = {entry.tensors[tower]: entry.name for entry in self._plan.inputs}
-        inputs.update({entry.tensors[0]: entry.name for entry in self._plan.common})
-        return inputs, _streams(self._plan.noise, tower)
+        common, drawn_for_all = common_inputs(self._plan)
+        return {**inputs, **common}, {**_streams(self._plan.noise, tower), **drawn_for_all}
 
 
 def common_inputs(plan: Plan) -> tuple[dict[str, str], dict[str, str]]:

@@ -66,7 +66,7 @@ class UpdateRunner:
         if key not in self._groups:
             inputs, noise = common_inputs(self._plan)
             self._groups[key] = [
-                EffectGroup(PieceFunction(piece, inputs, noise, common=True), group)
+                EffectGroup(PieceFunction(piece, inputs, noise, common=noise), group)
                 for group, piece in self._cut_groups(effects)
             ]
         return self._groups[key]

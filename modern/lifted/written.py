@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from modern.lifted.autodiff import as_old_tensors
 from modern.lifted.function import StepValues, Tensors
-from workloads.frame import Frame
+from workloads.frame import COMMON, Frame
 from workloads.lifted.pieces.noise import noise_input
 from workloads.lifted.pieces.piece import VariableVersion
 from workloads.lifted.plan import Phase
@@ -51,7 +51,7 @@ class WrittenFrame(Frame):
         return super().categorical(name, logits, samples, turn)
 
     def noise_seed(self, name: str) -> tf.Tensor:
-        return self._values.key(name, common=False)
+        return self._values.key(name, self.replica == COMMON)
 
 
 class WrittenTower:

@@ -263,4 +263,5 @@ def _adapted(plan: Plan, graph: Graph, port: Workload, inputs: dict[str, str], n
         inputs=[with_port_shapes(e, specs[e.name]) if e.name in specs else e for e in plan.inputs],
         common=[with_port_shapes(e, specs[e.name]) if e.name in specs else e for e in plan.common],
         noise=[renamed(entry) for entry in plan.noise],
+        common_noise=[renamed(entry) for entry in plan.common_noise],
     )

@@ -18,6 +18,7 @@ KINDS = {"RandomUniform": "uniform", "RandomStandardNormal": "normal", "Truncate
 KINDS.update({"RandomUniformInt": "integers", "Multinomial": CATEGORICAL})
 #: {whether random numbers are drawn in a loop: where they are}.
 _WHERE = {True: "drawn in a loop", False: "drawn once a step"}
+_BY_WHOM = {True: "once for all towers", False: "by each tower"}
 
 
 def match_inputs(
@@ -130,9 +131,9 @@ def match_noise(plan: Plan, drawn: Mapping[str, NoiseSpec]) -> dict[str, str]:
     Raises:
       InputError: noise is on one side only, or the old graph draws numbers that a workload cannot.
     """
-    streams = {entry.name: entry for entry in plan.noise if entry.how != "seeded"}
-    problems = [f"{e.name!r} is drawn once for all towers" for e in plan.common_noise]
-    problems += [f"{name!r} is {_why_not(entry)}" for name, entry in streams.items() if _why_not(entry)]
+    common = {entry.name: entry for entry in plan.common_noise if entry.how != "seeded"}
+    streams = {**{entry.name: entry for entry in plan.noise if entry.how != "seeded"}, **common}
+    problems = [f"{name!r} is {_why_not(entry)}" for name, entry in streams.items() if _why_not(entry)]
     found: dict[str, str] = {}
     for noise in sorted(drawn, key=len, reverse=True):
         inside = [name for name in streams if name not in found and _contains(name, noise)]
@@ -154,6 +155,11 @@ def match_noise(plan: Plan, drawn: Mapping[str, NoiseSpec]) -> dict[str, str]:
         f"{name!r} is {_WHERE[streams[name].in_loop]}, and the port's {noise!r} {_WHERE[drawn[noise].in_loop]}"
         for name, noise in found.items()
         if streams[name].in_loop != drawn[noise].in_loop
+    ]
+    problems += [
+        f"{name!r} is drawn {_BY_WHOM[name in common]}, and the port's {noise!r} {_BY_WHOM[drawn[noise].is_common]}"
+        for name, noise in found.items()
+        if (name in common) != drawn[noise].is_common
     ]
     problems += [f"the port draws none for {name!r}" for name in left]
     problems += [f"the old graph draws none for {name!r}, or several" for name in unused]

@@ -35,6 +35,14 @@ def test_noise_of_a_loop_is_its_own_for_every_turn():
     assert draws[2].tobytes() == tf.raw_ops.StatelessRandomUniform(shape=[64], seed=seed).numpy().tobytes()
 
 
+def test_common_noise_is_the_same_on_every_replica_and_no_replicas_own():
+    frames = [StubFrame("float32", 3, tf.constant(2, tf.int64), replica) for replica in range(2)]
+    common = [scope.Scope(frame).child("a").common.uniform("n", (8,)).numpy().tobytes() for frame in frames]
+    own = [scope.Scope(frame).child("a").uniform("n", (8,)).numpy().tobytes() for frame in frames]
+    assert common[0] == common[1] and len({*common, *own}) == 3
+    assert [frame.replica for frame in frames] == [0, 1]
+
+
 def test_noise_is_the_same_in_both_precisions():
     assert noise(dtype="float64").tobytes() == noise().astype("float64").tobytes()
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from workloads.frame import CATEGORICAL, Frame, NoiseSpec, Tensors
+from workloads.frame import CATEGORICAL, COMMON, Frame, NoiseSpec, Tensors
 from workloads.program import State
 from workloads.steps.workload import StepScope
 from workloads.support.user import user_code
@@ -53,11 +53,11 @@ class _TracingFrame(Frame):
     def noise(
         self, name: str, shape: tuple[int, ...], kind: str = "uniform", turn: tf.Tensor | None = None
     ) -> tf.Tensor:
-        self.noises[name] = NoiseSpec.of(shape, kind, turn)
+        self.noises[name] = NoiseSpec.of(shape, kind, turn, self.replica)
         return super().noise(name, shape, kind, turn)
 
     def categorical(self, name: str, logits: tf.Tensor, samples: int, turn: tf.Tensor | None = None) -> tf.Tensor:
-        self.noises[name] = NoiseSpec(None, CATEGORICAL, turn is not None)
+        self.noises[name] = NoiseSpec(None, CATEGORICAL, turn is not None, self.replica == COMMON)
         return super().categorical(name, logits, samples, turn)
 
 

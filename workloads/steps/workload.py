@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     #: replica's part of a train op, updates the variables, and returns the replica's loss.
     TrainOp = Callable[["StepScope", Tensors, Mapping[str, tf.Variable], Any], tf.Tensor]
 
-#: Stands for the number of a replica where random numbers are drawn once for all.
-COMMON = -1
 #: (shape, initial value, dtype) of a variable.
 Start = Tuple[Tuple[int, ...], Any, tf.DType]
 #: (weights, {slot that each of them has: initial value, or None to begin with a copy of the weight}).
@@ -74,11 +72,6 @@ class StepScope(Scope):
     def of(self, replica: int) -> StepScope:
         """Returns the scope of another replica, for its batch: it draws the other's random numbers."""
         return StepScope(self._frame.of(replica), self.values)
-
-    @property
-    def common(self) -> StepScope:
-        """The scope of random numbers that are drawn once for all replicas, such as noise on combined gradients."""
-        return self.of(COMMON)
 
     def of_all(self, value: tf.Tensor) -> tf.Tensor:
         """Returns the rows that all replicas have of a value, one replica's after another's; for data of the batch.

@@ -46,6 +46,7 @@ class Names(NamedTuple):
       own_parts: tensors that are this tower's part of what is computed once for all, one for each tower.
       towers: number of the towers.
       between: {version of a variable: expression that stands for it} of what no variable holds any more.
+      drawn_for_all: random tensors that are drawn once for all towers.
     """
 
     inputs: Mapping[str, Expression]
@@ -58,6 +59,7 @@ class Names(NamedTuple):
     own_parts: FrozenSet[str] = frozenset()
     towers: int = 1
     between: Mapping[VariableVersion, Expression] = {}
+    drawn_for_all: FrozenSet[str] = frozenset()
 
 
 class InputValues:
@@ -164,8 +166,9 @@ class InputValues:
           Unwritten: no function of a scope draws such numbers.
         """
         stream, function = self._stream(key)
+        scope = "scope.common." if key in self._names.drawn_for_all else "scope."
         if function == CATEGORICAL:
-            drawn = call("scope." + function, stream, op.argument(0), op.argument(1), turn=turn)
+            drawn = call(scope + function, stream, op.argument(0), op.argument(1), turn=turn)
             dtype = op.operation.outputs[0].dtype.name
             return drawn if dtype == "int64" else call("tf.cast", drawn, Name("tf." + dtype))
         shape = op.output_sizes()
@@ -175,4 +178,4 @@ class InputValues:
             raise Unwritten(f"random numbers: {key!r} ({function}) have a shape that is not known")
         if function == "integers" and key not in self._names.bounds:
             raise Unwritten(f"random numbers: {key!r} ({function}) are no int32 within bounds that the graph tells")
-        return call("scope." + function, stream, shape, *self._names.bounds.get(key, ()), turn=turn)
+        return call(scope + function, stream, shape, *self._names.bounds.get(key, ()), turn=turn)

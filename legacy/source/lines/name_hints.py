@@ -99,7 +99,7 @@ def hint(statement: Statement, number: int, shape: Optional[List[int]]) -> str:
             if isinstance(expression, Call) and expression.function == "tf.linalg.global_norm"
             else "scale"
         )
-    if "scope.uniform" in functions or "scope.keep" in functions:
+    if functions & {"scope.uniform", "scope.common.uniform", "scope.keep"}:
         return "noise" if shape is None or "tf.cast" not in functions else "kept"
     if any("cross_entropy" in function for function in functions):
         return "losses" if shape else "loss"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from legacy.source.basics.expressions import Expression
     from legacy.source.ops.view import OpView
 
-_DRAWS = re.compile(rf"\bscope\.({'|'.join([*NOISE_OPS, CATEGORICAL])})\(")
+_DRAWS = re.compile(rf"\bscope\.(?:common\.)?({'|'.join([*NOISE_OPS, CATEGORICAL])})\(")
 #: {op type: function of a shape and a seed, with the same numbers}.
 FUNCTIONS = {
     "StatelessRandomNormal": "tf.random.stateless_normal",

@@ -171,7 +171,7 @@ def scope_of(models: Sequence[Model], functions: str, update: str = "", of_other
     text += _LATER_UPDATE if updated_again else _UPDATE if has_updates else ""
     text += _REPLICAS if "scope.replicas" in functions + update else ""
     text += _OF_ALL if f"{OF_ALL}(" in functions + update else ""
-    text += _COMMON if "scope.common." in update else ""
+    text += _COMMON if "scope.common." in functions + update else ""
     if of_others and (drawn or has_updates):
         text += _OF_REPLICA.format(given="self.values, " + ("self.step, " if has_step else "") + "replica")
     drawing = "".join([*drawn, _SEED]) if drawn else ""

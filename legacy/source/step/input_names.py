@@ -92,7 +92,9 @@ def input_names(plan: Plan) -> InputNames:
             settings[free_name(_setting_name(entry.name, rates), settings)] = entry.name
     others = [entry.name for entry in plan.noise]
     copied = [name for name, entry in inputs.items() if entry.is_copied]
-    return InputNames(inputs, settings, {name: stream_name(name, others) for name in others}, copied)
+    streams = {name: stream_name(name, others) for name in others}
+    streams.update((entry.name, entry.name) for entry in plan.common_noise)
+    return InputNames(inputs, settings, streams, copied)
 
 
 def _is_batch_of_all(plan: Plan, entry: Input) -> bool:
@@ -106,7 +108,7 @@ def _is_batch_of_all(plan: Plan, entry: Input) -> bool:
 def names_of_lift(plan: Plan) -> InputNames:
     """Names the inputs of a program as its lift names them: scalars that were fed are in the batch too."""
     inputs = {entry.name: entry for entry in plan.inputs + plan.common}
-    return InputNames(inputs, {}, {entry.name: entry.name for entry in plan.noise})
+    return InputNames(inputs, {}, {entry.name: entry.name for entry in plan.noise + plan.common_noise})
 
 
 def _input_name(entry: Input) -> str:

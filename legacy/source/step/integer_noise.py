@@ -38,7 +38,8 @@ def integer_bounds(graph: Graph, node: str) -> Optional[Tuple[int, int]]:
 
 def bounds_of_integers(plan: Plan, graph: Graph) -> Dict[str, Tuple[int, int]]:
     """Returns {tensor: bounds} of the random int32 of all towers."""
-    nodes = [node for entry in plan.noise if entry.op == "RandomUniformInt" for node in entry.nodes if node]
+    entries = [entry for entry in plan.noise + plan.common_noise if entry.op == "RandomUniformInt"]
+    nodes = [node for entry in entries for node in entry.nodes if node]
     found = {node + ":0": integer_bounds(graph, node) for node in nodes}
     return {tensor: bounds for tensor, bounds in found.items() if bounds}
 

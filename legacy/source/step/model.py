@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence, Tuple
 
+from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import imported_graph
 from legacy.saved.tower_search.settings import is_of_arrays
 from legacy.source.basics.expressions import (
@@ -146,7 +147,7 @@ def _require_no_numbers_of_batches(plan: Plan, graph: Graph, phase: Phase, model
 
 
 def require_fed(plan: Plan, graph: Graph, settings: Mapping[str, str], names: Collection[str]) -> None:
-    """Raises `Unwritten` if a text has a constant for what the old program computed from each batch.
+    """Raises `Unwritten` if a text has a constant for what the old program computed from each batch, or drew.
 
     Args:
       plan: of the lift.
@@ -159,6 +160,10 @@ def require_fed(plan: Plan, graph: Graph, settings: Mapping[str, str], names: Co
     computed = {entry.name: parse_tensor_name(entry.tensors[0]).node for entry in entries}
     computed = {name: node for name, node in computed.items() if graph.inputs(node)}  # what was fed is not
     imported = imported_graph(graph) if computed else None
+    for name, node in computed.items():
+        before = {node} if graph.type(node).startswith("Placeholder") else graph.ancestors([node], controls=False)
+        if any(op_types.is_random(graph.type(one)) for one in before):
+            raise Unwritten(f"inputs: {name!r} is drawn anew in each step; a source would have it as a constant")
     for entry in [entry for entry in entries if entry.name in computed]:
         is_common = entry in plan.common
         if imported is not None and is_of_arrays(graph, imported, computed[entry.name], is_common):

@@ -220,8 +220,9 @@ def _names(plan: Plan, tower: int, names: InputNames, trainable: Any, initialize
         if entry.name in constants:
             given.update((tensor, Name(constants[entry.name])) for tensor in entry.tensors)
     noise: Dict[str, Tuple[str, str]] = {}
-    for random in plan.noise:
+    for random in plan.noise + plan.common_noise:
         node = random.nodes[min(tower, len(random.nodes) - 1)]
         if node:
             noise[node + ":0"] = (names.streams[random.name], random.op)
-    return Names(given, noise, trainable, initializers)
+    common = frozenset(f"{node}:0" for random in plan.common_noise for node in random.nodes)
+    return Names(given, noise, trainable, initializers, drawn_for_all=common)

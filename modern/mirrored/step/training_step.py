@@ -13,7 +13,7 @@ from modern.mirrored.step.differentiation import gradients_by_graph, gradients_b
 from modern.mirrored.step.step_tensors import Tensors
 from modern.options import ModernOptions
 from workloads import schedules
-from workloads.frame import Frame
+from workloads.frame import COMMON, Frame
 from workloads.job import Job
 from workloads.numerics.statistics import TOWERS_IN_TURN, Proposals
 from workloads.support.errors import InputError, require
@@ -167,7 +167,8 @@ class TrainingStep:
         in_loops = [name for name, spec in specs.items() if spec.in_loop]
         require(not in_loops, "--xla", True, f"not with noise that a loop draws: {', '.join(in_loops)}")
         frame = ReplicaFrame(self._job, step, replica, {}, {})
-        return {name: frame.noise(name, spec.shape or (), spec.kind) for name, spec in specs.items()}
+        frames = {True: frame.of(COMMON), False: frame}
+        return {n: frames[spec.is_common].noise(n, spec.shape or (), spec.kind) for n, spec in specs.items()}
 
     def _read(self, variable: tf.Variable) -> tf.Tensor:
         # `read_value` adds an identity, which belongs to the replica's device; where the layers are on several devices,

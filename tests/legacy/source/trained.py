@@ -14,11 +14,11 @@ from parity.comparison import stages
 from parity.comparison.runs.verification import verify
 from tests.legacy.source import old_towers
 from tests.parity.against.exact_setup import exact_setup_against
+from workloads.frame import COMMON
 from workloads.job import Job
 from workloads.lifted.pieces.noise import noise_key
 from workloads.lifted.sources import LiftedSynthetic
 from workloads.steps.tracing import trace_step
-from workloads.steps.workload import COMMON
 
 
 def source_of(setup, style="standalone", settings=None):

@@ -30,10 +30,10 @@ def small_cutter(random=None):
 
 
 def test_inputs_come_from_the_batch_and_cuts_from_the_crossings():
-    loss = PieceFunction(small_cutter().piece(["loss0:0"], ["x0:0"]), {"x0:0": "x"}, {}, common=False)
+    loss = PieceFunction(small_cutter().piece(["loss0:0"], ["x0:0"]), {"x0:0": "x"}, {})
     assert loss.cuts == ["x0:0"] and loss.reads == [VariableVersion("w", 0)]
     assert [float(value) for value in loss(values_of({"x": tf.constant([1.0, 2.0])}))] == [6.0]
-    mean = PieceFunction(small_cutter().piece(["mean:0"], ["g0:0", "g1:0"]), {}, {}, common=True)
+    mean = PieceFunction(small_cutter().piece(["mean:0"], ["g0:0", "g1:0"]), {}, {})
     values = values_of()
     values.crossings = {"g0:0": tf.constant(3.0), "g1:0": tf.constant(7.0)}
     assert [float(value) for value in mean(values)] == [5.0]
@@ -41,7 +41,7 @@ def test_inputs_come_from_the_batch_and_cuts_from_the_crossings():
 
 def test_a_function_is_wrapped_once_and_called_with_other_values():
     piece = small_cutter().piece(["mean:0"], ["g0:0", "g1:0"])
-    mean = PieceFunction(piece, {"g0:0": "a", "g1:0": "b"}, {}, common=True)
+    mean = PieceFunction(piece, {"g0:0": "a", "g1:0": "b"}, {})
     batches = [{"a": tf.constant(1.0), "b": tf.constant(b)} for b in (3.0, 5.0)]
     assert [float(mean(values_of(batch))[0]) for batch in batches] == [2.0, 3.0]
 
@@ -67,13 +67,13 @@ def test_a_branch_that_does_not_go_with_the_sizes_of_the_batch_may_stay():
         import_graph(piece.graph_def, fed)
     for places, expected in ([[0, 0, 0]] * 2, [3.0, 8.0]), ([[1, 1], [0, 1]], [5.0, 2.0]):
         batch["places"] = tf.constant(places)
-        found = PieceFunction(piece, {"x:0": "x", "places:0": "places"}, {}, common=False)
+        found = PieceFunction(piece, {"x:0": "x", "places:0": "places"}, {})
         run = tf.function(lambda values, found=found: found(values), autograph=False)
         assert run(values_of(batch))[0].numpy().tolist() == expected
 
 
 def test_noise_is_fed_with_a_key_or_with_recorded_numbers():
-    keyed = PieceFunction(small_cutter({"g0": "drawn"}).piece(["g0:0"]), {}, {"g0": "stream"}, common=False)
+    keyed = PieceFunction(small_cutter({"g0": "drawn"}).piece(["g0:0"]), {}, {"g0": "stream"})
     (argument,) = keyed.arguments(values_of({"noise/stream/0": tf.constant(9.0)}))
     assert float(argument) == 9.0
     values = values_of()
@@ -85,7 +85,7 @@ def test_random_nodes_take_the_key_of_their_stream():
     with tf.Graph().as_default() as graph:
         tf.raw_ops.RandomUniform(shape=tf.constant([2]), dtype=tf.float32, name="random")
     cutter = Cutter(Graph(graph.as_graph_def()), {}, {}, lambda tensor: TensorType("float32", [2]), {"random": "keyed"})
-    draw = PieceFunction(cutter.piece(["random:0"]), {}, {"random": "stream"}, common=False)
+    draw = PieceFunction(cutter.piece(["random:0"]), {}, {"random": "stream"})
     first, again, other = (draw(values_of(replica=replica))[0].numpy().tolist() for replica in (1, 1, 0))
     key = [noise_key(0, 1, "stream"), 3]
     assert first == again == tf.random.stateless_uniform([2], key).numpy().tolist() != other

@@ -115,6 +115,28 @@ def test_what_is_computed_once_enters_by_its_first_tensor_and_node():
     assert common_inputs(plan) == ({"rate:0": "rate"}, {"u": "stream"})
 
 
+def test_towers_draw_the_same_numbers_where_a_node_is_none_of_theirs():
+    with tf.Graph().as_default() as graph:
+        v1.get_variable("w", [], use_resource=False)
+        noise = tf.raw_ops.RandomUniform(shape=tf.constant([2]), dtype=tf.float32, name="random")
+        for k in range(2):
+            x = v1.placeholder(tf.float32, [2], name=f"x{k}")
+            tf.reduce_sum(x, name=f"loss{k}")
+            tf.reduce_sum(noise, name=f"g{k}")
+    plan = small_plan()
+    plan.common_noise = [Noise("random", "RandomUniform", "keyed", ["random"])]
+    plan.tensors["random:0"] = TensorType("float32", [2])
+    cutter = Cutter(Graph(graph.as_graph_def()), {}, {}, plan.tensors.__getitem__, {"random": "keyed"})
+    runner = TowerRunner(plan, plan.phases[0], cutter, False)
+
+    def run(context, replica):
+        values = StepValues(0, replica, tf.constant(0, tf.int64), {"x": tf.constant(BATCHES[replica])}, {})
+        return runner.run(context, replica, values).gradients["w"]
+
+    first, second = on_replicas(2, run)
+    assert first == second > 0.0
+
+
 def test_each_tower_draws_by_its_own_node():
     with tf.Graph().as_default() as graph:
         v1.get_variable("w", [], use_resource=False)

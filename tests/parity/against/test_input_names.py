@@ -152,8 +152,12 @@ def test_ops_that_draw_by_their_seeds_are_left_to_the_port():
         match_noise(plan, {"a": UNIFORM})
 
 
-def test_noise_of_all_towers_is_refused():
-    plan = noisy()
+def test_noise_of_all_towers_is_drawn_once_on_both_sides():
+    plan = noisy("own")
     plan.common_noise = [Noise("all", "RandomUniform", "keyed", ["all"])]
-    with pytest.raises(InputError, match="'all' is drawn once for all towers"):
-        match_noise(plan, {"all": UNIFORM})
+    common = UNIFORM._replace(is_common=True)
+    assert match_noise(plan, {"all": common, "own": UNIFORM}) == {"all": "all", "own": "own"}
+    with pytest.raises(InputError, match="'all' is drawn once for all towers, and the port's 'all' by each tower"):
+        match_noise(plan, {"all": UNIFORM, "own": UNIFORM})
+    with pytest.raises(InputError, match="'own' is drawn by each tower, and the port's 'own' once for all towers"):
+        match_noise(plan, {"all": common, "own": common})

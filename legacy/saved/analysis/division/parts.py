@@ -15,6 +15,7 @@ from legacy.saved.analysis.division.entering import find_common_cuts, find_cuts
 from legacy.saved.analysis.division.labelled_step import LabelledStep
 from legacy.saved.analysis.division.returns import find_returns, find_saved_tensors, owned_inputs
 from legacy.saved.analysis.division.tower_nodes import find_tower_nodes
+from legacy.saved.analysis.input_places.drawn_numbers import numbers_drawn_once
 from legacy.saved.analysis.input_places.wholes import numbers_of_wholes
 from workloads.lifted.graph import TensorId
 
@@ -64,6 +65,7 @@ def divide_step(step: LabelledStep) -> StepParts:
     leaving = {tensor for row in [*crossings.values(), *early.values()] for tensor in row.values()}
     common_cuts = find_common_cuts(step, tower_nodes, returned_once, leaving)
     computed = numbers_of_wholes(graph, step.imported, cuts, common_cuts)
+    computed |= numbers_drawn_once(graph, step.imported, cuts, common_cuts)
     if computed:
         cuts = find_cuts(step, tower_nodes, returns, computed)
         common_cuts = find_common_cuts(step, tower_nodes, returned_once, leaving, computed)

@@ -45,7 +45,7 @@ def numbers_of_wholes(
         wholes = [one for one in before if graph.type(one) == "Placeholder"]
         is_of_one = len(wholes) == 1 and parts.isdisjoint(before - {*wholes})
         is_of_one = is_of_one and (imported.shape(name) == () or _is_open(imported, wholes[0]))
-        if is_of_one and all(_is_computed(graph, one) for one in before - {*wholes}):
+        if is_of_one and all(is_computed(graph, one) for one in before - {*wholes}):
             whole = wholes[0]
             if whole not in shared_out:
                 shared_out[whole] = _is_shared_out(graph, imported, whole, cuts)
@@ -69,7 +69,7 @@ def _is_number(imported: ImportedGraph, whole: str, tensor: TensorId) -> bool:
     return imported.shape(*tensor) == () or _is_open(imported, whole) and _has_no_rows(imported, tensor)
 
 
-def _is_computed(graph: Graph, name: str) -> bool:
+def is_computed(graph: Graph, name: str) -> bool:
     """Whether a node has the same value whenever it is computed of the same inputs."""
     definition = registered_op(graph.type(name))
     is_pure = definition is not None and not definition.is_stateful and graph.type(name) not in op_types.VARIABLES

@@ -53,6 +53,17 @@ def test_the_noise_that_is_drawn_ahead_for_xla_is_the_models():
         assert value.numpy().tobytes() == drawn[name].numpy().tobytes() != other[name].numpy().tobytes()
 
 
+class DrawsOnce(Dyadic):
+    def loss(self, scope, batch):
+        return super().loss(scope, batch) * tf.reduce_sum(scope.common.uniform("drawn", (2,)))
+
+
+def test_noise_that_all_replicas_have_is_drawn_ahead_as_one():
+    step = TrainingStep(Job(DrawsOnce(), 2, 4), ModernOptions(), None, None)
+    first, second = (step._draw_noise(STEP, replica)["drawn"].numpy() for replica in range(2))
+    assert first.tobytes() == second.tobytes()
+
+
 class DrawsInLoop(Dyadic):
     def loss(self, scope, batch):
         return super().loss(scope, batch) + tf.reduce_sum(scope.uniform("drop", (2,), turn=tf.constant(1)))

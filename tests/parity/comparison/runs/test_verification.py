@@ -27,6 +27,17 @@ def exact(made, steps=3, mode="free"):
         return verify(left, right, made.job, steps, Criterion(mode, "exact"))
 
 
+class DrawnOnce(Dyadic):
+    """All replicas' losses are multiplied by one random number."""
+
+    def loss(self, scope, batch):
+        return super().loss(scope, batch) * scope.common.uniform("factor", ())
+
+
+def test_towers_and_replicas_draw_the_numbers_that_all_have():
+    assert exact(setup(DrawnOnce(), 3)).passed
+
+
 SIZES = [(3, "float32"), (2, "float64"), (1, "float32"), (8, "float32")]
 #: Every system in float32; in float64 one with statistics and one whose layers are used at several places.
 FIRST = [(name, 3, "float32") for name in registry.NAMES]
