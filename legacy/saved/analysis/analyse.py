@@ -20,6 +20,7 @@ from legacy.saved.analysis.division.row_slices import with_row_slices
 from legacy.saved.analysis.division.rows_by_tower import NOTE_ON_ROWS, with_rows_by_tower
 from legacy.saved.analysis.initial_values import NO_VALUES, StartValues
 from legacy.saved.analysis.input_places.equal_inputs import with_equal_inputs_once
+from legacy.saved.analysis.input_places.joined_numbers import with_numbers_of_joined_parts
 from legacy.saved.analysis.input_places.parts_in_branches import (
     require_inputs_before_branches,
     with_parts_before_branches,
@@ -230,7 +231,14 @@ def _divided(whole: Graph, targets: Sequence[str], trainable: list[str]) -> _Div
         context = Context(cut.graph, trainable)
     analysed = phases.analyse_phases(context, targets)
     made = []
-    for changed in (with_equal_inputs_once, with_rows_by_tower, with_own_sizes, with_part_sizes):
+    changes = (
+        with_equal_inputs_once,
+        with_numbers_of_joined_parts,
+        with_rows_by_tower,
+        with_own_sizes,
+        with_part_sizes,
+    )
+    for changed in changes:
         changed_graph = changed(context.graph, context.imported, [phase.divided for phase in analysed])
         if changed_graph is not None:
             cut = cut._replace(graph=cone.leading_to(changed_graph, ends))

@@ -44,11 +44,11 @@ def numbers_of_wholes(
         before = graph.ancestors([name], controls=False)
         wholes = [one for one in before if graph.type(one) == "Placeholder"]
         is_of_one = len(wholes) == 1 and parts.isdisjoint(before - {*wholes})
-        is_of_one = is_of_one and (imported.shape(name) == () or _is_open(imported, wholes[0]))
+        is_of_one = is_of_one and (imported.shape(name) == () or is_open(imported, wholes[0]))
         if is_of_one and all(is_computed(graph, one) for one in before - {*wholes}):
             whole = wholes[0]
             if whole not in shared_out:
-                shared_out[whole] = _is_shared_out(graph, imported, whole, cuts)
+                shared_out[whole] = is_shared_out(graph, imported, whole, cuts)
             found |= before - {whole} if shared_out[whole] else set()
     return found
 
@@ -59,14 +59,15 @@ def _has_no_rows(imported: ImportedGraph, tensor: TensorId) -> bool:
     return shape is not None and None not in shape
 
 
-def _is_open(imported: ImportedGraph, whole: str) -> bool:
+def is_open(imported: ImportedGraph, whole: str) -> bool:
+    """Whether a batch is of any size."""
     shape = imported.shape(whole)
     return shape is not None and shape[:1] == (None,)
 
 
 def _is_number(imported: ImportedGraph, whole: str, tensor: TensorId) -> bool:
     """Whether a tensor is a number that is computed of a batch, or several that are no rows, as weights of classes."""
-    return imported.shape(*tensor) == () or _is_open(imported, whole) and _has_no_rows(imported, tensor)
+    return imported.shape(*tensor) == () or is_open(imported, whole) and _has_no_rows(imported, tensor)
 
 
 def is_computed(graph: Graph, name: str) -> bool:
@@ -76,8 +77,18 @@ def is_computed(graph: Graph, name: str) -> bool:
     return is_pure and graph.type(name) not in CONTROL_FLOW and not graph.type(name).startswith("Placeholder")
 
 
-def _is_shared_out(graph: Graph, imported: ImportedGraph, whole: str, cuts: Sequence[Sequence[TensorId]]) -> bool:
-    """Whether each tower takes one part of a batch, and the parts of all towers, joined, are the batch: tried out."""
+def is_shared_out(graph: Graph, imported: ImportedGraph, whole: str, cuts: Sequence[Sequence[TensorId]]) -> bool:
+    """Tries out whether each tower takes one part of a batch, and the parts of all towers, joined, are the batch.
+
+    Args:
+      graph: the cut graph.
+      imported: the same, as TensorFlow has it.
+      whole: name of the batch.
+      cuts: for each tower, the tensors that bring data into it.
+
+    Returns:
+      Whether they do.
+    """
     batch, shape = TensorId(whole, 0), imported.shape(whole)
     after = graph.descendants([whole], controls=False)
     taken = [
@@ -87,9 +98,26 @@ def _is_shared_out(graph: Graph, imported: ImportedGraph, whole: str, cuts: Sequ
     if not shape or any(len(own) != 1 or imported.dtype(*own[0]) != imported.dtype(whole) for own in taken):
         return False
     parts = [own[0] for own in taken]
-    sizes = [shape[0]] if shape[0] is not None else [rows * len(parts) for rows in _ROWS]
-    shapes = [[size, *(other or _OPEN for other in shape[1:])] for size in sizes]
+    shapes = made_up_shapes(imported, whole, len(parts))
     return all(_are_joined(imported, batch, one, parts) for one in shapes)
+
+
+def made_up_shapes(imported: ImportedGraph, whole: str, towers: int) -> list[list[int]]:
+    """Returns the shapes of batches that are tried, which a number of towers share out.
+
+    Args:
+      imported: the graph, as TensorFlow has it.
+      whole: name of the batch.
+      towers: their number.
+
+    Returns:
+      The shapes; none for a batch of unknown rank.
+    """
+    shape = imported.shape(whole)
+    if not shape:
+        return []
+    sizes = [shape[0]] if shape[0] is not None else [rows * towers for rows in _ROWS]
+    return [[size, *(other or _OPEN for other in shape[1:])] for size in sizes]
 
 
 def _are_joined(imported: ImportedGraph, batch: TensorId, shape: Sequence[int], parts: Sequence[TensorId]) -> bool:
