@@ -45,7 +45,7 @@ def doubted_factors(
             effects = [e for e in phase.effects if combine.weight in e.writes[:1] and op_types.is_apply(e.op)]
             end = effects[0].gradient if effects and not combine.divided else None
             factor, reached = _last_factor(graph, imported, parse_tensor_name(end)) if end else (1.0, None)
-            yield from _of_sum(combine, end, factor, reached.name if reached else "", plan.towers)
+            yield from _of_sum(combine, end, factor, reached, graph, plan.towers)
 
 
 def penalty_is_divided(
@@ -79,20 +79,25 @@ def penalty_is_divided(
     return own and reached.node != target
 
 
-def _of_sum(combine: Combine, end: str | None, factor: float, reached: str, towers: int) -> Iterator[str]:
+def _of_sum(
+    combine: Combine, end: str | None, factor: float, reached: TensorId | None, graph: Graph, towers: int
+) -> Iterator[str]:
     """Yields a reason where a sum is divided by the towers behind another op, or by the root of their number.
 
     Args:
       combine: of the gradients of one weight.
       end: the tensor that its update takes; None where that is nothing to judge.
       factor: the product of the constants that multiply it at last.
-      reached: the tensor that these multiply.
+      reached: the tensor that these multiply; None where that is nothing to judge.
+      graph: the subgraph that a step runs.
       towers: number of towers.
     """
     if end is not None and abs(combine.scale * math.sqrt(towers) - 1) < _TOLERANCE:
         yield f"gradients are added up and multiplied by {combine.scale:g}, one over the root of the towers"
-    if end is not None and combine.scale == 1.0 and reached != combine.tensor and abs(factor * towers - 1) < _TOLERANCE:
-        yield f"gradients are added up, and multiplied by {factor:g} behind another op, as clipping"
+    is_divided = combine.scale == 1.0 and abs(factor * towers - 1) < _TOLERANCE
+    if reached is not None and is_divided and reached.name != combine.tensor:
+        between = f"{reached.node} ({graph.type(reached.node)})"
+        yield f"gradients are added up, and multiplied by {factor:g} behind another op, {between}"
 
 
 def _last_factor(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> tuple[float, TensorId]:

@@ -110,7 +110,11 @@ def clipped(gradient, norm):
     [
         (
             lambda gradients: clipped(tf.add_n(gradients), 0.3) / len(gradients),
-            "gradients are added up, and multiplied by 0.5 behind another op, as clipping",
+            "gradients are added up, and multiplied by 0.5 behind another op, clip_by_norm/truediv (RealDiv)",
+        ),
+        (
+            lambda gradients: tf.add(tf.add_n(gradients), 0.1 * variable("w", [3, 2]), name="decayed") / len(gradients),
+            "gradients are added up, and multiplied by 0.5 behind another op, decayed (AddV2)",
         ),
         (
             lambda gradients: tf.add_n(gradients) / float(len(gradients)) ** 0.5,
