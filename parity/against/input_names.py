@@ -119,7 +119,9 @@ def match_noise(plan: Plan, drawn: Mapping[str, NoiseSpec]) -> dict[str, str]:
 
     A stream's name is its op's, "tower_0/fc1/dropout/random_uniform/RandomUniform". It is the port's noise of the same
     name, or the one whose name is a part of that path, "fc1/dropout"; the longest of several. Ops without a stateless
-    twin, such as candidate samplers, draw by their seeds, which a port states itself.
+    twin, such as candidate samplers, draw by their seeds, which a port states itself. A stream that some towers alone
+    draw, as dropout of the first one, is the port's as any other: a replica's numbers follow from its own number, and
+    those that it draws and leaves unused change nothing.
 
     Args:
       plan: of the lift.
@@ -171,8 +173,6 @@ def match_noise(plan: Plan, drawn: Mapping[str, NoiseSpec]) -> dict[str, str]:
 def _why_not(entry: Noise) -> str:
     if entry.op not in KINDS:
         return f"{entry.op}, and a workload draws uniform and normal numbers, and classes"
-    if entry.how != "keyed" or None in entry.nodes:
-        return "not drawn by every tower"
     return ""
 
 
