@@ -50,9 +50,10 @@ def changed_tensors(plan: Plan) -> dict[str, list[str]]:
     references = {variable.name for variable in plan.variables if not variable.resource}
     found: Dict[str, List[str]] = {}
     for phase in plan.phases:
-        changed_before = {read.variable for read in phase.versions}
+        late = {(read.node, read.variable) for read in phase.versions}
         for tensor in [*learning_rate_tensors(phase), *gradient_tensors(phase).values()]:
             variable = plan.aliases.get(tensor)
-            if variable in references - changed_before:
+            users = {effect.node for effect in phase.effects if tensor in (effect.learning_rate, effect.gradient)}
+            if variable in references and not any((user, variable) in late for user in users):
                 found[tensor] = [effect.node for effect in phase.effects if variable in effect.writes]
     return {tensor: nodes for tensor, nodes in found.items() if nodes}

@@ -22,8 +22,17 @@ def decayed(use_resource=False, first=False):
         return v1.assign(rate, rate * 0.5).op
 
 
-def test_the_rate_is_the_one_that_the_update_takes_and_not_what_it_becomes(tmp_path):
-    setup = lifted(decayed, tmp_path)
+def decayed_and_kept():
+    """As `decayed`, with another variable that is set to the new rate."""
+    with tf.control_dependencies([decayed()]):
+        (rate,) = (one for one in v1.global_variables() if one.op.name == "rate")
+        kept = v1.get_variable("kept", [], initializer=v1.zeros_initializer(), trainable=False, use_resource=False)
+        return v1.assign(kept, rate * 0.25).op
+
+
+@pytest.mark.parametrize("build", [decayed, decayed_and_kept])
+def test_the_rate_is_the_one_that_the_update_takes_and_not_what_it_becomes(build, tmp_path):
+    setup = lifted(build, tmp_path)
     plan = setup.job.workload.plan
     (phase,) = plan.phases
     assert observed.observed_rates(phase, observed.changed_tensors(plan)) != observed.learning_rate_tensors(phase)
