@@ -25,7 +25,7 @@ def require_one_change_each(plan: Plan, graph: Graph, replicas: int) -> None:
     """
     if replicas == plan.towers or not plan.changed_in_turn:
         return
-    changed = changed_by_several(plan, graph)
+    changed = sorted({*changed_by_several(plan, graph), *plan.changed_beside})
     if changed:
         why = f"each tower changes {listed([*map(repr, changed)], MOST_LISTED)} in turn: only --replicas={plan.towers}"
         raise InputError(f"--replicas: got {replicas}, {why}")

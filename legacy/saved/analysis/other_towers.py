@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.loss_scale import may_be_its_own, sizes_of_inputs
 from legacy.saved.analysis.other_numbers import changes_in_turn, doubted_factors
+from legacy.saved.analysis.values.update_sources import tower_of_op
 from legacy.saved.graph.differentiation import differentiated
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Phase, Plan
@@ -33,7 +34,10 @@ def describe_other_towers(context: Context, plan: Plan, further: Further) -> Non
     def has_its_own(phase: Phase) -> bool:
         return _has_its_own(context, plan, phase)
 
-    changed = changes_in_turn.changed_by_several(plan, context.graph)
+    def tower_of(node: str) -> int | None:
+        return tower_of_op(context.graph, context.towers, node)
+
+    changed = changes_in_turn.changed_by_several(plan, context.graph, tower_of)
     changed = [name for name in changed if not changes_in_turn.is_set_alike(plan, name, context.data)]
     read = changes_in_turn.read_in_training(plan, context.graph, context.state.reads) if plan.towers > 1 else set()
     plan.changed_beside = [name for name in changed if name not in read]

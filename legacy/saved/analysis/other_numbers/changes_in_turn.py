@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,23 +16,41 @@ if TYPE_CHECKING:
     from legacy.saved.graph.imported import ImportedGraph
 
 
-def changed_by_several(plan: Plan, graph: Graph) -> list[str]:
-    """Returns statistics and counters with several changes in a step that no single tower makes.
+def changed_by_several(
+    plan: Plan, graph: Graph, tower_of: Callable[[str], int | None] = lambda node: None
+) -> list[str]:
+    """Returns statistics and counters with several changes in a step that no single tower makes, nor all together.
+
+    All make a change together if it is not of one tower's results, and waits for those of all, as a step counter that
+    two optimizers raise, or a sum of gradients that is set back. Where towers have weights of their own, which take one
+    gradient, a change may follow the update of one tower's.
 
     Args:
       plan: of the graph.
       graph: the subgraph that a step runs.
+      tower_of: the tower whose op an update is, given its node; None of one that no tower has.
+
+    Returns:
+      Their names.
     """
     names = plan.changed_in_turn
     if plan.towers == 1 or not names:
         return []
     towers: dict[str, set[int]] = {name: set() for name in names}
+    owners: dict[str, set[int | None]] = {name: set() for name in names}
+    by_each: set[str] = set()
     for phase in plan.phases:
         sources = UpdateSources(graph, phase)
+        shared = all(len(set(tensors.values())) == len(tensors) for tensors in phase.gradients)
         for effect in phase.effects:
             for name in towers.keys() & set(effect.writes):
                 towers[name].update(sources.towers(effect))
-    return [name for name in names if len(towers[name]) != 1]
+                owners[name].add(tower_of(effect.node))
+                waits = shared and len(sources.waited_for(effect)) == plan.towers
+                if not waits or len(sources.towers(effect)) == 1:
+                    by_each.add(name)
+    by_each.update(name for name in names if len(owners[name] - {None}) > 1)
+    return [name for name in names if name in by_each and len(towers[name]) != 1]
 
 
 def is_set_alike(plan: Plan, name: str, data: Collection[str]) -> bool:

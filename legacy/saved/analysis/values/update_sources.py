@@ -21,6 +21,7 @@ class UpdateSources:
     """
 
     def __init__(self, graph: Graph, phase: Phase) -> None:
+        self._graph = graph
         crossings = [(parse_tensor_name(name), 1 << k) for row in phase.crossings for k, name in enumerate(row) if name]
         given: dict[str, int] = collections.defaultdict(int)
         taken: dict[str, int] = collections.defaultdict(int)
@@ -33,6 +34,7 @@ class UpdateSources:
         arriving = graph.flow(graph.order(graph.nodes), taken, controls=False, stop=given)
         self._bits = {name: bits | taken.get(name, given.get(name, 0)) for name, bits in arriving.items()}
         self._nodes = {name: other.node for other in phase.effects for name in other.writes}
+        self._own = {name: bits.bit_length() - 1 for name, bits in given.items() if not bits & (bits - 1)}
 
     def towers(self, effect: Effect) -> list[int]:
         """Returns the numbers of an update op's towers, sorted; empty if its value is computed outside of them.
@@ -42,6 +44,11 @@ class UpdateSources:
         sums = [self._nodes[f"{name}/biased"] for name in effect.writes if f"{name}/biased" in self._nodes]
         bits = self._bits[effect.node] | functools.reduce(operator.or_, map(self._bits.__getitem__, sums), 0)
         return [tower for tower in range(bits.bit_length()) if bits >> tower & 1]
+
+    def waited_for(self, effect: Effect) -> set[int]:
+        """Returns the towers with results that an update op runs after, by data or by control dependencies."""
+        before = self._graph.ancestors([effect.node])
+        return {tower for name, tower in self._own.items() if name in before}
 
 
 def tower_of_op(graph: Graph, towers: Towers, name: str) -> int | None:

@@ -1,5 +1,6 @@
 """Statistics and counters that each tower changes: what trains by them fixes the number of towers."""
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -79,6 +80,67 @@ def test_a_counter_that_is_raised_by_the_number_of_towers(tmp_path):
 
 def test_a_counter_that_is_raised_once(tmp_path):
     assert_as_built(counted(lambda tower: False, lambda towers: 1.0), tmp_path)
+
+
+def raised_twice(towers):
+    """A program whose rate follows a counter that the optimizer and another op raise, after the update."""
+    xs, w, count = parts(towers), variable("w", [3, 2]), variable("count", [], False, 0.0)
+    rate = v1.train.exponential_decay(0.5, count, 4, 0.5)
+    losses = in_towers(towers, lambda tower: tf.reduce_mean(results(xs[tower]) ** 2))
+    mean = tf.add_n([tf.gradients(one, [w])[0] for one in losses]) / towers
+    train = v1.train.GradientDescentOptimizer(rate).apply_gradients([(mean, w)], count, name="train")
+    with tf.control_dependencies([train]):
+        return v1.assign_add(count, 1.0, name="raised")
+
+
+def set_back(towers):
+    """A program that adds gradients up, and sets their sum back after the update."""
+    xs, w, total = parts(towers), variable("w", [3, 2]), variable("total", [3, 2], False, np.zeros([3, 2]))
+    losses = in_towers(towers, lambda tower: tf.reduce_mean(results(xs[tower]) ** 2))
+    added = v1.assign_add(total, tf.add_n([tf.gradients(one, [w])[0] for one in losses]) / towers)
+    update = v1.train.GradientDescentOptimizer(0.5).apply_gradients([(added * 1.0, w)])
+    with tf.control_dependencies([update]):
+        return v1.assign(total, total * 0.5, name="train")
+
+
+@pytest.mark.parametrize("build", [raised_twice, set_back])
+def test_changes_that_all_towers_make_together_are_as_many_at_any_number(build, tmp_path):
+    assert_as_built(build, tmp_path)
+    page = inspect_graph(str(tmp_path / "few" / "graph.meta"))
+    assert not any("in turn" in row["what"] for row in page["watch"])
+
+
+def raised_late(towers):
+    """A program in which each tower raises a counter of the rate, after all of them are done."""
+    xs, w, count = parts(towers), variable("w", [3, 2]), variable("count", [], False, 0.0)
+    losses = in_towers(towers, lambda tower: tf.reduce_mean(results(xs[tower]) ** 2))
+    mean = tf.add_n([tf.gradients(one, [w])[0] for one in losses]) / towers
+    rate = v1.train.exponential_decay(0.5, count, 4, 0.5)
+    train = v1.train.GradientDescentOptimizer(rate).apply_gradients([(mean, w)])
+    with tf.control_dependencies([train]):
+        return tf.group(*in_towers(towers, lambda tower: v1.assign_add(count, 1.0)), name="all")
+
+
+def test_a_counter_that_each_tower_raises_after_all_of_them_is_changed_in_turn(tmp_path):
+    reason = "each tower changes net/count in turn, by which the program trains"
+    assert_own_number(raised_late, reason, tmp_path)
+
+
+def raised_by_own_weights(towers):
+    """A program whose towers each have the weights, which the mean updates, and raise a counter of the rate then."""
+    xs, count, updates = parts(towers), variable("count", [], False, 0.0), []
+    own = [variable(f"w{tower}", [3, 2]) for tower in range(towers)]
+    losses = in_towers(towers, lambda tower: tf.reduce_mean(tf.tanh(tf.matmul(xs[tower], own[tower])) ** 2))
+    mean = tf.add_n([tf.gradients(loss, [w])[0] for loss, w in zip(losses, own)]) / towers
+    optimizer = v1.train.GradientDescentOptimizer(v1.train.exponential_decay(0.5, count, 4, 0.5))
+    for w in own:
+        updates.append(optimizer.apply_gradients([(mean, w)], count))
+    return tf.group(*updates, name="train")
+
+
+def test_a_counter_that_is_raised_after_each_towers_own_weights_is_changed_in_turn(tmp_path):
+    plan = setup_of(lift_of(raised_by_own_weights, 2, tmp_path / "few")).job.workload.plan
+    assert plan.own_number == "each tower changes net/count in turn, by which the program trains"
 
 
 def test_an_average_that_nothing_reads_is_named(tmp_path):
