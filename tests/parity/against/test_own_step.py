@@ -61,7 +61,8 @@ def test_a_variable_on_one_side_only_is_refused(lift, port):
 
 def test_statistics_that_each_tower_changes_are_for_their_number(lift, port):
     (first, *others), name = lift.plan.phases, lift.plan.variables[0].name
-    effects = [dataclasses.replace(first.effects[0], writes=[name])] * 2
+    of_towers = [next(iter(gradients.values())).split(":")[0] for gradients in first.gradients]
+    effects = [dataclasses.replace(first.effects[0], node=node, writes=[name]) for node in of_towers]
     variables = [dataclasses.replace(lift.plan.variables[0], role="statistic"), *lift.plan.variables[1:]]
     phases = [dataclasses.replace(first, effects=effects), *others]
     twice = dataclasses.replace(lift, plan=dataclasses.replace(lift.plan, phases=phases, variables=variables))
