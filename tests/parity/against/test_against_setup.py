@@ -112,7 +112,9 @@ def test_statistics_that_each_tower_changes_are_for_their_number():
     lift = registry.get(old_programs.lifted("d_batch_norm"))
     (phase,) = lift.plan.phases
     statistics = {variable.name for variable in lift.plan.variables if variable.role == "statistic"}
-    again = [effect for effect in phase.effects if effect.writes[0] in statistics]
+    moved = next(effect for effect in phase.effects if effect.writes[0] in statistics)
+    of_towers = [next(iter(gradients.values())).split(":")[0] for gradients in phase.gradients]
+    again = [dataclasses.replace(moved, node=node) for node in of_towers]
     phase = dataclasses.replace(phase, effects=[*phase.effects, *again])
     twice = dataclasses.replace(lift, plan=dataclasses.replace(lift.plan, phases=[phase]))
     with pytest.raises(InputError, match="--replicas: got 4, each tower changes .* in turn: only --replicas=2"):
