@@ -29,7 +29,7 @@ from legacy.saved.facts.losses import loss_rows
 from legacy.saved.facts.step_counters import counter_role, counter_rows
 from legacy.saved.facts.tower_rows import tower_rows
 from legacy.saved.facts.update_rules import held_constants, update_rule_rows
-from legacy.saved.facts.variable_updates import VariableUpdate
+from legacy.saved.facts.variable_updates import VariableUpdate, update_rows
 from legacy.saved.facts.watch import sentences
 from legacy.saved.facts.whole_facts import device_rows
 from legacy.saved.folding.decided import default_number
@@ -115,10 +115,10 @@ class _ProgramFacts:
                 ("optimizers", update_rule_rows(self._analysed, rates)),
                 ("learning rates", [rate.row() for rate in rates]),
                 ("variables", [self._variable(variable) for variable in self._plan.variables]),
-                ("statistics", [update.row() for update in statistics]),
+                ("statistics", update_rows(statistics)),
                 *self._accumulated(),
-                ("carried state", [u.row() for u in [*self._updates("state"), *carried]] + fed_rows(self._fed)),
-                ("moving averages", [update.row() for update in self._updates("average")]),
+                ("carried state", update_rows([*self._updates("state"), *carried]) + fed_rows(self._fed)),
+                ("moving averages", update_rows(self._updates("average"))),
                 ("step counters", counter_rows(self._analysed)),
                 ("devices", device_rows(self._graph)),
                 ("watch", [{"what": text} for text in self._watch(statistics, rates, combining)]),
@@ -295,6 +295,7 @@ class _ProgramFacts:
                 effect.condition is not None,
                 self._tower_of_op(effect.node) if len(towers_of_ops[name]) > 1 else None,
                 self._combine_of_update(phase, effect),
+                phase.train_op if len(self._analysed.phases) > 1 else "",
             )
             for phase, sources in zip(self._analysed.phases, self._update_sources)
             for effect in phase.effects

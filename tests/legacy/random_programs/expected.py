@@ -139,7 +139,9 @@ def _changes(traits: Traits, sections: Sections) -> Iterator[str]:
     if traits.model.startswith("batch norm"):
         towers = 1 if traits.model == "batch norm of first" else traits.towers
         rows = sections["statistics"]
-        if len(rows) != 2 * towers or any(row.get("decay") != "0.99" for row in rows):
+        count = f"{towers} ops: " if towers > 1 else ""
+        by = count + " / ".join(f"tower {tower}" for tower in range(towers))
+        if len(rows) != 2 or any((row.get("decay"), row["changed by"]) != ("0.99", by) for row in rows):
             yield f"{rows}"
     elif sections["statistics"]:
         yield f"statistics {sections['statistics']}"

@@ -69,7 +69,7 @@ def test_the_page_of_a_program_that_trains_by_its_last_tower_alone():
 def test_statistics_of_all_towers_beside_the_gradients_of_the_last():
     page = sections_of(only(2, range(TOWERS)))
     assert page["towers"][0]["is"] == "3"
-    assert [row["changed by"] for row in page["statistics"]] == ["tower 0", "tower 1", "tower 2"]
+    assert [row["changed by"] for row in page["statistics"]] == ["3 ops: tower 0 / tower 1 / tower 2"]
 
 
 def test_what_the_last_tower_alone_takes_is_no_batch_of_all():
