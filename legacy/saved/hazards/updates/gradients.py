@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 
@@ -108,13 +108,16 @@ def gradients_without_data(whole: WholeGraph, found: Analysis) -> Iterator[Hazar
     """Finds train ops with a loss of data that train some weights by gradients of penalties alone."""
     masters = masters_of_copies(whole)
     for phase in found.plan.phases:
-        if not phase.losses or parse_tensor_name(phase.losses[0]).node not in whole.data:
-            continue
         rules = found.context.state.rules
         updates = [effect for effect in phase.effects if effect.node in rules and effect.gradient is not None]
-        trained = {effect.writes[0]: parse_tensor_name(str(effect.gradient)).node for effect in updates}
-        idle = [name for name, node in trained.items() if node in whole.graph.nodes and node not in whole.data]
-        idle = [name for name in idle if name in whole.trainable and _penalized(whole, trained[name], name, masters)]
+        ends = {effect.writes[0]: parse_tensor_name(str(effect.gradient)).node for effect in updates}
+        trained = {name: _behind_kept(whole, end, name) for name, end in ends.items() if end in whole.graph.nodes}
+        of_data = {name for name, nodes in trained.items() if not nodes.isdisjoint(whole.data)}
+        has_data = bool(phase.losses) and parse_tensor_name(phase.losses[0]).node in whole.data
+        if not has_data and not of_data:
+            continue
+        idle = [name for name in trained if name in whole.trainable and name not in of_data]
+        idle = [name for name in idle if _penalized(whole, trained[name], name, masters)]
         if idle:
             which = "all its variables" if len(idle) == len(trained) else counted(len(idle), "variable")
             yield Hazard(
@@ -126,7 +129,26 @@ def gradients_without_data(whole: WholeGraph, found: Analysis) -> Iterator[Hazar
             )
 
 
-def _penalized(whole: WholeGraph, gradient: str, variable: str, masters: Mapping[str, str]) -> bool:
+def _behind_kept(whole: WholeGraph, gradient: str, variable: str) -> set[str]:
+    """The nodes that a gradient is computed from, also by way of variables that keep gradients between runs.
+
+    A number that the runs change, such as a loss scale, which follows from whether gradients are finite, keeps none of
+    a weight that is no number.
+    """
+    graph, followed = whole.graph, set(whole.trainable)
+    nodes = graph.ancestors([gradient], controls=False)
+    while True:
+        kept = {name for name in nodes - followed if graph.type(name) in op_types.VARIABLES}
+        kept = {name for name in kept if whole.is_scalar(variable) or not whole.is_scalar(name)}
+        writes = [name for name, written in whole.writes.items() if written in kept and name in whole.members]
+        if not writes:
+            return nodes
+        followed |= kept
+        values = [before.node for name in writes for before in graph.inputs(name)[1:]]
+        nodes |= graph.ancestors(values, controls=False)
+
+
+def _penalized(whole: WholeGraph, before: Collection[str], variable: str, masters: Mapping[str, str]) -> bool:
     """Whether a gradient is computed from its variable, as that of a penalty is.
 
     A gradient that other weights alone make is none of a penalty: so is that of a bias before a linear layer whose mean
@@ -135,11 +157,10 @@ def _penalized(whole: WholeGraph, gradient: str, variable: str, masters: Mapping
 
     Args:
       whole: the graph.
-      gradient: a node.
+      before: the nodes that the gradient is computed from.
       variable: the one that it trains.
       masters: {variable: the one whose value it is set to}.
     """
-    before = whole.graph.ancestors([gradient], controls=False)
     used = {name for name in before if whole.graph.type(name) in op_types.VARIABLES}
     used = {masters.get(name, name) for name in used if name in whole.trainable or name in masters}
     has_penalty = any(variable in penalty.variables for penalty in find_penalties(whole))

@@ -124,6 +124,55 @@ def test_gradients_that_runs_add_up_are_of_their_data():
     assert not list(gradients_without_data(WholeGraph(graph, found), found))
 
 
+def kept_program(adds, is_used):
+    """Two runs of a period: one keeps gradients of u and v, and one applies them; u may be in a penalty alone."""
+
+    def build():
+        u, v = (v1.get_variable(name, [3, 3], use_resource=False) for name in "uv")
+        kept = [v1.get_variable(f"kept_{i}", [3, 3], trainable=False, use_resource=False) for i in range(2)]
+        used = v1.placeholder(tf.float32, [4, 3], "x") @ v
+        error = tf.reduce_mean(tf.square(used @ u if is_used else used))
+        gradients = tf.gradients(error + 0.1 * tf.nn.l2_loss(u) + 0.1 * tf.nn.l2_loss(v), [u, v])
+        optimizer = v1.train.GradientDescentOptimizer(0.5)
+        if adds:
+            tf.group(*[v1.assign(one, tf.zeros([3, 3])) for one in kept], name="zero")
+            tf.group(*[v1.assign_add(one, gradient) for one, gradient in zip(kept, gradients)], name="keep")
+            both = kept
+        else:
+            tf.group(*[v1.assign(one, gradient) for one, gradient in zip(kept, gradients)], name="keep")
+            both = [gradient + one for one, gradient in zip(kept, gradients)]
+        optimizer.apply_gradients(list(zip(both, [u, v])), name="train")
+
+    graph = saved(traced(build), trainable_variables=["u", "v"])
+    found = analyse_graph(graph, "made-for-a-test", ["zero", "keep", "train"] if adds else ["keep", "train"])
+    return list(gradients_without_data(WholeGraph(graph, found), found))
+
+
+@pytest.mark.parametrize("adds", [True, False])
+@pytest.mark.parametrize("is_used", [True, False])
+def test_weights_that_penalties_alone_train_by_way_of_kept_gradients_are_named(adds, is_used):
+    hazards = kept_program(adds, is_used)
+    assert [hazard.id for hazard in hazards] == ["GRADIENT_WITHOUT_DATA"] * (not is_used)
+    assert all("1 variable (u)" in hazard.description for hazard in hazards)
+
+
+def test_a_penalty_that_is_added_to_kept_gradients_of_data_is_not_accused():
+    """Tests that a run which adds gradients of penalties to those of the run before trains by these as well."""
+
+    def build():
+        u, v = (v1.get_variable(name, [3, 3], use_resource=False) for name in "uv")
+        kept = v1.get_variable("kept", [3, 3], trainable=False, use_resource=False)
+        x = v1.placeholder(tf.float32, [4, 3], "x")
+        tf.group(v1.assign(kept, tf.gradients(tf.reduce_mean(tf.square(x @ u @ v)), u)[0]), name="keep")
+        later = tf.reduce_mean(tf.square(x @ v)) + 0.1 * tf.nn.l2_loss(u)
+        first, second = tf.gradients(later, [u, v])
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(first + kept, u), (second, v)], name="train")
+
+    graph = saved(traced(build), trainable_variables=["u", "v"])
+    found = analyse_graph(graph, "made-for-a-test", ["keep", "train"])
+    assert not list(gradients_without_data(WholeGraph(graph, found), found))
+
+
 @pytest.mark.parametrize("listed, count", [((0, 1), 0), ((0, 1, 1), 1)])
 def test_towers_that_count_more_than_others_are_named(listed, count):
     found = [hazard.description for hazard in towers_of_unequal_weight(program(listed=listed)[0])]
