@@ -271,9 +271,9 @@ def _values_by_step(piece: Piece, reads: list[Feed], counted: int, held: Mapping
             return float(session.run(tensor, {holder: step + counted, **fixed}))
 
         try:
-            found = changes(value_at, steps_to_show(piece))
+            found = changes(value_at, steps_to_show(piece.graph_def.node))
             if len(found) > MOST_VALUES:
-                steps = steps_to_show(piece, of_examples=False)
+                steps = steps_to_show(piece.graph_def.node, of_examples=False)
                 found = changes(value_at, steps)
         except tf.errors.OpError:
             return "-", 0

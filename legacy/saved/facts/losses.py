@@ -8,7 +8,7 @@ from legacy.saved.facts.basics.joint_losses import LINEAR, is_linear
 from legacy.saved.facts.weights_of_terms import weight_sentence
 from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiated, without_zero
-from workloads.lifted.graph import TensorId, parse_tensor_name, tensor_name
+from workloads.lifted.graph import Graph, TensorId, parse_tensor_name, tensor_name
 from workloads.lifted.plan import Phase
 from workloads.support.wording import listed
 
@@ -30,7 +30,10 @@ def loss_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
                 else ", of which a function that is no sum is minimized"
             )
             text = _owner_of_loss(analysed) + factor
-            terms = [(term, _term_text(analysed, term)) for term in _terms(analysed, parse_tensor_name(tensor)[0])]
+            terms = [
+                (term, _term_text(analysed, term))
+                for term in terms_of_sum(analysed.graph, parse_tensor_name(tensor)[0])
+            ]
             if phase.shared_loss and analysed.imported.shape(*parse_tensor_name(tensor)) != ():
                 text = "the first tower's part of one loss that all towers' results make"
                 terms = []  # it may be the logits, which are no sum of terms
@@ -80,7 +83,9 @@ def _penalties_of_later_towers(analysed: AnalysedStep, phase: Phase) -> list[tup
     penalized: set[str] = set()
     found = []
     for tower, loss in enumerate(phase.losses):
-        terms = [term for term in _terms(analysed, parse_tensor_name(loss)[0]) if _is_regularizer(analysed, term)]
+        terms = [
+            term for term in terms_of_sum(analysed.graph, parse_tensor_name(loss)[0]) if _is_regularizer(analysed, term)
+        ]
         weights = {term: analysed.graph.ancestors([term], controls=False) & trained for term in terms}
         own = [term for term in terms if tower and not weights[term] <= penalized]
         text = REGULARIZER if len(own) == 1 else f"with {len(own) - 1} more, regularizers, which depend on weights only"
@@ -97,7 +102,7 @@ def _separate_penalties(analysed: AnalysedStep, phase: Phase) -> list[tuple[str,
     alone = [name for name in targets if name not in known and not towers.masks.get(name, 0)]
     found = []
     for target in [name for name in alone if towers.labels.get(name, 0) == 0] if not phase.shared_loss else []:
-        terms = _terms(analysed, target)
+        terms = terms_of_sum(analysed.graph, target)
         if terms and all(_is_regularizer(analysed, term) for term in terms):
             more = f"with {len(terms) - 1} more, regularizers, which depend on weights only"
             text = REGULARIZER if len(terms) == 1 else more
@@ -150,26 +155,29 @@ def _shared_terms(analysed: AnalysedStep, phase: Phase) -> list[str]:
     targets = differentiated(analysed.graph, members)
     if not all(map(towers.is_shared, targets)):
         return []
-    terms = [term for target in targets for term in _terms(analysed, target)]
+    terms = [term for target in targets for term in terms_of_sum(analysed.graph, target)]
     return [term for term in dict.fromkeys(terms) if not towers.masks.get(term, 0)]
 
 
-def _terms(analysed: AnalysedStep, name: str) -> list[str]:
-    """The terms of a loss that is a sum, without constants; a sum times a constant has the terms of the sum.
+def terms_of_sum(graph: Graph, name: str) -> list[str]:
+    """Returns the terms of a loss that is a sum, without constants; a sum times a constant has the terms of the sum.
 
     So has one with the opposite sign; and a difference has two terms.
+
+    Args:
+      graph: a graph.
+      name: a node of it; where it is no sum, it is the only term.
     """
-    graph = analysed.graph
     if graph.type(name) in ("Identity", "RealDiv", "Div", "ExpandDims", "Reshape", "Squeeze") and graph.inputs(name):
-        return _terms(analysed, graph.inputs(name)[0][0])
+        return terms_of_sum(graph, graph.inputs(name)[0][0])
     if graph.type(name) == "Neg":
-        terms = _terms(analysed, graph.inputs(name)[0][0])
+        terms = terms_of_sum(graph, graph.inputs(name)[0][0])
         return terms if len(terms) > 1 else [name]
     if graph.type(name) in (*op_types.ADDITIONS, "Sub"):
-        return [term for before, _ in graph.inputs(name) for term in _terms(analysed, before)]
+        return [term for before, _ in graph.inputs(name) for term in terms_of_sum(graph, before)]
     if graph.type(name) == "Mul":
         factors = [before for before, _ in graph.inputs(name) if graph.type(before) != "Const"]
-        terms = _terms(analysed, factors[0]) if len(factors) == 1 else []
+        terms = terms_of_sum(graph, factors[0]) if len(factors) == 1 else []
         return terms if len(terms) > 1 else [name]
     return [name] if graph.type(name) != "Const" else []
 

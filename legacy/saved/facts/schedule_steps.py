@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import scalar_constant
 from workloads.lifted.graph import parse_tensor_name
-from workloads.lifted.pieces.piece import Piece
 
 #: Steps at which a schedule is evaluated.
 STEPS = (0, 100, 1000, 10000, 100000)
@@ -38,28 +37,28 @@ def _is_same(value: float, other: float) -> bool:
     return abs(value - other) <= SAME_VALUE * abs(value)
 
 
-def steps_to_show(piece: Piece, of_examples: bool = True) -> list[int]:
+def steps_to_show(nodes: Sequence[tf.compat.v1.NodeDef], of_examples: bool = True) -> list[int]:
     """Steps at which a schedule is evaluated: some powers of ten, its own boundaries and the steps after them.
 
     Args:
-      piece: computes the schedule.
+      nodes: those that compute the schedule.
       of_examples: whether a boundary may be a number of examples, and a smaller number those of a step.
     """
-    constants = [tf.make_ndarray(node.attr["value"].tensor) for node in piece.graph_def.node if node.op == "Const"]
+    constants = [tf.make_ndarray(node.attr["value"].tensor) for node in nodes if node.op == "Const"]
     values = [value for constant in constants for value in np.ravel(constant).tolist()]
     numbers = [value for value in values if isinstance(value, (int, float)) and 1 < value < LAST_BOUNDARY]
     ends = {int(number) for number in numbers if number == int(number)}
     if of_examples:  # such as floor(step * batch / examples)
         ends |= {big // small for big in ends for small in ends if small < big and big % small == 0}
-    if any(node.op == "FloorDiv" for node in piece.graph_def.node):  # such as an epoch, step // 20
+    if any(node.op == "FloorDiv" for node in nodes):  # such as an epoch, step // 20
         ends |= {one * other for one in ends for other in ends if one < other and one * other < LAST_STEP}
-    ends |= {end + shift for end in ends for shift in _shifts(piece)}
+    ends |= {end + shift for end in ends for shift in _shifts(nodes)}
     return sorted({*STEPS, *ends, *(end + 1 for end in ends)})
 
 
-def _shifts(piece: Piece) -> set[int]:
+def _shifts(sequence: Iterable[tf.compat.v1.NodeDef]) -> set[int]:
     """Returns the whole numbers that are subtracted from something, as a warm-up's steps from the counter."""
-    nodes = {node.name: node for node in piece.graph_def.node}
+    nodes = {node.name: node for node in sequence}
     found = [nodes[parse_tensor_name(node.input[1]).node] for node in nodes.values() if node.op == "Sub"]
     numbers = [scalar_constant(node) for node in found if node.op == "Const"]
     return {int(number) for number in numbers if number and 1 < number < LAST_STEP and number == int(number)}

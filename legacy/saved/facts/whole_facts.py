@@ -14,6 +14,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.runs import train_ops
 from workloads.lifted.graph import Graph
+from workloads.lifted.graph.old_ops import registered_op
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import listed
 
@@ -97,8 +98,7 @@ def _optimizers(whole: WholeGraph) -> list[dict[str, Any]]:
     for name in whole.applies:
         kind = whole.graph.type(name)
         rule = op_types.rule_name(kind) if op_types.is_apply(kind) else f"written by hand ({kind})"
-        values = [whole.value(before) for before, _ in whole.graph.inputs(name)]
-        texts = [f"{value:g}" for value in values if value is not None]
+        texts = [f"{argument}{value:g}" for argument, value in _numbers(whole, name)]
         attributes = whole.graph.nodes[name].attr
         texts += ["nesterov"] if "use_nesterov" in attributes and attributes["use_nesterov"].b else []
         groups[rule, ", ".join(texts) or "-"] += 1
@@ -106,6 +106,15 @@ def _optimizers(whole: WholeGraph) -> list[dict[str, Any]]:
         {"rule": rule, "constants": constants, "variables": str(count), "clipped": clipped}
         for (rule, constants), count in groups.items()
     ]
+
+
+def _numbers(whole: WholeGraph, apply: str) -> list[tuple[str, float]]:
+    """("name=" of the argument, its number) of the constants that an update takes; of one by hand, without names."""
+    definition = registered_op(whole.graph.type(apply)) if op_types.is_apply(whole.graph.type(apply)) else None
+    inputs = whole.graph.inputs(apply)
+    names = [f"{one.name}=" for one in definition.input_arg] if definition is not None else [""] * len(inputs)
+    values = [(name, whole.value(tensor.node)) for name, tensor in zip(names, inputs)]
+    return [(name, value) for name, value in values if value is not None]
 
 
 def _behind_gradients(whole: WholeGraph) -> set[str]:

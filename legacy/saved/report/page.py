@@ -19,12 +19,20 @@ from legacy.saved.graph.layout import as_requested, channels_first
 from legacy.saved.graph.sync_replicas import with_own_gradients
 from legacy.saved.hazards.search import find_hazards
 from legacy.saved.report.next_step import layout_rows, next_rows
+from legacy.saved.report.single_nodes import loss_rows, statistic_rows
+from legacy.saved.report.single_rates import rate_rows
 from legacy.saved.runs.fed_inputs import with_fed_inputs
 from legacy.saved.runs.recorded_feeds import carry_flag
 from legacy.saved.runs.recorded_runs import Ran, ran_in_recording
 from legacy.saved.runs.recorded_switches import recorded_switches
 from legacy.saved.runs.train_ops import TrainOpError
 from workloads.support.errors import InputError
+
+#: Sections of a graph that cannot be analysed, in the order of the page.
+ORDER = (
+    *("program", "towers", "inputs", "losses", "optimizers", "learning rates"),
+    *("variables", "statistics", "devices"),
+)
 
 
 def inspect_graph(
@@ -126,7 +134,10 @@ def _sections_without_analysis(saved: graph_file.SavedGraph, error: InputError) 
     if not rows and not whole.applies:
         raise error
     sections: Sections = collections.OrderedDict([(NOT_ANALYSED, [{"what": str(error)}])])
-    sections.update(whole_facts(saved, whole))
+    facts = whole_facts(saved, whole)
+    rows_told = {"losses": loss_rows(whole), "learning rates": rate_rows(whole), "statistics": statistic_rows(whole)}
+    facts.update({title: told for title, told in rows_told.items() if told})
+    sections.update(sorted(facts.items(), key=lambda entry: ORDER.index(entry[0])))
     sections["hazards"] = rows
     sections["next"] = [{"what": "can be lifted", "is": f"no: {error}"}]
     if isinstance(error, TrainOpError):

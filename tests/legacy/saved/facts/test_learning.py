@@ -232,7 +232,9 @@ def test_update_rules_with_their_constants(nesterov, ending):
     assert row["constants"] == "lr=0.5, " + ending
 
 
-@pytest.mark.parametrize("nesterov, constants", [(False, "0.5, 0.75"), (True, "0.5, 0.75, nesterov")])
+@pytest.mark.parametrize(
+    "nesterov, constants", [(False, "lr=0.5, momentum=0.75"), (True, "lr=0.5, momentum=0.75, nesterov")]
+)
 def test_update_rules_with_their_constants_without_an_analysis(nesterov, constants):
     def build():
         w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)

@@ -16,7 +16,7 @@ def own_steps(made, of_examples=True):
         made(tf.compat.v1.placeholder(tf.int32, [], "step"))
 
     piece = types.SimpleNamespace(graph_def=traced(schedule).graph_def)
-    return sorted(set(steps_to_show(piece, of_examples)) - set(STEPS))
+    return sorted(set(steps_to_show(piece.graph_def.node, of_examples)) - set(STEPS))
 
 
 @pytest.mark.parametrize(

@@ -92,3 +92,41 @@ def test_a_train_op_to_choose_is_the_next_command(tmp_path):
     sections = inspect_graph(path)
     assert [row["rule"] for row in sections["optimizers"]] == ["GradientDescent"]
     assert sections["next"][1]["is"] == f"python -m legacy.inspect {path} --train_op=NAME"
+
+
+def test_the_losses_rates_and_statistics_of_towers_that_exchange_results_too_often_are_shown(tmp_path):
+    """Batch norm of all towers in two layers, by hand, which a lift refuses."""
+
+    def build():
+        hidden = tf.split(v1.placeholder(tf.float32, [4, 3], "x"), 2)
+        weights, moved = [], []
+        for layer in range(2):
+            weights.append(v1.get_variable(f"w{layer}", [3, 3], use_resource=False))
+            moving = v1.get_variable(f"mean{layer}", [3], trainable=False, use_resource=False)
+            hidden = on_towers(lambda tower, x, w=weights[-1]: x @ w, hidden)
+            mean = tf.add_n(on_towers(lambda tower, x: tf.reduce_mean(x, 0), hidden)) / 2.0
+            squares = on_towers(lambda tower, x, m=mean: tf.reduce_mean(tf.square(x - m), 0), hidden)
+            deviation = tf.sqrt(tf.add_n(squares) / 2.0 + 0.001)
+            hidden = on_towers(lambda tower, x, m=mean, d=deviation: tf.tanh((x - m) / d), hidden)
+            moved.append(v1.assign_sub(moving, 0.1 * (moving - mean)))
+        losses = on_towers(lambda tower, x: tf.reduce_mean(tf.square(x - 1.0)), hidden)
+        gradients = tf.gradients(tf.add_n(losses) / 2.0, weights)
+        update = v1.train.GradientDescentOptimizer(0.5).apply_gradients(list(zip(gradients, weights)))
+        tf.group(update, *moved, name="train")
+
+    sections = inspect_graph(written(traced(build), tmp_path))
+    assert "more than twice" in sections[NOT_ANALYSED][0]["what"]
+    order = ["inputs", "losses", "optimizers", "learning rates", "variables", "statistics", "devices"]
+    assert list(sections)[3:-2] == order
+    assert [row["is"].rpartition("; ")[2] for row in sections["losses"]][1:] == ["it depends on data"] * 2
+    assert [row["is"] for row in sections["learning rates"]] == ["0.5, always"]
+    assert [row["decay"] for row in sections["statistics"]] == ["0.9", "0.9"]
+
+
+def on_towers(function, parts):
+    """What a function makes of (tower, its part), each on the device of the tower."""
+    made = []
+    for tower, part in enumerate(parts):
+        with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+            made.append(function(tower, part))
+    return made
