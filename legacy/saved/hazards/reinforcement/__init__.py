@@ -8,6 +8,7 @@ from legacy.saved.hazards.reinforcement import (
     maxima_of_batches,
     minimized_values,
     noise_of_policies,
+    normal_entropies,
     policies,
     targets,
 )
@@ -21,6 +22,7 @@ GRAPH_CHECKS = (
     policies.reversed_ratios,
     clipped_ratios.optimistic_surrogates,
     noise_of_policies.minimized_noise,
+    normal_entropies.minimized_normal_entropies,
     minimized_values.minimized_values,
 )
 #: Checks that need an analysis.

@@ -82,7 +82,7 @@ def minimized_entropies(whole: WholeGraph) -> Iterator[Hazard]:
 
     The entropy of other results, as of examples without labels beside weighted labels, is that of no policy.
     """
-    policies = [name for name in _products(whole) if _is_policy_gradient(whole, name)] + _ratios(whole)
+    policies = [name for name in _products(whole) if _is_policy_gradient(whole, name)] + clipped_ratios(whole)
     if not policies:
         return
     of_policies = whole.graph.ancestors(policies, controls=False)
@@ -128,8 +128,8 @@ def _is_given(whole: WholeGraph, name: str) -> bool:
     return name in whole.data and not _weights(whole, name)
 
 
-def _ratios(whole: WholeGraph) -> list[str]:
-    """Ratios of the probabilities of actions that are clipped at 1."""
+def clipped_ratios(whole: WholeGraph) -> list[str]:
+    """Returns the ratios of the probabilities of actions that are clipped at 1."""
     graph = whole.graph
     names = [
         name for name in whole.minimized_ops("Exp") if not is_gradient_op(name) and _is_clipped_at_one(whole, name)
