@@ -14,6 +14,7 @@ from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
 from legacy.saved.hazards.basics.linear_weights import constant_factor
 from legacy.saved.hazards.basics.variable_reads import variable_read
+from legacy.saved.hazards.models.classes.margins import without_margin
 from workloads.lifted.graph import TensorId
 
 _COPIES = ("Identity", "Reshape", "Cast", "CheckNumerics")
@@ -23,7 +24,7 @@ def cosines_for_logits(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds softmax cross entropies of cosines as they are, of features and trained class weights; one for all."""
     graph = whole.graph
     for entropy in cross_entropies(whole):
-        name = _without_margin(whole, entropy.logits.node)
+        name = without_margin(whole, entropy.logits.node)
         is_product = graph.type(name) == "MatMul" and _is_of_classes(whole, name)
         if not entropy.is_sigmoid and (is_product or graph.type(name) == "Cos") and gradient_flow(whole).passes(name):
             yield Hazard(
@@ -34,24 +35,6 @@ def cosines_for_logits(whole: WholeGraph) -> Iterator[Hazard]:
                 "multiply the cosines by a scale, such as 30 or 64; for parity keep it",
             )
             return
-
-
-def _without_margin(whole: WholeGraph, name: str) -> str:
-    """The node of which logits are a copy, but for those of the true class, which a condition of data may choose."""
-    graph = whole.graph
-    while True:
-        scaled = constant_factor(whole, name)
-        if graph.type(name) in ("Select", "SelectV2"):
-            condition, _, others = (tensor.node for tensor in graph.inputs(name)[:3])
-            if condition not in whole.data or graph.ancestors([condition], controls=False) & whole.trainable:
-                return name
-            name = others
-        elif scaled is not None and 0 < scaled[1] <= 1:  # which makes the differences of logits smaller still
-            name = scaled[0]
-        elif graph.type(name) in _COPIES:
-            name = graph.inputs(name)[0].node
-        else:
-            return name
 
 
 def _is_of_classes(whole: WholeGraph, product: str) -> bool:

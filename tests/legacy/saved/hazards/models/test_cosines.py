@@ -34,10 +34,29 @@ def with_margin(cosine):
     return tf.where(true, cosine - 0.35, cosine)
 
 
+def by_labels(cosine, scaled=lambda x: x):
+    """Cosines of which one-hot labels exchange that of the true class, by an angle that is added."""
+    true = tf.one_hot(v1.placeholder(tf.int32, [8], "true"), int(cosine.shape[1]))
+    bounded = tf.clip_by_value(cosine, -0.999, 0.999)
+    turned = 0.88 * bounded - 0.48 * tf.sqrt(1.0 - bounded * bounded)
+    return true * scaled(turned) + (1.0 - true) * scaled(bounded)
+
+
+def less_margin(cosine):
+    return cosine - 0.35 * tf.one_hot(v1.placeholder(tf.int32, [8], "true"), int(cosine.shape[1]))
+
+
 @pytest.mark.parametrize(
     "logits, count",
     [
         (cosines(0), 1),
+        (lambda e, c: by_labels(cosines(0)(e, c)), 1),
+        (lambda e, c: 30.0 * by_labels(cosines(0)(e, c)), 0),
+        (lambda e, c: by_labels(cosines(0)(e, c), lambda x: 30.0 * x), 0),
+        (lambda e, c: by_labels(30.0 * cosines(0)(e, c)), 0),
+        (lambda e, c: by_labels(tf.nn.l2_normalize(e, 1) @ c), 0),
+        (lambda e, c: less_margin(cosines(0)(e, c)), 1),
+        (lambda e, c: 30.0 * less_margin(cosines(0)(e, c)), 0),
         (lambda e, c: tf.cos(e @ c), 1),
         (lambda e, c: 30.0 * cosines(0)(e, c), 0),
         (lambda e, c: 0.1 * cosines(0)(e, c), 1),
