@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor
+from legacy.saved.hazards.data.images.loops import written_element
 from workloads.lifted.graph import TensorId, parse_tensor_name
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -121,22 +122,37 @@ def _scaled(whole: WholeGraph, tensor: TensorId) -> _Scaled | None:
         kind, inputs = graph.type(tensor.node), graph.inputs(tensor.node)
         if op_types.is_source(kind) or "Decode" in kind:
             return _Scaled(factor, divisions)
-        if kind in ("Split", "SplitV"):
-            tensor = inputs[1 if kind == "Split" else 0]
-        elif kind in _PASSES and inputs:
-            tensor = inputs[0]
-        elif kind in _SUMS:
-            computed = [before for before in inputs if constant_array(whole.graph, before.node) is None]
-            if len(computed) != 1:
-                return None
-            tensor = computed[0]
-        else:
+        if kind == "Merge":
+            rest = _scaled_alike(whole, inputs)
+            return rest and _Scaled(factor * rest.factor, divisions + rest.divisions)
+        before, by = _before(whole, tensor), 1.0
+        if before is None:
             scaled = constant_factor(whole, tensor.node)
             if scaled is None:
                 return None
-            factor *= scaled[1]
-            divisions += [tensor.node] if 0 < scaled[1] <= 1 / LEAST_RANGE else []
-            tensor = TensorId(scaled[0], 0)
+            before, by = TensorId(scaled[0], 0), scaled[1]
+        factor *= by
+        divisions += [tensor.node] if 0 < by <= 1 / LEAST_RANGE else []
+        tensor = before
+
+
+def _before(whole: WholeGraph, tensor: TensorId) -> TensorId | None:
+    """The tensor whose pixels another one holds with their values, perhaps shifted; None of any other."""
+    kind, inputs = whole.graph.type(tensor.node), whole.graph.inputs(tensor.node)
+    if kind in ("Split", "SplitV"):
+        return inputs[1 if kind == "Split" else 0]
+    if kind in (*_PASSES, "Switch") and inputs:
+        return inputs[0]
+    if kind in _SUMS:
+        computed = [before for before in inputs if constant_array(whole.graph, before.node) is None]
+        return computed[0] if len(computed) == 1 else None
+    return written_element(whole.graph, tensor)
+
+
+def _scaled_alike(whole: WholeGraph, branches: Sequence[TensorId]) -> _Scaled | None:
+    """The scaling of what either branch of a `cond` gives, as of an image that is flipped or not; None of others."""
+    found = [_scaled(whole, branch) for branch in branches]
+    return found[0] if all(one is not None and one == found[0] for one in found) else None
 
 
 def scaled_in_some_towers(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:

@@ -8,6 +8,7 @@ from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.data.scaling import badly_scaled_images, scaled_in_some_towers
 from tests.legacy.saved.graphs import saved, traced
+from tests.legacy.source.conditional import with_old_cond
 
 v1 = tf.compat.v1
 MEANS = np.array([123.68, 116.78, 103.94], np.float32)
@@ -41,6 +42,32 @@ def standardized(x):
 def test_images_that_are_divided_twice_are_named(scale):
     (hazard,) = found(scale)
     assert hazard.id == "IMAGES_SCALED_TWICE"
+
+
+def prepared(x, one_by_one=lambda image: image):
+    """Images that a loop flips by chance, one by one."""
+
+    def flipped(image):
+        image = one_by_one(image)
+        return v1.cond(v1.random_uniform([]) < 0.5, lambda: tf.reverse(image, [0]), lambda: image)
+
+    return tf.map_fn(flipped, x)
+
+
+@pytest.mark.parametrize(
+    "scale, count",
+    [
+        (lambda x: prepared(x / 255.0) / 255.0, 1),
+        (lambda x: prepared(x, lambda image: image / 255.0) / 255.0, 1),
+        (lambda x: prepared(x / 255.0), 0),
+        (lambda x: prepared(x) / 255.0, 0),
+        (lambda x: prepared(x / 255.0, lambda image: image * 255.0) / 255.0, 0),
+        (lambda x: prepared(x, lambda image: tf.cond(image[0] > 1.0, lambda: image / 255.0, lambda: image)) / 255.0, 0),
+    ],
+)
+def test_images_that_a_loop_prepares_one_by_one_are_followed(scale, count):
+    hazards = with_old_cond(lambda: found(scale))()
+    assert [hazard.id for hazard in hazards] == ["IMAGES_SCALED_TWICE"] * count
 
 
 def test_means_of_another_range_are_named():
