@@ -4,6 +4,7 @@ May import the basics of hazards and facts; the search of hazards imports this f
 """
 
 from legacy.saved.hazards.signs import (
+    deviation_hinges,
     distances_for_logits,
     equal_targets,
     far_errors,
@@ -24,6 +25,7 @@ GRAPH_CHECKS = (
     equal_targets.equal_targets,
     free_zones.overlapping_hinges,
     idle_hinges.hinges_without_effect,
+    deviation_hinges.deviations_bounded_above,
     distances_for_logits.distances_for_logits,
     shared_goals.generators_with_critics,
     log_sums.minimized_log_sums,
