@@ -15,6 +15,7 @@ from legacy.saved.hazards.signs import (
     lookups,
     nearest_pairs,
     opposed_labels,
+    sequence_scores,
     shared_goals,
 )
 
@@ -29,6 +30,7 @@ GRAPH_CHECKS = (
     distances_for_logits.distances_for_logits,
     shared_goals.generators_with_critics,
     log_sums.minimized_log_sums,
+    sequence_scores.minimized_chains,
     nearest_pairs.nearest_is_itself,
     lookups.products_pushed_one_way,
     far_errors.losses_of_large_errors,

@@ -26,7 +26,7 @@ def minimized_log_sums(whole: WholeGraph) -> Iterator[Hazard]:
     for target in minimized_targets(whole):
         signs = _signs(whole, target)
         for name in [name for name, sign in signs.items() if sign < 0 and graph.type(name) == "Log"]:
-            inner = _exponent(whole, name)
+            inner = exponent(whole, name)
             weights = graph.ancestors([inner], controls=False) & whole.trainable if inner else set()
             is_trained = bool(weights) and weights <= trained_by(whole).get(target, set())
             if is_trained and signs.get(inner, 0) > 0 and gradient_flow(whole).passes(name):
@@ -73,8 +73,8 @@ def _added(whole: WholeGraph, name: str) -> set[str]:
     return {source} if source in whole.data and source not in made_by_weights(whole) else set()
 
 
-def _exponent(whole: WholeGraph, logarithm: str) -> str:
-    """The node h of log(sum(exp(h))), to which sum a small number may be added; "" of any other logarithm."""
+def exponent(whole: WholeGraph, logarithm: str) -> str:
+    """Returns the node h of log(sum(exp(h))), to which sum a small number may be added; "" of any other logarithm."""
     graph, name, is_sum = whole.graph, whole.graph.inputs(logarithm)[0].node, False
     while graph.type(name) in (*_COPIES, *_BOUNDS, "Sum", "Cumsum"):
         is_sum |= graph.type(name) in ("Sum", "Cumsum")
