@@ -4,6 +4,7 @@ May import the basics of hazards and facts; the search of hazards imports this f
 """
 
 from legacy.saved.hazards.lengths import (
+    causal_convolutions,
     convolutions,
     counted_padding,
     full_masks,
@@ -26,6 +27,7 @@ GRAPH_CHECKS = (
     full_masks.masks_of_all_positions,
     lookahead.masks_off_by_one,
     lookahead.targets_read_by_attention,
+    causal_convolutions.targets_read_by_convolutions,
     convolutions.series_read_ahead,
     kept_labels.losses_of_one_label,
     pixels.pixels_read,
