@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis.division.own_parts import takes_another_slice
 from legacy.saved.graph.differentiation import without_zero
+from legacy.saved.graph.equal_functions import are_equal_attributes, are_equal_functions
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted
@@ -190,12 +191,15 @@ def _in_order_of(graph: Graph, node: str, inputs: Sequence[TensorId], others: Se
 def _is_same_op(graph: Graph, first: str, other: str) -> bool:
     """Returns whether two nodes have the same op type and the same attributes, placement aside."""
     one, two = graph.nodes[first], graph.nodes[other]
-    if one.op != two.op:
+    if one.op != two.op and not are_equal_functions(graph.graph_def, one.op, two.op):
         return False
     names = (set(one.attr) | set(two.attr)) - set(PLACEMENT)
     if len({NUMBER.sub(b"", node.attr[GRADIENT].s) for node in (one, two) if GRADIENT in node.attr}) < 2:
         names.discard(GRADIENT)
-    return all(name in one.attr and name in two.attr and one.attr[name] == two.attr[name] for name in names)
+    return all(
+        name in one.attr and name in two.attr and are_equal_attributes(graph.graph_def, one.attr[name], two.attr[name])
+        for name in names
+    )
 
 
 def difference(graph: Graph, first: str, other: str) -> str:

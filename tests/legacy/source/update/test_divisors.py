@@ -20,7 +20,7 @@ def towers_with(part, is_one_loss=False):
         x, losses = parts("x", 8, 3), []
         for tower in range(2):
             with tf.device(f"/gpu:{tower}"), v1.name_scope(f"tower_{tower}"):
-                losses.append(part(tf.reduce_sum(tf.square(tf.tanh(tf.matmul(x(tower), variable("w", 3, 2)))), 1)))
+                losses.append(part(tf.reduce_sum(tf.exp(tf.tanh(tf.matmul(x(tower), variable("w", 3, 2)))), 1)))
         w, rule = v1.trainable_variables(), v1.train.FtrlOptimizer(0.125)
         if is_one_loss:
             return rule.minimize(tf.add_n(losses) / 2.0, var_list=w, name="train")
