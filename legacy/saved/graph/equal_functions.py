@@ -16,6 +16,9 @@ def are_equal_functions(graph_def: GraphDef, first: str, other: str) -> bool:
       graph_def: the graph with its library.
       first: name of a function, or of any op.
       other: another one.
+
+    Returns:
+      The answer.
     """
     if first == other:
         return True
@@ -30,6 +33,9 @@ def are_equal_attributes(graph_def: GraphDef, first: Any, other: Any) -> bool:
       graph_def: the graph with its library.
       first: an `AttrValue`.
       other: another one.
+
+    Returns:
+      The answer.
     """
     if first == other:
         return True

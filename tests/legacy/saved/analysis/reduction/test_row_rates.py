@@ -1,9 +1,15 @@
 """Rows that gradient descent subtracts: the learning rate is no part of how the towers' rows are combined."""
 
+import types
+
+import numpy as np
 import pytest
 import tensorflow as tf
 
+from legacy.saved.analysis.reduction.row_rates import before_rates
 from tests.legacy.saved.analysis.other_numbers.built import BATCH, assert_as_built, in_towers, variable
+from tests.legacy.saved.graphs import graph_of
+from workloads.lifted.plan import Combine
 
 v1 = tf.compat.v1
 
@@ -22,3 +28,19 @@ def test_rows_are_averaged_or_summed_whatever_their_rate(optimizer, rate, is_mea
         return optimizer(rate).apply_gradients([(joined, table)], name="train")
 
     assert_as_built(build, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "kind, op, tensor, scale",
+    [
+        ("concat", "ScatterSub", "rows:0", 0.5),
+        ("concat", "SparseApplyAdagrad", "scaled:0", 0.05),  # it takes the rate by itself
+        ("mean", "ScatterSub", "scaled:0", 0.05),
+    ],
+)
+def test_a_rate_is_taken_off_joined_rows_that_are_subtracted(kind, op, tensor, scale):
+    graph = graph_of("rows = Placeholder()\nrate = Const()\nscaled = Mul(rows, rate)")
+    numbers = types.SimpleNamespace(constant=lambda name, output: np.float32(0.1) if name == "rate" else None)
+    effect = types.SimpleNamespace(op=op, values=["scaled:0"])
+    (found,) = before_rates(graph, numbers, [Combine("w", kind, "scaled:0", 0.05, [["a:0"], ["b:0"]])], [effect])
+    assert (found.tensor, found.kind) == (tensor, kind) and found.scale == pytest.approx(scale)
