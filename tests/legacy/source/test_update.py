@@ -124,14 +124,14 @@ def test_the_text_that_all_written_updates_share_is_python():
 def test_integers_above_zero_are_lengths(low, name):
     """An input without a name of its own is named after what data of its shape mostly are."""
     queue = Input("dequeue__1", "int32", [None], "batch", 0, [], "queue:1", low=low)
-    plan = types.SimpleNamespace(inputs=[queue], common=[], noise=[], phases=[], batch=4, towers=2)
+    plan = types.SimpleNamespace(inputs=[queue], common=[], noise=[], common_noise=[], phases=[], batch=4, towers=2)
     assert list(input_names(plan).inputs) == [name]
 
 
 @pytest.mark.parametrize("shape, name", [([4, 8, 8, 3], "images"), ([4, 1, 1, 9], "features"), ([4, 9], "features")])
 def test_vectors_of_any_rank_are_features(shape, name):
     split = Input("split", "float32", shape, "batch", 0, [], "queue:0")
-    plan = types.SimpleNamespace(inputs=[split], common=[], noise=[], phases=[], batch=4, towers=2)
+    plan = types.SimpleNamespace(inputs=[split], common=[], noise=[], common_noise=[], phases=[], batch=4, towers=2)
     assert list(input_names(plan).inputs) == [name]
 
 
@@ -140,7 +140,9 @@ def test_a_learning_rate_that_was_fed_is_named_after_its_use_where_its_placehold
     rate = Input(name, "float32", [], "setting", 0, [name + ":0"], name + ":0")
     other = Input("Placeholder", "float32", [], "setting", 0, ["Placeholder:0"], "Placeholder:0")
     phase = types.SimpleNamespace(effects=[types.SimpleNamespace(learning_rate=name + ":0")])
-    plan = types.SimpleNamespace(inputs=[], common=[rate, other], noise=[], phases=[phase], batch=4, towers=2)
+    plan = types.SimpleNamespace(
+        inputs=[], common=[rate, other], noise=[], common_noise=[], phases=[phase], batch=4, towers=2
+    )
     assert input_names(plan).settings == {constant: name, "PLACEHOLDER": "Placeholder"}
 
 
