@@ -25,6 +25,7 @@ from legacy.saved.facts.variable_updates import VariableUpdate
 from legacy.saved.tower_search.inputs import is_only_measured, is_trained_on
 from legacy.saved.tower_search.takers import taker_alone
 from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.made_up_data import part_of_whole
 from workloads.lifted.plan import Phase
 from workloads.lifted.plan.race_sentences import race_sentences
 from workloads.lifted.replication import is_averaged_twice, sums_to_mean
@@ -62,7 +63,8 @@ def sentences(
             f"{plan.towers} make {plan.towers} changes all the same, by results of the first and the last of them"
         )
     yield from _of_overrides(analysed)
-    same = [entry for entry in plan.inputs if entry.is_shared and plan.towers > 1]
+    entries = plan.inputs + plan.common
+    same = [one for one in plan.inputs if one.is_shared and plan.towers > 1 and not part_of_whole(one, entries)]
     same = [entry for entry in same if is_trained_on(analysed.graph, plan.phases, entry)]
     same = [entry for entry in same if taker_alone(analysed.graph, analysed.context.towers, entry) is None]
     parts = {parse_tensor_name(name).node for entry in plan.inputs for name in entry.tensors}

@@ -4,9 +4,13 @@ import pytest
 import tensorflow as tf
 
 from parity.against.loss_sizes import number_below_losses
-from tests.legacy.source.trained import assert_trains_alike, assert_workload_verified, source_of
+from tests.legacy.source.trained import (
+    assert_port_verified,
+    assert_trains_alike,
+    assert_workload_verified,
+    source_of,
+)
 from tests.legacy.variants.programs import TOWERS, lifted, sum_of_squares, towers, weights
-from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
 
@@ -46,10 +50,16 @@ def test_the_size_of_the_batch_divides_each_towers_loss(divisor, text, tmp_path)
     assert not other.passed and other.first.stage == "loss"
 
 
-def test_numbers_that_the_data_give_divide_no_towers_loss_alone(tmp_path):
+def test_a_number_of_all_towers_data_divides_each_towers_gradients(tmp_path):
     setup = lifted(program(lambda x: tf.reduce_sum(tf.abs(x))), tmp_path)
-    with pytest.raises(InputError, match="gradients of the old graph contain what the towers' losses do not: net/w"):
-        source_of(setup, "workload")
+    source = source_of(setup, "workload")
+    assert 'factor = 1.0 / tf.reduce_sum(tf.abs(scope.of_all(batch["x"])))' in source.text
+    assert "the same data" not in source.text
+    for replicas in (2, 4):
+        assert_port_verified(setup, tmp_path, source, replicas)
+    assert_trains_alike(setup, tmp_path)
+    other = assert_port_verified(setup, tmp_path, source, changed=lambda text: text.replace("scope.of_all(", "("))
+    assert not other.passed
 
 
 @pytest.mark.parametrize("divisor, number", [(lambda x: 3.0 * size(x), 30.0), (lambda x: tf.reduce_sum(x), None)])
