@@ -136,11 +136,12 @@ def _behind_kept(whole: WholeGraph, gradient: str, variable: str) -> set[str]:
     a weight that is no number.
     """
     graph, followed = whole.graph, set(whole.trainable)
+    written = set(whole.writes.values())
     nodes = graph.ancestors([gradient], controls=False)
     while True:
-        kept = {name for name in nodes - followed if graph.type(name) in op_types.VARIABLES}
+        kept = {name for name in written - followed if name in nodes and graph.type(name) in op_types.VARIABLES}
         kept = {name for name in kept if whole.is_scalar(variable) or not whole.is_scalar(name)}
-        writes = [name for name, written in whole.writes.items() if written in kept and name in whole.members]
+        writes = [name for name, changed in whole.writes.items() if changed in kept and name in whole.members]
         if not writes:
             return nodes
         followed |= kept
