@@ -59,10 +59,10 @@ def copied_text(copied: Sequence[str]) -> str:
     if not copied:
         return ""
     count = counted(len(copied), "weight begins as a copy", "weights begin as copies")
+    them = "it" if len(copied) == 1 else "them"
     return (
-        f"{count} of another tower's, to which an op outside of the step sets "
-        f"{'it' if len(copied) == 1 else 'them'}, since the Saver does not write "
-        f"{'it' if len(copied) == 1 else 'them'}: {listed(copied, MOST_LISTED)}"
+        f"{count} of another tower's, to which an op outside of the step sets {them}, since the Saver does not write "
+        f"{them}: {listed(copied, MOST_LISTED)}"
     )
 
 

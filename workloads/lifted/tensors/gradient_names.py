@@ -19,6 +19,11 @@ ROOT = re.compile(r"^(.*/)?gradients(_\d+)?/(Fill(_\d+)?|grad_ys_\d+|Const(_\d+)
 ROOT_NAMES = ("Fill", "grad_ys_", "Const", "ones")
 
 
+def is_of_gradients(name: str) -> bool:
+    """Returns whether a node is in a gradient graph or is a backward op, by its name."""
+    return bool(in_gradient_graphs([name])) or is_gradient_op(name)
+
+
 def in_gradient_graphs(names: Iterable[str]) -> set[str]:
     """Returns the nodes that `tf.gradients` made, in the name scope that it opens.
 

@@ -9,7 +9,7 @@ from typing import Dict, Tuple
 from legacy.saved.graph.conditions import enclosing_conditions
 from legacy.saved.graph.variables import VariableUses
 from workloads.lifted.graph import SWITCHES, Graph, TensorId
-from workloads.lifted.tensors.gradient_names import in_gradient_graphs, is_gradient_op
+from workloads.lifted.tensors.gradient_names import is_of_gradients
 
 #: {(tensor that the crossings lead to, number): {tower: crossing}}; towers' matching crossings share a key.
 Crossings = Dict[Tuple[TensorId, int], Dict[int, TensorId]]
@@ -42,7 +42,7 @@ def find_crossings(
         is_towers = end[0] in tower_nodes or end in owners
         for tensor in [end] if is_towers else tensors_leaving(graph, state, end[0], tower_nodes, owners):
             tower = owners[tensor] if tensor in owners else tower_nodes[tensor[0]]
-            kind = bool(in_gradient_graphs([tensor.node])) or is_gradient_op(tensor.node)
+            kind = is_of_gradients(tensor.node)
             if tensor not in found:
                 found.add(tensor)
                 crossings.setdefault((end, 2 * numbers[tower, kind] + kind), {})[tower] = tensor

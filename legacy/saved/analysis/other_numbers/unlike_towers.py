@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from legacy.saved.analysis.division.tensor_matching import EqualTensors, TensorMatch, difference
 from legacy.saved.graph import op_types
-from workloads.lifted.tensors.gradient_names import in_gradient_graphs, is_gradient_op
+from workloads.lifted.tensors.gradient_names import is_of_gradients
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -171,9 +171,5 @@ def _text(graph: Graph, match: TensorMatch) -> str:
 def _forward_first(match: TensorMatch) -> list[tuple[TensorId, TensorId]]:
     """Where two towers part in their forward passes; in their gradients, if they do so nowhere else."""
     parted = list(dict.fromkeys(match.parted))
-    forward = [pair for pair in parted if not any(_is_of_gradients(tensor.node) for tensor in pair)]
+    forward = [pair for pair in parted if not any(is_of_gradients(tensor.node) for tensor in pair)]
     return forward or parted
-
-
-def _is_of_gradients(name: str) -> bool:
-    return bool(in_gradient_graphs([name])) or is_gradient_op(name)
