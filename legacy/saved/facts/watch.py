@@ -63,15 +63,17 @@ def sentences(
             f"{plan.towers} make {plan.towers} changes all the same, by results of the first and the last of them"
         )
     yield from _of_overrides(analysed)
-    entries = plan.inputs + plan.common
-    same = [one for one in plan.inputs if one.is_shared and plan.towers > 1 and not part_of_whole(one, entries)]
+    same = [entry for entry in plan.inputs if entry.is_shared and plan.towers > 1]
     same = [entry for entry in same if is_trained_on(analysed.graph, plan.phases, entry)]
     same = [entry for entry in same if taker_alone(analysed.graph, analysed.context.towers, entry) is None]
     parts = {parse_tensor_name(name).node for entry in plan.inputs for name in entry.tensors}
     tensors = {entry.name: parse_tensor_name(entry.tensors[0]) for entry in same if entry.tensors}
     measured = [e for e in same if e.name in tensors and is_only_measured(analysed.graph, tensors[e.name], parts)]
-    if len(same) > len(measured):
-        yield "every tower gets the same data: " + ", ".join(entry.name for entry in same if entry not in measured)
+    # A number of the whole batch beside each tower's part of it is computed of all replicas' parts.
+    entries = plan.inputs + plan.common
+    whole = [entry.name for entry in same if entry not in measured and not part_of_whole(entry, entries)]
+    if whole:
+        yield "every tower gets the same data: " + ", ".join(whole)
     if measured:
         yield "every tower uses the shape alone of: " + ", ".join(entry.name for entry in measured)
     yield from preparation_sentences(analysed)
