@@ -7,7 +7,7 @@ import functools
 import operator
 from collections.abc import Mapping, Sequence
 
-from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.analysis.context import Context
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import variable_of
 from legacy.saved.runs.train_ops import find_train_ops
@@ -28,12 +28,13 @@ NO_PASS = ("Cast", "Const", "Shape", "Size")
 LEAST_LIKENESS = 0.6
 
 
-def labels_of_analysis(graph: Graph, found: Analysis) -> tuple[str, dict[str, int]]:
+@functools.lru_cache(maxsize=2)  # of one analysis, whose facts and hazards both ask for them
+def labels_of_analysis(graph: Graph, context: Context) -> tuple[str, Mapping[str, int]]:
     """Returns (found by, {node: tower}) of the towers that an analysis found.
 
     Nodes that no step runs are labelled by the same naming or placement, if it fits.
     """
-    towers = found.context.towers
+    towers = context.towers
     if towers.count < 2:
         return "", {}
     known = {**towers.labels, **owners(towers.masks)}

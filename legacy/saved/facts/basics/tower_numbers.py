@@ -41,7 +41,7 @@ def tower_numbers(found: Analysis) -> TowerNumbers:
     towers = found.plan.towers
     of_step = TowerNumbers(towers, found.plan.found_by, {}, {})
     if towers > 1:
-        found_by, labels = labels_of_analysis(found.whole, found)
+        found_by, labels = labels_of_analysis(found.whole, found.context)
         step = found.context.towers
         known = {**step.labels, **owners(step.masks)}
         numbers = {tower: label for label, tower in numbers_of_labels(labels, known).items()}

@@ -60,7 +60,7 @@ class WholeGraph:
         self._is_analysed = found is not None
         self.read = self._ancestors_of_losses(found) if found else set()
         self.settings = dict(found.plan.settings) if found else {}
-        self.found_by, labels = labels_of_analysis(self.graph, found) if found else ("", {})
+        self.found_by, labels = labels_of_analysis(self.graph, found.context) if found else ("", {})
         if not labels:
             self.found_by, labels = suggested_labels(self.graph, self.members if found else None)
         variables = {name for name in self.graph.nodes if self.graph.type(name) in op_types.VARIABLES}

@@ -24,9 +24,10 @@ def derivatives_of_new_values(whole: WholeGraph) -> Iterator[Hazard]:
     states = {name for name in writes.values() if graph.type(name) in ("VariableV2", "Variable")} - whole.trainable
     for variable in [name for name in graph.nodes if name in states]:
         assigns = [node for node, name in writes.items() if name == variable and graph.type(node) in op_types.SETS]
-        behind = graph.descendants(assigns)
         readers = _readers(whole, variable)
-        for name in [node for node in graph.nodes if node in readers and node in whole.reach and is_gradient_op(node)]:
+        derivatives = [name for name in readers if name in whole.reach and is_gradient_op(name)]
+        behind = graph.descendants(assigns) if derivatives else set()
+        for name in graph.order(derivatives):
             forward = forward_name(name, graph.nodes)
             is_product = forward is not None and graph.type(forward) in _PRODUCTS
             if is_product and name in behind and forward in readers and forward not in behind:

@@ -111,13 +111,14 @@ def gradients_without_data(whole: WholeGraph, found: Analysis) -> Iterator[Hazar
         rules = found.context.state.rules
         updates = [effect for effect in phase.effects if effect.node in rules and effect.gradient is not None]
         ends = {effect.writes[0]: parse_tensor_name(str(effect.gradient)).node for effect in updates}
-        trained = {name: _behind_kept(whole, end, name) for name, end in ends.items() if end in whole.graph.nodes}
-        of_data = {name for name, nodes in trained.items() if not nodes.isdisjoint(whole.data)}
+        trained = {name: end for name, end in ends.items() if end in whole.graph.nodes}
+        behind = {name: _behind_kept(whole, end, name) for name, end in trained.items() if end not in whole.data}
+        behind = {name: nodes for name, nodes in behind.items() if nodes.isdisjoint(whole.data)}
         has_data = bool(phase.losses) and parse_tensor_name(phase.losses[0]).node in whole.data
-        if not has_data and not of_data:
+        if not has_data and len(behind) == len(trained):
             continue
-        idle = [name for name in trained if name in whole.trainable and name not in of_data]
-        idle = [name for name in idle if _penalized(whole, trained[name], name, masters)]
+        idle = [name for name in behind if name in whole.trainable]
+        idle = [name for name in idle if _penalized(whole, behind[name], name, masters)]
         if idle:
             which = "all its variables" if len(idle) == len(trained) else counted(len(idle), "variable")
             yield Hazard(

@@ -107,17 +107,16 @@ def _is_drawn(whole: WholeGraph, layer: str) -> bool:
     if graph.type(layer) not in LAYERS or graph.nodes[layer].attr["transpose_b"].b:
         return False
     entered, weight = (tensor.node for tensor in graph.inputs(layer)[:2])
-    behind = graph.ancestors([entered], controls=False)
-    kinds = {graph.type(name) for name in behind}
-    if not any(map(op_types.is_source, kinds)) or graph.type(graph.origin(TensorId(entered, 0)).node) == "Cholesky":
-        return False
     while graph.type(weight) in _DRAWN_BY and not op_types.is_random(graph.type(weight)):
         inputs = graph.inputs(weight)[: 1 if graph.type(weight) == "Reshape" else 2]
         varying = [tensor.node for tensor in inputs if whole.value(tensor.node) is None]
         if len(varying) != 1:
             return False
         weight = varying[0]
-    return op_types.is_random(graph.type(weight))
+    if not op_types.is_random(graph.type(weight)):
+        return False
+    kinds = {graph.type(name) for name in graph.ancestors([entered], controls=False)}
+    return any(map(op_types.is_source, kinds)) and graph.type(graph.origin(TensorId(entered, 0)).node) != "Cholesky"
 
 
 def weights_in_half_precision(whole: WholeGraph) -> Iterator[Hazard]:

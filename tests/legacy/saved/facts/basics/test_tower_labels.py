@@ -58,10 +58,17 @@ def test_the_constants_of_a_gradient_op_are_no_backward_passes(kind, towers):
     assert set(labels.values()) == towers
 
 
+class Context:
+    """What is asked of the context of an analysis."""
+
+    def __init__(self, towers):
+        self.towers = towers
+
+
 def analysed(found_by, labels, count=2):
     """Labels of the whole graph, where an analysis found these of the step's nodes."""
     towers = types.SimpleNamespace(count=count, found_by=found_by, masks={}, labels=labels)
-    return labels_of_analysis(graph_of(TOWERS), types.SimpleNamespace(context=types.SimpleNamespace(towers=towers)))
+    return labels_of_analysis(graph_of(TOWERS), Context(towers))
 
 
 BACKWARD = {f"gradients/tower_{tower}/y_grad/Mul": tower for tower in range(2)}
@@ -149,10 +156,10 @@ def test_towers_that_names_tell_apart_are_those_of_devices_if_one_more_of_these_
     more = "\n".join(line.replace("tower_1", "third").replace("gpu:1", "gpu:2") for line in TOWERS.splitlines())
     lines = [line for line in more.splitlines() if "third" in line and line.split(" = ")[0].strip() not in TOWERS]
     towers = types.SimpleNamespace(count=2, found_by="name scope net_k", masks={}, labels=BACKWARD)
-    found = types.SimpleNamespace(context=types.SimpleNamespace(towers=towers))
-    found_by, labels = labels_of_analysis(graph_of(TOWERS + "\n".join(lines)), found)
+    context = Context(towers)
+    found_by, labels = labels_of_analysis(graph_of(TOWERS + "\n".join(lines)), context)
     assert found_by == "device /gpu:k" and set(labels.values()) == {0, 1, 2}
-    assert labels_of_analysis(graph_of(TOWERS), found) == ("name scope net_k", BACKWARD)
+    assert labels_of_analysis(graph_of(TOWERS), context) == ("name scope net_k", BACKWARD)
 
 
 def two_losses(scope_of_layers):
