@@ -189,7 +189,7 @@ class ConstantIndex:
         """Returns the numbers, from 2 on, that learning rates are made of: among them are steps of the schedule."""
         nodes = self._ancestors_of_tensors(self._program.rate_tensors())
         values = [self._value(node) for node in nodes if self._graph.type(node) == "Const"]
-        scalars = [float(value) for value in values if value.size == 1 and value.dtype.kind in "iuf"]
+        scalars = [float(value.item()) for value in values if value.size == 1 and value.dtype.kind in "iuf"]
         return sorted({int(value) for value in scalars if value >= 2 and value == int(value) and value < 2**31})
 
     def _is_rate_boundary(self, nodes: list[str]) -> bool:

@@ -16,12 +16,12 @@ from parity.coverage.visits.counter_uses import counter_uses
 from parity.coverage.visits.job_visits import (
     MOST_RANDOM,
     SMALL_SLOTS,
-    SMALL_WEIGHTS,
     ChooseVisits,
     CoverageState,
     random_visit,
     small_weights,
 )
+from parity.coverage.visits.norm_guards import at_guards_of_norms
 from parity.coverage.visits.shifted_counts import behind_shifts
 from parity.coverage.visits.staircases import stairs_of
 from workloads.lifted.model_copies import model_copies
@@ -139,31 +139,12 @@ def _visits(
         yield random_visit(last, number)
     for scale in SCALES:
         yield weights_times(last, scale)
-    yield from _with_weights_of_zeros(last)
+    yield from at_guards_of_norms(last)
 
 
 def _halves(numbers: Sequence[int], visited: Sequence[int]) -> list[int]:
     """Returns the halves of numbers: a schedule that is flat at both ends, as by a cosine, is steepest between them."""
     return sorted({number // 2 for number in numbers if number >= 4} - {*visited, FIRST})
-
-
-def _with_weights_of_zeros(state: State) -> Iterator[Visit]:
-    """Yields the state with every second weight zero, then near zero, and with the other ones; likewise few kernels.
-
-    There act the guards of a ratio of norms, as in `where(norm > 0, norm / norm_of_gradient, 1)`. With all weights zero
-    hardly any would have a gradient; nor has a kernel of zeros if its neighbors, or the bias behind it, are zeros, too.
-    """
-    names = list(state.weights)
-    kernels = [name for name in names if state.weights[name].ndim > 1]
-    groups = {"every second weight": names[0::2], "the other weights": names[1::2]}
-    apart = {f"every fourth kernel from number {n + 1}": kernels[n::4] for n in range(4)}
-    for some in (groups, apart):
-        for factor, place in ((0.0, "zero"), (SMALL_WEIGHTS, "near zero")):
-            for which, chosen in some.items():
-                small = {name: times(state.weights[name], factor) for name in chosen}
-                if small:
-                    changed = dataclasses.replace(state, weights={**state.weights, **small})
-                    yield Visit(f"{which} at {place}", changed, may_underflow=factor == SMALL_WEIGHTS)
 
 
 def _halved(averages: Arrays) -> Arrays:

@@ -47,7 +47,7 @@ def import_users_file(path: str, what: str) -> ModuleType:
       what: beginning of the message if there is none, such as "--workload: 'port.py:PORT'".
 
     Returns:
-      the module; its name is the file's, without ".py", unless a module of another file has that name.
+      the module; its name is the file's, without ".py", unless that has a dot or is another module's.
 
     Raises:
       InputError: there is no such file.
@@ -62,7 +62,8 @@ def import_users_file(path: str, what: str) -> ModuleType:
     loaded = sys.modules.get(name)
     if loaded is not None and getattr(loaded, "__file__", None) == path:
         return loaded
-    if loaded is not None or importlib.util.find_spec(name) is None or _file_of(name) != path:
+    # A dot would make the file a module of a package, whose own file would be imported.
+    if "." in name or loaded is not None or _file_of(name) != path:
         name = f"users_file_{zlib.crc32(path.encode())}"
     return _imported(lambda: _load_file(name, path), path, what)
 

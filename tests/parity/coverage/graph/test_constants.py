@@ -26,7 +26,8 @@ class TwoTowers(GraphProgram):
                     factor = tf.constant(2.0, name="factor")
                     self.losses.append(tf.multiply(v1.placeholder(tf.float32, []), factor * weight, name="loss"))
             late = tf.greater_equal(step, tf.constant(6, tf.int64, name="boundary"))
-            self.rate = tf.where(late, tf.constant(0.5, name="low"), tf.constant(1.0, name="high"))
+            rate = tf.where(late, tf.constant(0.5, name="low"), tf.constant(1.0, name="high"))
+            self.rate = rate * tf.reshape(tf.constant([1.0], name="one"), [])
             with tf.control_dependencies([tf.identity(self.losses[0])]):  # whose placeholder nobody feeds
                 seven = tf.identity(tf.constant(7.0, name="count"))
             guard = tf.maximum(tf.constant(1.0, name="guard"), seven, name="guarded")
@@ -82,7 +83,7 @@ def index():
 
 def test_the_constants_of_a_step_are_found_and_the_towers_are_one(index):
     found = {constant.name: constant for constant in index.constants()}
-    assert set(found) == {"factor", "boundary", "low", "high", "guard", "count"}
+    assert set(found) == {"factor", "boundary", "low", "high", "one", "guard", "count"}
     assert found["factor"].nodes == ("tower_0/factor", "tower_1/factor") and found["factor"].in_towers
     assert not found["low"].in_towers
     assert {name for name, constant in found.items() if constant.is_rate_boundary} == {"boundary"}

@@ -135,7 +135,9 @@ def test_every_second_weight_is_set_to_zero_and_near_zero(tmp_path):
     )
     apart = [visit for visit in visits_of_lift(workload, [], kernels, COVERAGE) if "every fourth kernel" in visit.name]
     assert [visit.name for visit in apart] == [
-        f"every fourth kernel from number {number} at {place}" for place in ("zero", "near zero") for number in (1, 2)
+        f"every fourth kernel from number {number} {place}"
+        for place in ("at zero", "at near zero", "near zero, other weights positive")
+        for number in (1, 2)
     ]
     assert {name: float(value.sum()) for name, value in apart[1].state.weights.items()} == dict(
         a=3.0, b=3.0, c=0.0, d=3.0

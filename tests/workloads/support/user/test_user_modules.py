@@ -59,3 +59,14 @@ def test_a_file_that_is_not_there_or_fails_is_refused(tmp_path, monkeypatch):
     with pytest.raises(UserError, match="users_bad.py:1: .*ZeroDivisionError"):
         user_modules.import_users_file(str(tmp_path / "users_bad.py"), "--workload")
     assert "users_bad" not in sys.modules
+
+
+@pytest.mark.parametrize("has_other", [False, True])
+def test_a_file_whose_name_has_a_dot_is_imported_and_not_the_module_before_the_dot(has_other, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    if has_other:
+        (tmp_path / "users_old.py").write_text("1 / 0\n")
+    (tmp_path / "users_old.port.py").write_text("X = 5\n")
+    module = user_modules.import_users_file(str(tmp_path / "users_old.port.py"), "--workload")
+    assert module.X == 5 and "users_old" not in sys.modules
+    sys.modules.pop(module.__name__)
