@@ -28,6 +28,7 @@ from legacy.source.idioms.normalization import (
     match_clip_by_norm,
     match_l2_normalize,
     match_moments,
+    match_norm,
 )
 from legacy.source.idioms.softmax import match_cross_entropy, match_softmax, match_sparse_cross_entropy
 from legacy.source.ops.constants import is_counted
@@ -195,7 +196,7 @@ IDIOMS: Dict[str, List[Callable[[OpView], Optional[Match]]]] = {
         match_open_tensordot,
     ],
     "Snapshot": [match_copy],
-    "Squeeze": [match_moments, match_same_reshape],
+    "Squeeze": [match_moments, match_norm, match_same_reshape],
     "StridedSlice": [match_whole_slice],
     "Sub": [match_neutral],
     "Sum": [match_empty_reduction],

@@ -116,6 +116,29 @@ def match_l2_normalize(op: OpView) -> Optional[Match]:
     return Match((op.output,), call("tf.nn.l2_normalize", op.argument(0), axis=axis, epsilon=given))
 
 
+def match_norm(op: OpView) -> Optional[Match]:
+    """Matches `squeeze(sqrt(sum(x * x)))` as `tf.norm`, which makes the same ops."""
+    root = op.producer(0)
+    total = root.producer(0) if root.type == "Sqrt" else root
+    if total.type != "Sum" or not total.attribute("keep_dims") or root.uses() > 1 or total.uses() > 1:
+        return None
+    square, axes, shape = total.producer(0), total.constant(1), total.shape(0)
+    if (
+        square.type != "Mul"
+        or square.tensor(0) != square.tensor(1)
+        or square.uses() > 1
+        or axes is None
+        or shape is None
+    ):
+        return None
+    over = [int(axis) % len(shape) for axis in np.ravel(axes)]
+    is_whole, squeezed = len(over) == len(shape), [int(axis) % len(shape) for axis in op.attribute("squeeze_dims")]
+    if root.type != "Sqrt" or sorted(squeezed) not in ([[], sorted(over)] if is_whole else [sorted(over)]):
+        return None
+    axis = OMIT if is_whole else over[0] if len(over) == 1 else over
+    return Match((op.output,), call("tf.norm", square.argument(0), axis=axis))
+
+
 def match_clip_by_inverse_norm(op: OpView) -> Optional[Match]:
     """Matches `x * limit * minimum(rsqrt(sum(x * x)), 1 / limit)`, which `tf.clip_by_norm` made up to 1.4."""
     scaled, least = op.producer(0), op.producer(1)

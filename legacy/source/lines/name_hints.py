@@ -20,6 +20,7 @@ _TYPICAL = {
     "old_lstm_cell": ("c", "h"),
     "lstm_state": ("c", "h"),
     "tf.nn.moments": ("mean", "variance"),
+    "tf.norm": ("norm",),
     "tf.compat.v1.nn.fused_batch_norm": ("x", "mean", "variance"),
     "fused_batch_norm": ("x", "mean", "variance"),
 }

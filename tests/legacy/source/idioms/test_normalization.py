@@ -41,6 +41,30 @@ def test_other_lengths_are_written_op_by_op(build):
     assert "rsqrt" in "".join(written(build, X))
 
 
+@pytest.mark.parametrize("axis, text", [(None, ""), (1, ", axis=1"), ([-1, 1], ", axis=[2, 1]"), ([0, 1, 2], "")])
+def test_norms_are_one_function(axis, text):
+    def build(x):
+        length = tf.sqrt(tf.reduce_sum(x * x, axis, keepdims=True))
+        return tf.squeeze(length, axis) * 2.0
+
+    lines = written(build, X)
+    assert lines == [f'return tf.norm(batch["x"]{text}) * 2.0']
+    x = np.random.RandomState(0).rand(4, 2, 3).astype(np.float32)
+    assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda x: tf.squeeze(tf.sqrt(tf.reduce_sum(x * (x + 1.0), 1, keepdims=True)), 1),
+        lambda x: tf.squeeze(tf.sqrt(tf.reduce_sum(x * x, [0, 1], keepdims=True)), [1]),  # keeps an axis
+        lambda x: tf.squeeze(tf.reduce_sum(x * x, 1, keepdims=True), 1),
+    ],
+)
+def test_other_roots_are_written_op_by_op(build):
+    assert "tf.norm" not in "".join(written(build, X))
+
+
 def clipped_by_inverse(x, limit=0.3, inverse=None):
     """What `tf.clip_by_norm` was up to TensorFlow 1.4."""
     root = tf.math.rsqrt(tf.reduce_sum(x * x, [0, 1], keepdims=True))
