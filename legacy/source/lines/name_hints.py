@@ -126,15 +126,27 @@ def _variable_word(variable: Variable) -> str:
 
 def _name_in_update(expression: Expression) -> str:
     """Returns the name of a value whose shape is not known, as in an update; "x" if its form tells nothing."""
-    if isinstance(expression, Infix) and expression.symbol == "+":
-        parts = (expression.left, expression.right)
-        if all(isinstance(part, Infix) and part.symbol == "*" for part in parts):
-            return "average"
-        if any(isinstance(part, Call) and part.function == "tf.sqrt" for part in parts):
-            return "denominator"
     if isinstance(expression, Call) and expression.function == "tf.sqrt":
         return "root"
-    return "x"
+    if not isinstance(expression, Infix):
+        return "x"
+    if expression.symbol == "+":
+        parts = (expression.left, expression.right)
+        if all(isinstance(part, Infix) and part.symbol == "*" for part in parts):
+            has_square = any(part.function == "tf.square" for part in calls(expression))
+            return "average_of_squares" if has_square else "average"
+        if any(isinstance(part, Call) and part.function == "tf.sqrt" for part in parts):
+            return "denominator"
+        return "update" if any(map(_is_divided_by_root, parts)) else "x"
+    if expression.symbol == "-" and isinstance(expression.left, Name):
+        return "new_value" if expression.left.text.startswith("values[") else "x"
+    return "update" if _is_divided_by_root(expression) else "x"
+
+
+def _is_divided_by_root(expression: Expression) -> bool:
+    """Returns whether an expression is a quotient by a root, as an adaptive optimizer's direction is."""
+    is_quotient = isinstance(expression, Infix) and expression.symbol == "/"
+    return is_quotient and any(part.function == "tf.sqrt" for part in calls(expression.right))
 
 
 def list_name(statement: Statement) -> str:

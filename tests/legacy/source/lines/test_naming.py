@@ -102,6 +102,12 @@ def test_scalars_and_updates_are_called_after_what_they_are():
     old, new = Infix("*", Name("a"), Name("b")), Infix("*", Name("c"), Name("d"))
     assert name_of(Infix("+", old, new), None) == "average"
     assert name_of(Infix("+", call("tf.sqrt", Name("a")), Name("b")), None) == "denominator"
+    squares = Infix("*", Name("c"), call("tf.square", Name("d")))
+    assert name_of(Infix("+", old, squares), None) == "average_of_squares"
+    quotient = Infix("/", Name("a"), Infix("+", call("tf.sqrt", Name("b")), Name("c")))
+    assert name_of(quotient, None) == name_of(Infix("+", quotient, old), None) == "update"
+    assert name_of(Infix("/", Name("a"), Name("b")), None) == name_of(Infix("-", Name("a"), new), None) == "x"
+    assert name_of(Infix("-", Name("values[name]"), new), None) == "new_value"
     assert name_of(Infix("-", old, new), None) == "x"
 
 
