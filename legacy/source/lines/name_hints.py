@@ -145,8 +145,9 @@ def _name_in_update(expression: Expression) -> str:
 
 def _is_divided_by_root(expression: Expression) -> bool:
     """Returns whether an expression is a quotient by a root, as an adaptive optimizer's direction is."""
-    is_quotient = isinstance(expression, Infix) and expression.symbol == "/"
-    return is_quotient and any(part.function == "tf.sqrt" for part in calls(expression.right))
+    if not isinstance(expression, Infix) or expression.symbol != "/":
+        return False
+    return any(part.function == "tf.sqrt" for part in calls(expression.right))
 
 
 def list_name(statement: Statement) -> str:

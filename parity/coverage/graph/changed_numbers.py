@@ -16,6 +16,13 @@ EPSILON = 1e-5
 #: Change of a term of a number that is rounded down.
 HALF_STAIR = 0.5
 
+#: What a number becomes that only decides whether a product is finite: a smaller change matters only beside the largest
+#: number.
+OVERFLOWING = 2.0**127
+
+#: Ops that ask whether numbers are finite.
+ASK_FINITE = {"IsFinite", "IsInf", "IsNan"}
+
 #: Ops of which a constant is a term.
 _SUMS = ("Add", "AddV2", "Sub")
 
@@ -38,6 +45,13 @@ def is_term_of_floor(graph: Graph, constants: Collection[str]) -> bool:
     sums = [use.node for node in constants for use in graph.users(place_of(node))]
     users = {graph.type(use.node) for name in sums for use in graph.users(name)}
     return users == {"Floor"} and all(graph.type(name) in _SUMS for name in sums)
+
+
+def only_asks_finite(graph: Graph, constants: Collection[str]) -> bool:
+    """Returns whether nodes of a constant are only multiplied by what is then only asked whether it is finite."""
+    products = [use.node for node in constants for use in graph.users(place_of(node))]
+    users = {graph.type(use.node) for name in products for use in graph.users(name)}
+    return bool(users) and users <= ASK_FINITE and all(graph.type(name) == "Mul" for name in products)
 
 
 def words_of(value: np.ndarray) -> str:

@@ -15,7 +15,15 @@ from legacy.towers.graph_program import GraphProgram
 from parity.coverage.changed_constants import FACTOR
 from parity.coverage.graph import exponents
 from parity.coverage.graph.boundaries import COMPARISONS, is_beside_period, is_boundary, only_changes_rates
-from parity.coverage.graph.changed_numbers import EPSILON, HALF_STAIR, changed_numbers, is_term_of_floor, words_of
+from parity.coverage.graph.changed_numbers import (
+    EPSILON,
+    HALF_STAIR,
+    OVERFLOWING,
+    changed_numbers,
+    is_term_of_floor,
+    only_asks_finite,
+    words_of,
+)
 from parity.coverage.graph.outside_constants import place_of
 from parity.coverage.graph.overwritten import find_overwritten
 from parity.coverage.graph.step_functions import constants_of_step, is_period
@@ -129,6 +137,8 @@ class ConstantIndex:
             changed = [np.asarray(constant.value + exponents.STEP, constant.value.dtype)]
         elif constant.value.dtype.kind == "f" and is_term_of_floor(self._graph, constant.nodes):
             changed = [np.asarray(constant.value + HALF_STAIR, constant.value.dtype)]
+        elif constant.value.dtype == np.float32 and only_asks_finite(self._graph, constant.nodes):
+            changed = [np.full_like(constant.value, OVERFLOWING)]
         if is_period(self._graph, list(map(place_of, constant.nodes))) and constant.value >= SHORTEST_HALVED:
             changed.append(constant.value // 2)
         for value in changed[:1] if constant.is_rate_boundary or constant.is_zero_bound else changed:

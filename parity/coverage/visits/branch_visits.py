@@ -12,6 +12,7 @@ import numpy as np
 from legacy.saved.graph.imported import imported_graph
 from parity.comparison.tour import Visit
 from parity.coverage.graph.boundaries import COMPARISONS, REMAINDERS
+from parity.coverage.graph.changed_numbers import ASK_FINITE
 from parity.coverage.graph.step_functions import functions_of_step
 from parity.coverage.visits.changed_states import times, weights_times
 from parity.coverage.visits.counted_numbers import scalar_value
@@ -20,8 +21,8 @@ from workloads.lifted.plan import Variable
 from workloads.lifted.workload import KINDS, LiftedWorkload
 from workloads.program import State
 
-#: Ops that ask whether numbers are finite, and one that ends a step of others.
-_ASK_FINITE, _CHECK = {"IsFinite", "IsInf", "IsNan"}, "CheckNumerics"
+#: Op that ends a step of numbers that are not finite.
+_CHECK = "CheckNumerics"
 #: Ops that decide by numbers of steps, or compute these.
 _DECISIONS = {*COMPARISONS, *REMAINDERS, "Equal", "NotEqual"}
 #: A longer period is not searched: a run of so many steps would show it as well.
@@ -89,8 +90,8 @@ def _asks_finite(workload: LiftedWorkload, predicates: list[str]) -> bool:
     deciding = graph.ancestors([parse_tensor_name(name).node for name in predicates], controls=False)
     values = [parse_tensor_name(name).node for phase in plan.phases for e in phase.effects for name in e.values]
     types = {graph.type(node) for node in graph.ancestors(values, controls=False)}
-    replaces = bool(types & _ASK_FINITE) and _CHECK not in types
-    return replaces or any(graph.type(node) in {*_ASK_FINITE, _CHECK} for node in deciding)
+    replaces = bool(types & ASK_FINITE) and _CHECK not in types
+    return replaces or any(graph.type(node) in {*ASK_FINITE, _CHECK} for node in deciding)
 
 
 def overflowing(last: State, deciders: Deciders) -> Iterator[Visit]:
@@ -115,6 +116,24 @@ def overflowing(last: State, deciders: Deciders) -> Iterator[Visit]:
     at = "".join(f", {v.name} at 1" for v in deciders.scales)
     near = {name: times(value, _near_largest(value.dtype)) for name, value in last.weights.items()}
     yield Visit(f"weights near the largest number{at}", dataclasses.replace(ones, weights=near))
+
+
+def before_numbers(visit: Visit, deciders: Deciders) -> Iterator[Visit]:
+    """Moves the counters of a visit to one count before the numbers that predicates compare them with.
+
+    So that the steps that overflow are as many as a loss scale waits for before it falls.
+
+    Args:
+      visit: the visit.
+      deciders: of the program.
+
+    Yields:
+      the visit with all counters that decide one count before a number, for each number.
+    """
+    for number in deciders.numbers if deciders.counters else ():
+        text = ", ".join(f"{v.name} at {number - 1:,}" for v in deciders.counters)
+        moved = _with_statistics(visit.state, {v.name: number - 1 for v in deciders.counters})
+        yield visit._replace(name=f"{visit.name}, {text}", state=moved)
 
 
 def in_other_branches(visit: Visit, deciders: Deciders) -> Iterator[Visit]:

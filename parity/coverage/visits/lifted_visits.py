@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from parity.comparison.tour import Visit
-from parity.coverage.visits.branch_visits import find_deciders, in_other_branches, overflowing
+from parity.coverage.visits.branch_visits import before_numbers, find_deciders, in_other_branches, overflowing
 from parity.coverage.visits.changed_states import all_times, for_each_phase, times, weights_times
 from parity.coverage.visits.counted_numbers import is_counted, numbers_beside
 from parity.coverage.visits.counter_uses import counter_uses
@@ -108,8 +108,9 @@ def _visits_of_branches(
     if deciders is None:
         yield from _visits(workload, numbers, last, coverage)
         return
-    if with_overflow:
-        yield from overflowing(last, deciders)
+    for visit in overflowing(last, deciders) if with_overflow else ():
+        yield visit
+        yield from before_numbers(visit, deciders)
     yield from in_other_branches(Visit("the last state", last), deciders)
     for visit in _visits(workload, numbers, last, coverage, deciders.numbers):
         yield visit

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from parity.coverage.graph.changed_numbers import changed_numbers, is_term_of_floor, words_of
+from parity.coverage.graph.changed_numbers import changed_numbers, is_term_of_floor, only_asks_finite, words_of
 from tests.legacy.saved.graphs import graph_of
 
 
@@ -34,6 +34,21 @@ def test_a_constant_is_changed_by_its_kind(value, expected):
 def test_a_term_of_a_floor_is_used_by_nothing_else(graph, expected):
     built = graph_of(f"one = Const()\ncount = Placeholder()\nsum = AddV2(one, count)\n{graph}\n")
     assert is_term_of_floor(built, ["one"]) is expected
+
+
+@pytest.mark.parametrize(
+    "graph, expected",
+    [
+        ("asked = IsFinite(product)", True),
+        ("asked = IsFinite(product)\nother = Neg(product)", False),
+        ("asked = IsFinite(product)\nother = Neg(one)", False),
+        ("asked = IsFinite(one)", False),
+        ("", False),
+    ],
+)
+def test_a_factor_that_only_decides_what_is_finite_is_used_by_nothing_else(graph, expected):
+    built = graph_of(f"one = Const()\nscale = Placeholder()\nproduct = Mul(scale, one)\n{graph}\n")
+    assert only_asks_finite(built, ["one"]) is expected
 
 
 def test_constants_in_words():

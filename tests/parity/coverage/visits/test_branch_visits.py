@@ -8,7 +8,14 @@ import tensorflow as tf
 
 from parity.comparison.result import Verdict
 from parity.comparison.tour import Visit
-from parity.coverage.visits.branch_visits import Deciders, find_deciders, in_other_branches, overflowing
+from parity.coverage.visits import lifted_visits
+from parity.coverage.visits.branch_visits import (
+    Deciders,
+    before_numbers,
+    find_deciders,
+    in_other_branches,
+    overflowing,
+)
 from parity.coverage.visits.counted_numbers import numbers_beside, scalar_value
 from parity.verdict.compare_programs import ComparisonPlan, compare_programs
 from tests.legacy.source import conditional
@@ -115,6 +122,45 @@ def test_gradients_overflow_by_their_scale_or_by_the_weights():
     assert near.state.statistics["scale"] == 1.0 and near.state.weights["w"][0] == np.float32(2.0**100)
     assert near.name == "weights near the largest number, scale at 1"
     assert not list(overflowing(last_state(), deciders._replace(ask_finite=False)))
+
+
+def test_counts_move_to_one_before_the_numbers_they_are_compared_with():
+    deciders = Deciders([COUNT], [2, 10], [], 1, [], True)
+    found = list(before_numbers(Visit("v", last_state()), deciders))
+    assert [visit.name for visit in found] == ["v, count at 1", "v, count at 9"]
+    assert [int(visit.state.statistics["count"]) for visit in found] == [1, 9]
+    assert not list(before_numbers(Visit("v", last_state()), deciders._replace(counters=[])))
+
+
+@conditional.with_old_cond
+def scale_that_waits():
+    """A loss scale that falls at the third overflow and grows as long as it stays finite, as mixed precision has it."""
+    scale, overflows = plain("scale", [], 128.0), conditional.counter("overflows")
+    gradient = conditional.mean_gradient(scale)
+
+    def grow():
+        larger = tf.where(v1.is_finite(scale * 2.0), scale * 1.5, scale)
+        return v1.group(conditional.momentum(gradient), v1.assign(scale, larger), v1.assign(overflows, 0))
+
+    def wait():
+        fall = lambda: v1.group(v1.assign(scale, scale * 0.75))  # noqa: E731
+        due = tf.greater_equal(overflows + 1, 3)
+        return v1.group(v1.cond(due, fall, lambda: v1.group(v1.assign_add(overflows, 1))))
+
+    return v1.cond(conditional.all_finite(gradient), grow, wait).op
+
+
+def test_a_scale_that_waits_for_several_overflows_is_exercised(tmp_path, monkeypatch):
+    setup = lifted(scale_that_waits, tmp_path)
+    plan = ComparisonPlan(3, tolerance_name="exact")
+    found = compare_programs(setup, None, plan)
+    assert found.verification.verdict is Verdict.PARITY, found.verification.not_shown
+    seen = {o.mutant.change for o in found.coverage.outcomes if o.seen}
+    assert {"0.75 -> 0.7475", "2 -> 1.70141e+38"} <= seen
+    monkeypatch.setattr(lifted_visits, "before_numbers", lambda visit, deciders: ())
+    without = compare_programs(setup, None, plan)
+    missing = {o.mutant.change for o in without.coverage.outcomes if o.is_missing}
+    assert without.verification.verdict is Verdict.NOT_SHOWN and "0.75 -> 0.7475" in missing
 
 
 def test_the_numbers_that_a_counter_meets(tmp_path):
