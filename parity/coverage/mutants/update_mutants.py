@@ -129,10 +129,14 @@ class GradientLog:
         self._random: collections.Counter[str] = collections.Counter()
 
     def add(self, step: ObservedStep) -> None:
-        """Adds a compared step; of several train ops, one that trains other weights says nothing of a weight."""
+        """Adds a compared step; of several train ops, one that trains other weights says nothing of a weight.
+
+        A port whose whole step is code records no combined gradients, but each replica's.
+        """
+        gradients = [update for update in step.updates if update] or step.record.gradients
         if step.visit is not None and step.visit.has_random_weights:
-            self._random.update({name for update in step.updates for name in update})
-        for update in step.updates:
+            self._random.update({name for update in gradients for name in update})
+        for update in gradients:
             self._with_gradient |= {name for name, gradient in update.items() if np.any(gradient)}
 
     @property

@@ -93,6 +93,15 @@ def test_a_weight_without_gradient_at_random_weights_too_cannot_move():
     assert "zero in every compared step" in log.why_still("w") and log.why_still("v") == ""
 
 
+def test_the_replicas_gradients_tell_where_none_are_combined():
+    """As of a port whose whole step is code."""
+    job, log = dyadic_job(), update_mutants.GradientLog()
+    for number in range(update_mutants.ENOUGH_RANDOM):
+        gradients = [{"w": [0.0, 0.0], "v": [0.0, 0.0]}, {"w": [0.0, 0.0], "v": [0.0, 1.0]}]
+        log.add(observed(job, gradients=gradients, combined={}, visit=random_visit(made_up_state(), number)))
+    assert "2 of them at random weights" in log.why_still("w") and log.why_still("v") == ""
+
+
 def test_a_train_op_of_other_weights_does_not_show_that_a_weight_has_no_gradient():
     """The generator's step says nothing of the critic's last bias; nor does any of a weight that no step trains."""
     job, log = dyadic_job(), update_mutants.GradientLog()
