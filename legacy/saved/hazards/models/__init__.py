@@ -23,7 +23,7 @@ from legacy.saved.hazards.models import (
     sums_over_examples,
     unused_dropout,
 )
-from legacy.saved.hazards.models.shares import along_queries
+from legacy.saved.hazards.models.shares import along_queries, over_joined_positions
 
 #: Checks of the graph alone, in the order of the page.
 GRAPH_CHECKS = (
@@ -66,6 +66,7 @@ ANALYSIS_CHECKS = (
     sums_over_examples.likelihoods_over_examples,
     attention.scores_scaled_up,
     along_queries.shares_along_queries,
+    over_joined_positions.shares_over_joined_positions,
     shares_along_other_axes.shares_added_up_along_other_axes,
     shares_along_other_axes.classes_along_other_axes,
     states_of_towers.states_of_other_towers,
