@@ -22,6 +22,7 @@ from legacy.saved.data_trial.trial_choices import (
     choices,
     has_open_rows,
     is_open,
+    larger_inputs,
     longer_sequences,
     of_full_length,
     ranges_of_several,
@@ -147,6 +148,8 @@ class _Search:
             if fit is not None:
                 return fit
         found = self._first_that_runs(first)
+        if found is None or not found.outcome.is_good:
+            found = self._larger(found) or found
         found = found and self._with_other_lengths(found)
         padded = of_full_length(self._entries)
         if (found is None or not found.outcome.is_good or self._has_one_length(found)) and padded != self._entries:
@@ -192,6 +195,14 @@ class _Search:
                 if self._runs >= self._most_runs:
                     return fallback if first.message else None
         return fallback if first.message else None
+
+    def _larger(self, fit: _Fit | None) -> _Fit | None:
+        """Returns the first larger sizes of the open dimensions with which the graph runs well; None without any."""
+        for entries in larger_inputs(self._entries if fit is None else fit.entries):
+            good = self._good(entries, None if fit is None else fit.batch)
+            if good is not None:
+                return good
+        return None
 
     def _with_other_lengths(self, fit: _Fit) -> _Fit:
         """Returns a fit with lengths of sequences up to the longest that the graph takes, where all are equal.

@@ -5,12 +5,18 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 
-from legacy.saved.data_trial.trial_sizes import PRIMES
+import numpy as np
+
+from legacy.saved.data_trial.trial_sizes import PRIMES, has_open_size
 from workloads.lifted.made_up_data import FEW, OPEN, VALUES
 from workloads.lifted.plan import Input
 
 #: Ranks that are tried for an input of unknown rank.
 RANKS = (2, 1, 4, 3)
+#: Factors of all open sizes, where a graph runs with few and its results are no numbers.
+FACTORS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+#: Most numbers of an input that such factors may make.
+LARGEST_INPUT = 1 << 18
 
 
 def is_open(entry: Input) -> bool:
@@ -50,6 +56,25 @@ def all_alike(entries: Sequence[Input]) -> list[Input]:
     sizes = [[size or (OPEN if i else None) for i, size in enumerate(entry.shape or [])] for entry in entries]
     pairs = zip(entries, sizes)
     return [dataclasses.replace(entry, example=own) if own and not entry.sparse else entry for entry, own in pairs]
+
+
+def larger_inputs(entries: Sequence[Input]) -> Iterator[list[Input]]:
+    """Yields the inputs with all open sizes times a factor, the least first.
+
+    A loss that leaves out what lies within a receptive field is a mean of nothing where sequences are no longer.
+    """
+    places = [[i for i in range(len(e.shape or [])) if has_open_size(e, i)] for e in entries]
+    for factor in FACTORS if any(places) else ():
+        grown = [_larger(entry, own, factor) for entry, own in zip(entries, places)]
+        if all(np.prod([size or 1 for size in entry.example]) <= LARGEST_INPUT for entry in grown):
+            yield grown
+
+
+def _larger(entry: Input, places: Sequence[int], factor: int) -> Input:
+    sizes = list(entry.example or entry.shape or [])
+    for place in places:
+        sizes[place] = (sizes[place] or OPEN) * factor
+    return dataclasses.replace(entry, example=sizes) if places else entry
 
 
 def choices(entries: Sequence[Input]) -> Iterator[list[Input]]:

@@ -62,13 +62,21 @@ def first_sizes(entries: Sequence[Input], batch: int) -> Sizes:
       batch: number of a tower's examples.
     """
     dimensions = [
-        (entry.name, i)
-        for entry in entries
-        for i, size in enumerate(entry.shape or [])
-        if size is None and (i or entry.kind == "whole") and not entry.sparse  # whose sizes follow from its rank
+        (entry.name, i) for entry in entries for i in range(len(entry.shape or [])) if has_open_size(entry, i)
     ]
     start = {dimension: PRIMES[k % len(PRIMES)] for k, dimension in enumerate(dimensions)}
     return Sizes(0.0, {**start, **_image_sizes(entries)}, batch)
+
+
+def has_open_size(entry: Input, place: int) -> bool:
+    """Returns whether a dimension of an input is open and not that of examples; sizes of a sparse one follow its rank.
+
+    Args:
+      entry: the input, of known rank.
+      place: number of the dimension.
+    """
+    is_open = (entry.shape or [])[place] is None
+    return is_open and (place > 0 or entry.kind == "whole") and not entry.sparse
 
 
 def _image_sizes(entries: Sequence[Input]) -> dict[Dimension, int]:

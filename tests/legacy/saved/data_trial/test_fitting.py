@@ -234,6 +234,18 @@ def test_lengths_reach_what_labels_point_at():
     assert (lengths.low, lengths.limit, lengths.has_full) == (4, 7, True)
 
 
+@pytest.mark.parametrize("field, size", [(5, None), (30, 48), (100, 192), (100_000, None)])
+def test_sequences_are_longer_than_the_field_that_a_loss_leaves_out(field, size):
+    """The mean of what follows a receptive field is that of nothing, and no number, where nothing follows.
+
+    `size`: that is found; None if the usual one will do, or if none that can be tried does.
+    """
+    plan = fitted(
+        lambda w: tf.reduce_mean(tf.tensordot(v1.placeholder(tf.float32, [2, None, 3], "x"), w, 1)[:, field:] ** 2)
+    )
+    assert inputs_of(plan) == {"x": ([2, size, 3] if size else [], 0, 0)}
+
+
 def test_an_assertion_holds_that_no_computed_tensor_waits_for():
     def loss(w):
         x, labels = (v1.placeholder(tf.float32, [None, size], name) for size, name in ((3, "x"), (None, "labels")))
