@@ -25,16 +25,18 @@ def misplaced_towers(whole: WholeGraph) -> Iterator[Hazard]:
     devices = {name: _device(whole, name) for name in compute}
     forward = [name for name in compute if not is_gradient_op(name)]
     mains = _main_devices(compute, devices, forward)
+    backward = list(_backward_on_one_device(whole, mains, compute)) if len(mains) == whole.count else []
     on_cpu = [tower for tower, device in mains.items() if "cpu" in device]
     if len(mains) == whole.count and on_cpu and len(on_cpu) < whole.count:
         for tower in on_cpu:
             yield _elsewhere(tower, mains, next(name for name in forward if compute[name] == tower))
     elif len(_named_devices(whole)) > 1 or _are_combined(whole):
-        yield from _towers_on_the_cpu(whole, compute)  # workers that update alone are all on one CPU on purpose
+        # Workers that update alone are all on one CPU on purpose; backward passes there have a hazard of their own.
+        yield from _towers_on_the_cpu(whole, {name: compute[name] for name in forward} if backward else compute)
     if len(mains) < whole.count:
         return
     yield from _shared_devices(mains, compute, forward, devices)
-    yield from _backward_on_one_device(whole, mains, compute)
+    yield from backward
 
 
 def _device(whole: WholeGraph, name: str) -> str:

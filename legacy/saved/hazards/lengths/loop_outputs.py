@@ -72,7 +72,10 @@ def outputs_behind_layers(whole: WholeGraph, name: str) -> list[str]:
 
 
 def lengths_of_loop(whole: WholeGraph, gathered: str) -> str:
-    """Returns the lengths behind which a loop writes zeros, as of `sequence_length`; "" if it has none of data."""
+    """Returns the lengths behind which a loop writes zeros, as of `sequence_length`; "" if it has none of data.
+
+    The size of the data as length, as of one rollout after the other, leaves no padding.
+    """
     graph = whole.graph
     arrays = graph.inputs(gathered)[0].node
     entered = [arrays, *[use.node for use in graph.users(arrays) if graph.type(use.node) in ENTERS]]
@@ -84,7 +87,7 @@ def lengths_of_loop(whole: WholeGraph, gathered: str) -> str:
             continue
         condition = graph.origin(graph.inputs(value)[0]).node
         bounds = graph.inputs(condition) if graph.type(condition) == "GreaterEqual" else []
-        if bounds and graph.type(bounds[1].node) in ENTERS and bounds[1].node in whole.data:
+        if bounds and graph.type(bounds[1].node) in ENTERS and _are_of_data(whole, bounds[1].node):
             return bounds[1].node
     return ""
 
@@ -101,7 +104,7 @@ def lengths_that_end_loop(whole: WholeGraph, gathered: str) -> str:
     alive = [graph.inputs(name)[0].node for name in condition if graph.type(name) == "LoopCond"]
     for name in sorted(_decisions(graph, alive)):
         bound = graph.inputs(name)[1].node if graph.type(name) == "GreaterEqual" else ""
-        if bound and graph.type(bound) in ENTERS and bound in whole.data:
+        if bound and graph.type(bound) in ENTERS and _are_of_data(whole, bound):
             return bound
     return ""
 
@@ -129,11 +132,14 @@ def lengths_of_mask(whole: WholeGraph, mask: str) -> str:
     # The numbers of a range are no data, also where a size, or the greatest length, ends it.
     is_range = graph.type(source_of_elements(graph, times).node) == "Range"
     is_numbered = is_range or (is_fixed and times.node not in whole.data)
-    return lengths.node if is_numbered and lengths.node in whole.data and _takes_data(graph, lengths.node) else ""
+    return lengths.node if is_numbered and _are_of_data(whole, lengths.node) else ""
 
 
-def _takes_data(graph: Graph, name: str) -> bool:
-    """Whether a node is computed from data, and not from their sizes alone."""
+def _are_of_data(whole: WholeGraph, name: str) -> bool:
+    """Whether lengths are computed from data, and not from their sizes alone."""
+    if name not in whole.data:
+        return False
+    graph = whole.graph
     before = graph.ancestors([name], controls=False)
     sizes = {node for node in before if graph.type(node) in op_types.SHAPE_OPS}
     before = graph.ancestors([name], stop=sizes, controls=False) - sizes if sizes else before

@@ -84,6 +84,20 @@ def test_towers_on_the_wrong_device(old, new, expected):
     assert [(name, text) for name, _, text in found] == expected
 
 
+@pytest.mark.parametrize("has_layer, on_cpu", [(False, 0), (True, 2)])
+def test_backward_passes_on_the_cpu_are_no_layers_there(has_layer, on_cpu):
+    """As of `tf.gradients` under `tf.device('/cpu:0')`: no inner device is to be removed but that of a layer."""
+    text = PRODUCTS
+    for k in range(2):
+        layer = f"tower_{k}/far = MatMul(tower_{k}/y) @ /cpu:0\n    " if has_layer else ""
+        before = f"tower_{k}/far" if has_layer else f"tower_{k}/y"
+        text = text.replace(
+            f"{(G0, G1)[k]} = MatMul(tower_{k}/y) @ /gpu:{k}", f"{layer}{(G0, G1)[k]} = MatMul({before}) @ /cpu:0"
+        )
+    found = [name for name, _, _ in hazards(placement.misplaced_towers, text)]
+    assert found == ["TOWER_ON_CPU"] * on_cpu + ["BACKWARD_ON_ONE_DEVICE"]
+
+
 def test_a_layer_on_another_towers_device():
     layer = "tower_1/z = MatMul(tower_1/y) @ /gpu:1\n tower_1/far = MatMul(tower_1/y) @ /gpu:0\n"
     assert hazards(placement.misplaced_towers, PRODUCTS + layer.split("\n")[0]) == []

@@ -11,12 +11,15 @@ v1 = tf.compat.v1
 
 
 def found(take, lengths=False, check=last_outputs, make_loss=lambda taken: tf.reduce_mean(tf.square(taken))):
-    """The hazards of what is taken of the outputs [batch, time, 3] of a loop, which writes 0 behind each length."""
+    """The hazards of what is taken of the outputs [batch, time, 3] of a loop, which writes 0 behind each length.
+
+    `lengths`: whether there are any; "size" if they are all that of the data.
+    """
 
     def build():
         w = v1.get_variable("w", [3, 3], use_resource=False)
-        times = tf.transpose(v1.placeholder(tf.float32, [2, 6, 3], "x"), [1, 0, 2])
-        ends = v1.placeholder(tf.int32, [2], "lengths")
+        times = tf.transpose(v1.placeholder(tf.float32, [2, None, 3], "x"), [1, 0, 2])
+        ends = tf.fill([2], tf.shape(times)[0]) if lengths == "size" else v1.placeholder(tf.int32, [2], "lengths")
         inputs = v1.TensorArray(tf.float32, 6).unstack(times)
 
         def step(time, state, outputs):
@@ -47,6 +50,7 @@ def test_the_last_output_of_a_backward_loop_is_named():
     "take, lengths",
     [
         (lambda outputs, state: outputs[:, -1], False),
+        (lambda outputs, state: outputs[:, -1], "size"),
         (lambda outputs, state: state, True),
         (lambda outputs, state: tf.reduce_max(outputs, 1), True),
         (lambda outputs, state: tf.reverse(outputs, [1])[:, 0], False),
@@ -94,6 +98,7 @@ def of_both_directions():
         (logits, True, lambda taken: tf.reduce_mean(entropies(taken)), 1),
         (logits, True, lambda taken: 0.5 * tf.reduce_mean(tf.square(taken - 1.0)), 1),
         (logits, False, lambda taken: tf.reduce_mean(entropies(taken)), 0),
+        (logits, "size", lambda taken: tf.reduce_mean(entropies(taken)), 0),
         (of_both_directions(), True, lambda taken: tf.reduce_mean(entropies(taken)), 1),
         (of_both_directions(), False, lambda taken: tf.reduce_mean(entropies(taken)), 0),
         (of_both_directions(), True, masked, 0),
