@@ -15,7 +15,7 @@ _REDUCTIONS = ("Sum", "Mean")
 _QUOTIENTS = ("RealDiv", "Div")
 #: Ops that a sum of all towers' terms is made of, and ops that multiply all of it by a constant.
 _SUMS = ("Sum", "Add", "AddV2", "AddN", "Identity", "Pack", "ConcatV2", "ExpandDims")
-_FACTORS = ("Mean", "Mul", "RealDiv")
+_FACTORS = ("Mean", "Mul", *_QUOTIENTS)
 
 
 def term_weights(graph: Graph, towers: Towers, target: str) -> dict[TensorId, float]:

@@ -24,7 +24,7 @@ NEAR_SUMS, EXACT = 1e-3, 1e-9
 LATE = 1e7
 #: Numbers at which a rule is evaluated: of a gradient, of an average of gradients, and of one of squares.
 _GRADIENTS, _MEANS, _SQUARES = (0.007, -0.013, 0.021), (0.001, -0.002, 0.004), (1e-5, 4e-4, 3e-2)
-_CLIPPED = ("Identity", "Mul", "ClipByValue", "Minimum", "Maximum", "RealDiv")
+_CLIPPED = ("Identity", "Mul", "ClipByValue", "Minimum", "Maximum", "RealDiv", "Div")
 _WEIGHT = 1.7
 #: Numbers of steps after which bias corrections are compared.
 _COUNTS = (0, 2)

@@ -47,7 +47,7 @@ def moments_of_rows(analysed: AnalysedStep, phase: Phase, effect: Effect) -> Mom
     if not ("AssignSub" in effect.op or "ScatterSub" in effect.op) or not effect.values:
         return None
     name = graph.origin(parse_tensor_name(effect.values[-1])).node
-    if graph.type(name) != "RealDiv":
+    if graph.type(name) not in op_types.QUOTIENTS:
         return None
     first, divisor = [tensor.node for tensor in graph.inputs(name)]
     terms = graph.inputs(divisor) if graph.type(divisor) in op_types.ADDITIONS else []

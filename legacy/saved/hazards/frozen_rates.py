@@ -19,7 +19,7 @@ _WHOLE_NUMBERS = {dtype.as_datatype_enum for dtype in (tf.int32, tf.int64)}
 _FLOATS = {dtype.as_datatype_enum for dtype in (tf.float32, tf.float64)}
 #: Ops that make one rate of others, such as a warm-up's and a schedule's.
 _CHOICES = ("Select", "SelectV2", "Switch", "Merge")
-_OF_RATES = {"Identity", "Reshape", "Mul", "RealDiv", "Add", "AddV2", "Sub", "Minimum", "Maximum", *_CHOICES}
+_OF_RATES = {"Identity", "Reshape", "Mul", "RealDiv", "Div", "Add", "AddV2", "Sub", "Minimum", "Maximum", *_CHOICES}
 #: Names of learning rates.
 RATES = re.compile(r"(?i)(^|/)(lr|(\w*_)?learning_?rate|(new|base|init|initial)_?lr)(_\d+|_?(ph|placeholder|input))?$")
 #: The name that a variable has of itself, within a scope.

@@ -99,7 +99,7 @@ def size_below_sum(plan: Plan, graph: Graph, phase: Phase) -> Optional[TensorId]
     while node and node not in losses:
         inputs = graph.inputs(node)
         before = [graph.ancestors([one.node], controls=False) & losses for one in inputs]
-        if graph.type(node) == "RealDiv" and before[0] == losses and not before[1]:
+        if graph.type(node) in op_types.QUOTIENTS and before[0] == losses and not before[1]:
             found.append(inputs[1])
         elif graph.type(node) not in ("Identity", *op_types.ADDITIONS):
             return None

@@ -14,7 +14,7 @@ from workloads.lifted.graph import Graph, TensorId
 
 #: {op: the inputs whose positions its result keeps}; of ops that are not listed, none.
 _KEPT = {
-    **dict.fromkeys(("BiasAdd", "MatMul", "RealDiv", "Reshape", "Transpose"), (0,)),
+    **dict.fromkeys(("BiasAdd", "MatMul", "RealDiv", "Div", "Reshape", "Transpose"), (0,)),
     **dict.fromkeys(("Identity", "Cast", "Relu", "Sigmoid", "Tanh", "Elu", "Squeeze", "ExpandDims"), (0,)),
     **dict.fromkeys(("Add", "AddV2", "Mul", "Sub", "Maximum"), (0, 1)),
     **dict.fromkeys(("Select", "SelectV2"), (1, 2)),

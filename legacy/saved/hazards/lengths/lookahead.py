@@ -23,7 +23,7 @@ MOST_DIAGONALS = 2
 _BY_ELEMENT = ("Add", "AddV2", "Sub", "Mul")
 #: {comparison of positions: 1 if the earlier ones are kept where the first input is a column, -1 if the second}.
 _COMPARED = {"GreaterEqual": 1, "LessEqual": -1}
-_BY_PLACE = ("BiasAdd", "Identity", "MatMul", "RealDiv", "Reshape", "Relu", "Tanh")
+_BY_PLACE = ("BiasAdd", "Identity", "MatMul", "RealDiv", "Div", "Reshape", "Relu", "Tanh")
 
 
 def masks_off_by_one(whole: WholeGraph) -> Iterator[Hazard]:

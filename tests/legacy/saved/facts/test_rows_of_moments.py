@@ -34,6 +34,15 @@ def adam(table, gradient):
     v1.train.AdamOptimizer(0.5, 0.75, 0.875, 0.25).apply_gradients([(gradient, table)], name="train")
 
 
+def old_adam(table, gradient):
+    """As TensorFlow 0.12 writes it: rows are not added up before, and a quotient is a `Div`."""
+    m, v = (v1.get_variable(f"table/{name}", [3, 1], trainable=False, use_resource=False) for name in "mv")
+    words, values = gradient.indices, gradient.values
+    m_t = v1.scatter_add(v1.assign(m, 0.75 * m), words, 0.25 * values)
+    v_t = v1.scatter_add(v1.assign(v, 0.875 * v), words, 0.125 * (values * values))
+    v1.assign_sub(table, tf.raw_ops.Div(x=0.5 * m_t, y=tf.sqrt(v_t) + 0.25), name="train")
+
+
 def lazily(root):
     """An Adam that changes the moments of the rows at hand alone, whose second moment is put through `root`."""
 
@@ -52,6 +61,7 @@ def lazily(root):
     "update, rule, constants",
     [
         (adam, "Adam, of rows (AssignSub)", "lr=0.5, beta1=0.75, beta2=0.875, epsilon=0.25"),
+        (old_adam, "Adam, of rows (AssignSub)", "lr=0.5, beta1=0.75, beta2=0.875, epsilon=0.25"),
         (lazily(tf.sqrt), "Adam, row by row (ScatterSub)", "lr=0.5, beta1=0.75, beta2=0.875, epsilon=0.25"),
         (lazily(tf.identity), "written by hand (ScatterSub)", "0.75, 0.25, 0.875, 0.125, 0.5"),
     ],

@@ -1,7 +1,9 @@
 import doctest
+import pathlib
 
 import pytest
 
+import legacy
 from legacy.saved.graph import op_types
 
 
@@ -39,3 +41,12 @@ def test_sources_random_and_unsafe_ops_are_distinguished():
 
 def test_the_examples_in_the_docstrings_hold():
     assert doctest.testmod(op_types).failed == 0
+
+
+def test_what_knows_a_quotient_knows_that_of_old_graphs():
+    """TensorFlow 0.12 writes a quotient of floats as `Div`, later ones as `RealDiv`."""
+    root = pathlib.Path(legacy.__file__).parent
+    texts = {path: path.read_text() for path in root.rglob("*.py")}
+    of_new = [path for path, text in texts.items() if '"RealDiv"' in text]
+    lacking = [path.name for path in of_new if '"Div"' not in texts[path] and "op_types.QUOTIENTS" not in texts[path]]
+    assert of_new and not lacking
