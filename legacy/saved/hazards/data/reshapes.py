@@ -6,12 +6,15 @@ from collections.abc import Iterator, Sequence
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
+from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops whose results have the rows of their first input.
 _BY_ROW = ("Add", "AddV2", "BiasAdd", "Elu", "Identity", "LogSoftmax", "MatMul", "Relu", "Sigmoid", "Softmax", "Tanh")
 
+_BY_ELEMENT = ("Exp", "Identity", "LogSoftmax", "Neg", "Relu", "Sigmoid", "Softmax", "Tanh", *op_types.ARITHMETIC)
 _SLICES = ("Slice", "StridedSlice")
 
 _Shape = Sequence["int | None"]
@@ -30,6 +33,7 @@ def reshaped_for_transposed(whole: WholeGraph, found: Analysis) -> Iterator[Haza
         before, after = _shape_before(found, name), imported.shape(name)
         is_meant = _is_beside_transposition(found, name) or _is_shift(found, name) or _joins_again(found, name)
         is_wrong = before and after and (_is_transposed(before, after) or _merges_apart(before, after))
+        is_wrong = is_wrong or _turns_stack(found, name)
         if before and after and is_wrong and not is_meant:
             yield Hazard(
                 "RESHAPED_FOR_TRANSPOSED",
@@ -39,6 +43,51 @@ def reshaped_for_transposed(whole: WholeGraph, found: Analysis) -> Iterator[Haza
                 "use tf.transpose; for parity keep the reshape",
             )
             return
+
+
+def _turns_stack(found: Analysis, name: str) -> bool:
+    """Whether rows that were stacked, as of scores of all examples for each word, become columns, as by [-1, 1, words].
+
+    A matrix whose rows are no stack may have the examples first, and a row of numbers that a reshape shares out.
+    """
+    imported = found.context.imported
+    before, after = imported.shape(*found.cut.graph.inputs(name)[0]), imported.shape(name)
+    if (
+        before is None
+        or len(before) != 2
+        or not after
+        or len(after) < 2
+        or before[0] is None
+        or before[1] in (1, before[0])
+    ):
+        return False
+    kept = [size for size in after if size != 1]
+    is_turned = len(kept) == 2 and kept[1] == before[0] > 1 and kept[0] in (None, before[1])
+    return is_turned and after[-1] == before[0] and _is_stack(found, found.cut.graph.inputs(name)[0], before[0])
+
+
+def _is_stack(found: Analysis, tensor: TensorId, rows: int) -> bool:
+    """Whether a matrix is made, element by element, of as many tensors as it has rows, one for each."""
+    graph, imported = found.cut.graph, found.context.imported
+    todo, seen = [tensor], {tensor}
+    while todo:
+        tensor = todo.pop()
+        kind, inputs = graph.type(tensor.node), graph.inputs(tensor.node)
+        shape = imported.shape(*tensor)
+        if shape is None or len(shape) != 2 or shape[0] != rows:
+            continue
+        if kind == "Pack" and graph.nodes[tensor.node].attr["axis"].i == 0:
+            return len(inputs) == rows
+        if kind in op_types.JOINS:
+            axis, parts = (inputs[-1], inputs[:-1]) if kind == "ConcatV2" else (inputs[0], inputs[1:])
+            along = imported.constant(*axis)
+            if along is not None and along.item() in (0, -2) and len(parts) == rows:
+                return True
+        elif kind in _BY_ELEMENT:
+            before = [one for one in inputs if one not in seen]
+            todo += before
+            seen.update(before)
+    return False
 
 
 def _is_beside_transposition(found: Analysis, name: str) -> bool:

@@ -97,3 +97,41 @@ def test_heads_that_are_merged_past_the_words_are_named(new, turned, count):
 
 def test_as_many_heads_as_words_tell_nothing():
     assert found([3, 4, 4, 5], lambda x: tf.reshape(x, [3, 4, 20])) == []
+
+
+def scores(join, words=3):
+    """Attention that weights `words` states by scores, of which it has a row for each: [words, examples]."""
+
+    def attend(x):
+        states = tf.reshape(x, [-1, words, 2])
+        return join([tf.reduce_sum(tf.tanh(states[:, k]), 1) for k in range(words)])
+
+    return attend
+
+
+def stacked(rows):
+    return tf.stack(rows) / tf.reduce_sum(tf.stack(rows), 0)
+
+
+def joined(rows):
+    return 0.5 * tf.concat([row[None] for row in rows], 0)
+
+
+@pytest.mark.parametrize(
+    "join, turn, count",
+    [
+        (stacked, lambda rows: tf.reshape(rows, [-1, 1, 3]), 1),
+        (joined, lambda rows: tf.reshape(rows, [-1, 3]), 1),
+        (stacked, lambda rows: tf.reshape(tf.transpose(rows), [-1, 1, 3]), 0),
+        (stacked, lambda rows: tf.reshape(rows, [-1, 1]), 0),
+        (lambda rows: tf.stack(rows, 1), lambda rows: tf.reshape(rows, [-1, 1, 3]), 0),
+        (
+            lambda rows: tf.ensure_shape(tf.tanh(rows[0] * tf.ones([3, 1])), [3, None]),
+            lambda r: tf.reshape(r, [-1, 3]),
+            0,
+        ),
+    ],
+)
+def test_stacked_scores_that_a_reshape_makes_columns_are_named(join, turn, count):
+    hazards = found([None, 6], lambda x: turn(scores(join)(x)))
+    assert [hazard.id for hazard in hazards] == ["RESHAPED_FOR_TRANSPOSED"] * count
