@@ -64,6 +64,17 @@ class Clippings:
             return "by value, written by hand" + _numbers(_constants(self._graph, nodes, BOUNDS))
         return ""
 
+    def global_norm(self, nodes: Collection[str]) -> frozenset[str]:
+        """Returns the terms of the global norm by which some nodes clip, the squares of gradients; none if none do.
+
+        Args:
+          nodes: as of `text`.
+        """
+        matches = [match for match in map(CLIPS.match, nodes) if match and not is_gradient_op(match.string)]
+        scopes = {match.group(1) for match in matches if match.group(2) == "global_norm"}
+        inside = [name for scope in scopes for name in self._inside[scope]]
+        return _terms_of_norm(self._graph, [name for name in inside if self._graph.type(name) == "Minimum"])
+
     def _is_of_whole_numbers(self, name: str) -> bool:
         node = self._graph.nodes[name]
         return "T" in node.attr and tf.as_dtype(node.attr["T"].type or tf.float32).is_integer
@@ -82,7 +93,7 @@ def _text(graph: Graph, kind: str, inside: list[str]) -> str:
         smaller = {name for name in inside if graph.type(name) == "Minimum"}
         scaled = [name for name in inside if smaller & {before for before, _ in graph.inputs(name)}]
         bounds = _constants(graph, scaled, SCALES)
-        if _gradients_of_norm(graph, smaller) == 1:
+        if len(_terms_of_norm(graph, smaller)) == 1:
             return "by the norm of each alone (a global norm of one)" + _numbers(bounds)
     elif kind == "average_norm":  # the gradient times the bound times the smaller of N / norm and 1 / bound
         quotients = set(_constants(graph, inside, ("RealDiv", "Div")))
@@ -94,15 +105,15 @@ def _text(graph: Graph, kind: str, inside: list[str]) -> str:
     return "by " + kind.replace("_", " ") + _numbers(bounds)
 
 
-def _gradients_of_norm(graph: Graph, names: Collection[str]) -> int:
-    """The number of gradients in the norm that some nodes are computed from."""
+def _terms_of_norm(graph: Graph, names: Collection[str]) -> frozenset[str]:
+    """The squares of gradients in the norm that some nodes are computed from, one for each gradient."""
     seen, todo = set(names), list(names)
     while todo:
         name = todo.pop()
         before = {tensor.node for tensor in graph.inputs(name)} if graph.type(name) != "L2Loss" else set()
         todo += before - seen
         seen |= before
-    return sum(graph.type(name) == "L2Loss" for name in seen)
+    return frozenset(name for name in seen if graph.type(name) == "L2Loss")
 
 
 def _constants(graph: Graph, nodes: Iterable[str], types: Collection[str]) -> list[float]:

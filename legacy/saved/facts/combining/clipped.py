@@ -30,6 +30,34 @@ def clipping_text(analysed: AnalysedStep, phase: Phase, combine: Combine) -> str
     """
     if is_indices_label(combine.weight):
         return "no"
+    between = _nodes_behind(analysed, phase, combine)
+    after = analysed.clippings.text(between & analysed.context.of_gradients)  # others compute a learning rate
+    after = _with_tower_of_norm(analysed, combine, after, between)
+    texts = list(filter(None, [_clipping_in_towers(analysed, combine)]))
+    return "; ".join(texts + (["after combining, " + after] if after else [])) or "no"
+
+
+def global_norm(analysed: AnalysedStep, phase: Phase, combine: Combine) -> frozenset[str]:
+    """Returns the terms of the global norm by which a gradient is clipped; empty if it is clipped by none.
+
+    Args:
+      analysed: the training step.
+      phase: the train op's run.
+      combine: how it combines the gradients of one variable.
+
+    Returns:
+      Names of the ops that square the gradients in it; of the first tower that has the gradient, if towers clip.
+    """
+    if is_indices_label(combine.weight):
+        return frozenset()
+    first = next((parts for parts in combine.parts if parts), [])
+    near = {name for tensor in first for name in _near(analysed, parse_tensor_name(tensor)[0], CLIP_DEPTH)}
+    behind = _nodes_behind(analysed, phase, combine) & analysed.context.of_gradients
+    return analysed.clippings.global_norm(behind) or analysed.clippings.global_norm(near)
+
+
+def _nodes_behind(analysed: AnalysedStep, phase: Phase, combine: Combine) -> set[str]:
+    """The nodes between a combined gradient and its update."""
     weight = weight_of_label(combine.weight)
     effects = [e for e in phase.effects if e.writes[0] == weight and e.values]
     effect = next((e for e in effects if combine.tensor in (e.gradient, *e.values)), None)
@@ -42,10 +70,7 @@ def clipping_text(analysed: AnalysedStep, phase: Phase, combine: Combine) -> str
     kept = {other.node for other in phase.effects if other.writes != effect.writes} & between
     if kept and not op_types.is_apply(effect.op):  # behind moments of gradients, a rate or a whole update is bounded
         between -= analysed.graph.descendants(kept, controls=False)
-    after = analysed.clippings.text(between & analysed.context.of_gradients)  # others compute a learning rate
-    after = _with_tower_of_norm(analysed, combine, after, between)
-    texts = list(filter(None, [_clipping_in_towers(analysed, combine)]))
-    return "; ".join(texts + (["after combining, " + after] if after else [])) or "no"
+    return between
 
 
 def _with_tower_of_norm(analysed: AnalysedStep, combine: Combine, text: str, between: Collection[str]) -> str:

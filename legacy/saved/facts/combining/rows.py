@@ -6,7 +6,7 @@ import collections
 from collections.abc import Collection, Iterator
 
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
-from legacy.saved.facts.combining.clipped import clipping_text
+from legacy.saved.facts.combining.clipped import clipping_text, global_norm
 from legacy.saved.facts.combining.further import further_combines
 from legacy.saved.facts.combining.words import combination_text
 from legacy.saved.graph import op_types
@@ -18,6 +18,8 @@ MOST_OPS = 6
 #: Ops that compute nothing.
 NO_WORK = {"Const", "Identity", "Placeholder", *op_types.VARIABLES}
 
+#: Clipping by a global norm, and by that of some gradients of several groups.
+GLOBAL, OWN = "by global norm", "by a global norm of these alone"
 #: What gradients are that come out of the sums of other runs.
 ADDED_UP = "as added up in other runs"
 
@@ -29,7 +31,8 @@ def combining_rows(analysed: AnalysedStep, all_reduced: Collection[str] = ()) ->
       analysed: the training step.
       all_reduced: sums that the old graph computes by NCCL.
     """
-    groups: dict[tuple[str, ...], list[str]] = collections.OrderedDict()
+    groups: dict[tuple[tuple[str, ...], frozenset[str]], list[str]] = collections.OrderedDict()
+    norms: dict[tuple[str, str], set[frozenset[str]]] = collections.defaultdict(set)
     slots = {variable.name for variable in analysed.plan.variables if variable.role == "slot"}
     for phase in analysed.phases:
         for combine in [*phase.combine, *further_combines(analysed, phase)]:
@@ -37,20 +40,22 @@ def combining_rows(analysed: AnalysedStep, all_reduced: Collection[str] = ()) ->
                 continue  # the same gradient on its way into a moment of rows
             kind = combination_text(analysed, phase, combine)
             ops = _combining_ops(analysed, combine, all_reduced)
-            key = (phase.train_op, kind, ops, clipping_text(analysed, phase, combine))
-            groups.setdefault(key, []).append(combine.weight)
+            text = clipping_text(analysed, phase, combine)
+            norm = global_norm(analysed, phase, combine) if GLOBAL in text else frozenset()
+            norms[phase.train_op, text].add(norm)
+            groups.setdefault(((phase.train_op, kind, ops, text), norm), []).append(combine.weight)
         for weight, columns in _of_accumulated(analysed, phase):
-            groups.setdefault(columns, []).append(weight)
+            groups.setdefault((columns, frozenset()), []).append(weight)
     return [
         {
             "train op": train_op,
             "gradients": str(len([name for name in names if not is_indices_label(name)]) or len(names)),
             "are": kind,
             "by": ops,
-            "clipped": clipping,
+            "clipped": clipping.replace(GLOBAL, OWN) if len(norms[train_op, clipping]) > 1 else clipping,
             "of": ", ".join(names),
         }
-        for (train_op, kind, ops, clipping), names in groups.items()
+        for ((train_op, kind, ops, clipping), _), names in groups.items()
     ]
 
 
