@@ -16,6 +16,8 @@ _OF_NUMBERS = (
     *op_types.ARITHMETIC,
     *("Pow", "Sqrt", "Rsqrt", "Exp", "Neg", "Square", "Reciprocal", "Cast", "Identity"),
 )
+#: Ops that compare numbers, one by one.
+_COMPARISONS = (*op_types.EQUALITIES, "Greater", "GreaterEqual", "Less", "LessEqual")
 #: Ops that take sizes or places, with the numbers of these inputs.
 _SIZES: dict[str, tuple[int, ...]] = {
     "SplitV": (1, 2),
@@ -45,6 +47,7 @@ _ARRAY_USERS: dict[str, tuple[int, ...]] = {
     "Gather": (1,),
     "GatherV2": (1, 2),
     "ArgMax": (1,),
+    "Where": (),
     "SparseSoftmaxCrossEntropyWithLogits": (),
     "SoftmaxCrossEntropyWithLogits": (),
 }
@@ -146,7 +149,7 @@ def is_array(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
 
     Returns:
       True if it is a slice, or if an op that needs an array takes it, as it is or after elementwise ops with constants,
-      (x - 128) / 255.
+      (x - 128) / 255, or comparisons, as of marks of which `tf.where` gives the places.
     """
     if is_slice(graph, imported, tensor):
         return True
@@ -161,7 +164,8 @@ def is_array(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
                 return True
             others = [other for i, other in enumerate(graph.inputs(user)) if i != position]
             if op_type in ("Identity", "Cast") or (
-                op_type in _SCALAR_USERS and all(imported.constant(*other) is not None for other in others)
+                op_type in (*_SCALAR_USERS, *_COMPARISONS)
+                and all(imported.constant(*other) is not None for other in others)
             ):
                 seen.add(after)
                 todo.append(after)

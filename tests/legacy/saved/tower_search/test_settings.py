@@ -62,6 +62,9 @@ def test_other_nodes_are_no_settings():
         (lambda p: tf.matmul(p * tf.random.uniform([2, 2]), [[1.0], [1.0]]), False),  # a factor on something else
         (lambda p: tf.split(tf.range(4), 2, axis=tf.cast(p, tf.int32)), False),
         (lambda p: p * 2.0, False),
+        (lambda p: tf.where(tf.not_equal(p, -1.0)), True),  # as of marks of anchors, which Python makes
+        (lambda p: v1.where(tf.not_equal(p, -1.0), [1.0, 2.0], [3.0, 4.0]), False),
+        (lambda p: tf.where(tf.not_equal(p, [1.0, 2.0] * tf.random.uniform([2]))), False),
     ],
 )
 def test_what_is_split_or_sliced_is_an_array_though_its_rank_is_unknown(use, expected):
