@@ -46,12 +46,12 @@ def global_norm(analysed: AnalysedStep, phase: Phase, combine: Combine) -> froze
       combine: how it combines the gradients of one variable.
 
     Returns:
-      Names of the ops that square the gradients in it; of the first tower that has the gradient, if towers clip.
+      Names of the ops that square the gradients in it; of all towers that have the gradient, if these clip.
     """
     if is_indices_label(combine.weight):
         return frozenset()
-    first = next((parts for parts in combine.parts if parts), [])
-    near = {name for tensor in first for name in _near(analysed, parse_tensor_name(tensor)[0], CLIP_DEPTH)}
+    parts = [tensor for tensors in combine.parts for tensor in tensors]
+    near = {name for tensor in parts for name in _near(analysed, parse_tensor_name(tensor)[0], CLIP_DEPTH)}
     behind = _nodes_behind(analysed, phase, combine) & analysed.context.of_gradients
     return analysed.clippings.global_norm(behind) or analysed.clippings.global_norm(near)
 

@@ -31,8 +31,7 @@ def combining_rows(analysed: AnalysedStep, all_reduced: Collection[str] = ()) ->
       analysed: the training step.
       all_reduced: sums that the old graph computes by NCCL.
     """
-    groups: dict[tuple[tuple[str, ...], frozenset[str]], list[str]] = collections.OrderedDict()
-    norms: dict[tuple[str, str], set[frozenset[str]]] = collections.defaultdict(set)
+    found: list[tuple[tuple[str, str, str, str], frozenset[str], str]] = []
     slots = {variable.name for variable in analysed.plan.variables if variable.role == "slot"}
     for phase in analysed.phases:
         for combine in [*phase.combine, *further_combines(analysed, phase)]:
@@ -42,24 +41,35 @@ def combining_rows(analysed: AnalysedStep, all_reduced: Collection[str] = ()) ->
             ops = _combining_ops(analysed, combine, all_reduced)
             text = clipping_text(analysed, phase, combine)
             norm = global_norm(analysed, phase, combine) if GLOBAL in text else frozenset()
-            norms[phase.train_op, text].add(norm)
-            groups.setdefault(((phase.train_op, kind, ops, text), norm), []).append(combine.weight)
-        for weight, columns in _of_accumulated(analysed, phase):
-            groups.setdefault((columns, frozenset()), []).append(weight)
+            found.append(((phase.train_op, kind, ops, text), norm, combine.weight))
+        found += [(columns, frozenset(), weight) for weight, columns in _of_accumulated(analysed, phase)]
+    norms: dict[tuple[str, str], set[frozenset[str]]] = collections.defaultdict(set)
+    for (train_op, _, _, text), norm, _ in found:
+        norms[train_op, text].add(norm)
+    groups: dict[tuple[tuple[str, str, str, str], frozenset[str]], list[str]] = collections.OrderedDict()
+    for (train_op, kind, ops, text), norm, weight in found:
+        is_apart = _are_apart(norms[train_op, text])
+        columns = (train_op, kind, ops, text.replace(GLOBAL, OWN) if is_apart else text)
+        groups.setdefault((columns, norm if is_apart else frozenset()), []).append(weight)
     return [
         {
             "train op": train_op,
             "gradients": str(len([name for name in names if not is_indices_label(name)]) or len(names)),
             "are": kind,
             "by": ops,
-            "clipped": clipping.replace(GLOBAL, OWN) if len(norms[train_op, clipping]) > 1 else clipping,
+            "clipped": clipping,
             "of": ", ".join(names),
         }
         for ((train_op, kind, ops, clipping), _), names in groups.items()
     ]
 
 
-def _of_accumulated(analysed: AnalysedStep, phase: Phase) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _are_apart(norms: Collection[frozenset[str]]) -> bool:
+    """Returns whether several norms have no gradient in common; towers may have gradients that others lack."""
+    return len(norms) > 1 and all(norms) and sum(map(len, norms)) == len(frozenset().union(*norms))
+
+
+def _of_accumulated(analysed: AnalysedStep, phase: Phase) -> Iterator[tuple[str, tuple[str, str, str, str]]]:
     """Yields (weight, columns of its row) of the updates that take gradients which other runs have added up."""
     combined = {weight_of_label(combine.weight) for combine in phase.combine}
     for effect in phase.effects:

@@ -49,3 +49,22 @@ def test_groups_of_gradients_with_norms_of_their_own_are_told_apart(groups, is_j
     rows = [(row["gradients"], row["clipped"]) for row in combining_rows(analysed_step(build))]
     place = "in each tower, " if in_towers else "after combining, "
     assert rows == [(count, place + text) for count, text in expected]
+
+
+@pytest.mark.parametrize("lacking", [0, 1])
+def test_towers_with_other_gradients_have_no_groups(lacking):
+    """The norms of both towers, of which one lacks a weight, are those of all gradients of a tower."""
+
+    def build():
+        x, gradients = parts("x", 8, 3), []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                weights = [variable(f"w{k}", 3, 1) for k in range(3)]
+                used = weights[: 3 - (tower < lacking)]
+                own = tf.gradients(sum(tf.reduce_mean((x(tower) @ w) ** 2) for w in used), used)
+                gradients.append(tf.clip_by_global_norm(own, 5.0)[0])
+        means = [tf.add_n(list(row)) / 2.0 for row in zip(*gradients)]
+        descend(list(zip([*means, *gradients[1][len(means) :]], weights)))
+
+    clipped = {row["clipped"] for row in combining_rows(analysed_step(build))}
+    assert all("of these alone" not in text and "by global norm, at 5" in text for text in clipped)
