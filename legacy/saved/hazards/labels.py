@@ -11,6 +11,7 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiations
+from legacy.saved.graph.joins import join_of
 from legacy.saved.hazards.basics.cross_entropies import CrossEntropy, cross_entropies, filled, logits_of_log
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
@@ -187,8 +188,8 @@ def labels_of_one_class(whole: WholeGraph) -> Iterator[Hazard]:
 def _joins_labels(whole: WholeGraph, entropy: CrossEntropy) -> bool:
     """Whether the labels of a cross entropy are joined of several parts, as of two domains, along the examples."""
     name = source_of_elements(whole.graph, entropy.labels).node
-    inputs = whole.graph.inputs(name) if whole.graph.type(name) == "ConcatV2" else []
-    return len(inputs) > 2 and whole.value(inputs[-1].node) == 0
+    join = join_of(whole.graph, name)
+    return join is not None and len(join.parts) > 1 and whole.value(join.axis.node) == 0
 
 
 def _is_of_differences(whole: WholeGraph, entropy: CrossEntropy) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph.joins import joined_parts
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies, filled
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_inputs, linear_weights
@@ -49,7 +50,7 @@ def scales_of_joined_parts(whole: WholeGraph) -> Iterator[Hazard]:
         joined = graph.origin(entropy.logits).node
         while graph.type(joined) == "Reshape":
             joined = graph.origin(graph.inputs(joined)[0]).node
-        parts = [tensor.node for tensor in graph.inputs(joined)[:-1]] if graph.type(joined) == "ConcatV2" else []
+        parts = [tensor.node for tensor in joined_parts(graph, joined)]
         scales = [_scale_of_products(whole, part) for part in parts]
         known = [scale for scale in scales if scale is not None]
         if len(known) == len(parts) > 1 and max(known) - min(known) > TOLERANCE * max(known):

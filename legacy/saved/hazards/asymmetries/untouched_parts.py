@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.graph.joins import joined_parts
 from legacy.saved.hazards.basics.directions import minimized_targets
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
@@ -22,9 +23,9 @@ def parts_without_weights(whole: WholeGraph) -> Iterator[Hazard]:
     for target in minimized_targets(whole):
         for name in linear_signs(whole, target):
             square = squared(whole, name)
-            if square is None or is_gradient_op(name) or graph.type(square.node) != "ConcatV2":
+            if square is None or is_gradient_op(name) or not joined_parts(graph, square.node):
                 continue
-            parts = [_untouched(whole, tensor) for tensor in graph.inputs(square.node)[:-1]]
+            parts = [_untouched(whole, tensor) for tensor in joined_parts(graph, square.node)]
             if any(parts) and not all(parts):
                 yield Hazard(
                     "PART_WITHOUT_WEIGHTS",
@@ -41,7 +42,7 @@ def _untouched(whole: WholeGraph, tensor: TensorId) -> str:
     graph = whole.graph
     while graph.type(tensor.node) in _PARTS:
         inner = graph.inputs(tensor.node)[1 if graph.type(tensor.node) == "Split" else 0]
-        joined = graph.inputs(inner.node)[:-1] if graph.type(inner.node) == "ConcatV2" else []
+        joined = joined_parts(graph, inner.node)
         if (
             joined
             and graph.type(tensor.node) == "Split"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph.joins import joined_parts
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.linear_weights import linear_source
@@ -114,10 +115,9 @@ def filled(whole: WholeGraph, name: str) -> float | None:
     """Returns the number that all elements of a node are; None if they differ, or are not known."""
     name, factor, offset = linear_source(whole, name)
     kind = whole.graph.type(name)
-    if kind in ("ConcatV2", "Pack"):
-        parts = {
-            filled(whole, tensor.node) for tensor in whole.graph.inputs(name)[: -1 if kind == "ConcatV2" else None]
-        }
+    joined = whole.graph.inputs(name) if kind == "Pack" else joined_parts(whole.graph, name)
+    if joined:
+        parts = {filled(whole, tensor.node) for tensor in joined}
         number = parts.pop() if len(parts) == 1 else None
     elif kind == "Fill":
         number = whole.value(whole.graph.inputs(name)[1].node)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.graph.joins import join_of
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -78,10 +79,10 @@ def _is_stack(found: Analysis, tensor: TensorId, rows: int) -> bool:
             continue
         if kind == "Pack" and graph.nodes[tensor.node].attr["axis"].i == 0:
             return len(inputs) == rows
-        if kind in op_types.JOINS:
-            axis, parts = (inputs[-1], inputs[:-1]) if kind == "ConcatV2" else (inputs[0], inputs[1:])
-            along = imported.constant(*axis)
-            if along is not None and along.item() in (0, -2) and len(parts) == rows:
+        join = join_of(graph, tensor.node)
+        if join is not None:
+            along = imported.constant(*join.axis)
+            if along is not None and along.item() in (0, -2) and len(join.parts) == rows:
                 return True
         elif kind in _BY_ELEMENT:
             before = [one for one in inputs if one not in seen]

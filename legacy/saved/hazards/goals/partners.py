@@ -8,6 +8,7 @@ import numpy as np
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph.joins import join_of
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
@@ -54,11 +55,11 @@ def _joined_views(whole: WholeGraph, found: Analysis, rows: TensorId, count: int
     """The op that joins two batches of some count of the same examples, from which rows are computed; "" if none."""
     graph, imported = whole.graph, found.context.imported
     for name in sorted(graph.ancestors([rows.node], controls=False) & whole.data & set(found.cut.graph.nodes)):
-        inputs = graph.inputs(name) if graph.type(name) == "ConcatV2" else []
-        if len(inputs) != 3 or whole.value(inputs[2].node) != 0:
+        join = join_of(graph, name)
+        if join is None or len(join.parts) != 2 or whole.value(join.axis.node) != 0:
             continue
-        shapes = [imported.shape(*tensor) for tensor in inputs[:2]]
-        first, second = (graph.ancestors([tensor.node], controls=False) & whole.data for tensor in inputs[:2])
+        shapes = [imported.shape(*tensor) for tensor in join.parts]
+        first, second = (graph.ancestors([tensor.node], controls=False) & whole.data for tensor in join.parts)
         if all(shape is None or shape[0] in (None, count) for shape in shapes) and first & second:
             return name
     return ""

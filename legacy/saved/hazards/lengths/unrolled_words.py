@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.graph.joins import joined_parts
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
 from legacy.saved.hazards.basics.elements import key_of_elements, source_of_elements
@@ -46,10 +47,8 @@ def _outputs_by_time(whole: WholeGraph, name: str) -> list[str]:
     graph = whole.graph
     while graph.type(name) in _BY_POSITION and graph.inputs(name):
         name = next((one.node for one in graph.inputs(name) if one.node in whole.data), graph.inputs(name)[0].node)
-    inputs = [tensor.node for tensor in graph.inputs(name)]
-    if graph.type(name) == "Pack":
-        return inputs
-    return inputs[:-1] if graph.type(name) == "ConcatV2" else []
+    parts = graph.inputs(name) if graph.type(name) == "Pack" else joined_parts(graph, name)
+    return [tensor.node for tensor in parts]
 
 
 def _words_of_time(whole: WholeGraph, output: str, labels: TensorId) -> set[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph.joins import join_of
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.dropout import dropped_from
 from legacy.saved.hazards.basics.hazard import Hazard
@@ -108,9 +109,8 @@ def _sources_by_position(whole: WholeGraph, tensor: TensorId) -> Iterator[Tensor
 
 def _joins_features(whole: WholeGraph, name: str) -> bool:
     """Whether a node joins tensors of three dimensions along the last one, as those of two directions."""
-    if whole.graph.type(name) != "ConcatV2":
-        return False
-    return whole.value(whole.graph.inputs(name)[-1].node) in (-1, 2)
+    join = join_of(whole.graph, name)
+    return join is not None and whole.value(join.axis.node) in (-1, 2)
 
 
 def _takes_last(graph: Graph, name: str) -> bool:
