@@ -41,13 +41,19 @@ def differentiations(graph: Graph, members: Collection[str]) -> dict[str, list[s
 def _goes_on(graph: Graph, root: str) -> bool:
     """Returns whether a gradient graph begins with what another one gives, as of a part that is computed again.
 
-    It gives the result of a gradient op, or the sum of several, where the part's result was used several times.
+    It gives the result of a gradient op, or the sum of several, where the part's result was used several times: in a
+    gradient graph of its own, or by `+`, where a program keeps some activations and computes all parts between again.
     """
-    if not graph.inputs(root):
-        return False
-    node = graph.origin(graph.inputs(root)[0]).node
-    is_given = gradient_names.is_gradient_op(node) or graph.type(node) == "AddN"
-    return is_given and bool(gradient_names.GRADIENTS.search(node))
+    todo, seen = [tensor.node for tensor in graph.inputs(root)], {root}
+    while todo:
+        node = graph.origin(TensorId(todo.pop(), 0)).node
+        is_sum = graph.type(node) in ("Add", "AddV2", "AddN")
+        if gradient_names.GRADIENTS.search(node) and (is_sum or gradient_names.is_gradient_op(node)):
+            return True
+        if is_sum and node not in seen:
+            seen.add(node)
+            todo += [tensor.node for tensor in graph.inputs(node)]
+    return False
 
 
 def gradient_starts(graph: Graph, members: Collection[str]) -> dict[str, list[str]]:

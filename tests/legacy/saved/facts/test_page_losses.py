@@ -163,6 +163,43 @@ def test_a_part_that_is_computed_again_is_no_further_loss():
     assert not [text for text in watched(page) if "further losses" in text]
 
 
+def kept_activations(passed_on):
+    """Two layers, of which the first is computed again for its gradient.
+
+    `passed_on(gradient of the loss by what is between the layers)` is the gradient with which the first one's begins.
+    """
+
+    def build():
+        x = parts("x", 8, 3)
+
+        def gradients(tower):
+            w, v = variable("w", 3, 3), variable("v", 3, 1)
+            kept = tf.stop_gradient(tf.tanh(tf.matmul(x(tower), w)))
+            by_v, between = tf.gradients(tf.reduce_mean(tf.square(tf.matmul(kept, v))), [v, kept])
+            again = tf.tanh(tf.matmul(x(tower), w))
+            return [tf.gradients(again, [w], passed_on(between))[0], by_v], [w, v]
+
+        towers = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                towers.append(gradients(tower))
+        descend([(mean(row), weight) for row, weight in zip(zip(*(own for own, _ in towers)), towers[0][1])])
+
+    return build
+
+
+@pytest.mark.parametrize("passed_on", [tf.identity, lambda part: part + part, lambda part: tf.add_n([part] * 3)])
+def test_a_layer_between_kept_activations_is_no_further_loss(passed_on):
+    page = sections_of(kept_activations(passed_on))
+    assert "another loss of the first tower" not in [row["is"] for row in page["losses"]]
+    assert not [text for text in watched(page) if "further losses" in text]
+
+
+def test_a_layer_that_numbers_weight_is_a_further_loss():
+    page = sections_of(kept_activations(lambda part: tf.ones_like(part) + 1.0))
+    assert "another loss of the first tower" in [row["is"] for row in page["losses"]]
+
+
 def two_losses():
     x = parts("x", 8, 3)
 
