@@ -169,10 +169,23 @@ def _match_nodes(
         result.differences.append(f"{node} takes {counted(len(inputs), 'input')}, {other_node} {len(others)}")
         result.parted.append((first, other))
     choices = zip(graph.chosen_by(node), graph.chosen_by(other_node))
+    pairs = list(zip(inputs, _in_order_of(graph, node, inputs, others)))
+    unlike = [pair for pair in pairs if _take_both(result, *pair)]
+    if unlike:
+        result.differences.append(difference(graph, node, other_node))
+        result.parted.append((first, other))
     return [
-        *zip(inputs, _in_order_of(graph, node, inputs, others)),
+        *(pair for pair in pairs if pair not in unlike),
         *((TensorId(choice, 0), TensorId(beside, 0)) for choice, beside in choices),
     ]
+
+
+def _take_both(result: TensorMatch, first: TensorId, other: TensorId) -> bool:
+    """Returns whether two tensors, such as weights, are not each other's like: each is known to be its own, for both.
+
+    So it is where a tower adds its gradients up in another order, and one term was taken for another.
+    """
+    return first != other and result.firsts.get(first) == first and result.firsts.get(other) == other
 
 
 def _in_order_of(graph: Graph, node: str, inputs: Sequence[TensorId], others: Sequence[TensorId]) -> Sequence[TensorId]:

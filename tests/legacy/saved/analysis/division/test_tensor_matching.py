@@ -119,3 +119,52 @@ def test_two_terms_in_the_other_order_are_the_same_sum():
     assert matched(turned).differences == ["b0 (Square) against n1 (RandomUniform)"] * 1 + [
         "n0 (RandomUniform) against b1 (Square)"
     ]
+
+
+#: Two towers, and the gradients that leave them: a sum of two terms, of weights that both take.
+SUMS = """
+    v = VariableV2()
+    w = VariableV2()
+    x0 = Placeholder()
+    x1 = Placeholder()
+    p0 = Mul(x0, v)
+    q0 = Mul(x0, w)
+    p1 = Mul(x1, v)
+    q1 = Mul(x1, w)
+    loss0 = Sub(p0, q0)
+    loss1 = Sub(p1, q1)
+    gradients/h0_grad/one = MatMul(x0, v)
+    gradients/h0_grad/two = MatMul(x0, w)
+    gradients_1/h1_grad/one = MatMul(x1, v)
+    gradients_1/h1_grad/two = MatMul(x1, w)
+    g0 = AddN(gradients/h0_grad/one, gradients/h0_grad/two)
+    g1 = AddN(gradients_1/h1_grad/one, gradients_1/h1_grad/two)
+"""
+
+
+def matched_sums(text):
+    ends = [(TensorId(f"{name}0", 0), TensorId(f"{name}1", 0)) for name in ("loss", "g")]
+    return match_tensors(graph_of(text), ends, CUTS, ())
+
+
+def test_a_sum_in_another_order_is_a_difference_of_what_it_adds_and_pairs_no_weights():
+    found = matched_sums(
+        SUMS.replace(
+            "AddN(gradients_1/h1_grad/one, gradients_1/h1_grad/two)",
+            "AddN(gradients_1/h1_grad/two, gradients_1/h1_grad/one)",
+        )
+    )
+    assert found.differences == [
+        "gradients/h0_grad/one (MatMul) against gradients_1/h1_grad/two (MatMul)",
+        "gradients/h0_grad/two (MatMul) against gradients_1/h1_grad/one (MatMul)",
+    ]
+    assert found.firsts[TensorId("v", 0)] == ("v", 0) and found.firsts[TensorId("w", 0)] == ("w", 0)
+    assert matched_sums(SUMS).differences == []
+
+
+def test_towers_that_take_each_others_weights_match():
+    """As of two models that teach each other: no loss takes a weight in the place that it has in the other loss."""
+    found = matched_sums(
+        SUMS.replace("p1 = Mul(x1, v)", "p1 = Mul(x1, w)").replace("q1 = Mul(x1, w)", "q1 = Mul(x1, v)")
+    )
+    assert found.firsts[TensorId("w", 0)] == ("v", 0) and found.firsts[TensorId("v", 0)] == ("w", 0)
