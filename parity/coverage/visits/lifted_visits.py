@@ -11,7 +11,7 @@ import numpy as np
 from parity.comparison.tour import Visit
 from parity.coverage.visits.branch_visits import before_numbers, find_deciders, in_other_branches, overflowing
 from parity.coverage.visits.changed_states import all_times, for_each_phase, times, weights_times
-from parity.coverage.visits.counted_numbers import is_counted, numbers_beside
+from parity.coverage.visits.counted_numbers import LARGEST, is_counted, numbers_beside
 from parity.coverage.visits.counter_uses import counter_uses
 from parity.coverage.visits.job_visits import (
     MOST_RANDOM,
@@ -129,7 +129,8 @@ def _visits(
         numbers = numbers_beside(workload.plan, workload.graph, {v.name for v in counters})
     uses = counter_uses(workload.plan, workload.graph, {v.name for v in counters})
     found = [*numbers, *more, *stairs_of(uses), *behind_shifts(uses, numbers)]
-    steps = sorted({number + shift for number in found for shift in (-1, 0, 1)} | set(LATE))
+    near = {number + shift for number in found for shift in (-1, 0, 1)}
+    steps = sorted({count for count in near if count < LARGEST} | set(LATE))  # as after `min(step, sys.maxsize)`
     for count in [*steps, FIRST, *_halves(numbers, steps)] if counters else ():
         yield Visit(f"the graph's own count at {count:,}", _counted(last, counters, count))
     yield Visit("slots near zero", dataclasses.replace(last, slots=all_times(last.slots, SMALL_SLOTS)))
@@ -145,7 +146,7 @@ def _visits(
 
 def _halves(numbers: Sequence[int], visited: Sequence[int]) -> list[int]:
     """Returns the halves of numbers: a schedule that is flat at both ends, as by a cosine, is steepest between them."""
-    return sorted({number // 2 for number in numbers if number >= 4} - {*visited, FIRST})
+    return sorted({number // 2 for number in numbers if 4 <= number < LARGEST} - {*visited, FIRST})
 
 
 def _halved(averages: Arrays) -> Arrays:

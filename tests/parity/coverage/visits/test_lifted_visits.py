@@ -38,6 +38,18 @@ def test_a_variable_that_steps_only_add_to_is_set_near_the_numbers_of_the_schedu
     assert all(value.dtype == dtype for value in found)
 
 
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_a_number_that_a_counter_cannot_hold_is_not_visited(dtype, tmp_path):
+    """As of a schedule that ends at `sys.maxsize`."""
+    workload = small_lift(str(tmp_path / "lift"))
+    workload.plan.variables.append(Variable("count", [], dtype, "statistic"))
+    last = State(4, {"w": np.float32(2)}, {}, {"count": np.asarray(4, dtype)}, {})
+    numbers = [350, 2**31 - 2, 2**63 - 1]
+    visits = [v for v in visits_of_lift(workload, numbers, last, COVERAGE) if "own count" in v.name]
+    found = {int(visit.state.statistics["count"]) for visit in visits}
+    assert {349, 350, 351, 2**31 - 3, 2**31 - 2, 2**31 - 1} <= found and max(found) == 2**31 - 1
+
+
 def test_a_half_that_is_visited_already_is_not_visited_twice(tmp_path):
     workload = small_lift(str(tmp_path / "lift"))
     workload.plan.variables.append(Variable("count", [], "int64", "statistic"))
