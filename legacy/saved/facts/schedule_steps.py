@@ -21,15 +21,21 @@ SAME_VALUE = 1e-6
 def changes(value_at: Callable[[int], float], steps: Sequence[int]) -> list[tuple[int, float]]:
     """Returns (step, value) of a schedule where it differs from the one before; also half-way between two equal values.
 
+    A value that the schedule has right after the step before is given for that step.
+
     >>> changes(lambda step: min(step, 10 - step), [0, 10, 11]), changes(lambda step: 0.5, [0, 10])
     ([(0, 0), (5, 5), (10, 0), (11, -1)], [(0, 0.5)])
+    >>> changes(lambda step: 0.5 if step else 1.0, [0, 10])
+    [(0, 1.0), (1, 0.5)]
     """
     found = [(steps[0], value_at(steps[0]))]
     for before, step in zip(steps, steps[1:]):
         value, middle = value_at(step), (before + step) // 2
         between = [(middle, value_at(middle))] if before < middle and _is_same(value, found[-1][1]) else []
         found += [one for one in between if not _is_same(one[1], value)]
-        found += [(step, value)] if not _is_same(value, found[-1][1]) else []
+        if not _is_same(value, found[-1][1]):
+            is_early = found[-1][0] <= before and _is_same(value_at(before + 1), value)
+            found.append((before + 1 if is_early else step, value))
     return found
 
 

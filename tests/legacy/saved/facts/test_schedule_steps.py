@@ -43,3 +43,10 @@ def test_examples_by_those_of_a_step_are_steps():
 def test_a_schedule_that_changes_and_returns_is_seen_half_way():
     assert changes(lambda step: min(step, 10 - step), [0, 10]) == [(0, 0), (5, 5), (10, 0)]
     assert changes(lambda step: 1.0 + 1e-9 * step, [0, 10, 20]) == [(0, 1.0)]  # a rounding is no change
+
+
+def test_a_value_that_follows_at_once_has_the_step_behind_the_one_before():
+    """As of a rate that applies to step 0 alone; one that changes later keeps the step at which it was evaluated."""
+    assert changes(lambda step: 1.0 if step < 1 else 0.5, [0, 10]) == [(0, 1.0), (1, 0.5)]
+    assert changes(lambda step: 1.0 if step < 11 else 0.5, [0, 10, 100]) == [(0, 1.0), (11, 0.5)]
+    assert changes(lambda step: 1.0 if step < 5 else 0.5, [0, 10]) == [(0, 1.0), (10, 0.5)]
