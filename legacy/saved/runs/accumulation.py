@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from legacy.saved.graph import op_types, sync_replicas
-from legacy.saved.graph.assignments import ASSIGNMENTS, variable_of
+from legacy.saved.graph.assignments import ASSIGNMENTS, variable_of, written_variables
 from legacy.saved.runs.train_ops import TrainOpError, ends_that_run
 from workloads.lifted.graph import SWITCHES, Graph
 from workloads.lifted.tensors.gradient_names import in_gradient_graphs
@@ -176,8 +176,12 @@ def require_accumulation(graph: Graph, targets: Sequence[str], trainable: Collec
     if len(missing) < len(writes) or not writes:
         return
     adding = _runs(graph, [name for names in missing.values() for name in names], updates)
-    weights = {variable_of(graph, name) or "" for name in updates}.union(trainable)
-    period = [adding, adding, *targets, *_resets(graph, missing, members, weights)]
+    ran = graph.ancestors(adding.split("+") if adding else [])
+    summed = {variable for name, variable in written_variables(graph).items() if name in ran}
+    weights = {variable_of(graph, name) or "" for name in updates}.union(trainable) - summed  # as a sum of losses
+    has_own = bool(updates & dependent_on_gradients(graph))  # its own batch is the last of a period
+    batches = [adding] if has_own else [adding, adding]
+    period = [*batches, *targets, *_resets(graph, missing, members, weights)]
     listed = ", ".join(list(missing)[:3]) + (", ..." if len(missing) > 3 else "")
     raise TrainOpError(
         f"--train_op: {', '.join(targets)} applies gradients that other runs add up in {listed}; name the runs of a "

@@ -62,11 +62,11 @@ def test_gradients_that_the_same_period_brings_are_fine(runs, targets):
     [
         (APART.replace("train = NoOp(^apply)", "train = NoOp(^apply, ^back)"), "keep,keep,train"),
         (APART.replace("back = Assign(sum, zero)", "back = Identity(zero)"), "keep,keep,train,init"),
-        (APART.replace("total = Identity(sum)", "total = Add(sum, gradients/Mul)"), "keep,keep,train,forget"),
+        (APART.replace("total = Identity(sum)", "total = Add(sum, gradients/Mul)"), "keep,train,forget"),
     ],
 )
 def test_what_sets_the_sum_back(runs, period):
-    """The train op itself; the sum's own initializer; and a last gradient that is added without being kept."""
+    """The train op itself; the sum's own initializer; and a last gradient, of another batch, that is not kept."""
     with pytest.raises(InputError, match=f"--train_op={period}$"):
         require_accumulation(graph_of(runs), ["train"])
 
@@ -76,6 +76,16 @@ def test_what_sets_the_sum_back_may_set_a_count_back_and_not_a_weight(other, per
     runs = APART + f"    count = VariableV2()\n    other/back = Assign({other}, zero)\n"
     with pytest.raises(InputError, match=f"--train_op={period}$"):
         require_accumulation(graph_of(runs.replace("NoOp(^back)", "NoOp(^back, ^other/back)")), ["train"])
+
+
+@pytest.mark.parametrize("summed, period", [(True, "keep,keep,train,forget"), (False, "keep,keep,train")])
+def test_a_trainable_number_that_the_runs_add_to_may_be_set_back(summed, period):
+    """As of a sum of losses, which `tf.Variable` makes trainable; a weight that no such run changes may not be."""
+    runs = APART.replace("NoOp(^back)", "NoOp(^back, ^total_back)") + "    losses = VariableV2()\n"
+    runs += "    total_back = Assign(losses, zero)\n    add_loss = AssignAdd(losses, x)\n"
+    graph = graph_of(runs.replace("NoOp(^add)", "NoOp(^add, ^add_loss)") if summed else runs)
+    with pytest.raises(InputError, match=f"--train_op={period}$"):
+        require_accumulation(graph, ["train"], ["w", "losses"])
 
 
 #: `train` applies a second sum, to which `more` adds.
