@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.reduction.growth import Growth
-from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph, scalar_constant
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.elements import choice_by_code
 from legacy.saved.hazards.basics.gradient_flow import gradient_flow
@@ -22,6 +22,7 @@ from workloads.support.wording import counted, listed
 #: Ops that hand a scalar on.
 COPIES = ("Identity", "Reshape", "Squeeze", "ExpandDims")
 _GATHERS = ("Gather", "GatherNd", "GatherV2")
+_SLICES = ("Slice", "StridedSlice")
 #: Terms that a hazard names.
 MOST_NAMED = 3
 #: Relative difference within which a number is whole.
@@ -112,19 +113,22 @@ def _counts(times: float) -> bool:
 
 
 def logarithms_of_probabilities(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds a loss with the logarithm of a softmax or a sigmoid, to which nothing is added; one hazard for all.
+    """Finds a loss with the logarithm of a softmax or a sigmoid, to which nothing positive is added; one for all.
 
     One that no gradient passes is none, such as the logits that `tf.multinomial` draws from.
     """
     graph = whole.graph
     for name in whole.minimized_ops("Log"):
-        probability = _probability(graph, graph.inputs(name)[0].node)
+        probability, is_guarded = _probability(graph, graph.inputs(name)[0].node)
         if probability and gradient_flow(whole).passes(name) and not _scales_results(whole, probability):
             yield Hazard(
                 "LOG_OF_PROBABILITY",
                 name,
-                f"{name} is the logarithm of {probability}: where a probability underflows to 0, the loss is infinite "
-                "and its gradient NaN",
+                f"{name} is the logarithm of 1 less the sum of {probability} and a constant: where a probability "
+                "rounds to 1, that is 0 or less, and the loss infinite or NaN, also behind a mask of zeros"
+                if is_guarded
+                else f"{name} is the logarithm of {probability}: where a probability underflows to 0, the loss is "
+                "infinite and its gradient NaN",
                 "cross entropy of the logits, such as tf.nn.softmax_cross_entropy_with_logits, has no such numbers; "
                 "for parity, leave it as it is",
             )
@@ -147,15 +151,29 @@ def _scales_results(whole: WholeGraph, name: str) -> bool:
     return any(nodes & whole.trainable and not is_entropy for nodes, is_entropy in zip(behind, entropies))
 
 
-def _probability(graph: Graph, name: str) -> str:
-    """The softmax or sigmoid that a node hands on, takes from 1, or chooses one number of; "" for any other node."""
-    while graph.type(name) in (*COPIES, "Transpose", *_GATHERS) and graph.inputs(name):
-        name = graph.inputs(name)[0].node
+def _probability(graph: Graph, name: str) -> tuple[str, bool]:
+    """Returns the softmax or sigmoid that a node hands on, takes from 1, or chooses one number of; "" for another node.
+
+    Also whether it is taken from 1 together with a positive constant: a number to guard its own logarithm, which makes
+    1 less it 0, or less.
+    """
+    name, is_guarded = _handed_on(graph, name), False
     choice = choice_by_code(graph, name)
     name = choice.values.node if choice else name
     if graph.type(name) == "Sub" and graph.type(graph.inputs(name)[0].node) == "Const":
-        name = graph.inputs(name)[1].node
-    return name if graph.type(name) in ("Softmax", "Sigmoid") else ""
+        name = _handed_on(graph, graph.inputs(name)[1].node)
+        sums = [tensor.node for tensor in graph.inputs(name)] if graph.type(name) in ("Add", "AddV2") else []
+        others = [one for one in sums if (scalar_constant(graph.nodes[one]) or 0) <= 0]
+        is_guarded = len(sums) == 2 and len(others) == 1
+        name = _handed_on(graph, others[0]) if is_guarded else name
+    return (name, is_guarded) if graph.type(name) in ("Softmax", "Sigmoid") else ("", False)
+
+
+def _handed_on(graph: Graph, name: str) -> str:
+    """Returns the node that a node gives numbers of, each as it is."""
+    while graph.type(name) in (*COPIES, "Transpose", *_SLICES, *_GATHERS) and graph.inputs(name):
+        name = graph.inputs(name)[0].node
+    return name
 
 
 def _computed_again(whole: WholeGraph, terms: Collection[str]) -> dict[str, int]:

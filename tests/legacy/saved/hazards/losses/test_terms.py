@@ -1,5 +1,6 @@
 """Terms that a loss contains more than once, sums beside means, and logarithms of probabilities."""
 
+import functools
 import math
 
 import pytest
@@ -156,6 +157,31 @@ def test_the_logits_of_a_draw_may_be_infinite(is_in_loss, count):
         return -tf.reduce_mean(tf.reduce_sum(tf.stop_gradient(drawn) * likelihood, 1))
 
     assert minimized.found(logarithms_of_probabilities, total) == ["LOG_OF_PROBABILITY"] * count
+
+
+@pytest.mark.parametrize(
+    "argument, count",
+    [
+        (lambda share: share, 1),
+        (lambda share: share + 1e-8, 0),
+        (lambda share: 1.0 - share, 1),
+        (lambda share: 1.0 - share + 1e-8, 0),
+        (lambda share: 1.0 - (share + 1e-8), 1),
+        (lambda share: 1.0 - (share - 1e-8), 0),
+        (lambda share: 1.0 - (share * 0.9 + 1e-8), 0),
+    ],
+)
+def test_what_guards_the_logarithm_of_a_probability_does_not_guard_that_of_1_less_it(argument, count):
+    """As of one class of a softmax, which is sliced before or behind the sum."""
+
+    def total(is_late):
+        shares = tf.nn.softmax(minimized.fed("x", 8, 4) @ minimized.variable("w", 4, 3))
+        taken = argument(shares)[:, 0] if is_late else argument(shares[:, 0])
+        return -tf.reduce_mean(tf.math.log(taken) * minimized.fed("mask", 8))
+
+    for place in (False, True):
+        found = minimized.found(logarithms_of_probabilities, functools.partial(total, is_late=place))
+        assert found == ["LOG_OF_PROBABILITY"] * count
 
 
 @pytest.mark.parametrize("is_scale, count", [(True, 0), (False, 1)])
