@@ -148,7 +148,9 @@ class LiftedData(_LiftedSource):
         replicas = self._job.replicas
         shards: List[Arrays] = [{} for _ in range(replicas)]
         for name, entry in self._inputs.items():
-            value = batch.get(name, self._settings.get(name))
+            value = batch.get(name)
+            if value is None and name in self._settings:  # a text, of --settings
+                value = np.array(self._settings[name]).astype(entry.dtype)
             if value is None and name in self._parts:
                 value = batch.get(self._parts[name])  # of all replicas
             have = ", ".join(sorted(batch)) or "nothing"

@@ -56,6 +56,20 @@ def test_arrays_are_taken_in_order_and_around(tmp_path):
     assert (source.ends(), source.steps(4), source.has_pipeline) == ((1,), 5, False)
 
 
+def test_scalars_that_data_lack_are_those_of_the_settings(tmp_path):
+    """Texts, as a command has them; what the data have is taken from there."""
+    job = job_of("e_slim_dropout")
+    made = sources.LiftedSynthetic(job).shards(0)
+    rows = {name: np.concatenate([shard[name] for shard in made]) for name in made[0] if made[0][name].ndim}
+    np.savez(tmp_path / "data.npz", **rows)
+    settings = {name: "0.75" for name in made[0] if name not in rows}
+    found = own_data(tmp_path / "data.npz", job, settings).shards(0)
+    assert [shard["keep_prob"] for shard in found] == [np.float32(0.75)] * len(made)
+    assert {shard["keep_prob"].dtype for shard in found} == {np.dtype("float32")}
+    with pytest.raises(InputError, match="it must have 'keep_prob': float32"):
+        own_data(tmp_path / "data.npz", job)
+
+
 def test_arrays_are_shuffled_unless_the_graph_carries_a_state(tmp_path):
     np.savez(tmp_path / "data.npz", **arrays())
     source = sources.LiftedOwnData(job_of("d_batch_norm", 2, 10), open_data(str(tmp_path / "data.npz")))
