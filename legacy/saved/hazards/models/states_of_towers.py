@@ -22,7 +22,8 @@ MOST_NAMED = 3
 def states_of_other_towers(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     """Finds losses of several devices, by the same weights, of which one is computed from another's results.
 
-    Layers on several devices have one loss, and devices that read other weights are parts of one model.
+    Layers on several devices have one loss, and devices that read other weights are parts of one model. What a loop
+    leaves goes one way; devices that take each other's results exchange them, as moments of all their examples.
     """
     towers = found.context.towers
     if towers.count > 1 or not towers.doubt:
@@ -37,7 +38,9 @@ def states_of_other_towers(whole: WholeGraph, found: Analysis) -> Iterator[Hazar
                 other = _device(whole, producer)
                 if other in losses and other != device and _is_result(whole, producer):
                     own = graph.ancestors([losses[other]], controls=False)
-                    if producer in own and own & whole.trainable == before & whole.trainable:
+                    is_exchanged = any(_device(whole, node) == device and _is_result(whole, node) for node in own)
+                    is_left = producer in own and not is_exchanged
+                    if is_left and own & whole.trainable == before & whole.trainable:
                         yield Hazard(
                             "STATE_OF_ANOTHER_TOWER",
                             name,

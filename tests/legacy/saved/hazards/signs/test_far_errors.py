@@ -46,3 +46,16 @@ def test_functions_of_an_error_are_evaluated_up_to_other_data():
     whole = WholeGraph(minimizing(of_errors(lambda error: tf.abs(error, name="size") * fed("weight", 8, 3))))
     values = element_values(whole, TensorId("error", 0), np.array([-2.0, 1.0]))
     assert values["size"].tolist() == [2.0, 1.0] and "mul" not in values
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("far, count", [(tf.abs, 0), (lambda error: -tf.abs(error), 1)])
+def test_an_exponential_that_overflows_where_errors_are_large_makes_no_warning(far, count):
+    """As of a log-sum-exp, of which the loss is no linear function."""
+
+    def loss():
+        error = tf.subtract(fed("x", 8, 4) @ variable("w", 4, 3), fed("y", 8, 3), name="error")
+        powers = tf.reduce_sum(tf.exp(tf.square(error)), 1)
+        return tf.reduce_mean(chosen(far)(error)) + tf.reduce_mean(tf.math.log(powers))
+
+    assert found(losses_of_large_errors, loss) == ["LOSS_WITHOUT_BOUND"] * count
