@@ -14,7 +14,7 @@ from legacy.saved.analysis.reduction.multipliers import multiplier_of_mean
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.whole_graph import WholeGraph, ancestors_of_tensors, scalar_constant
 from legacy.saved.facts.inputs.chosen_positions import is_of_chosen_positions
-from legacy.saved.facts.inputs.free_rows import has_rows_of_its_own
+from legacy.saved.facts.inputs.free_rows import has_rows_of_its_own, is_numbers_beside_parts
 from legacy.saved.facts.inputs.tower_batch import usual_batch
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.elements import source_of_elements
@@ -200,6 +200,7 @@ def same_batch(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     same = [entry for entry in same if is_trained_on(found.cut.graph, found.plan.phases, entry)]
     same = [entry for entry in same if taker_alone(found.cut.graph, found.context.towers, entry) is None]
     same = [entry for entry in same if not has_rows_of_its_own(found, entry)]
+    same = [entry for entry in same if not is_numbers_beside_parts(found, entry)]
     # Where each tower differentiates the losses of all, it takes all parts of a batch.
     dealt = [_dealt_by(found, entry) for entry in same]
     same = [entry for entry, split in zip(same, dealt) if not split or dealt.count(split) < 2]

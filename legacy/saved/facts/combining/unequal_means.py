@@ -89,8 +89,14 @@ def _is_settled(analysed: AnalysedStep, name: str) -> bool:
 
 
 def _is_of_one_tower(analysed: AnalysedStep, divisor: str, before: Collection[str]) -> bool:
-    """Whether one tower computes a number, or, as of rows that it chooses, all that the number depends on."""
-    towers = analysed.context.towers
+    """Whether one tower computes a number, or, as of rows that it chooses, all that the number depends on.
+
+    One of what all towers take whole is the same in each of them, and so of none.
+    """
+    towers, entries = analysed.context.towers, analysed.plan.inputs
+    own = {parse_tensor_name(name).node for entry in entries if not entry.is_shared for name in entry.tensors}
+    if not own & before:
+        return False
     return towers.tower_of(divisor) is not None or len({towers.tower_of(name) for name in before} - {None}) == 1
 
 

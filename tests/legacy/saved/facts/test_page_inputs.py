@@ -160,6 +160,39 @@ def test_a_batch_of_which_towers_use_a_slice_each_and_the_size_is_not_the_same_d
     assert "SAME_BATCH" not in hazards(page)
 
 
+@pytest.mark.parametrize("meets_weights", [False, True])
+def test_a_number_of_a_whole_batch_beside_the_towers_parts_is_no_example_of_all(meets_weights):
+    def build():
+        x, mask = v1.placeholder(tf.float32, [None, 3], "x"), v1.placeholder(tf.float32, [None], "mask")
+        rows, masks = (x[: tf.shape(x)[0] // 2], x[tf.shape(x)[0] // 2 :]), tf.split(mask, 2)
+
+        def loss(tower):
+            errors = tf.square(tf.matmul(rows[tower], variable("w", 3, 1)))[:, 0]
+            total = tf.reduce_sum(errors * masks[tower]) / tf.reduce_sum(mask)
+            return total + (tf.reduce_mean(tf.abs(tf.matmul(x, variable("w", 3, 1)))) if meets_weights else 0.0)
+
+        return program(loss)()
+
+    page = sections_of(build)
+    assert ("SAME_BATCH" in hazards(page)) == meets_weights
+    assert "a mean of means" not in str(watched(page))
+
+
+@pytest.mark.parametrize("of_whole", [False, True])
+def test_a_loss_divided_by_a_number_of_the_whole_batch_is_no_mean_of_a_towers_own(of_whole):
+    def build():
+        x, mask = v1.placeholder(tf.float32, [8, 3], "x"), v1.placeholder(tf.float32, [8], "mask")
+        rows, masks = tf.split(x, 2), tf.split(mask, 2)
+
+        def loss(tower):
+            errors = tf.square(tf.matmul(rows[tower], variable("w", 3, 1)))[:, 0]
+            return tf.reduce_sum(errors * masks[tower]) / tf.reduce_sum(mask if of_whole else masks[tower])
+
+        return program(loss)()
+
+    assert ("a mean of means" not in str(watched(sections_of(build)))) == of_whole
+
+
 def prepared(prepare, in_tower=lambda x: x):
     def build():
         batch = prepare(v1.placeholder(tf.float32, [8, 3], "x"))
