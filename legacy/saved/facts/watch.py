@@ -21,7 +21,9 @@ from legacy.saved.facts.idle_counters import idle_counter_sentences
 from legacy.saved.facts.inputs.preparations import preparation_sentences
 from legacy.saved.facts.inputs.tower_batch import examples_of_tower
 from legacy.saved.facts.learning_rates import LearningRate
+from legacy.saved.facts.rows_of_moments import slots_read
 from legacy.saved.facts.variable_updates import VariableUpdate
+from legacy.saved.graph import op_types
 from legacy.saved.tower_search.inputs import is_only_measured, is_trained_on
 from legacy.saved.tower_search.takers import taker_alone
 from workloads.lifted.graph import parse_tensor_name
@@ -215,6 +217,7 @@ def _of_factors(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
     means = {one.weight for one in known if not is_summed(analysed, phase, one)}
     slots = {variable.name for variable in analysed.plan.variables if variable.role == "slot"}
     effects = [effect for effect in phase.effects if effect.writes[0] not in slots]  # a moment's decay is no factor
+    effects = [effect for effect in effects if op_types.is_apply(effect.op) or not slots_read(analysed, effect)]
     for effect in [effect for effect in effects if effect.gradient and effect.writes[0] in means]:
         between = analysed.of_values_between([effect.gradient or ""], analysed.combined(phase))
         applied = analysed.graph.origin(parse_tensor_name(effect.gradient or "")).node

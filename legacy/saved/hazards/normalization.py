@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
@@ -12,17 +12,22 @@ from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted
 
+_LAYERS = ("Conv2D", "DepthwiseConv2dNative", "Conv3D", "MatMul")
+
 
 def fixed_statistics(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds layers of the step that are trained and normalize by variables that nothing changes; one hazard for all.
 
-    Layers whose scale and offset are not trained either are meant to stay, as those of a pretrained network.
+    Layers whose scale and offset are not trained either are meant to stay, as those of a pretrained network. So are
+    those behind a layer whose weights nothing changes: such weights, and all else of that network, were loaded.
     """
     changed = set(whole.writes.values())
+    behind = whole.graph.descendants(_layers_of_kept_weights(whole, changed | whole.trainable), controls=False)
     fixed: dict[str, str] = {}
     for name in whole.graph.nodes:
         variance, parameters = _normalization(whole, name) if name in whole.reach else ("", set())
-        if variance and variance not in changed | whole.trainable and parameters & whole.trainable:
+        is_fixed = bool(variance) and variance not in changed | whole.trainable
+        if is_fixed and not behind & {name, *_products(whole, name)} and parameters & whole.trainable:
             fixed.setdefault(variance, name)
     for variance, name in fixed.items():
         layers = counted(len(fixed), "layer normalizes", "layers normalize")
@@ -34,6 +39,22 @@ def fixed_statistics(whole: WholeGraph) -> Iterator[Hazard]:
             "keep it for parity; if the argument training=True was forgotten, a new program gives it and updates them",
         )
         return
+
+
+def _layers_of_kept_weights(whole: WholeGraph, changed: Collection[str]) -> list[str]:
+    """The convolutions and products of matrices by variables of several numbers that nothing changes."""
+    graph = whole.graph
+    layers = [name for name in whole.minimized_ops(*_LAYERS) if not is_gradient_op(name)]
+    weights = {name: variable_read(graph, graph.inputs(name)[1].node, READS_IN_BRANCHES) for name in layers}
+    return [name for name, weight in weights.items() if weight and weight not in changed]
+
+
+def _products(whole: WholeGraph, name: str) -> set[str]:
+    """The products with a scale that a formula makes of 1 / sqrt(variance): times gamma, and times the data."""
+    graph, names = whole.graph, {name}
+    for _ in range(2):
+        names |= {use.node for one in names for use in graph.users(one) if graph.type(use.node) == "Mul"}
+    return names - {name}
 
 
 def normalized_in_some_towers(whole: WholeGraph) -> Iterator[Hazard]:

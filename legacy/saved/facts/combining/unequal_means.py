@@ -95,7 +95,7 @@ def _is_of_one_tower(analysed: AnalysedStep, divisor: str, before: Collection[st
     """
     towers, entries = analysed.context.towers, analysed.plan.inputs
     own = {parse_tensor_name(name).node for entry in entries if not entry.is_shared for name in entry.tensors}
-    if not own & before:
+    if not own.intersection(before):
         return False
     return towers.tower_of(divisor) is not None or len({towers.tower_of(name) for name in before} - {None}) == 1
 

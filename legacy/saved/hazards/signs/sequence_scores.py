@@ -48,7 +48,9 @@ def _sum_of_loop(whole: WholeGraph, name: str) -> str:
     graph = whole.graph
     if graph.type(name) in ("Select", "SelectV2"):
         others = [tensor.node for tensor in graph.inputs(name)[1:] if tensor.node in made_by_weights(whole)]
-        name = others[0] if len(others) == 1 else ""
+        if len(others) != 1:
+            return ""
+        name = others[0]
     logarithms = [one for one, sign in linear_signs(whole, name).items() if sign > 0 and graph.type(one) == "Log"]
     inner = exponent(whole, logarithms[0]) if len(logarithms) == 1 else ""
     before = graph.ancestors([inner], controls=False) if inner else set()

@@ -120,3 +120,19 @@ def test_rows_that_decay_besides_are_trained_by_one_rule(change, rules):
     assert [row["rule"] for row in update_rule_rows(step)] == rules
     said = [text for text in sentences(step, [], []) if "besides" in text]
     assert said == ["train: 1 weight is set by ScatterAdd besides its update: table"] * (len(rules) == 1)
+
+
+def test_the_decays_of_a_lazy_adam_are_no_factors_of_its_gradients():
+    step = step_of(lazily(tf.sqrt))
+    assert not [text for text in sentences(step, [], []) if "before the update takes" in text]
+
+
+def test_rows_times_a_rate_in_a_variable_are_gradient_descent():
+    def update(table, gradient):
+        rate = v1.get_variable("rate", [], trainable=False, use_resource=False)
+        other = v1.get_variable("other", [3, 1], use_resource=False)
+        pairs = [(gradient, table), (tf.convert_to_tensor(gradient), other)]
+        v1.train.GradientDescentOptimizer(rate).apply_gradients(pairs, name="train")
+
+    rules = {row["rule"]: row["constants"] for row in update_rule_rows(step_of(update))}
+    assert rules == {"GradientDescent": "-", "GradientDescent, row by row (ScatterSub)": "-"}

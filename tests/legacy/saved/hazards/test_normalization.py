@@ -21,7 +21,7 @@ def by_formula(x, gamma, beta, mean, variance):
     return tf.nn.batch_normalization(x, mean, variance, beta, gamma, 0.001)
 
 
-def found(normalize, moves=False, is_trained=True, is_used=True):
+def found(normalize, moves=False, is_trained=True, is_used=True, is_loaded=False):
     """The hazards of a program that normalizes features once in training, and once for evaluation."""
 
     def build():
@@ -29,7 +29,9 @@ def found(normalize, moves=False, is_trained=True, is_used=True):
         w = v1.get_variable("w", [4, 3], **kept)
         gamma, beta = (v1.get_variable(name, [3], trainable=is_trained, **kept) for name in ("gamma", "beta"))
         mean, variance = (v1.get_variable(name, [3], trainable=False, **kept) for name in ("mean", "variance"))
-        x = tf.matmul(v1.placeholder(tf.float32, [None, 4], "x"), w)
+        kernel = v1.get_variable("kernel", [4, 4], trainable=False, **kept)
+        rows = v1.placeholder(tf.float32, [None, 4], "x")
+        x = tf.matmul(tf.matmul(rows, kernel) if is_loaded else rows, w)
         y = normalize(x, gamma, beta, mean, variance)
         loss = tf.reduce_mean(y if is_used else x * gamma)
         if moves:
@@ -50,7 +52,7 @@ def test_statistics_that_nothing_changes_are_named_once(normalize):
 
 
 @pytest.mark.parametrize("normalize", [fused, by_formula])
-@pytest.mark.parametrize("other", [{"moves": True}, {"is_trained": False}, {"is_used": False}])
+@pytest.mark.parametrize("other", [{"moves": True}, {"is_trained": False}, {"is_used": False}, {"is_loaded": True}])
 def test_statistics_that_move_or_are_meant_to_stay_are_not(normalize, other):
     assert found(normalize, **other) == []
 

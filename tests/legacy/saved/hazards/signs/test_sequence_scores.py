@@ -53,3 +53,16 @@ def test_a_norm_without_a_score_of_labels_is_not_accused():
         return tf.reduce_mean(tf.square(start)) - tf.reduce_mean(tf.reduce_logsumexp(alphas, 1))
 
     assert not with_old_cond(lambda: found(minimized_chains, free_energy))()
+
+
+def test_a_choice_between_constants_is_no_logarithm_of_a_sum():
+    """As `tf.reduce_logsumexp` of 1.x chooses a largest number that is finite."""
+
+    def summed():
+        scores = fed("x", 4, 6) @ variable("w", 6, CLASSES)
+        most = tf.reduce_max(scores, 1, keepdims=True)
+        most = tf.where(tf.math.is_finite(most), most, v1.zeros_like(most, optimize=False))
+        return tf.reduce_mean(tf.math.log(tf.reduce_sum(tf.exp(scores - most), 1, keepdims=True)) + most)
+
+    assert found(minimized_chains, summed) == []
+    assert found(minimized_chains, lambda: -summed()) == []
