@@ -23,7 +23,7 @@ class Moments(NamedTuple):
 
 
 def slots_read(analysed: AnalysedStep, effect: Effect) -> set[str]:
-    """Returns the slots that the value of an update is computed from; a single number, as the rate, is none of a weight."""
+    """Returns the slots that the value of an update is computed from; a single number, as the rate, is no slot."""
     ends = [parse_tensor_name(value).node for value in effect.values]
     before = analysed.graph.ancestors(ends, analysed.tower_ends, controls=False)
     return {v.name for v in analysed.plan.variables if v.role == "slot" and v.shape != [] and v.name in before}

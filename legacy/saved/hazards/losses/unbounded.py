@@ -74,7 +74,7 @@ def subtracted_squares(whole: WholeGraph) -> Iterator[Hazard]:
             is_trained = name in whole.data and any(_is_unbounded(whole, node) for node in inner)
             is_trained |= squared(whole, square) is not None and variable_read(graph, inner[0]) in whole.trainable
             is_trained |= graph.type(square) == "Abs" and variable_read(graph, inner[0]) in whole.trainable
-            if is_trained and is_followed:
+            if is_trained and is_followed and not _is_of_pairs(whole, square, target):
                 yield Hazard(
                     "LOSS_WITHOUT_BOUND",
                     name,
@@ -82,6 +82,29 @@ def subtracted_squares(whole: WholeGraph) -> Iterator[Hazard]:
                     "check the sign, or bound it, as max(0, margin - distance) does; for parity keep it",
                 )
                 return
+
+
+def _is_of_pairs(whole: WholeGraph, square: str, target: str) -> bool:
+    """Whether an error is of pairs of results of one layer, whose errors to other values are added, too.
+
+    Results far from each other are far from those values: so an energy distance has E|x - y| - E|x - x'| / 2.
+    """
+    own = _sides(whole, square)
+    added = [name for name, sign in _signs(whole, target).items() if sign > 0 and not is_gradient_op(name)]
+    return len(own) == 1 and any(own < _sides(whole, name) for name in added)
+
+
+def _sides(whole: WholeGraph, name: str) -> set[TensorId]:
+    """The tensors whose elements a distance, square or absolute value compares; none of any other node."""
+    graph = whole.graph
+    while graph.type(name) in ("Abs", "Add", "AddV2", "L2Loss", "Sqrt", "Square", "Sum"):
+        terms = graph.inputs(name)[:1] if graph.type(name) == "Sum" else graph.inputs(name)
+        others = [tensor for tensor in terms if whole.value(tensor.node) is None]
+        if len(others) != 1:
+            return set()
+        name = graph.origin(others[0]).node
+    is_difference = graph.type(name) in ("Sub", "SquaredDifference")
+    return {source_of_elements(graph, tensor) for tensor in graph.inputs(name)} if is_difference else set()
 
 
 def _signs(whole: WholeGraph, target: str) -> dict[str, int]:

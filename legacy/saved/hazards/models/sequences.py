@@ -10,6 +10,8 @@ from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.dropout import dropped_from
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_weights
+from legacy.saved.hazards.basics.variable_reads import variables_behind
+from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from legacy.saved.hazards.lengths.loop_outputs import lengths_of_loop, lengths_that_end_loop
 from workloads.lifted.graph import Graph, TensorId
 
@@ -39,6 +41,8 @@ _BY_POSITION = (
     "Sub",
     "Tanh",
 )
+#: Ops along the last dimension, in which a program may have put the times.
+_ALONG_LAST = ("LogSoftmax", "Softmax", "SparseSoftmaxCrossEntropyWithLogits")
 _REVERSES = ("ReverseV2", "Reverse", "ReverseSequence")
 
 
@@ -100,11 +104,29 @@ def _sources_by_position(whole: WholeGraph, tensor: TensorId) -> Iterator[Tensor
             yield TensorId(name, 0)
         elif dropped_from(whole, name):
             todo.append(TensorId(dropped_from(whole, name)[0], 0))
+        elif graph.type(name) in _ALONG_LAST and _has_one_number_by_position(whole, inputs[0].node):
+            continue  # a choice among the times, as of an answer's first word
         elif graph.type(name) in _BY_POSITION or _joins_features(whole, name):
             data = [before for before in inputs if before.node in whole.data and before not in seen]
             of_weights = [before for before in data if graph.ancestors([before.node], controls=False) & whole.trainable]
             todo += of_weights
             seen |= set(of_weights)
+
+
+def _has_one_number_by_position(whole: WholeGraph, name: str) -> bool:
+    """Whether a layer with one output computes logits, so that these are of the positions."""
+    graph, todo, seen = whole.graph, [name], {name}
+    while todo:
+        name = todo.pop()
+        inputs = [tensor.node for tensor in graph.inputs(name)]
+        if graph.type(name) in ("BatchMatMul", "BatchMatMulV2", "MatMul"):
+            weights = [graph.nodes[one].attr["shape"].shape.dim for one in variables_behind(graph, inputs[1])]
+            return len(weights) == 1 and bool(weights[0]) and weights[0][-1].size == 1
+        if graph.type(name) in _BY_POSITION and graph.type(name) not in _ALONG_LAST:
+            before = [one for one in inputs if one in made_by_weights(whole) and one not in seen]
+            todo += before
+            seen.update(before)
+    return False
 
 
 def _joins_features(whole: WholeGraph, name: str) -> bool:

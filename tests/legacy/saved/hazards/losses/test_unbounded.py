@@ -216,6 +216,33 @@ def test_terms_behind_shares_and_log_sums_have_their_sign(loss, count):
     assert minimized.found(subtracted_squares, total) == ["LOSS_WITHOUT_BOUND"] * count
 
 
+def pairs(distance, drawn, weight=0.5):
+    return -weight * tf.reduce_mean(distance(drawn[:, :, None] - drawn[:, None]))
+
+
+def norm(x):
+    return tf.sqrt(tf.reduce_sum(tf.square(x), -1) + 1e-6)
+
+
+@pytest.mark.parametrize("distance", [tf.abs, norm])
+@pytest.mark.parametrize(
+    "loss, count",
+    [
+        (lambda drawn, y, size: tf.reduce_mean(size(drawn - y[:, None])) + pairs(size, drawn), 0),
+        (lambda drawn, y, size: tf.reduce_mean(tf.nn.softplus(drawn - y[:, None])) + pairs(size, drawn), 1),
+        (lambda drawn, y, size: pairs(size, drawn) - tf.reduce_mean(size(drawn - y[:, None])), 1),
+    ],
+)
+def test_distances_among_results_are_subtracted_beside_those_to_labels(distance, loss, count):
+    """As of an energy distance, which has a bound, since results far apart are far from the label."""
+
+    def total():
+        drawn = minimized.fed("x", 8, 4) @ minimized.variable("w", 4, 3)
+        return loss(drawn, minimized.fed("y", 8), distance)
+
+    assert minimized.found(subtracted_squares, total) == ["LOSS_WITHOUT_BOUND"] * count
+
+
 @pytest.mark.parametrize("rate, count", [(-0.01, 1), (0.01, 0)])
 def test_absolute_values_of_weights_that_are_subtracted_are_named(rate, count):
     def total():

@@ -80,6 +80,20 @@ def of_codes(taken):
     return tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(labels=labels, logits=taken))
 
 
+def score(outputs, state):
+    """A number for each position, as of the words that an answer may begin with."""
+    w = v1.get_variable("v", [3, 1], use_resource=False)
+    return tf.reshape(tf.reshape(outputs, [12, 3]) @ w, [2, 6, 1])
+
+
+def first_word(taken):
+    """The cross entropy of one position of each example; padding has no share."""
+    padding = 1.0 - tf.sequence_mask(v1.placeholder(tf.int32, [2], "n"), 6, tf.float32)
+    masked_scores = tf.squeeze(taken, 2) - 1e30 * padding
+    places = v1.placeholder(tf.int32, [2], "place")
+    return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=places, logits=masked_scores))
+
+
 def of_both_directions():
     """Results of dropout on the outputs of two directions, as a tagger has them."""
 
@@ -104,6 +118,8 @@ def of_both_directions():
         (of_both_directions(), True, masked, 0),
         (logits, True, masked, 0),
         (logits, True, of_codes, 0),
+        (score, True, first_word, 0),
+        (score, True, lambda taken: tf.reduce_mean(tf.square(tf.squeeze(taken, 2))), 1),
         (logits, True, lambda taken: tf.reduce_sum(entropies(taken)), 0),
         (lambda outputs, state: state, True, lambda taken: tf.reduce_mean(tf.square(taken)), 0),
         (logits, True, lambda taken: tf.reduce_mean(tf.square(tf.reduce_max(taken, 1))), 0),
