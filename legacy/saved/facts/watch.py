@@ -24,6 +24,7 @@ from legacy.saved.facts.learning_rates import LearningRate
 from legacy.saved.facts.rows_of_moments import slots_read
 from legacy.saved.facts.variable_updates import VariableUpdate
 from legacy.saved.graph import op_types
+from legacy.saved.tower_search.input_parts import is_indexed
 from legacy.saved.tower_search.inputs import is_only_measured, is_trained_on
 from legacy.saved.tower_search.takers import taker_alone
 from workloads.lifted.graph import parse_tensor_name
@@ -73,9 +74,14 @@ def sentences(
     measured = [e for e in same if e.name in tensors and is_only_measured(analysed.graph, tensors[e.name], parts)]
     # A number of the whole batch beside each tower's part of it is computed of all replicas' parts.
     entries = plan.inputs + plan.common
-    whole = [entry.name for entry in same if entry not in measured and not part_of_whole(entry, entries)]
-    if whole:
-        yield "every tower gets the same data: " + ", ".join(whole)
+    whole = [entry for entry in same if entry not in measured and not part_of_whole(entry, entries)]
+    vectors = [one for one in whole if one.name in tensors and len(one.shape or []) == 1]
+    settings = [one.name for one in vectors if is_indexed(analysed.graph, analysed.context.imported, tensors[one.name])]
+    data = [entry.name for entry in whole if entry.name not in settings]
+    if data:
+        yield "every tower gets the same data: " + ", ".join(data)
+    if settings:  # numbers that a program takes one by one, such as the shares that dropout keeps in each layer
+        yield "every tower gets the same numbers, each by its place: " + ", ".join(settings)
     if measured:
         yield "every tower uses the shape alone of: " + ", ".join(entry.name for entry in measured)
     yield from preparation_sentences(analysed)

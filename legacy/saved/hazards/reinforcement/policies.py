@@ -10,6 +10,7 @@ from legacy.saved.hazards.basics.directions import minimized_targets
 from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
+from legacy.saved.hazards.basics.linear_weights import constant_factor
 from legacy.saved.hazards.reinforcement.clipped_ratios import bound_at_one
 from legacy.saved.hazards.reinforcement.entropies import COPIES, past, sign_of_entropy
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -21,16 +22,23 @@ _VALUES = ("Add", "AddV2", "BiasAdd", "MatMul")
 
 
 def differentiated_advantages(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds log-probabilities of actions times a return less a value, whose gradient reaches the value; one for all."""
+    """Finds log-probabilities of actions, or ratios that are clipped at 1, times a return less a value; one for all.
+
+    They are named where the gradient reaches the value.
+    """
+    ratios = set(clipped_ratios(whole))
     for name in _products(whole):
         for place, tensor in enumerate(whole.graph.inputs(name)):
             value = _value_of_advantage(whole, tensor.node)
-            is_advantage = value and _is_log_probability(whole, whole.graph.inputs(name)[1 - place].node)
+            other = whole.graph.inputs(name)[1 - place].node
+            is_ratio = past(whole, other) in ratios
+            is_advantage = value and (is_ratio or _is_log_probability(whole, other))
             if is_advantage and gradient_flow(whole).passes_input(name, place):
+                factors = "a ratio of probabilities" if is_ratio else "log-probabilities"
                 yield Hazard(
                     "ADVANTAGE_DIFFERENTIATED",
                     name,
-                    f"{name} multiplies log-probabilities by returns less {value}, and the gradient flows through "
+                    f"{name} multiplies {factors} by returns less {value}, and the gradient flows through "
                     "both: the policy's loss trains the value function, too",
                     "apply tf.stop_gradient to the advantage; for parity leave it out",
                 )
@@ -160,6 +168,9 @@ def _is_policy_gradient(whole: WholeGraph, product: str) -> bool:
 def _is_log_probability(whole: WholeGraph, name: str) -> bool:
     """Whether a node holds the logarithms of the probabilities of actions that data bring, or their negatives."""
     graph, name = whole.graph, past(whole, name)
+    scaled = constant_factor(whole, name)
+    if scaled is not None:
+        return _is_log_probability(whole, scaled[0])
     if graph.type(name) in _LIKELIHOODS[1:]:
         return True
     if graph.type(name) == "Log":

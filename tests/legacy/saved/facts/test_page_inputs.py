@@ -193,6 +193,21 @@ def test_a_loss_divided_by_a_number_of_the_whole_batch_is_no_mean_of_a_towers_ow
     assert ("a mean of means" not in str(watched(sections_of(build)))) == of_whole
 
 
+@pytest.mark.parametrize("by_place", [False, True])
+def test_numbers_that_towers_take_one_by_one_are_no_data_that_all_get(by_place):
+    def build():
+        halves = tf.split(v1.placeholder(tf.float32, [8, 3], "x"), 2)
+        shares = v1.placeholder(tf.float32, [3], "shares")
+
+        def loss(tower):
+            return squares(halves[tower] * (shares[0] * shares[1] if by_place else shares))
+
+        return program(loss)()
+
+    texts = [text for text in watched(sections_of(build)) if text.endswith(": shares")]
+    assert texts == [f"every tower gets the same {'numbers, each by its place' if by_place else 'data'}: shares"]
+
+
 def prepared(prepare, in_tower=lambda x: x):
     def build():
         batch = prepare(v1.placeholder(tf.float32, [8, 3], "x"))

@@ -48,6 +48,26 @@ def test_an_advantage_that_the_gradient_passes_is_named():
     assert found(check, actor_critic(stop=True)) == []
 
 
+@pytest.mark.parametrize("stop, count", [(False, 1), (True, 0)])
+def test_so_is_one_that_a_clipped_ratio_multiplies(stop, count):
+    def loss(logits, values, actions, returns):
+        advantages = returns - (tf.stop_gradient(values) if stop else values)
+        ratio = tf.exp(chosen(logits, actions) - v1.placeholder(tf.float32, [8], "old"))
+        terms = tf.maximum(-advantages * ratio, -advantages * tf.clip_by_value(ratio, 0.75, 1.25))
+        return tf.reduce_mean(tf.square(returns - values)) + tf.reduce_mean(terms)
+
+    assert found(policies.differentiated_advantages, loss) == ["ADVANTAGE_DIFFERENTIATED"] * count
+
+
+@pytest.mark.parametrize("factor, count", [(2.0, 1), (-2.0, 0)])
+def test_a_policy_is_minimized_by_the_sign_of_a_constant_before_its_probabilities(factor, count):
+    def loss(logits, values, actions, returns):
+        advantages = returns - tf.stop_gradient(values)
+        return tf.reduce_mean(factor * chosen(logits, actions) * advantages + tf.square(returns - values))
+
+    assert found(policies.minimized_policies, loss) == ["POLICY_MINIMIZED"] * count
+
+
 def entropy_with(weight, policy=True):
     def loss(logits, values, actions, returns):
         entropy = -tf.reduce_mean(tf.reduce_sum(tf.nn.softmax(logits) * tf.nn.log_softmax(logits), 1))
