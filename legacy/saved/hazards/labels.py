@@ -172,17 +172,25 @@ def labels_of_one_class(whole: WholeGraph) -> Iterator[Hazard]:
             joined |= {_last_weight(whole, entropy)} if _joins_labels(whole, entropy) else set()
         trained = _trained_by(whole, gradient_scope(root) or "")
         learns = any((len(logits) > 1 or one in joined) and one in trained for one, logits in layers.items())
+        is_drawn = len(own) > 1 and any(_is_of_drawn_classes(whole, entropy) for entropy in own)
         label = labels.pop() if len(labels) == 1 else None
-        if learns and label is not None:
+        if (learns or is_drawn) and label is not None:
+            logits_of = "also of words or classes that a sampler draws" if is_drawn else "of one layer's output"
             yield Hazard(
                 "LABELS_OF_ONE_CLASS",
                 own[0].op,
-                f"{counted(len(own), 'cross entropy', 'cross entropies')} of {targets[0]}, of one layer's output, "
+                f"{counted(len(own), 'cross entropy', 'cross entropies')} of {targets[0]}, {logits_of}, "
                 f"{plural(len(own), 'has only', 'all have')} the label {label:g}: "
                 "the layer learns to predict that label for every example",
                 "a discriminator has the labels 1 for real and 0 for generated examples; for parity keep them",
             )
             return
+
+
+def _is_of_drawn_classes(whole: WholeGraph, entropy: CrossEntropy) -> bool:
+    """Whether logits are of classes that a sampler draws, as words that do not follow beside those that do."""
+    before = whole.graph.ancestors([entropy.logits.node], controls=False)
+    return any(whole.graph.type(name).endswith("CandidateSampler") for name in before)
 
 
 def _joins_labels(whole: WholeGraph, entropy: CrossEntropy) -> bool:

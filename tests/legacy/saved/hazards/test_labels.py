@@ -107,6 +107,22 @@ def test_domains_that_all_have_one_label_are_named(second, count):
     assert [hazard.id for hazard in labels_of_one_class(whole)] == ["LABELS_OF_ONE_CLASS"] * count
 
 
+@pytest.mark.parametrize("drawn_label, count", [(tf.ones_like, 1), (tf.zeros_like, 0)])
+def test_words_that_are_drawn_with_the_label_of_those_that_follow_are_named(drawn_label, count):
+    def build():
+        table, w = (v1.get_variable(name, [20, 4], use_resource=False) for name in ("table", "w"))
+        words, follow = v1.placeholder(tf.int64, [8], "words"), v1.placeholder(tf.int64, [8, 1], "follow")
+        drawn, _, _ = tf.random.log_uniform_candidate_sampler(follow, 1, 5, True, 20)
+        rows = tf.gather(table, words)
+        real = tf.reduce_sum(rows * tf.gather(w, follow[:, 0]), 1)
+        others = tf.matmul(rows, tf.gather(w, drawn), transpose_b=True)
+        loss = sigmoid(tf.ones_like(real), real) + sigmoid(drawn_label(others), others)
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["table", "w"]))
+    assert [hazard.id for hazard in labels_of_one_class(whole)] == ["LABELS_OF_ONE_CLASS"] * count
+
+
 @pytest.mark.parametrize("is_compared, count", [(True, 0), (False, 1)])
 def test_the_better_ones_of_pairs_all_have_the_label_one(is_compared, count):
     def build():
