@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Dict, List
 import numpy as np
 import tensorflow as tf
 
+from legacy.source.basics.typed import MOST_FOLDED
 from legacy.source.ops.arrays import TABLES
 from workloads.lifted.graph import Graph
 from workloads.lifted.graph.edits import GraphCopy
@@ -33,8 +34,8 @@ if not {TABLES}_FILE.exists():
 {TABLES} = dict(np.load({TABLES}_FILE))
 """
 _MOST_LISTED = 6
-#: Bytes of a constant's node from which it is joined with others.
-_LARGE = 1024
+#: Bytes of a constant's node up to which no constant is too large for a text.
+_LARGE = MOST_FOLDED
 
 
 def tables_of(text: str, graph: Graph) -> Arrays:

@@ -96,6 +96,9 @@ def _precedence(node: Infix) -> int:
 def _text(node: Expression, outer: int) -> str:
     """Returns an expression's text, in parentheses if it binds less tightly than `outer`."""
     if isinstance(node, Infix):
+        added = _python_sum(node)
+        if added:
+            return expression_text(added)
         own = _precedence(node)
         right = _UNARY if node.symbol == "**" else own + 1
         left = own + 1 if node.symbol == "**" else own
@@ -135,6 +138,17 @@ def _text(node: Expression, outer: int) -> str:
         return node.text
     assert isinstance(node, Value)
     return f"<{node.tensor}>"
+
+
+def _python_sum(node: Infix) -> Call | None:
+    """Returns `sum([a, b])` for `0 + a + b`, which Python's `sum` computes; None for another operation."""
+    if node.symbol != "+" or not isinstance(node.left, Infix):
+        return None
+    symbols, terms = zip(*_operands(node))
+    start = terms[0].value if isinstance(terms[0], Literal) else None
+    if set(symbols[1:]) != {"+"} or not isinstance(start, np.number) or str(start) not in ("0", "0.0"):
+        return None
+    return Call("sum", (Argument("", Listing(terms[1:])),))
 
 
 def _key_text(node: Item) -> str:
@@ -195,6 +209,8 @@ def layout(prefix: str, node: Expression, suffix: str = "", indent: int = 0) -> 
         return [line]
     if isinstance(node, Variable):
         node = variable_call(node)
+    if isinstance(node, Infix):
+        node = _python_sum(node) or node
     if isinstance(node, Call) and node.arguments:
         return _broken_call(prefix + node.function + "(", list(node.arguments), ")" + suffix, indent)
     if isinstance(node, Listing):

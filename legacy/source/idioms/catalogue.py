@@ -42,11 +42,27 @@ if TYPE_CHECKING:
 def match_clip(op: OpView) -> Optional[Match]:
     """Matches `maximum(minimum(x, high), low)` as `tf.clip_by_value`, which makes the same ops."""
     inner = op.producer(0)
-    if inner.type != "Minimum" or inner.uses() > 1 or inner.constant(1) is None or op.constant(1) is None:
+    if inner.type != "Minimum" or inner.uses() > 1 or not all(_is_bound(one) for one in (op, inner)):
         return None
     if inner.shape(0) is None or inner.shape(0) != op.output_shape():
         return None
     return Match((op.output,), call("tf.clip_by_value", inner.argument(0), op.argument(1), inner.argument(1)))
+
+
+def _is_bound(op: OpView) -> bool:
+    """Returns whether the second input of an op is a constant, or one number, as of a range that was fed."""
+    return op.constant(1) is not None or op.shape(1) == []
+
+
+def match_log_sigmoid(op: OpView) -> Optional[Match]:
+    """Matches `-softplus(-x)` as `tf.math.log_sigmoid`, which makes the same ops."""
+    softplus = op.producer(0)
+    if softplus.type != "Softplus" or softplus.uses() > 1 or softplus.has_old_derivative:
+        return None
+    minus = softplus.producer(0)
+    if minus.type != "Neg" or minus.uses() > 1:
+        return None
+    return Match((op.output,), call("tf.math.log_sigmoid", minus.argument(0)))
 
 
 def match_sequence_mask(op: OpView) -> Optional[Match]:
@@ -182,6 +198,7 @@ IDIOMS: Dict[str, List[Callable[[OpView], Optional[Match]]]] = {
     "Mean": [match_empty_reduction, match_moments],
     "MirrorPad": [match_same_reshape],
     "Mul": [match_lstm_cell, match_dropout, match_l2_normalize, match_clip_by_inverse_norm, match_neutral],
+    "Neg": [match_log_sigmoid],
     "Pad": [match_same_reshape],
     "PadV2": [match_same_reshape],
     "PlaceholderWithDefault": [match_copy],

@@ -54,13 +54,14 @@ def test_a_module_without_tables_stays_as_it_is():
     assert with_tables(text) == text
 
 
-def test_equal_tables_are_one():
+@pytest.mark.parametrize("size", [999, 65])
+def test_equal_tables_are_one(size):
     with tf.Graph().as_default() as graph:
         tables = [
-            tf.constant(np.arange(n, n + 999, dtype="float32") ** 2, name=name)
+            tf.constant(np.arange(n, n + size, dtype="float32") ** 2, name=name)
             for n, name in ((0, "a"), (0, "b"), (1, "c"))
         ]
-        tf.stack([*tables, tf.constant(2.0, shape=[999])], name="all")
+        tf.stack([*tables, tf.constant(2.0, shape=[size])], name="all")
     joined = with_equal_tables_joined(Graph(graph.as_graph_def()))
     assert [tensor.node for tensor in joined.inputs("all")][:3] == ["a", "a", "c"]
     same = Graph(tf.Graph().as_graph_def())

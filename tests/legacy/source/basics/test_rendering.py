@@ -33,6 +33,15 @@ def test_parentheses_stand_where_the_order_of_the_operations_needs_them():
     assert expression_text(Item(Infix("+", X, Y), ":, 0")) == "(x + y)[:, 0]"
 
 
+def test_a_sum_that_begins_with_zero_is_the_sum_of_a_list():
+    zero = Literal(np.float32(0.0))
+    assert expression_text(Infix("+", Infix("+", zero, X), Y)) == "sum([x, y])"
+    for other in (Infix("+", zero, X), Infix("-", Infix("+", zero, X), Y)):
+        assert expression_text(other).startswith("0.0 + x")
+    lines = layout("return ", Infix("+", Infix("+", zero, LONG), LONG))
+    assert lines[0] == "return sum(" and eval("\n".join(lines)[7:], {LONG.text: 2}) == 4
+
+
 def test_a_condition_binds_least():
     term = Infix("if scope.replica == 0 else", X, Literal(0.0))
     assert expression_text(Infix("+", Y, term)) == "y + (x if scope.replica == 0 else 0.0)"

@@ -65,6 +65,24 @@ def test_sigmoid_cross_entropy_of_many_examples_fills_its_zeros():
     assert "sigmoid" not in "".join(written(loss_above(0.5), X))
 
 
+def test_a_range_that_is_computed_clips_too():
+    """As of a policy's ratio within 1 - range and 1 + range, where the range is fed."""
+
+    def clipped(x, w):
+        width = tf.reduce_sum(w)
+        return tf.clip_by_value(x, -width, width)
+
+    assert written(clipped, X, {"w": [2]})[-1].startswith('return tf.clip_by_value(batch["x"], -')
+    rows = written(lambda x, w: tf.maximum(tf.minimum(x, w), -w), X, {"w": [3]})  # broadcast: clip_by_value has no rows
+    assert "clip_by_value" not in "".join(rows)
+
+
+def test_the_logarithm_of_a_sigmoid_is_recognised():
+    assert written(lambda x: tf.math.log_sigmoid(-x), X) == ['return tf.math.log_sigmoid(-batch["x"])']
+    for other in (lambda x: -tf.nn.softplus(x), lambda x: tf.nn.softplus(-x)):
+        assert "log_sigmoid" not in "".join(written(other, X))
+
+
 def test_ops_that_change_no_bit_are_left_out():
     assert written(lambda x: tf.identity(tf.reshape(x, tf.shape(x))) * 1.0 - 0.0, X) == ['return batch["x"]']
     assert written(lambda x: x + 0.0, X) == ['return batch["x"] + 0.0']  # -0.0 + 0.0 is 0.0
