@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from workloads.lifted.plan import TensorType
-from workloads.lifted.replication import rescaling
+from workloads.lifted.replication import factor_on_reduced, reduced_as
 from workloads.numerics import combining
 
 if TYPE_CHECKING:
@@ -72,15 +72,11 @@ def build_reduction(plan: Plan, phase: Phase, combine: Combine, towers: Sequence
         names = dict.fromkeys(combine.parts[tower])
         parts.append({name: v1.placeholder(plan.tensors[name].dtype) for name in names})
     totals = [tf.add_n([held[name] for name in combine.parts[t]]) for t, held in zip(towers, parts)]
-    factor = rescaling(combine, phase.scale_before(combine), plan.towers, len(towers))
+    factor = factor_on_reduced(combine, phase.scale_before(combine), plan.towers, len(towers))
     if combine.kind == "concat":
         result = tf.concat([held[combine.parts[t][0]] for t, held in zip(towers, parts)], 0)
     else:
-        result = combining.combine(totals, combine.kind, form)
-    if combine.affine:
-        factor *= plan.towers if combine.kind == "mean" else 1
-    elif combine.kind != "mean":
-        factor *= combine.scale
+        result = combining.combine(totals, reduced_as(combine, plan.towers, len(towers)), form)
     if factor != 1.0 and result.dtype.is_floating:
         result = result * tf.cast(factor, result.dtype)
     return Reduction(combine, parts, result)

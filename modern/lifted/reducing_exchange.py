@@ -14,9 +14,10 @@ from workloads.job import Job
 from workloads.lifted.plan import Combine, Effect, Phase, Plan
 from workloads.lifted.replication import (
     corresponding_crossings,
+    factor_on_reduced,
     own_number_only,
+    reduced_as,
     replica_of_tower,
-    rescaling,
     tower_of_crossing,
     tower_run_by,
 )
@@ -107,12 +108,12 @@ class ReducingExchange(Exchange):
         """Returns {tensor of the old graph: value} of the reduced gradients and other results."""
         found: Tensors = {}
         for kind, how in (("mean", tf.distribute.ReduceOp.MEAN), ("sum", tf.distribute.ReduceOp.SUM)):
-            combines = [combine for combine in self._phase.reductions if combine.kind == kind]
+            combines = [combine for combine in self._phase.reductions if self._kind(combine) == kind]
             values = [self._tower_part(combine, tower, crossings) for combine in combines]
             values = replica_exchange.all_reduce(context, how, values) if values else []
             for combine, value in zip(combines, values):
                 found.update(self._as_old_tensors(combine, value))
-        joined = [combine for combine in self._phase.reductions if combine.kind not in ("mean", "sum")]
+        joined = [combine for combine in self._phase.reductions if self._kind(combine) not in ("mean", "sum")]
         values = [crossings[combine.parts[tower][0]] for combine in joined]
         for combine, value in zip(joined, replica_exchange.concat(context, values)):
             found[combine.tensor] = self._scaled(combine, value)
@@ -131,10 +132,9 @@ class ReducingExchange(Exchange):
                 combine.tensor: tf.reshape(self._scaled(combine, value), self._static_shape(combine.tensor, combine))
             }
         # What the graph adds besides stays in: all of the gradient goes in by the first tower, nothing by the others.
-        factor = self._rescaling(combine) * (self._plan.towers if combine.kind == "mean" else 1)
         names = [name for tower in combine.parts for name in tower]
         found = {name: tf.zeros_like(value) for name in names[1:]}
-        found[names[0]] = value * tf.cast(factor, value.dtype)
+        found[names[0]] = value * tf.cast(self._factor(combine), value.dtype)
         return found
 
     def _static_shape(self, tensor: str, combine: Combine) -> Sequence[int | None]:
@@ -145,13 +145,16 @@ class ReducingExchange(Exchange):
         return self._shapes[combine.weight]
 
     def _scaled(self, combine: Combine, value: tf.Tensor) -> tf.Tensor:
-        factor = self._rescaling(combine) * (combine.scale if combine.kind != "mean" else 1.0)
+        factor = self._factor(combine)
         if factor == 1.0 or not value.dtype.is_floating:
             return value
         return value * tf.cast(factor, value.dtype)
 
-    def _rescaling(self, combine: Combine) -> float:
-        return rescaling(combine, self._phase.scale_before(combine), self._plan.towers, self._replicas)
+    def _kind(self, combine: Combine) -> str:
+        return reduced_as(combine, self._plan.towers, self._replicas)
+
+    def _factor(self, combine: Combine) -> float:
+        return factor_on_reduced(combine, self._phase.scale_before(combine), self._plan.towers, self._replicas)
 
     def _state_names(self, tower: int) -> list[str]:
         """Returns the crossings that only set this tower's own state."""

@@ -213,6 +213,39 @@ def rescaling(combine: Combine, loss_scale: float, towers: int, replicas: int) -
     return towers / replicas if (losses_averaged or rows_averaged) and towers > 1 else 1.0
 
 
+def reduced_as(combine: Combine, towers: int, replicas: int) -> str:
+    """Returns how a result is reduced over replicas: as the graph does it over its towers.
+
+    A sum that the graph divides by the towers, among other factors, is a mean at other numbers, as it is in a source.
+
+    Args:
+      combine: the combining of one gradient, or of another result.
+      towers: number of towers.
+      replicas: number of replicas.
+
+    Returns:
+      The kind of the combining, or "mean".
+    """
+    return "mean" if combine.kind == "sum" and combine.divided and replicas != towers else combine.kind
+
+
+def factor_on_reduced(combine: Combine, loss_scale: float, towers: int, replicas: int) -> float:
+    """Returns the factor on a result that is reduced over replicas by `reduced_as`.
+
+    Args:
+      combine, loss_scale, towers, replicas: see `rescaling`.
+
+    Returns:
+      The factor; of an affine combining, that on what the first tower gets.
+    """
+    if reduced_as(combine, towers, replicas) != combine.kind:
+        return towers * (1.0 if combine.affine else combine.scale)
+    factor = rescaling(combine, loss_scale, towers, replicas)
+    if combine.affine:
+        return factor * (towers if combine.kind == "mean" else 1)
+    return factor * (combine.scale if combine.kind != "mean" else 1.0)
+
+
 def sums_to_mean(phase: Phase, towers: int) -> bool:
     """Returns whether each tower's loss is divided by the number of towers, so that their sum is a mean.
 

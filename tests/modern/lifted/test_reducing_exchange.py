@@ -7,12 +7,12 @@ import tensorflow as tf
 
 from modern.lifted import reducing_exchange
 from modern.lifted.exchange import ExchangeAsWritten
-from modern.lifted.reducing_exchange import ReducingExchange, make_exchange, rescaling
+from modern.lifted.reducing_exchange import ReducingExchange, make_exchange
 from tests.modern.lifted.replicas import exchanged
 from tests.small_lift import SCALAR, small_lift, small_plan
 from workloads.job import Job
 from workloads.lifted.plan import Combine, Effect, TensorType, Variable
-from workloads.lifted.replication import tower_of_replica
+from workloads.lifted.replication import rescaling, tower_of_replica
 from workloads.support.errors import InputError
 
 
