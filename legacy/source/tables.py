@@ -34,8 +34,6 @@ if not {TABLES}_FILE.exists():
 {TABLES} = dict(np.load({TABLES}_FILE))
 """
 _MOST_LISTED = 6
-#: Bytes of a constant's node up to which no constant is too large for a text.
-_LARGE = MOST_FOLDED
 
 
 def tables_of(text: str, graph: Graph) -> Arrays:
@@ -45,8 +43,11 @@ def tables_of(text: str, graph: Graph) -> Arrays:
 
 
 def with_equal_tables_joined(graph: Graph) -> Graph:
-    """Returns a graph in which equal tables are one constant, such as those that each tower has."""
-    large = [node for node in graph.graph_def.node if node.op == "Const" and node.ByteSize() > _LARGE]
+    """Returns a graph in which equal tables are one constant, such as those that each tower has.
+
+    Those of a `while` loop, which control inputs keep in its frame, stay.
+    """
+    large = [node for node in graph.graph_def.node if node.op == "Const" and not node.input and _is_table(node)]
     first: Dict[bytes, str] = {}
     others: Dict[str, str] = {}
     for node in large:
@@ -60,6 +61,12 @@ def with_equal_tables_joined(graph: Graph) -> Graph:
         if not others.keys().isdisjoint(text.partition(":")[0] for text in node.input):
             node.input[:] = [others.get(text.partition(":")[0], text) for text in node.input]
     return result.graph()
+
+
+def _is_table(node: Any) -> bool:
+    """Returns whether a constant may be too large for a text."""
+    shape = node.attr["value"].tensor.tensor_shape.dim
+    return int(np.prod([size.size for size in shape])) > MOST_FOLDED
 
 
 def with_tables(text: str) -> str:

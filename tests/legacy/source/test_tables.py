@@ -61,8 +61,10 @@ def test_equal_tables_are_one(size):
             tf.constant(np.arange(n, n + size, dtype="float32") ** 2, name=name)
             for n, name in ((0, "a"), (0, "b"), (1, "c"))
         ]
+        with tf.control_dependencies([tf.constant(1.0, name="turn")]):  # as in the frame of a loop
+            tables.append(tf.constant(np.arange(size, dtype="float32") ** 2, name="d"))
         tf.stack([*tables, tf.constant(2.0, shape=[size])], name="all")
     joined = with_equal_tables_joined(Graph(graph.as_graph_def()))
-    assert [tensor.node for tensor in joined.inputs("all")][:3] == ["a", "a", "c"]
+    assert [tensor.node for tensor in joined.inputs("all")][:4] == ["a", "a", "c", "d"]
     same = Graph(tf.Graph().as_graph_def())
     assert with_equal_tables_joined(same) is same
