@@ -12,6 +12,7 @@ from legacy.source.lines.functions import statement_lines
 from legacy.source.lines.naming import name_values
 from legacy.source.lines.statements import Statement, build_statements
 from legacy.source.update.changes.groups import text_of_group, text_of_part
+from legacy.source.update.changes.partners import of_listed_partners, partner_text
 from legacy.source.update.changes.place import INDENT
 from legacy.source.update.changes.towers import with_lists, with_sums_in_order
 
@@ -234,7 +235,9 @@ def of_name(line: str, owner: str, slots: Sequence[str] = ()) -> str:
         before, found, after = text.partition(owner)
         if found and before[-1:] in ("", "/") and after[:1] in ("", "/", "_"):
             return f'[f"{before}{{name}}{after}"]'
-        return f"[{SLOTS_OF}[name][{slots.index(text)}]]" if text in slots else match.group(0)
+        if text in slots:
+            return f"[{SLOTS_OF}[name][{slots.index(text)}]]"
+        return f"[{partner_text(owner, text)}]" if partner_text(owner, text) else match.group(0)
 
     return _KEY.sub(key, line)
 
@@ -244,15 +247,20 @@ def looped(place: Place, bodies: Sequence[Body]) -> List[str]:
     alike: Dict[Tuple[str, ...], List[Body]] = collections.OrderedDict()
     for body in bodies:
         alike.setdefault(body.looped, []).append(body)
-    loops = [tuple(body.owner for body in own) for own in alike.values() if len(own) > 1]
+    bodies_of = {
+        general: of_listed_partners(general, [body.owner for body in own], place.groups)
+        for general, own in alike.items()
+        if len(own) > 1
+    }
+    loops = [owners for _, owners in bodies_of.values()]
     heads = dict(zip(loops, _loop_heads(place, loops)))
     lines: List[str] = []
     for general, own in alike.items():
         if len(own) == 1:
             lines += own[0].plain
         else:
-            lines += heads[tuple(body.owner for body in own)]
-            lines += general
+            looped_lines, owners = bodies_of[general]
+            lines += heads[owners] + looped_lines
     return lines
 
 
