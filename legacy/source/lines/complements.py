@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from legacy.source.basics.expressions import Expression, Literal, Name, leaves, replace
+from legacy.source.basics.expressions import Expression, Literal, Name, calls, leaves, replace
 from legacy.source.basics.rendering import literal_text
+from legacy.source.lines.naming import free_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +20,8 @@ LONG = 9
 #: Most digits of a decay after the point.
 MOST_DIGITS = 5
 NAME = "UPDATE_RATE"
+#: {function: name of its second argument}.
+_OF_DROPOUT = {"dropout_by_rate": "DROPOUT_RATE", "dropout_by_keep_prob": "KEEP_PROB"}
 
 
 def decay_of(value: np.float32, most_digits: int = MOST_DIGITS) -> Optional[float]:
@@ -51,12 +54,18 @@ def name_complements(statements: Sequence[Statement]) -> Tuple[List[Statement], 
     """
     names: Dict[np.float32, str] = {}
     constants: Dict[str, Tuple[np.float32, float]] = {}
+    given = {
+        part.arguments[1].value: _OF_DROPOUT[part.function]
+        for statement in statements
+        for part in calls(statement.expression)
+        if part.function in _OF_DROPOUT
+    }
     for leaf in (leaf for statement in statements for leaf in leaves(statement.expression)):
         if not isinstance(leaf, Literal) or not isinstance(leaf.value, np.float32) or leaf.value in names:
             continue
         decay = decay_of(leaf.value) if len(literal_text(leaf.value)) >= LONG else None
         if decay is not None:
-            name = NAME if not names else f"{NAME}_{len(names) + 1}"
+            name = free_name(given.get(leaf, NAME), list(constants))
             names[leaf.value] = name
             constants[name] = (leaf.value, decay)
 

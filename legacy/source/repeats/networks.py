@@ -251,8 +251,11 @@ def names_without_network(shapes: Dict[str, Tuple[int, ...]]) -> Dict[str, str]:
         if len(inside) >= LEAST_WEIGHTS:
             alike[frozenset(inside.items())].append(folder)
     result = {name: name for name in shapes}
-    for rests, networks in alike.items():
-        if len(networks) > 1 and len(networks) * len(rests) >= MOST_OF_THE_WEIGHTS * len(shapes):
-            for folder in networks:
-                result.update((f"{whole}/{folder}/{rest}".strip("/"), f"*/{rest}") for rest, _ in rests)
+    forms = [(rests, networks) for rests, networks in alike.items() if len(networks) > 1]
+    if sum(len(networks) * len(rests) for rests, networks in forms) < MOST_OF_THE_WEIGHTS * len(shapes):
+        return result
+    for number, (rests, networks) in enumerate(forms, 1):
+        form = "*" if number == 1 else f"*{number}"
+        for folder in networks:
+            result.update((f"{whole}/{folder}/{rest}".strip("/"), f"{form}/{rest}") for rest, _ in rests)
     return result

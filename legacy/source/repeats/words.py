@@ -155,18 +155,22 @@ def _name_by_variables(body: Sequence[Statement]) -> str:
     """Returns the name of a function by what its variables are called; "" if that says nothing."""
     found = [leaf for statement in body for leaf in leaves(statement.expression) if isinstance(leaf, Variable)]
     names = {variable_text(variable.name).rpartition("/")[2] for variable in found}
-    if names in ({"gamma", "beta"}, {"scale", "offset"}):
+    by_moments = {"tf.nn.moments", "tf.math.rsqrt"}.issubset(_functions(body)) and len(found) > 1
+    if by_moments or names in ({"gamma", "beta"}, {"scale", "offset"}):
         return "normalize"
     return "prelu" if names == {"alpha"} and "tf.nn.relu" in _functions(body) else ""
 
 
 def network_name(weights_of_uses: Sequence[Sequence[str]]) -> str:
-    """Returns the name of a network by the folder of its weights: the end that those of all uses share.
+    """Returns the name of a network by the folder of its weights: the end that those of all uses share, or their
+    beginning.
 
     >>> network_name([["gan/discriminator/w1", "gan/discriminator/w2"]])
     'discriminator'
     >>> network_name([["q_func/w1", "q_func/w2"], ["target_q_func/w1", "target_q_func/w2"]])
     'q_func'
+    >>> network_name([["generator_ab/w1", "generator_ab/w2"], ["generator_ba/w1", "generator_ba/w2"]])
+    'generator'
     >>> network_name([["w1", "w2"]])
     'network'
 
@@ -179,8 +183,9 @@ def network_name(weights_of_uses: Sequence[Sequence[str]]) -> str:
     words = [identifier(common_folder(weights)).split("_") for weights in weights_of_uses if common_folder(weights)]
     if len(words) < len(weights_of_uses):
         return "network"
-    shared = itertools.takewhile(lambda row: len(set(row)) == 1, zip(*map(reversed, words)))
-    name = "_".join(reversed([row[0] for row in shared]))
+    end = itertools.takewhile(lambda row: len(set(row)) == 1, zip(*map(reversed, words)))
+    beginning = itertools.takewhile(lambda row: len(set(row)) == 1, zip(*words))
+    name = "_".join(reversed([row[0] for row in end])) or "_".join(row[0] for row in beginning)
     return name if name and not _TAKEN_PARTS.search(name) else "network"
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from legacy.source.basics.expressions import Infix, Literal, Name
+from legacy.source.basics.expressions import Infix, Literal, Name, call
 from legacy.source.lines.complements import decay_of, name_complements
 from legacy.source.lines.statements import Statement
 
@@ -31,3 +31,9 @@ def test_each_decay_has_a_name_of_its_own():
     other = np.float32(1.0) - np.float32(0.99)
     _, constants = name_complements([scaled(SHARE), scaled(other)])
     assert constants == {"UPDATE_RATE": (SHARE, 0.95), "UPDATE_RATE_2": (other, 0.99)}
+
+
+def test_a_rate_of_dropout_has_the_name_of_what_it_is():
+    dropped = Statement((), call("dropout_by_rate", Name("x"), SHARE, Name("noise")))
+    _, constants = name_complements([dropped, scaled(np.float32(1.0) - np.float32(0.99))])
+    assert list(constants) == ["DROPOUT_RATE", "UPDATE_RATE"]
