@@ -25,8 +25,9 @@ from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.cell_kinds import cell_kind
 from legacy.source.definitions.drawing_in_loops import with_seeds
 from legacy.source.lines.functions import function_lines, signature_lines
-from legacy.source.lines.identifiers import identifier
+from legacy.source.lines.identifiers import words_of_paths
 from legacy.source.lines.statements import Statement, build_statements
+from legacy.source.lines.widened_once import widened_once
 from legacy.source.ops.tensor_arrays import FLOWS
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def write_loop(
     results: List[Expression] = [inside.expression_of(tensor) for tensor in loop.results]
     seeds: Dict[str, Expression] = {}
     definitions = [with_seeds(one, seeds) for one in inside.ordered(results)]
-    statements = build_statements([*definitions, Definition((), Listing(tuple(results)))])
+    statements = build_statements(_with_masks([*definitions, Definition((), Listing(tuple(results)))], inside))
     used = {tensor for statement in statements for tensor in values_used(statement.expression)}
     given = [number for number, name in enumerate(loop.given) if name + ":0" in used]
     starts, invariants = list(outside[: len(loop.starts)]), list(outside[len(loop.starts) :])
@@ -116,6 +117,12 @@ def write_loop(
     return LoopText(
         function, call("tf.while_loop", condition, again, Listing(tuple(starts)), parallel_iterations=turns)
     )
+
+
+def _with_masks(definitions: Sequence[Definition], inside: Recovery) -> List[Definition]:
+    """Returns the definitions of one iteration, in which masks of rows have the shape of what they choose among."""
+    single = [one.targets[0] for one in definitions if len(one.targets) == 1 and not one.targets[0].startswith("!")]
+    return widened_once(definitions, [name for name in single if inside.operation(name).outputs[0].dtype.is_bool])
 
 
 def _added_first(
@@ -165,10 +172,11 @@ def _parameters(
 
     operations = {name: inside.operation(name + ":0") for name in loop.states + loop.given}
     arrays = {name for name, operation in operations.items() if _is_array(operation)}
+    words = words_of_paths({number: variables[number] for number in given if variables[number]})
     for number in given:
         placeholder = loop.given[number]
         if variables[number]:
-            add(placeholder + ":0", identifier(variables[number]))
+            add(placeholder + ":0", words[number])
         else:
             integer = operations[placeholder].outputs[0].dtype.is_integer
             add(placeholder + ":0", "inputs" if placeholder in arrays else "length" if integer else "x")

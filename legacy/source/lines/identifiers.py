@@ -5,10 +5,13 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
-from typing import Any
+from typing import Any, Dict, Hashable, List, Mapping, TypeVar
 
 from legacy.source.basics.expressions import Item, Literal, Scoped
 
+Key = TypeVar("Key", bound=Hashable)
+#: Folders that are told beside a word, at most.
+MOST_FOLDERS = 2
 #: Words that name no value in text: Python's, its builtins, and those that the program's text uses, such as modules.
 RESERVED = {
     *keyword.kwlist,
@@ -51,3 +54,42 @@ def identifier(path: str, with_number: bool = False) -> str:
     word = (word if with_number else re.sub(r"_?\d+$", "", word)).strip("_") or "value"
     word = re.sub(r"^(\d+_+(?=[a-z])|(?=\d))", lambda number: "" if number[0] else "x", word)
     return word + "_" if word in RESERVED else word
+
+
+def words_of_paths(paths: Mapping[Key, str]) -> Dict[Key, str]:
+    """Returns the last telling word of each path; where several have the same, with the folders in which they differ.
+
+    >>> words_of_paths({1: "net/cell_0/lstm/kernel", 2: "net/cell_1/lstm/kernel", 3: "net/cell_0/lstm/bias"})
+    {1: 'cell_0_kernel', 2: 'cell_1_kernel', 3: 'bias'}
+    >>> words_of_paths({1: "a/fc1/w", 2: "a/fc2/w", 3: "a/w"})
+    {1: 'fc1_w', 2: 'fc2_w', 3: 'a_w'}
+    """
+    groups: Dict[str, List[Key]] = {}
+    for key, path in paths.items():
+        groups.setdefault(identifier(path), []).append(key)
+    found = {key: word for word, keys in groups.items() for key in keys}
+    for word, keys in groups.items():
+        folders = {key: paths[key].split("/")[-2::-1] for key in keys}  # the innermost first
+        if len(keys) > 1 and all(folders.values()):
+            told = _differing(folders)
+            found.update((key, f"{told[key]}_{word}") for key in keys)
+    return {key: found[key] for key in paths}
+
+
+def _differing(folders: Mapping[Key, List[str]]) -> Dict[Key, str]:
+    """Returns the innermost folders in which some paths differ, as few as tell each path from the others.
+
+    Args:
+      folders: {path: its folders, the innermost first}.
+
+    Returns:
+      The folders' words; of paths that few folders do not tell apart, the innermost folder.
+    """
+    depth = min(map(len, folders.values()))
+    levels = [level for level in range(depth) if len({row[level] for row in folders.values()}) > 1]
+    for count in range(1, MOST_FOLDERS + 1):
+        chosen = levels[:count]
+        rows = {key: tuple(identifier(row[level], True) for level in reversed(chosen)) for key, row in folders.items()}
+        if chosen and len(set(rows.values())) == len(rows):
+            return {key: "_".join(row) for key, row in rows.items()}
+    return {key: identifier(row[0], True) for key, row in folders.items()}

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import collections
 import re
 from typing import TYPE_CHECKING, Dict, List, Optional, Sequence
 
 from legacy.source.basics.expressions import Call, Infix, Item, Method, Name, Value, Variable, calls, leaves
-from legacy.source.lines.identifiers import identifier, variable_text
+from legacy.source.lines.identifiers import identifier, variable_text, words_of_paths
 
 if TYPE_CHECKING:
     from legacy.source.basics.expressions import Expression
@@ -37,6 +36,11 @@ _OF_OPS = {"add": "total", "addn": "total", "sum": "total", "sub": "difference",
 _OF_OPS.update({"mul": "product", "truediv": "ratio", "div": "ratio", "floordiv": "quotient", "pow": "power"})
 #: Names of ops, which say nothing about their results.
 _OPS = {"add", "addn", "sub", "mul", "truediv", "div", "neg", "cast", "pow", "sum", "squeeze", "floordiv", "maximum"}
+_OPS |= {"boolean_mask", "concat", "exp", "expanddims", "fill", "gather", "gathernd", "gatherv", "identity", "log"}
+_OPS |= {"merge", "minimum", "pack", "reshape", "rsqrt", "select", "sqrt", "square", "stack", "stop_gradient"}
+_OPS |= {"strided_slice", "switch", "tile", "transpose", "unstack", "where"}
+#: {function: name of a scalar that it gives}, where the op's own name says nothing.
+_OF_FUNCTIONS = {"tf.minimum": "least", "tf.maximum": "most", "tf.sqrt": "root"}
 #: What a name of a cut-out graph's input has before the last part of its variable's.
 _FED = re.compile(r"^feed_\d+_(.*_)?")
 _COMPARISONS = ("<", "<=", ">", ">=")
@@ -57,9 +61,19 @@ def hints_of_use(expression: Expression) -> Dict[str, str]:
         if part.function.startswith("tf.random.stateless") and isinstance(part.arguments[1].value, Value):
             found[part.arguments[1].value.tensor] = "seed"
         if part.function == "tf.while_loop":
+            found.update((bound, "steps") for bound in _bounds(part.arguments[0].value.body))
             starts = part.arguments[2].value.items
             found.update((start.tensor, name) for start, name in zip(starts, _states(part)) if isinstance(start, Value))
     return found
+
+
+def _bounds(condition: Expression) -> List[str]:
+    """Returns the tensors below which the condition of a loop holds a count."""
+    if not isinstance(condition, Infix):
+        return []
+    if condition.symbol == "<" and isinstance(condition.right, Value):
+        return [condition.right.tensor]
+    return [*_bounds(condition.left), *_bounds(condition.right)]
 
 
 def _states(loop: Call) -> List[str]:
@@ -89,7 +103,7 @@ def hint(statement: Statement, number: int, shape: Optional[List[int]]) -> str:
         return _variable_word(expression)
     if isinstance(expression, Method) and expression.name in _METHODS:
         return _METHODS[expression.name]
-    if isinstance(expression, Infix) and expression.symbol in _COMPARISONS:
+    if _is_comparison(expression):
         return "mask"
     functions = {part.function for part in calls(expression)}
     if any(function.startswith("dropout_by_") for function in functions):
@@ -102,7 +116,7 @@ def hint(statement: Statement, number: int, shape: Optional[List[int]]) -> str:
         )
     if functions & {"scope.uniform", "scope.common.uniform", "scope.keep"}:
         return "noise" if shape is None or "tf.cast" not in functions else "kept"
-    if any("cross_entropy" in function for function in functions):
+    if any("cross_entropy" in function or "CTCLoss" in function for function in functions):
         return "losses" if shape else "loss"
     if shape is None:
         return _name_in_update(expression)
@@ -114,7 +128,24 @@ def hint(statement: Statement, number: int, shape: Optional[List[int]]) -> str:
     if len(shape) == 1 and name.rstrip("_") in _OPS:
         asked = [leaf for leaf in leaves(expression) if isinstance(leaf, Variable)]
         return _variable_word(asked[0]) if len(asked) == 1 else "x"
-    return _OF_OPS.get(name.rstrip("_"), "x" if name.rstrip("_") in _OPS else name)
+    if name.rstrip("_") not in _OPS:
+        return name
+    if _is_size(expression):
+        return "size"
+    return _OF_OPS.get(name.rstrip("_"), _OF_FUNCTIONS.get(getattr(expression, "function", ""), "x"))
+
+
+def _is_size(expression: Expression) -> bool:
+    """Returns whether an expression is one size of a tensor."""
+    base = expression.base if isinstance(expression, Item) else None
+    return isinstance(base, Call) and base.function == "tf.shape"
+
+
+def _is_comparison(expression: Expression) -> bool:
+    """Returns whether an expression compares, also in another shape."""
+    if isinstance(expression, Call) and expression.function == "tf.reshape":
+        return _is_comparison(expression.arguments[0].value)
+    return isinstance(expression, Infix) and expression.symbol in _COMPARISONS
 
 
 def _variable_word(variable: Variable) -> str:
@@ -174,7 +205,5 @@ def names_of_variables(statements: Sequence[Statement]) -> Dict[str, str]:
     """
     asked = {s.targets[0]: s.expression for s in statements if s.targets and isinstance(s.expression, Variable)}
     paths = {tensor: one.name for tensor, one in asked.items() if isinstance(one.name, str) and "/" in one.name}
-    words = {tensor: identifier(path) for tensor, path in paths.items()}
-    counts = collections.Counter(word for tensor, word in words.items())
-    told = {tensor: f"{identifier(paths[tensor].rpartition('/')[0], True)}_{words[tensor]}" for tensor in paths}
-    return {tensor: name for tensor, name in told.items() if counts[words[tensor]] > 1}
+    words = words_of_paths(paths)
+    return {tensor: name for tensor, name in words.items() if name != identifier(paths[tensor])}

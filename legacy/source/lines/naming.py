@@ -33,6 +33,8 @@ CHAIN = ("x", "y", "z", "u", "v", "w")
 LONG_LIVED = 8
 #: Share of the names from which on a folder says nothing about one of them.
 SHARE_OF_USUAL_FOLDER = 0.75
+#: Folders of single towers, which say nothing about their values.
+_OF_TOWERS = re.compile(r"(tower|gpu|clone|replica|device|worker)_?\d*")
 #: Parts of names of folders that a value which is made of data, such as a mask, is in beside what they are named after.
 _OF_OTHERS = ("loss", "logits")
 #: Name of a global norm; a scalar that is made of it is a scale.
@@ -103,15 +105,15 @@ def _whole(statement: Statement) -> str:
 
 
 def _layer_name(folder: str, functions: Collection[str]) -> str:
-    """Returns the last part of a folder that names no function and neither loss nor logits; "x" if there is none.
+    """Returns the last part of a folder that names no function, loss, logits or tower; "x" if there is none.
 
-    >>> _layer_name("net/block1", ["conv"]), _layer_name("net/loss_xent", [])
-    ('block1', 'net')
+    >>> _layer_name("net/block1", ["conv"]), _layer_name("net/loss_xent", []), _layer_name("net/tower_1", [])
+    ('block1', 'net', 'net')
     """
     words = {re.sub(r"\d+$", "", function) for function in functions}
     for part in reversed(folder.split("/")):
         name = identifier(part or "x", with_number=True)
-        if name not in words and not any(other in name for other in _OF_OTHERS):
+        if name not in words and not any(other in name for other in _OF_OTHERS) and not _OF_TOWERS.fullmatch(name):
             return name
     return "x"
 
