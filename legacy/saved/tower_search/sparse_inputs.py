@@ -77,12 +77,26 @@ def _taken_together(
     wanted = set(tensors)
     for user in dict.fromkeys(use.node for tensor in tensors for use in graph.users(tensor.node)):
         groups: dict[str, dict[str, TensorId]] = {}
-        for argument, tensor in zip(imported.definition(user).input_arg, graph.inputs(user)):
-            match = _PART.match(argument.name)
+        for (argument, number), tensor in zip(_arguments(graph, imported, user), graph.inputs(user)):
+            match = _PART.match(argument)
             if match and graph.origin(tensor) in wanted:
-                owner = "" if graph.type(user) in _OF_ONE else match.group(1) or ""
+                owner = "" if graph.type(user) in _OF_ONE else (match.group(1) or "") + number
                 groups.setdefault(owner, {})[match.group(2)] = graph.origin(tensor)
         yield from (group for group in groups.values() if {INDICES, VALUES} <= set(group))
+
+
+def _arguments(graph: Graph, imported: ImportedGraph, node: str) -> Iterator[tuple[str, str]]:
+    """Yields (argument's name, number) of each input of an op: the number in the list of an argument that is one."""
+    attributes = graph.nodes[node].attr
+    for argument in imported.definition(node).input_arg:
+        if argument.number_attr:
+            count = attributes[argument.number_attr].i
+        elif argument.type_list_attr:
+            count = len(attributes[argument.type_list_attr].list.type)
+        else:
+            yield argument.name, ""
+            continue
+        yield from ((argument.name, str(number)) for number in range(count))
 
 
 def shape_of_part(sparse: str) -> tuple[int | None, ...]:

@@ -70,3 +70,29 @@ def test_indices_or_values_alone_are_dense():
         tf.gather(tf.zeros([7, 2]), v1.placeholder(tf.int64, [None], name="rows"))
 
     assert parts(build, ("words/indices", 0), ("other/values", 0), ("rows", 0)) == {}
+
+
+def test_lists_of_sparse_tensors_have_a_tensor_of_each_number():
+    """As of crossed columns, whose op takes any number of sparse tensors, and dense ones after them."""
+
+    def crossed(sparse):
+        def build():
+            rows, numbers = v1.placeholder(tf.int64, [None, 2], name="rows"), v1.placeholder(tf.int64, [None], name="n")
+            dense = [v1.placeholder(tf.int64, [None, 1], name=name) for name in ("occupation", "education")]
+            tf.raw_ops.SparseCross(
+                indices=[rows] if sparse else [],
+                values=[numbers] if sparse else [],
+                shapes=[tf.constant([4, 1], tf.int64)] if sparse else [],
+                dense_inputs=dense,
+                hashed_output=True,
+                num_buckets=16,
+                hash_key=7,
+                out_type=tf.int64,
+                internal_type=tf.int64,
+            )
+
+        return build
+
+    inputs = [("rows", 0), ("n", 0), ("occupation", 0), ("education", 0)]
+    assert parts(crossed(False), *inputs[2:]) == {}
+    assert parts(crossed(True), *inputs) == {("rows", 0): "rows/indices", ("n", 0): "rows/values"}
