@@ -38,9 +38,9 @@ def tower_loss(scope, batch):
     scope.update("bn0/moving_variance", bn0_moving_variance - (bn0_moving_variance - variance) * UPDATE_RATE)
     bn0_moving_mean = scope.get("bn0/moving_mean", (4,), ZEROS, trainable=False)
     scope.update("bn0/moving_mean", bn0_moving_mean - (bn0_moving_mean - mean) * UPDATE_RATE)
-    tower0 = tf.nn.relu(x)
-    x = tf.nn.conv2d(tower0, scope.get("conv1/kernel", (3, 3, 4, 4)), strides=1, padding="SAME")
-    mean, variance = tf.nn.moments(x, [0, 1, 2])
+    x = tf.nn.relu(x)
+    y = tf.nn.conv2d(x, scope.get("conv1/kernel", (3, 3, 4, 4)), strides=1, padding="SAME")
+    mean, variance = tf.nn.moments(y, [0, 1, 2])
     bn1_moving_variance = scope.get("bn1/moving_variance", (4,), ONES, trainable=False)
     scope.update("bn1/moving_variance", bn1_moving_variance - (bn1_moving_variance - variance) * 0.01)
     bn1_moving_mean = scope.get("bn1/moving_mean", (4,), ZEROS, trainable=False)
@@ -48,7 +48,7 @@ def tower_loss(scope, batch):
     bn1_beta = scope.get("bn1/beta", (4,), ZEROS)
     bn1_gamma = scope.get("bn1/gamma", (4,), ONES)
     x = tf.reduce_mean(
-        tf.nn.relu(tower0 + tf.nn.batch_normalization(x, mean, variance, bn1_beta, bn1_gamma, 0.001)), axis=[1, 2]
+        tf.nn.relu(x + tf.nn.batch_normalization(y, mean, variance, bn1_beta, bn1_gamma, 0.001)), axis=[1, 2]
     )
     x = tf.matmul(x, scope.get("fc/kernel", (4, 3)))
     logits = tf.nn.bias_add(x, scope.get("fc/bias", (3,), ZEROS))

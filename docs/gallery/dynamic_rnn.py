@@ -28,20 +28,20 @@ def lstm_cell(x, c, h, kernel, bias, forget_bias):
 
 def lstm_step(length, inputs, bias, kernel, time, c, h):
     """Runs an LSTM cell for one step of time; returns the next values of what the loop carries."""
-    mask = time >= length
+    mask = tf.reshape(time >= length, [-1, 1])
     c2, h2 = lstm_cell(inputs.read(time), c, h, kernel, bias, 1.0)
-    return [time + 1, tf.where(tf.reshape(mask, [-1, 1]), c, c2), tf.where(tf.reshape(mask, [-1, 1]), h, h2)]
+    return [time + 1, tf.where(mask, c, c2), tf.where(mask, h, h2)]
 
 
 def tower_loss(scope, batch):
     """Returns the loss of one tower."""
     length = batch["length"]
-    minimum = tf.minimum(5, tf.maximum(1, tf.reduce_max(length)))
+    steps = tf.minimum(5, tf.maximum(1, tf.reduce_max(length)))
     inputs = tf.TensorArray(tf.float32, 5).unstack(tf.transpose(batch["x"], [1, 0, 2]))
     bias = scope.get("rnn/rnn/lstm_cell/bias", (20,), ZEROS)
     kernel = scope.get("rnn/rnn/lstm_cell/kernel", (8, 20))
     _, _, h = tf.while_loop(
-        lambda time, c, h: (time < 5) & (time < minimum),
+        lambda time, c, h: (time < 5) & (time < steps),
         lambda *state: lstm_step(length, inputs, bias, kernel, *state),
         [0, tf.zeros([4, 5], tf.float32), tf.zeros([4, 5], tf.float32)],
     )

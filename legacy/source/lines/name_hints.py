@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Dict, List, Optional, Sequence
 
-from legacy.source.basics.expressions import Call, Infix, Item, Method, Name, Value, Variable, calls, leaves
+from legacy.source.basics.expressions import Call, Infix, Item, Method, Name, Value, Variable, calls, leaves, values_used
 from legacy.source.lines.identifiers import identifier, variable_text, words_of_paths
 
 if TYPE_CHECKING:
@@ -38,7 +38,9 @@ _OF_OPS.update({"mul": "product", "truediv": "ratio", "div": "ratio", "floordiv"
 _OPS = {"add", "addn", "sub", "mul", "truediv", "div", "neg", "cast", "pow", "sum", "squeeze", "floordiv", "maximum"}
 _OPS |= {"boolean_mask", "concat", "exp", "expanddims", "fill", "gather", "gathernd", "gatherv", "identity", "log"}
 _OPS |= {"merge", "minimum", "pack", "reshape", "rsqrt", "select", "sqrt", "square", "stack", "stop_gradient"}
-_OPS |= {"strided_slice", "switch", "tile", "transpose", "unstack", "where"}
+_OPS |= {"strided_slice", "switch", "tile", "transpose", "unstack", "where", "abs", "argmax", "clip_by_value"}
+_OPS |= {"diag_part", "equal", "floor", "floor_mod", "greater", "less", "logical_and", "max", "maximum", "min", "mod"}
+_OPS |= {"not_equal", "prod", "relu", "sigmoid", "softplus", "tanh", "to_float", "to_int32", "to_int64"}
 #: {function: name of a scalar that it gives}, where the op's own name says nothing.
 _OF_FUNCTIONS = {"tf.minimum": "least", "tf.maximum": "most", "tf.sqrt": "root"}
 #: What a name of a cut-out graph's input has before the last part of its variable's.
@@ -127,7 +129,7 @@ def hint(statement: Statement, number: int, shape: Optional[List[int]]) -> str:
     name = identifier(_FED.sub("", statement.targets[number].partition(":")[0]))
     if len(shape) == 1 and name.rstrip("_") in _OPS:
         asked = [leaf for leaf in leaves(expression) if isinstance(leaf, Variable)]
-        return _variable_word(asked[0]) if len(asked) == 1 else "x"
+        return _variable_word(asked[0]) if len(asked) == 1 and not values_used(expression) else "x"
     if name.rstrip("_") not in _OPS:
         return name
     if _is_size(expression):
