@@ -5,7 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Dict, List, Optional, Sequence
 
-from legacy.source.basics.expressions import Call, Infix, Item, Method, Name, Value, Variable, calls, leaves, values_used
+from legacy.source.basics.expressions import (
+    Call,
+    Infix,
+    Item,
+    Method,
+    Name,
+    Value,
+    Variable,
+    calls,
+    leaves,
+    values_used,
+)
 from legacy.source.lines.identifiers import identifier, variable_text, words_of_paths
 
 if TYPE_CHECKING:

@@ -189,7 +189,15 @@ class Parameters:
         for known, others in zip(self.parameters, self._arguments):
             if [repr(other) for other in others] == texts:
                 return Name(known)
-        return Name(self._add(name, values))
+        return self._made_of_another(values) or Name(self._add(name, values))
+
+    def _made_of_another(self, values: List[Any]) -> Optional[Name]:
+        """Returns texts as made of another parameter's: "e1_bn" and "e2_bn" of "e1" and "e2"; None if they are not."""
+        for known, others in zip(self.parameters, self._arguments):
+            ends = _around([_plain_text(other) for other in others], [_plain_text(value) for value in values])
+            if ends is not None:
+                return Name('f"' + ends[0] + "{" + known + "}" + ends[1] + '"')
+        return None
 
     def _sort(self) -> None:
         """Puts the parameters in the usual order: tensors, names of variables, numbers."""
@@ -220,6 +228,23 @@ def _text(content: Any) -> Optional[str]:
     if isinstance(content, Scoped):
         return f"{_text(content.scope)}{content.rest}"
     return content.value if isinstance(content, Literal) and isinstance(content.value, str) else None
+
+
+def _plain_text(content: Any) -> str:
+    """Returns a text that stands in the function as it is; "" of another content."""
+    return content.value if isinstance(content, Literal) and isinstance(content.value, str) else ""
+
+
+def _around(texts: Sequence[str], longer: Sequence[str]) -> Optional[Tuple[str, str]]:
+    """Returns what some longer texts have before and after the others, if that is the same; None otherwise.
+
+    >>> _around(["e1", "b"], ["e1_bn", "b_bn"]), _around(["e1", "b"], ["e1_bn", "b"]), _around(["", "b"], ["_a", "b_a"])
+    (('', '_bn'), None, None)
+    """
+    if not all(texts) or not all(longer) or any(set('{}"') & set(text) for text in longer) or len(set(texts)) == 1:
+        return None
+    start, _, end = longer[0].partition(texts[0])
+    return (start, end) if all(start + one + end == other for one, other in zip(texts, longer)) else None
 
 
 def _name(text: str) -> Any:

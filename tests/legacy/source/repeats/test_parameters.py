@@ -76,3 +76,20 @@ def test_a_parameter_has_no_name_of_a_function_that_is_called_beside_it():
 
     made = parameters.Parameters([block(64, 0), block(32, 1)], lambda tensor: None)
     assert made.parameters == ["x", "units2"]
+
+
+def called(*layers):
+    """The parameters of blocks that call a function for two layers each, and what stands for these."""
+    blocks = [
+        [Statement((f"{n}{layer}:0",), call("norm", Value("x:0"), layer=layer)) for n, layer in enumerate(own)]
+        for own in layers
+    ]
+    made = parameters.Parameters(blocks, lambda tensor: None)
+    return made, [made.contents(row)[-1] for row in range(len(blocks[0]))]
+
+
+def test_a_name_that_is_made_of_another_one_is_no_parameter():
+    made, names = called(("e1", "e1_bn"), ("b", "b_bn"), ("d1", "d1_bn"))
+    assert made.parameters == ["x", "layer"] and names == [Name("layer"), Name('f"{layer}_bn"')]
+    made, names = called(("e1", "e1_bn"), ("b", "d1_bn"))
+    assert made.parameters == ["x", "layer", "layer2"] and names == [Name("layer"), Name("layer2")]
