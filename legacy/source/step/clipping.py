@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Dict, List, Optional, Sequence
 import numpy as np
 import tensorflow as tf
 
+from legacy.saved.graph.op_types import is_sparse
 from legacy.source.basics.cut import Cut, cut_part
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.step.derivatives import weight_gradients
@@ -68,12 +69,20 @@ def clipping_of_towers(plan: Plan, graph: Graph, phase: Phase) -> Optional[Clip]
     raw = weight_gradients(plan, graph, phase, 0)
     sparse = [name for name in weights if indices_label(name) in raw]
     if sparse:
-        raise Unwritten(f"gradients: rows of {sparse[0]!r} reach the optimizer, and a workload's gradients are dense")
+        raise Unwritten(f"gradients: rows of {sparse[0]!r} {_way_of_rows(phase, sparse[0])}")
     if not all(name in raw for name in weights):
         return None
     return _rule_between(
         plan, graph, phase, weights, [raw[name] for name in weights], [given[name] for name in weights], "tower"
     )
+
+
+def _way_of_rows(phase: Phase, weight: str) -> str:
+    """Returns what is done to a weight's rows that no field of a workload describes."""
+    updates = [effect for effect in phase.effects if effect.gradient and effect.writes[0] == weight]
+    if any(is_sparse(effect.op) for effect in updates) or not updates:
+        return "reach the optimizer, and a workload's gradients are dense"
+    return "are changed by each tower before they become dense"
 
 
 def clipping_after(plan: Plan, graph: Graph, phase: Phase) -> Optional[Clip]:

@@ -9,8 +9,18 @@ from legacy.source.styles import step_style
 from parity.comparison import stages
 from tests import old_programs
 from tests.legacy.gallery import source
-from tests.legacy.source.trained import assert_port_verified
-from tests.legacy.variants.programs import BATCH, TOWERS, apply, setup_of, split_batch, sum_of_squares, towers, weights
+from tests.legacy.source.trained import assert_port_verified, source_of
+from tests.legacy.variants.programs import (
+    BATCH,
+    TOWERS,
+    apply,
+    lifted,
+    setup_of,
+    split_batch,
+    sum_of_squares,
+    towers,
+    weights,
+)
 from tests.marks import slow_after
 from workloads.support.errors import InputError
 
@@ -240,3 +250,21 @@ def written(build, tmp_path):
     out = str(tmp_path / "lifted")
     lift_graph(path, out, options=LiftOptions(names), use=lambda *found: made.append(source_of_analysis(*found)))
     return setup_of(out), made[0]
+
+
+@pytest.mark.parametrize("clips, words", [(True, "before they become dense"), (False, "reach the optimizer")])
+def test_a_reason_says_where_rows_go(clips, words, tmp_path):
+    """As of a language model, whose towers clip all gradients by their norm, and average dense ones."""
+
+    def build():
+        table = v1.get_variable("table", [6, 2], initializer=v1.glorot_uniform_initializer(seed=1))
+        words = tf.split(v1.placeholder(tf.int32, [8], name="words"), 2)
+        found = towers(lambda n: tf.gradients(tf.reduce_sum(tf.gather(table, words[n]) ** 2), table)[0])
+        optimizer = v1.train.GradientDescentOptimizer(0.1)
+        if clips:
+            dense = [tf.convert_to_tensor(tf.clip_by_global_norm([one], 1.0)[0][0]) for one in found]
+            return optimizer.apply_gradients([(tf.add_n(dense) / 2, table)])
+        rows = tf.IndexedSlices(*(tf.concat([getattr(g, p) for g in found], 0) for p in ("values", "indices")))
+        return optimizer.apply_gradients([(rows, table)])
+
+    assert words in source_of(lifted(build, tmp_path), "workload").text
