@@ -28,8 +28,8 @@ def tower_loss(scope, batch):
     x = tf.nn.embedding_lookup(scope.get("lm/embedding", (20, 4)), batch["words"])
     x = tf.reshape(x, [-1, 12])
     x = tf.matmul(x, scope.get("lm/out/kernel", (12, 1)))
-    bias = tf.square(tf.squeeze(tf.nn.bias_add(x, scope.get("lm/out/bias", (1,), ZEROS)), 1) - batch["score"])
-    return tf.reduce_mean(bias)
+    x = tf.square(tf.squeeze(tf.nn.bias_add(x, scope.get("lm/out/bias", (1,), ZEROS)), 1) - batch["score"])
+    return tf.reduce_mean(x)
 
 
 def train_step(scope, batch, variables, context):

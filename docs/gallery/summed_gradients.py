@@ -31,8 +31,8 @@ def tower_loss(scope, batch):
 
 def learning_rate(step):
     """Returns the learning rate of a step."""
-    to_float = tf.cast(step + 1, tf.float32)
-    return 0.2 * tf.minimum(to_float**-0.5, to_float * 0.044194173)
+    x = tf.cast(step + 1, tf.float32)
+    return 0.2 * tf.minimum(x**-0.5, x * 0.044194173)
 
 
 @dataclasses.dataclass(frozen=True)
