@@ -135,7 +135,7 @@ def hint(statement: Statement, number: int, shape: Optional[List[int]]) -> str:
         return _name_in_update(expression)
     if len(shape) >= 2:
         return "x"
-    if shape == [] and "tf.nn.l2_loss" in functions:
+    if shape == [] and ("tf.nn.l2_loss" in functions or _sums_penalties(expression)):
         return "penalty"
     name = identifier(_FED.sub("", statement.targets[number].partition(":")[0]))
     if len(shape) == 1 and name.rstrip("_") in _OPS:
@@ -146,6 +146,11 @@ def hint(statement: Statement, number: int, shape: Optional[List[int]]) -> str:
     if _is_size(expression):
         return "size"
     return _OF_OPS.get(name.rstrip("_"), _OF_FUNCTIONS.get(getattr(expression, "function", ""), "x"))
+
+
+def _sums_penalties(expression: Expression) -> bool:
+    """Returns whether an expression adds the penalties of all weights of a name."""
+    return any(isinstance(leaf, Name) and "tf.nn.l2_loss(" in leaf.text for leaf in leaves(expression))
 
 
 def _is_size(expression: Expression) -> bool:

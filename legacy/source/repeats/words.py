@@ -49,6 +49,7 @@ MOST_OWN, MOST_WORDS = 2, 3
 _UNKNOWN = "step"
 #: {name of a function by its variables: what it returns}.
 _BY_VARIABLES = {"normalize": "a normalization with scale and offset", "prelu": "a parametric rectifier"}
+_BY_VARIABLES["moving_average"] = "the next value of a moving average"
 #: The function that normalizes by given moments, those of a batch or of each example.
 _NORMALIZES = "tf.nn.batch_normalization"
 #: The same in a sentence.
@@ -107,6 +108,8 @@ def words_of(body: Sequence[Statement], scope: str = "") -> List[str]:
     found = ["attention"] if _has_attention(functions) else []
     long = {**LONG, **dict.fromkeys([_NORMALIZES] if _is_of_each_example(body) else [], "layer norm")}
     by_variables = _name_by_variables(body)
+    if by_variables and not functions:
+        return [_BY_VARIABLES[by_variables]]
     if by_variables and "norm" not in _plain_name(functions):
         long = dict.fromkeys(functions[:1], _BY_VARIABLES[by_variables])
     found += [
@@ -155,6 +158,8 @@ def _name_by_variables(body: Sequence[Statement]) -> str:
     """Returns the name of a function by what its variables are called; "" if that says nothing."""
     found = [leaf for statement in body for leaf in leaves(statement.expression) if isinstance(leaf, Variable)]
     names = {variable_text(variable.name).rpartition("/")[2] for variable in found}
+    if found and all(variable.trainable is False for variable in found) and len(body) == 1:
+        return "moving_average"
     by_moments = {"tf.nn.moments", "tf.math.rsqrt"}.issubset(_functions(body)) and len(found) > 1
     if by_moments or names in ({"gamma", "beta"}, {"scale", "offset"}):
         return "normalize"

@@ -1,6 +1,6 @@
 """Names of values: layers that are used much later, and names that other things have."""
 
-from legacy.source.basics.expressions import Call, Infix, Name, Value, Variable, call
+from legacy.source.basics.expressions import Call, Infix, Item, Lambda, Listing, Literal, Name, Value, Variable, call
 from legacy.source.lines import identifiers, name_hints
 from legacy.source.lines.functions import statement_lines
 from legacy.source.lines.naming import LONG_LIVED, name_values
@@ -98,6 +98,7 @@ def test_scalars_and_updates_are_called_after_what_they_are():
         return name_values([Statement((target,), expression)], [target], {}, lambda tensor: shape)[target]
 
     assert name_of(call("tf.nn.l2_loss", Name("w")), []) == "penalty"
+    assert name_of(call("sum", Name('[tf.nn.l2_loss(scope.get(name)) for name in scope.names("/w")]')), []) == "penalty"
     assert name_of(Infix("+", Name("a"), Name("b")), []) == "total"
     old, new = Infix("*", Name("a"), Name("b")), Infix("*", Name("c"), Name("d"))
     assert name_of(Infix("+", old, new), None) == "average"
@@ -127,3 +128,25 @@ def test_a_value_that_a_later_update_takes_as_its_learning_rate_is_called_rate()
     own = name_values(lines, ["net/Merge:0"], {"net/x:0": "x"}, lambda tensor: [])["net/Merge:0"]
     named = name_values(lines, ["net/Merge:0"], {"net/x:0": "x"}, lambda tensor: [], users=[update])["net/Merge:0"]
     assert named == "rate" != own
+
+
+def test_sizes_and_ends_of_loops_are_named_so():
+    size = Statement(("net/strided_slice:0",), Item(call("tf.shape", Name("y")), "0"))
+    least = Statement(("net/Minimum:0",), call("tf.minimum", Name("n"), 8))
+    below = Infix("&", Infix("<", Name("time"), Literal(8)), Infix("<", Name("time"), Value("net/Minimum:0")))
+    loop = call("tf.while_loop", Lambda("time", below), Name("step"), Listing((Literal(0),)))
+    taken = call("f", Value("net/Minimum:0"), Value("net/strided_slice:0"))
+    lines = [size, least, Statement(("net/Exit:0",), loop), Statement(("net/Add:0",), taken)]
+    names = name_values(lines, ["net/Add:0"], {}, lambda tensor: [])
+    assert (names["net/strided_slice:0"], names["net/Minimum:0"]) == ("size", "steps")
+    others = name_values([size, least, lines[-1]], ["net/Add:0"], {}, lambda tensor: [])
+    assert others["net/Minimum:0"] == "least"
+
+
+def test_a_vector_has_the_name_of_the_variable_that_it_is_made_of_alone():
+    asked = Variable("net/scale", (2,))
+    of_weights, of_data = Infix("*", asked, Literal(2.0)), Infix("*", asked, Value("net/x:0"))
+    for expression, name in ((of_weights, "scale"), (of_data, "y")):
+        made = Statement(("net/mul:0",), expression)
+        named = name_values([made], ["net/mul:0", "net/x:0"], {"net/x:0": "x"}, lambda tensor: [2])
+        assert named["net/mul:0"] == name

@@ -2,7 +2,7 @@
 
 import pytest
 
-from legacy.source.basics.expressions import Call, Name, Scoped, Value, Variable, call
+from legacy.source.basics.expressions import Call, Infix, Literal, Name, Scoped, Value, Variable, call
 from legacy.source.lines.statements import Statement
 from legacy.source.repeats.words import LONG, function_name, telling_scope, words_of
 
@@ -114,3 +114,11 @@ def test_functions_of_one_name_are_told_apart_by_their_activations():
     assert function_name(statements("tf.nn.conv2d", "tf.nn.relu"), "", {"conv"}) == "conv_relu"
     assert function_name(statements("tf.tanh", "tf.nn.conv2d"), "", {"conv"}) == "tanh_conv"
     assert function_name(statements("tf.nn.conv2d"), "", {"conv"}) == "conv2"
+
+
+@pytest.mark.parametrize("trainable, name", [(False, "moving_average"), (True, "layer")])
+def test_a_share_of_a_statistic_and_of_a_value_is_a_moving_average(trainable, name):
+    kept = Infix("*", Variable(Name("name"), (6,), "", trainable), Literal(0.75))
+    body = [Statement((), Infix("+", kept, Infix("*", Value("x:0"), Literal(0.25))))]
+    assert function_name(body, "", set()) == name
+    assert ("the next value of a moving average" in words_of(body)) == (not trainable)
