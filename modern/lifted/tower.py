@@ -87,7 +87,7 @@ class TowerRunner:
         elif self._new_gradients:
             found = self._with_new_gradients(tower, values, wanted)
         elif phase.returns:
-            found = self._in_two_parts(context, tower, values, wanted)
+            found = self._around_exchanges(context, tower, values, wanted)
         else:
             found = self._compute(tower, wanted, (), values)
         shown = {weight: tf.zeros([]) for one in phase.gradients for weight in one}
@@ -118,21 +118,29 @@ class TowerRunner:
         found.update(self._compute(tower, late, list(found), values))
         return found
 
-    def _in_two_parts(
+    def _around_exchanges(
         self, context: tf.distribute.ReplicaContext, tower: int, values: StepValues, wanted: list[str]
     ) -> Tensors:
-        """Runs a tower around a cross-tower exchange: forward, all-gather, then backward from saved activations."""
-        phase = self._phase
-        kept, returns = phase.kept[tower], phase.returns[tower]
-        early = _of_tower(phase.early, tower)
-        found = self._compute(tower, list(dict.fromkeys(early + kept)), (), values)
-        all_early = {name for row in phase.early for name in row if name is not None}
-        values.crossings = gather_rows(context, tower, found, phase.early, all_early)
-        if returns:
-            found.update(zip(returns, self._returns(tower, returns)(values)))
-        values.crossings.update(found)
+        """Runs a tower in parts: before, between and behind all-gathers of the towers' results.
+
+        Each part goes on from what the parts before it kept.
+        """
+        found: Tensors = {}
+        given: list[str] = []
+        rows: list[Row] = []
+        for exchange in self._phase.all_exchanges:
+            kept, returns = exchange.kept[tower], exchange.returns[tower]
+            leaving = [name for name in dict.fromkeys(_of_tower(exchange.early, tower) + kept) if name not in found]
+            found.update(self._compute(tower, leaving, given, values))
+            rows += exchange.early
+            names = {name for row in exchange.early for name in row if name is not None}
+            values.crossings.update(gather_rows(context, tower, found, exchange.early, names))
+            if returns:
+                found.update(zip(returns, self._returns(tower, returns, rows)(values)))
+            values.crossings.update(found)
+            given += kept + returns
         late = [name for name in wanted if name not in found]
-        found.update(self._compute(tower, late, kept + returns, values))
+        found.update(self._compute(tower, late, given, values))
         return found
 
     def _compute(self, tower: int, fetches: list[str], given: Sequence[str], values: StepValues) -> Tensors:
@@ -146,12 +154,12 @@ class TowerRunner:
             self._functions[key] = PieceFunction(piece, inputs, noise, common_inputs(self._plan)[1])
         return dict(zip(fetches, self._functions[key](values)))
 
-    def _returns(self, tower: int, returns: list[str]) -> PieceFunction:
-        """Returns the function that computes what enters a tower again, from what left all towers before."""
-        key = (tower, "returns")
+    def _returns(self, tower: int, returns: list[str], rows: Sequence[Row]) -> PieceFunction:
+        """Returns the function that computes what enters a tower again, from the rows that left all towers before."""
+        key = (tower, "returns " + ",".join(returns))
         if key not in self._functions:
             inputs, noise = common_inputs(self._plan)
-            early = [name for row in self._phase.early for name in row if name is not None]
+            early = [name for row in rows for name in row if name is not None]
             piece = self._cutter.piece(returns, early + list(inputs))
             self._functions[key] = PieceFunction(piece, inputs, noise, common=noise)
         return self._functions[key]

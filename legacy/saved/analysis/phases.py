@@ -10,6 +10,7 @@ from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.correspondence import match_towers
 from legacy.saved.analysis.division import parts, tensor_matching
 from legacy.saved.analysis.division.crossings import Crossings, tensors_leaving
+from legacy.saved.analysis.division.exchanges import TowerExchange
 from legacy.saved.analysis.division.joined_results import Join
 from legacy.saved.analysis.division.labelled_step import LabelledStep
 from legacy.saved.analysis.division.returns import depend_on_sizes_alone
@@ -28,7 +29,7 @@ from legacy.saved.analysis.results import combine_results
 from legacy.saved.graph.differentiation import differentiated
 from workloads.lifted.graph import Graph, TensorId, tensor_name
 from workloads.lifted.pieces.cutter import Cutter
-from workloads.lifted.plan import Combine, ControlDependency, Phase, ReadVersion, TensorType, Variable
+from workloads.lifted.plan import Combine, ControlDependency, Phase, ReadVersion, ResultExchange, TensorType, Variable
 from workloads.lifted.tensors import gradient_names
 from workloads.support.errors import InputError
 
@@ -115,6 +116,7 @@ def phase_plan(
         returns=[context.names(tower) for tower in divided.returns] if any(divided.returns) else [],
         early=_crossing_rows(context, divided.early_crossings),
         kept=[context.names(tower) for tower in divided.saved_tensors],
+        exchanges=_exchanges(context, divided.exchanges),
         effects=phase.effects,
         versions=[ReadVersion(node, variable, n) for (node, variable), n in sorted(order.versions.items()) if n],
         control_dependencies=order.dependencies,
@@ -211,6 +213,18 @@ def _crossing_rows(context: Context, crossings: Crossings) -> list[list[str | No
         context.names(row.values())
     towers = range(context.towers.count)
     return [[tensor_name(*row[t]) if t in row else None for t in towers] for row in crossings.values()]
+
+
+def _exchanges(context: Context, exchanges: Sequence[TowerExchange]) -> list[ResultExchange]:
+    """The names of several exchanges' tensors; none for a single one."""
+    return [
+        ResultExchange(
+            _crossing_rows(context, exchange.early),
+            [context.names(tower) for tower in exchange.returns],
+            [context.names(tower) for tower in exchange.saved],
+        )
+        for exchange in (exchanges if len(exchanges) > 1 else ())
+    ]
 
 
 def _other_orders(context: Context, phase: PhaseParts) -> list[list[ControlDependency]]:

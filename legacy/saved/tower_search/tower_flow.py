@@ -9,6 +9,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.batch_slices import DATA, batch_slices
+from legacy.saved.tower_search.exchanging_layers import layers_behind_exchanges
 from legacy.saved.tower_search.labelling.labellings import Labelling
 from legacy.saved.tower_search.takers import takers_of_kept_examples
 from legacy.saved.tower_search.towers import Towers, owners
@@ -46,6 +47,7 @@ class TowerFlow:
         self._settings, self.update_inputs = settings, update_inputs
         self._order = graph.order(set(graph.nodes))
         self._weights = set(weights)
+        self._behind: set[str] = set()  # layers of the towers that continue behind what all of them exchange
         self._model = graph.descendants(set(weights), controls=False) if weights else set()
         self._backward: dict[str, list[str]] = collections.defaultdict(list)
         for name in graph.nodes:
@@ -60,7 +62,13 @@ class TowerFlow:
         """Returns the towers of a labelling, without the nodes that take their parts of a common batch."""
         labels, count = self._handed_over(labelling.labels), len(set(labelling.labels.values()))
         slices: set[str] = set()
+        self._behind = set()
         masks, together = self._masks(labels, slices), {}
+        if count > 1:
+            self._behind, joining = layers_behind_exchanges(self._graph, masks, labels, self._weights)
+            for name in [own for forward in joining for own in (forward, *self._backward.get(forward, []))]:
+                labels.pop(name, None)
+            masks = self._masks(labels, slices) if self._behind else masks
         if count > 1 and self._minimizes_one_loss(masks):
             together = dict.fromkeys(self._sums_of_all(masks, labels), (2 << count) - 2)
             masks = self._masks(labels, slices, (), together)
@@ -271,7 +279,7 @@ class TowerFlow:
         # A tower's backward pass may use what is made from all towers, such as a weight by the global batch's count:
         # its gradient ops still belong to the tower, so nothing flows into them.
         backward = {name for name in own if gradient_names.is_gradient_op(name)}
-        arriving = graph.flow(self._order, own, controls=False, stop=self._shapes | backward)
+        arriving = graph.flow(self._order, own, controls=False, stop=self._shapes | backward | self._behind)
         return {name: data[name] | mask | own.get(name, 0) for name, mask in arriving.items()}
 
 

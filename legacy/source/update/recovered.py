@@ -120,6 +120,10 @@ def _update(
     initializers: Mapping[str, str],
     before: Sequence[WrittenUpdate],
 ) -> WrittenUpdate:
+    if phase.exchanges:
+        raise Unwritten(
+            "towers: they exchange results several times in a step, as a normalization over all towers does"
+        )
     function = free_name(name.function, [one.function for one in before])
     if not phase.losses and not any(phase.gradients) and len(plan.phases) > 1:
         settings = input_names(plan).settings

@@ -10,7 +10,7 @@ from tests.modern.lifted.replicas import on_replicas
 from tests.small_lift import SCALAR, small_graph, small_plan
 from workloads.lifted.graph import Graph
 from workloads.lifted.pieces.cutter import Cutter
-from workloads.lifted.plan import Input, Noise, TensorType
+from workloads.lifted.plan import Input, Noise, ResultExchange, TensorType
 
 v1 = tf.compat.v1
 BATCHES = ([1.0, 2.0], [3.0, 4.0])
@@ -106,6 +106,32 @@ def test_a_tower_that_waits_for_all_towers_runs_in_two_parts():
         plan.tensors[name] = SCALAR
     found = ran(plan, normalized_graph())
     assert [gradients for _, gradients, _ in found] == [{"w": 0.375}, {"w": 0.875}]  # over the 2 + 6 of both towers
+
+
+def test_a_tower_that_waits_for_all_towers_again_runs_in_further_parts():
+    """Its gradient is its sum over both sums of quotients, which are sums over both towers' counts."""
+    with tf.Graph().as_default() as graph:
+        graph_def = normalized_graph().graph_def
+        g0, g1 = tf.import_graph_def(graph_def, name="", return_elements=["g0:0", "g1:0"])
+        total = tf.add(g0, g1 * 2.0, name="second")
+        for k, own in enumerate((g0, g1)):
+            tf.multiply(own, total, name=f"h{k}")
+    plan = small_plan()
+    phase = plan.phases[0]
+    phase.gradients = phase.raw = [{"w": "h0:0"}, {"w": "h1:0"}]
+    phase.crossings = [["h0:0", "h1:0"]]
+    phase.combine = []
+    sums, counts = ["sum0:0", "sum1:0"], ["count0:0", "count1:0"]
+    phase.returns, phase.early = [["total:0", "second:0"]] * 2, [counts, ["g0:0", "g1:0"]]
+    phase.exchanges = [
+        ResultExchange([counts], [["total:0"]] * 2, [[sums[0]], [sums[1]]]),
+        ResultExchange([["g0:0", "g1:0"]], [["second:0"]] * 2, [["g0:0"], ["g1:0"]]),
+    ]
+    names = [*sums, *counts, "total:0", "second:0", "g0:0", "g1:0", "h0:0", "h1:0"]
+    plan.tensors.update(dict.fromkeys(names, SCALAR))
+    found = ran(plan, Graph(graph.as_graph_def()))
+    second = 0.375 + 2 * 0.875
+    assert [gradients for _, gradients, _ in found] == [{"w": 0.375 * second}, {"w": 0.875 * second}]
 
 
 def test_what_is_computed_once_enters_by_its_first_tensor_and_node():

@@ -14,7 +14,15 @@ from workloads.lifted.plan.phase import (
     weight_of_label,
 )
 from workloads.lifted.plan.plan import FORMAT, Plan
-from workloads.lifted.plan.records import Condition, ControlDependency, LoopCounter, Race, ReadVersion, TensorType
+from workloads.lifted.plan.records import (
+    Condition,
+    ControlDependency,
+    LoopCounter,
+    Race,
+    ReadVersion,
+    ResultExchange,
+    TensorType,
+)
 from workloads.lifted.plan.step_inputs import Input, Noise, Variable
 
 __all__ = [
@@ -30,6 +38,7 @@ __all__ = [
     "Plan",
     "Race",
     "ReadVersion",
+    "ResultExchange",
     "TensorType",
     "Variable",
     "effects_by_variable",

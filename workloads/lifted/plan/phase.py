@@ -7,7 +7,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
 from workloads.lifted.plan.json_records import JSON_KEY, OMIT_EMPTY, arguments_of
-from workloads.lifted.plan.records import Condition, ControlDependency, Race, ReadVersion
+from workloads.lifted.plan.records import Condition, ControlDependency, Race, ReadVersion, ResultExchange
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -109,6 +109,7 @@ class Phase:
       returns: for each tower, tensors that enter it again, made from all towers' results; empty for most programs.
       early: rows of crossings that `returns` are made from.
       kept: for each tower, what the part after the return takes from the part before.
+      exchanges: `early`, `returns` and `kept` of each of several exchanges, in order; empty where there is one or none.
       members: number of nodes that the step runs.
       other_losses: further rows of losses that are differentiated too, one tensor for each tower.
       other_scales: `loss_scale` of each row of `other_losses`; empty if it is that of `losses`.
@@ -141,6 +142,7 @@ class Phase:
     returns: List[List[str]] = dataclasses.field(default_factory=list)
     early: List[List[Optional[str]]] = dataclasses.field(default_factory=list)
     kept: List[List[str]] = dataclasses.field(default_factory=list)
+    exchanges: List[ResultExchange] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
     members: int = 0
     other_losses: List[List[str]] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
     other_scales: List[float] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
@@ -154,6 +156,13 @@ class Phase:
     def reductions(self) -> List[Combine]:
         """The combining of gradients, and of the towers' other results."""
         return [*self.combine, *self.results]
+
+    @property
+    def all_exchanges(self) -> List[ResultExchange]:
+        """The exchanges of results between the towers before their gradients are known, in order."""
+        if self.exchanges or not self.returns:
+            return self.exchanges
+        return [ResultExchange(self.early, self.returns, self.kept)]
 
     def scale_before(self, combine: Combine) -> float:
         """Returns the factor on the towers' losses that is in what a reduction combines: 1 if it is no gradient."""
@@ -173,6 +182,7 @@ class Phase:
         arguments["results"] = [Combine(**combine) for combine in arguments.get("results", [])]
         arguments["versions"] = [ReadVersion(*read) for read in arguments["versions"]]
         arguments["control_dependencies"] = _dependencies(arguments["control_dependencies"])
+        arguments["exchanges"] = [ResultExchange(**exchange) for exchange in arguments.get("exchanges", [])]
         arguments["races"] = [Race.from_json(race) for race in arguments["races"]]
         others = arguments.get("other_control_dependencies", [])
         arguments["other_control_dependencies"] = [_dependencies(other) for other in others]

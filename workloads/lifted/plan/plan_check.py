@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Iterator
 
 import tensorflow as tf
 
-from workloads.lifted.plan import Phase, Plan
+from workloads.lifted.plan import Phase, Plan, ResultExchange
 from workloads.lifted.plan.initializers import is_initializer
 from workloads.lifted.plan.json_types import require_types
 from workloads.lifted.plan.settings import is_number
@@ -123,10 +123,12 @@ class _Checks:
         where = f"train op {phase.train_op!r}"
         yield from self._nodes(where, [phase.train_op])
         yield from self._rows(where, [phase.losses], empty=True)
-        lists = (phase.gradients, phase.raw, phase.returns, phase.kept)
-        yield from self._rows(where, lists, empty=True)
-        yield from self._rows(where, phase.crossings + phase.early)
-        rows = phase.crossings + phase.early + phase.returns + phase.kept
+        exchanges = [ResultExchange(phase.early, phase.returns, phase.kept), *phase.exchanges]
+        lists = [rows for exchange in exchanges for rows in (exchange.returns, exchange.kept)]
+        yield from self._rows(where, [phase.gradients, phase.raw, *lists], empty=True)
+        leaving = phase.crossings + [row for exchange in exchanges for row in exchange.early]
+        yield from self._rows(where, leaving)
+        rows = leaving + [row for own in lists for row in own]
         named = [tensor for row in rows for tensor in row if tensor is not None]
         named += [tensor for tower in phase.gradients + phase.raw for tensor in tower.values()]
         yield from self._rows(where, phase.other_losses)

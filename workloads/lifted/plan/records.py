@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from typing import NamedTuple, Optional, Sequence, Union
+from typing import List, NamedTuple, Optional, Sequence, Union
 
 
 class TensorType(NamedTuple):
@@ -28,6 +29,21 @@ class OwnParts(NamedTuple):
 
     whole: str
     parts: Sequence[str]
+
+
+@dataclasses.dataclass
+class ResultExchange:
+    """An exchange of results between the towers within a step, and the tensors that enter each of them behind it.
+
+    Attributes:
+      early: tensors that leave the towers for it; each row has corresponding ones, one for each tower or None.
+      returns: for each tower, tensors that enter it, made from what has left all towers by then.
+      kept: for each tower, what later parts of it take from the part before this exchange.
+    """
+
+    early: List[List[Optional[str]]]
+    returns: List[List[str]]
+    kept: List[List[str]]
 
 
 class LoopCounter(NamedTuple):

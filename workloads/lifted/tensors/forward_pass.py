@@ -23,13 +23,13 @@ _FLOWS = ("flow", "flow_out")
 _VIEWS = ("Identity", "Reshape", "Squeeze", "ExpandDims", "StopGradient", "PreventGradient", "IdentityN", "Snapshot")
 
 
-def boundary_nodes(plan: Plan) -> set[str]:
-    """Returns the nodes at which a forward pass begins: inputs, and variables with their reads."""
+def boundary_nodes(plan: Plan, returns: Sequence[str] = ()) -> set[str]:
+    """Returns the nodes at which a forward pass begins: inputs, variables with their reads, and what returns to it."""
     inputs = [tensor for entry in plan.inputs + plan.common for tensor in entry.tensors]
-    return {parse(tensor).node for tensor in [*inputs, *plan.aliases]}
+    return {parse(tensor).node for tensor in [*inputs, *plan.aliases, *returns]}
 
 
-def forward_tensors(plan: Plan, graph: Graph, losses: Sequence[str]) -> list[TensorId]:
+def forward_tensors(plan: Plan, graph: Graph, losses: Sequence[str], returns: Sequence[str] = ()) -> list[TensorId]:
     """Finds the tensors of a tower's forward pass that a step can hand out.
 
     Left out are tensors inside loops and branches, which have no one value in a step; integers; constants; variables,
@@ -38,12 +38,13 @@ def forward_tensors(plan: Plan, graph: Graph, losses: Sequence[str]) -> list[Ten
     Args:
       plan: of the lift.
       graph: of the lift.
-      losses: the tower's losses.
+      losses: the tower's losses, and what else leaves it.
+      returns: tensors that come back into it, made from all towers' results.
 
     Returns:
       the tensors, each behind those that it is made from.
     """
-    start = boundary_nodes(plan)
+    start = boundary_nodes(plan, returns)
     members = graph.ancestors([parse(loss).node for loss in losses], start, controls=False)
     ordered = graph.order(members)
     computed = _computed_nodes(plan, graph, ordered, start)

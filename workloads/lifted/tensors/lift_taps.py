@@ -13,6 +13,7 @@ from workloads.lifted.graph import TensorId
 from workloads.lifted.graph import parse_tensor_name as parse
 from workloads.lifted.tensors.activation_gradients import activation_gradients
 from workloads.lifted.tensors.forward_pass import boundary_nodes, forward_tensors
+from workloads.lifted.tensors.gradient_names import in_gradient_graphs
 from workloads.lifted.tensors.tower_match import match_tower
 from workloads.support.errors import require
 from workloads.taps import is_tapped, unused_name
@@ -95,9 +96,11 @@ def _taps_of_phase(workload: LiftedWorkload, phase: Phase) -> List[Tap]:
     """Returns all taps of a phase: those tensors of the first tower's forward pass that all towers have."""
     plan, graph = workload.plan, workload.graph
     losses = [row for row in [phase.losses, *phase.other_losses] if row]
-    first = forward_tensors(plan, graph, [row[0] for row in losses])
+    losses += [list(map(str, row)) for row in phase.early if None not in row and not in_gradient_graphs(map(str, row))]
+    returns = phase.returns[0] if phase.returns else []
+    first = forward_tensors(plan, graph, [row[0] for row in losses], returns)
     weights = phase.raw if phase.raw and all(phase.raw) else phase.gradients
-    start = boundary_nodes(plan)
+    start = boundary_nodes(plan, returns)
     rows = [{tensor: tensor for tensor in first}]
     for tower in range(1, plan.towers):
         ends = [(row[0], row[tower]) for row in losses]

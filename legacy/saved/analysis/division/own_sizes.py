@@ -36,7 +36,9 @@ def with_own_sizes(graph: Graph, imported: ImportedGraph, steps: Sequence[StepPa
     """
     changed = [step for step in steps if any(step.returns)]
     alone = [depend_on_sizes_alone(graph, set().union(*step.returns), step.early_crossings) for step in changed]
-    if not changed or not all(alone) or not all(_has_equal_parts(graph, imported, step) for step in changed):
+    if not changed or not all(alone) or any(len(step.exchanges) > 1 for step in changed):
+        return None
+    if not all(_has_equal_parts(graph, imported, step) for step in changed):
         return None
     result = GraphCopy(graph)
     for step in changed:

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 from legacy.saved.analysis.division.crossings import Crossings, find_crossings
 from legacy.saved.analysis.division.entering import find_common_cuts, find_cuts
+from legacy.saved.analysis.division.exchanges import TowerExchange, find_exchanges
 from legacy.saved.analysis.division.labelled_step import LabelledStep
-from legacy.saved.analysis.division.returns import find_returns, find_saved_tensors, owned_inputs
+from legacy.saved.analysis.division.returns import find_returns, owned_inputs
 from legacy.saved.analysis.division.tower_nodes import find_tower_nodes
 from legacy.saved.analysis.input_places.drawn_numbers import numbers_drawn_once
 from legacy.saved.analysis.input_places.wholes import numbers_of_wholes
@@ -32,7 +33,7 @@ class StepParts(NamedTuple):
       returns: for each tower, tensors that come back into it from what was computed from all towers' results, such as
         the weight of its loss in a mean over all towers' words. Mostly empty.
       early_crossings: tensors that leave the towers on their way to the returns.
-      saved_tensors: for each tower, tensors that its nodes behind the returns take from its nodes before them.
+      exchanges: the exchanges of results that the returns come from, in order.
     """
 
     tower_nodes: dict[str, int]
@@ -41,14 +42,19 @@ class StepParts(NamedTuple):
     crossings: Crossings
     returns: list[list[TensorId]]
     early_crossings: Crossings
-    saved_tensors: list[list[TensorId]]
+    exchanges: list[TowerExchange]
+
+    @property
+    def saved_tensors(self) -> list[list[TensorId]]:
+        """For each tower, tensors that its nodes behind an exchange take from its nodes before it."""
+        return [[tensor for one in self.exchanges for tensor in one.saved[tower]] for tower in range(len(self.cuts))]
 
 
 def divide_step(step: LabelledStep) -> StepParts:
     """Divides one step.
 
     Raises:
-      InputError: a tower uses a variable after the step has changed it, or towers exchange results more than twice.
+      InputError: a tower uses a variable after the step has changed it, or towers exchange results inside of a loop.
     """
     graph, towers, order = step.graph, step.towers, step.order
     members = graph.ancestors(step.members | {name for name, _ in step.losses}, controls=False)
@@ -59,7 +65,7 @@ def divide_step(step: LabelledStep) -> StepParts:
     crossings = find_crossings(graph, step.state, [TensorId(name, 0) for name in order.effects], tower_nodes, owners)
     returned = list(dict.fromkeys(tensor for tower in returns for tensor in tower))
     early = find_crossings(graph, step.state, returned, tower_nodes, owners)
-    saved = [find_saved_tensors(graph, tower_nodes, tower, tensors, early) for tower, tensors in enumerate(returns)]
+    exchanges = find_exchanges(graph, members, tower_nodes, returns, early)
     cuts = find_cuts(step, tower_nodes, returns)
     returned_once = [tensor for tensor in returned if tensor not in owners and tensor[0] not in tower_nodes]
     leaving = {tensor for row in [*crossings.values(), *early.values()] for tensor in row.values()}
@@ -69,4 +75,4 @@ def divide_step(step: LabelledStep) -> StepParts:
     if computed:
         cuts = find_cuts(step, tower_nodes, returns, computed)
         common_cuts = find_common_cuts(step, tower_nodes, returned_once, leaving, computed)
-    return StepParts(tower_nodes, cuts, common_cuts, crossings, returns, early, saved)
+    return StepParts(tower_nodes, cuts, common_cuts, crossings, returns, early, exchanges)

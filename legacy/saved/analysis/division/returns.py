@@ -12,10 +12,6 @@ from legacy.saved.tower_search.towers import Towers
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name
 from workloads.lifted.plan import Phase
 from workloads.lifted.tensors.gradient_names import in_gradient_graphs, is_gradient_op
-from workloads.support.errors import InputError
-
-#: Ops that make arrays and stacks of loops, which last as long as the run that made them.
-_OF_ONE_RUN = ("TensorArray", "Stack")
 
 
 def returns_in_loops(graph: Graph, phases: Sequence[Phase]) -> list[str]:
@@ -115,42 +111,3 @@ def depend_on_sizes_alone(graph: Graph, returns: Collection[TensorId], early: Cr
     sizes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS}
     values = graph.descendants(left, controls=False, stop=sizes) - sizes
     return bool(returns) and not values & {tensor.node for tensor in returns}
-
-
-def find_saved_tensors(
-    graph: Graph, tower_nodes: dict[str, int], tower: int, returns: list[TensorId], early: Crossings
-) -> list[TensorId]:
-    """Finds the tensors that a tower's nodes behind its returns take from its nodes before them.
-
-    Args:
-      graph: the cut graph.
-      tower_nodes: {node: the tower that computes it}.
-      tower: its number.
-      returns: its returns.
-      early: tensors that leave the towers on their way to the returns.
-
-    Returns:
-      The tensors, each once.
-
-    Raises:
-      InputError: an early crossing depends on a return, so that the towers would have to exchange results once more.
-    """
-    behind = _behind_returns(graph, tower_nodes, tower, returns)
-    if any(row[tower][0] in behind for row in early.values() if tower in row):
-        raise InputError(f"graph file: tower {tower} exchanges results more than twice in a step")
-    conditional = graph.frames() | graph.branches()
-    taken = [tensor for name in sorted(behind) for tensor in graph.inputs(name)]
-    before = [t for t in taken if tower_nodes.get(t[0]) == tower and t[0] not in behind and t[0] not in conditional]
-    return [tensor for tensor in dict.fromkeys(before) if not graph.type(tensor.node).startswith(_OF_ONE_RUN)]
-
-
-def _behind_returns(graph: Graph, tower_nodes: dict[str, int], tower: int, returns: list[TensorId]) -> set[str]:
-    """The tower's nodes that depend on its returns."""
-    todo = [user for tensor in returns for user, _, output in graph.users(tensor[0]) if output == tensor[1]]
-    found: set[str] = set()
-    while todo:
-        name = todo.pop()
-        if tower_nodes.get(name) == tower and name not in found:
-            found.add(name)
-            todo += [user for user, _, _ in graph.users(name)]
-    return found

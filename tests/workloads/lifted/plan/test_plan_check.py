@@ -6,7 +6,7 @@ import pytest
 
 from tests.refusals import refusal
 from tests.small_lift import small_graph, small_plan
-from workloads.lifted.plan import ControlDependency, Noise, TensorType
+from workloads.lifted.plan import ControlDependency, Noise, ResultExchange, TensorType
 from workloads.lifted.plan.plan_check import require_plan_of_graph
 from workloads.support.errors import InputError
 
@@ -50,6 +50,9 @@ def changed(path, value):
         ("inputs.0.tensors", ["x0:0"] * 3, "has a row of 3"),
         ("inputs.0.tensors", ["x0:0", "nothing:0"], "names 'nothing:0', which is no tensor of the graph"),
         ("inputs.0.tensors", ["x0:0", "total:0"], "names 'total:0', whose type is not in the plan"),
+        ("phases.0.exchanges", [ResultExchange([["g0:0"]], [], [])], "has a row of 1, expected 2"),
+        ("phases.0.exchanges", [ResultExchange([], [["no:0"], []], [])], "names 'no:0', which is no tensor"),
+        ("phases.0.exchanges", [ResultExchange([], [], [["no:0"], []])], "names 'no:0', which is no tensor"),
         ("own_batches", -1, "own_batches is -1, expected 0 to"),
         ("inputs.0.limit", -1, "has the limits 0 and -1"),
         ("inputs.0.low", -(1 << 31) - 1, "has the limits -2147483649 and 0"),

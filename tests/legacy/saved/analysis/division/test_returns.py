@@ -2,10 +2,9 @@
 
 import pytest
 
-from legacy.saved.analysis.division.returns import depend_on_sizes_alone, find_returns, find_saved_tensors, owned_inputs
+from legacy.saved.analysis.division.returns import depend_on_sizes_alone, find_returns, owned_inputs
 from tests.legacy.saved.analysis.division.labelled_step import STEP, STEP_TOWERS, labelled_step
 from workloads.lifted.graph import TensorId
-from workloads.support.errors import InputError
 
 #: Tower 0 takes the sum of both towers' tensors.
 TEXT = STEP + "c = RealDiv(a, sum)\n"
@@ -29,24 +28,6 @@ def test_the_shape_of_another_towers_input_comes_back_into_a_gradient(scope, com
     assert find_returns(graph, 2, set(graph.nodes), towers, owners) == expected
     own = labelled_step(STEP + size.replace("x1", "x0"), towers).graph
     assert find_returns(own, 2, set(own.nodes), towers, owners) == [[], []]
-
-
-def test_what_is_kept_over_the_exchange():
-    graph = labelled_step(TEXT, TOWERS).graph
-    early = {(("sum", 0), 0): {0: ("a", 0), 1: ("b", 0)}}
-    assert find_saved_tensors(graph, TOWERS, 0, [("sum", 0)], early) == [("a", 0)]
-    assert find_saved_tensors(graph, TOWERS, 1, [], early) == []
-    with pytest.raises(InputError, match="tower 0 exchanges results more than twice in a step"):
-        find_saved_tensors(graph, TOWERS, 0, [("sum", 0)], {(("sum", 0), 0): {0: ("c", 0)}})
-
-
-@pytest.mark.parametrize("kind, is_kept", [("TensorArrayGradV3", False), ("StackV2", False), ("Tanh", True)])
-def test_arrays_and_stacks_of_a_loop_are_not_kept_over_the_exchange(kind, is_kept):
-    """They last as long as one run, and the gradient behind the exchange would find zeros."""
-    towers = dict(TOWERS, array=0, d=0)
-    graph = labelled_step(TEXT + f"array = {kind}(a)\nd = Mul(c, array)\n", towers).graph
-    kept = find_saved_tensors(graph, towers, 0, [TensorId("sum", 0)], {})
-    assert set(kept) == {("a", 0), *([("array", 0)] if is_kept else [])}
 
 
 def test_an_input_is_owned_by_the_only_tower_that_takes_it():
