@@ -13,7 +13,7 @@ from workloads.lifted.plan.settings import is_number
 from workloads.support.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
     from workloads.lifted.graph import Graph
     from workloads.lifted.plan import Input
@@ -177,7 +177,7 @@ class _Checks:
             known = self._plan.tensors.get(name)
             if known is None:
                 yield f"{where} names {name[:80]!r}, whose type is not in the plan"
-            elif known.dtype != entry.dtype or known.shape not in (None, entry.shape):  # ops may tell a rank
+            elif known.dtype != entry.dtype or not _is_within(entry.shape, known.shape):
                 yield f"{where} is not of the type of {name[:80]!r}"
 
     def _nodes(self, where: str, names: Iterable[str]) -> Iterator[str]:
@@ -203,6 +203,13 @@ class _Checks:
 def _choice(where: str, value: str, allowed: Iterable[str]) -> Iterator[str]:
     if value not in tuple(allowed):
         yield f"{where} is {value[:40]!r}, allowed: " + ", ".join(allowed)
+
+
+def _is_within(shape: Sequence[int | None] | None, known: Sequence[int | None] | None) -> bool:
+    """Whether a shape is a known one: ops may tell a rank, and the program's `set_shape` sizes, that it leaves open."""
+    if known is None or shape is None:
+        return known is None
+    return len(shape) == len(known) and all(size in (None, own) for own, size in zip(shape, known))
 
 
 def _type_problems(where: str, dtype: str, shape: Iterable[int | None]) -> Iterator[str]:

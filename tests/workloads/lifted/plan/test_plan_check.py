@@ -19,6 +19,19 @@ def test_the_sound_plan_passes():
     assert refusal(check, small_plan()) == ""
 
 
+@pytest.mark.parametrize(
+    "known, passes",
+    [(None, True), ([None], True), ([2], True), ([3], False), ([None, None], False), ([], False)],
+)
+def test_an_input_may_have_sizes_that_its_tensors_leave_open(known, passes):
+    """`set_shape` of the program told them, as of what a `cond` gives."""
+    plan = small_plan()
+    assert plan.inputs[0].shape == [2]
+    for name in plan.inputs[0].tensors:
+        plan.tensors[name] = TensorType("float32", known)
+    assert (refusal(check, plan) == "") == passes
+
+
 def changed(path, value):
     """The plan with the attribute at `path`, such as "phases.0.losses", changed."""
     plan = small_plan()
